@@ -4,11 +4,10 @@
  * are random, and the engine runs that they name do not exist, so `verify` would complain.
  */
 import { randomBytes } from 'node:crypto'
-import { recordIdOfSlug } from '../machines/derived-id.ts'
 import type { Seen } from '../machines/documents/observation.ts'
+import { projectIdOf, recordIdOfSlug } from '../machines/ids.ts'
 import { intentRecordModule } from '../machines/intent-record.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { encodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'

@@ -1,9 +1,10 @@
 /** A ledger of a given size in a process of its own, and how long its scheduler's ticks take. */
+
+import { projectIdOf } from '../machines/ids.ts'
 import { modules } from '../machines/index.ts'
 import { PACING } from '../machines/pacing.ts'
 import type { Nature } from '../runtime/api.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'

@@ -1,4 +1,5 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+import { isId } from '../machines/ids.ts'
 import { isRecord } from './brief-content.ts'
 import { type Printer, safe, said } from './print.ts'
 import { repositoryText } from './run-request-page.ts'
@@ -6,7 +7,6 @@ import { counted } from './units.ts'
 
 type Document = Record<string, any>
 
-const INDENT = '  '
 const INTENT_KINDS = ['product', 'design', 'engineering']
 const DIGEST_SHOWN = 'sha256:'.length + 12
 
@@ -83,11 +83,8 @@ function runStep({ id, project, digest, engine_controls: controls, throttle, app
   )
 }
 
-function section(print: Printer, heading: string, lines: readonly string[] = []): void {
-  if (lines.length === 0) return
-  print.line()
-  print.line(print.tint(heading, 'strong'))
-  for (const line of lines) print.text(`${INDENT}${safe(line)}`, INDENT + INDENT)
+function section(print: Printer, title: string, lines: readonly string[] = []): void {
+  print.section(title, lines.map(safe))
 }
 
 /** Records, or what else it refers to: their words are in no prompt. */
@@ -101,7 +98,7 @@ function intentOf(mission: Document, isOne: (ref: string) => boolean, keys: Read
 export function recordIdsOf({ mission, protected_capabilities: kept = [] }: Document): readonly string[] {
   const refs: string[] = INTENT_KINDS.flatMap((kind) => mission[`${kind}_intent_refs`] ?? [])
   for (const { id = '' } of kept) refs.push(id)
-  return [...new Set(refs)].filter((ref) => ref.startsWith('ir_'))
+  return [...new Set(refs)].filter((ref) => isId('ir', ref))
 }
 
 function approval({ throttle, digest, revision, by, at }: Document): string {

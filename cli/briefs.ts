@@ -1,5 +1,5 @@
 /** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
-import { readFileSync } from 'node:fs'
+
 import type { Command } from 'commander'
 import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
@@ -7,6 +7,7 @@ import { nextStep, recordIdsOf, showBrief } from './brief-page.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument } from './ids.ts'
+import { inputText } from './input-file.ts'
 import { knownKeys } from './intents.ts'
 import { list } from './lists.ts'
 import { movesOf, versionHeaders } from './moves.ts'
@@ -16,7 +17,6 @@ import type { Act, Cli } from './world.ts'
 type Document = Record<string, any>
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, brief_..., or its beginning.', BRIEF)
-const STANDARD_INPUT = 0
 
 const HELP = `
 Examples:
@@ -110,7 +110,7 @@ function addMoves(group: Command, act: Act): void {
     .action(act((cli, [id], { reason }) => tell(cli, id, 'archive', { reason })))
 }
 
-export function briefPath(id: string, more = ''): string {
+function briefPath(id: string, more = ''): string {
   return `/api/formation-briefs/${encodeURIComponent(id)}${more}`
 }
 
@@ -233,7 +233,7 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
 async function editPrompt({ client, json, print }: Cli, id: string, options: any): Promise<void> {
   const { phase, reason, digest, edit: file } = options
   if (phase === undefined) throw new CliFailure('--edit needs --phase: which prompt it is.')
-  const text = readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+  const text = inputText(file)
   const path = briefPath(id, `/prompts/${encodeURIComponent(phase)}`)
   const headers = digest === undefined ? {} : await present(client, id, digest)
   const { body } = await client.request('PUT', path, { body: { prompt_text: text, reason }, headers })

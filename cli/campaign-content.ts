@@ -1,43 +1,32 @@
 /** The options by which a person says what a campaign is: a file of JSON, and options laid over it. */
-import { readFileSync } from 'node:fs'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../machines/bounds.ts'
 import { collect, each, integer } from './arguments.ts'
+import { inputObject } from './input-file.ts'
 
 type Document = Record<string, any>
 
-const STANDARD_INPUT = 0
-const CYCLES_MAX = 1_000
-
 export function campaignOptions(command: Command): Command {
   return command
-    .argument('[file]', 'JSON as the API takes it; - for standard input.', definition)
+    .argument('[file]', 'JSON as the API takes it; - for standard input.')
     .option('--project <key>', 'Key or id of the project.')
     .option('--name <name>', 'Its name, unique and for ever.')
     .option('--mission <text>', 'What is to be reached.')
     .option('--gate <command>', 'A command that must succeed on trunk. May be repeated.', each)
     .option('--review <statement>', 'What must be so, for formation to judge. May be repeated.', each)
-    .option('--max-cycles <n>', 'Tasks that it may dispatch. Default: 20.', integer(1, CYCLES_MAX))
+    .option('--max-cycles <n>', `Tasks that it may dispatch. Default: ${DEFAULT_MAX_CYCLES}.`, integer(1, CYCLES_MAX))
     .option('--escalate-when <text>', 'A condition in which an owner is asked. May be repeated.', each)
     .option('--context <path>', 'A file that formation reads. May be repeated.', collect)
     .option('--provider <name>', 'The provider whose agents are to work for it.')
     .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
 }
 
-function definition(file: string): Document {
-  let value: unknown
-  try {
-    value = JSON.parse(readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8'))
-  } catch (error) {
-    throw new InvalidArgumentError(`A file with a JSON object is expected: ${(error as Error).message}.`)
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new InvalidArgumentError('A file with a JSON object is expected.')
-  }
-  return value as Document
-}
-
-/** The campaign as it is asked for. What an option says stands instead of what the file says; evidence is added to it. */
-export function campaignOf(file: Document = {}, options: any): Document {
+/**
+ * The campaign as it is asked for. What an option says stands instead of what the file says; evidence is added to it.
+ * Throws CliFailure where the file cannot be taken.
+ */
+export function campaignOf(named: string | undefined, options: any): Document {
+  const file = named === undefined ? {} : inputObject(named, 'campaign add')
   const { project, name, mission, gate = [], review = [], maxCycles, escalateWhen, context, provider, label } = options
   const told = file.done_evidence ?? []
   const evidence = [

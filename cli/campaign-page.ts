@@ -1,23 +1,18 @@
 /** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
 import { calledFor, type Need, needOf } from '../machines/campaign/needs.ts'
-import { age, cut, type Printer, safe, said } from './print.ts'
+import { age, INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
 type Campaign = Record<string, any>
 
-/** Below so many columns a campaign takes lines of its own. */
-const WIDE_COLUMNS = 110
-const INDENT = '  '
-
 export function printCampaigns(print: Printer, heading: string, campaigns: readonly Campaign[]): void {
   if (campaigns.length === 0) return
-  print.line()
-  print.line(print.tint(heading, 'strong'))
+  print.heading(heading)
   listCampaigns(print, campaigns, '')
 }
 
 export function listCampaigns(print: Printer, campaigns: readonly Campaign[], none: string): void {
-  if (campaigns.length > 0 && print.columns !== undefined && print.columns < WIDE_COLUMNS) {
+  if (campaigns.length > 0 && print.isNarrow) {
     printNarrow(print, campaigns)
     return
   }
@@ -34,11 +29,9 @@ export function listCampaigns(print: Printer, campaigns: readonly Campaign[], no
 }
 
 function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
-  const columns = print.columns!
   for (const one of campaigns) {
-    print.line(cut(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, columns))
-    print.line(cut(`${INDENT}${print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')}`, columns))
-    print.line(cut(`${INDENT}${whyOf(one)}`, columns))
+    const figures = print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')
+    print.stack(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, [figures, whyOf(one)])
   }
 }
 
@@ -93,7 +86,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
 
 function showWork({ work }: Campaign, print: Printer): void {
   if (work === undefined) return
-  heading(print, 'Now')
+  print.heading('Now')
   print.fields([
     ['item', work.item_id],
     ['what', work.role === 'cycle' ? `cycle ${work.cycle}: ${safe(work.objective)}` : 'its next step is formed'],
@@ -105,7 +98,7 @@ function showWork({ work }: Campaign, print: Printer): void {
 }
 
 function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Printer): void {
-  heading(print, 'Done-evidence')
+  print.heading('Done-evidence')
   const rows = done_evidence.map(({ name, kind, command, statement, required = true }: Campaign) => [
     name,
     kind === 'gate' ? lastOf(gate_results, name, print) : 'review',
@@ -123,7 +116,7 @@ function lastOf(results: readonly Campaign[], name: string, print: Printer): str
 function showHistory({ objective_history = [], owner_decisions = [] }: Campaign, print: Printer): void {
   if (objective_history.length > 0) {
     const isWhole = objective_history[0].cycle === 1
-    heading(print, isWhole ? 'Objectives' : `Objectives (the last ${objective_history.length})`)
+    print.heading(isWhole ? 'Objectives' : `Objectives (the last ${objective_history.length})`)
     const rows = objective_history.map(({ cycle, objective, outcome }: Campaign) => [
       String(cycle),
       outcome.item_id,
@@ -134,13 +127,9 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
     print.tableInFull(['CYCLE', 'ITEM', 'STATE', 'VERDICT', 'WHAT'], rows, '')
   }
   if (owner_decisions.length === 0) return
-  heading(print, 'Decisions')
+  print.heading('Decisions')
   for (const { decision, authorized_by, decided_at } of owner_decisions)
-    print.text(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`, '  ')
-}
-
-function heading(print: Printer, text: string): void {
-  print.line(`\n${print.tint(text, 'strong')}`)
+    print.text(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`, INDENT)
 }
 
 /** Whether it stands until its owner says something: one that an owner has paused is meant to, unless it had asked before. */

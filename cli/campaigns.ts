@@ -1,5 +1,7 @@
 /** `intendant campaign`: missions that are worked off one task at a time, and what owners say of them. */
 import type { Command } from 'commander'
+import { CYCLES_MAX } from '../machines/bounds.ts'
+import { OWN_TYPES } from '../machines/campaign/own-types.ts'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { campaignOf, campaignOptions } from './campaign-content.ts'
 import { listCampaigns, showCampaign } from './campaign-page.ts'
@@ -11,22 +13,7 @@ import { movesOf } from './moves.ts'
 import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
-const CYCLES_MAX = 1_000
 const HISTORY_SHOWN = 50
-
-/** What a campaign states of itself: its tasks have histories of their own. */
-const OWN_EVENTS = [
-  'added',
-  'advance_requested',
-  'advance_completed',
-  'paused',
-  'owner_paused',
-  'resumed',
-  'decided',
-  'escalated',
-  'completed',
-  'cancelled',
-].map((name) => `campaign_${name}`)
 
 /** Of resume and decide. */
 const FROM_TRUNK = [
@@ -138,12 +125,12 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
 
 async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(name))
-  const filter = { campaign: name, project: body.project, event_type: OWN_EVENTS.join(',') }
+  const filter = { campaign: name, project: body.project, event_type: OWN_TYPES.join(',') }
   const { items } = await list(client, '/api/events', HISTORY_SHOWN, { ...filter, order: 'desc' })
   const events = items.toReversed()
   if (json) return print.json({ ...body, events })
   showCampaign(body, print)
   if (events.length === 0) return
-  print.line(`\n${print.tint('History', 'strong')}`)
+  print.heading('History')
   printEvents(events, print)
 }

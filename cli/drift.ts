@@ -1,5 +1,7 @@
 /** `intendant drift`: what holds, what is threatened, and what nobody has looked at. */
+
 import { type Command, Option } from 'commander'
+import { PROBLEMS } from '../machines/drift/problems.ts'
 import { LIMIT, moment, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { recordOperand, recordPath } from './intents.ts'
@@ -145,8 +147,6 @@ function printReason({ detail, evidence_id, observation }: Document, print: Prin
   for (const artifact of supporting_artifacts) print.line(`    ${safe(artifact)}`)
 }
 
-const PROBLEMS = ['contradicted', 'drifted', 'threatened']
-
 function adviceFor({
   status,
   action,
@@ -154,7 +154,7 @@ function adviceFor({
   intent_record: { id, key },
   repair_brief_id,
 }: Document): string | undefined {
-  if (!PROBLEMS.includes(status))
+  if (!PROBLEMS.has(status))
     return action === 'inspect' ? `Let a run look, and report what it saw of ${id}: docs/INTENT.md` : undefined
   if (classification === undefined)
     return `Say what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`

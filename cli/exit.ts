@@ -54,7 +54,7 @@ export class CliFailure extends Error {
 const OWN_SENTENCES: ReadonlySet<string> = new Set(['ServerFailure', 'HomeRefused', 'JournalFailure'])
 
 /** How a command has failed: for people, and as it is told with `--json`. */
-export interface Failure {
+interface Failure {
   /** Empty: it was said already. */
   readonly text: string
   readonly exitCode: number

@@ -1,10 +1,9 @@
 /** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person makes of it. */
-import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
-import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { HYPOTHESIS, IdArgument } from './ids.ts'
+import { inputObject } from './input-file.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { recordPath } from './intents.ts'
 import { list } from './lists.ts'
@@ -14,7 +13,6 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-const STANDARD_INPUT = 0
 const TITLE_COLUMNS = 60
 
 const DISCOVER_HELP = `
@@ -77,7 +75,7 @@ function path(id: string, more = ''): string {
 async function discover({ client, json, print }: Cli, [file]: readonly any[], options: any): Promise<void> {
   const { project } = options
   const answer = await client.request('POST', `/api/projects/${encodeURIComponent(project)}/discoveries`, {
-    body: inspection(file),
+    body: inputObject(file, 'discover'),
     headers: keyHeaders(options),
   })
   const { body } = answer
@@ -97,19 +95,6 @@ async function isAnyOpen(client: Cli['client'], hypotheses: readonly Document[])
   for (const { hypothesis_id } of hypotheses)
     if ((await client.request('GET', path(hypothesis_id))).body.state === 'open') return true
   return false
-}
-
-function inspection(file: string): Document {
-  const name = file === '-' ? 'standard input' : file
-  const text = readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new CliFailure(`${name} is not JSON: ${(error as Error).message}. See discover --help for its form.`)
-  }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Document
-  throw new CliFailure(`${name} does not hold a JSON object. See discover --help for its form.`)
 }
 
 /** A hypothesis in its first words. */

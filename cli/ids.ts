@@ -5,6 +5,7 @@
 import { Argument, type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
+import { ID_DIGITS } from '../machines/ids.ts'
 import { collect, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
@@ -33,7 +34,7 @@ export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
 
 /** Characters of an id, behind what its kind begins with, that are taken for its beginning. */
 const CHARS_MIN = 6
-const SHORT = /^[0-9a-f]{6,23}$/
+const SHORT = new RegExp(`^[0-9a-f]{${CHARS_MIN},${ID_DIGITS - 1}}$`)
 /** Of each list: what is older is named whole. */
 const LOOKED_AT_MAX = 10_000
 const CANDIDATES_SHOWN = 5

@@ -1,15 +1,12 @@
 /** Initiatives for people: one in full, and many under each other, on wide terminals and on narrow ones. */
-import { age, cut, type Printer, safe, type Tint } from './print.ts'
+import { age, cut, INDENT, type Printer, safe, type Tint } from './print.ts'
 
 type Document = Record<string, any>
 
-/** Below so many columns a row takes two lines. */
-const WIDE_COLUMNS = 100
 const OUTCOME_COLUMNS = 48
 const BAR_CELLS = 12
 /** Newest assessments and findings that are shown with the initiative. */
 const ROWS_SHOWN = 8
-const INDENT = '  '
 const TWICE = INDENT + INDENT
 
 const OUTCOME_TINTS: Readonly<Record<string, Tint>> = {
@@ -33,9 +30,9 @@ export function printInitiatives(items: readonly Document[], print: Printer): vo
     print.line('No initiatives.')
     return
   }
-  if (isNarrow(print)) {
+  if (print.isNarrow) {
     for (const item of items) {
-      printRow(print, `${print.state(item.status)} ${item.name}`, [safe(item.outcome), nowOf(item, print)])
+      print.stack(`${print.state(item.status)} ${item.name}`, [safe(item.outcome), nowOf(item, print)])
     }
     return
   }
@@ -81,15 +78,14 @@ export function showInitiative(item: Document, print: Printer): void {
     ['ended', item.ended_at],
   ])
   needsYou(item, print)
-  section(
-    print,
+  print.section(
     'Members',
     item.members.map((member: Document) => memberLine(item, member)),
   )
-  section(print, 'Owner', ownersWords(item))
+  print.section('Owner', ownersWords(item))
   assessments(item, print)
   if (item.findings.length > 0) {
-    heading(print, item.findings.length > ROWS_SHOWN ? `Findings (the last ${ROWS_SHOWN})` : 'Findings')
+    print.heading(item.findings.length > ROWS_SHOWN ? `Findings (the last ${ROWS_SHOWN})` : 'Findings')
     showFindings(item.findings.slice(-ROWS_SHOWN), print)
   }
 }
@@ -113,7 +109,7 @@ function triggerText({ trigger_id, member, follow_up_of }: Document): string {
 
 function needsYou({ status, name, questions, close_proposals }: Document, print: Printer): void {
   if (status !== 'active' || questions.length + close_proposals.length === 0) return
-  heading(print, 'Needs you')
+  print.heading('Needs you')
   for (const { id, kind, text, options, member, at } of questions) {
     const whose = member === undefined ? '' : ` ${memberText(member)}`
     print.text(`${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`, TWICE)
@@ -159,12 +155,12 @@ function whoSaid({ by }: Document): string {
 
 function assessments({ assessments: all }: Document, print: Printer): void {
   if (all.length === 0) return
-  heading(print, all.length > ROWS_SHOWN ? `Assessments (the last ${ROWS_SHOWN})` : 'Assessments')
+  print.heading(all.length > ROWS_SHOWN ? `Assessments (the last ${ROWS_SHOWN})` : 'Assessments')
   const shown = all.slice(-ROWS_SHOWN)
   const tinted = ({ outcome }: Document): string => print.tint(outcome, OUTCOME_TINTS[outcome])
-  if (isNarrow(print)) {
+  if (print.isNarrow) {
     for (const one of shown) {
-      printWhole(print, `${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
+      print.stackInFull(`${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
     }
     return
   }
@@ -186,9 +182,9 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
   }
   const used = ({ consumed_by: by }: Document): string =>
     by.length === 0 ? print.tint('not used yet', 'dim') : print.tint(`used by ${by.length}`, 'good')
-  if (isNarrow(print)) {
+  if (print.isNarrow) {
     for (const one of findings) {
-      printWhole(print, `${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
+      print.stackInFull(`${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
     }
     return
   }
@@ -201,35 +197,4 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
     safe(one.text),
   ])
   print.tableInFull(['ID', 'KIND', 'AGE', 'USED', 'FOR', 'WHAT'], rows, '')
-}
-
-function heading(print: Printer, text: string): void {
-  print.line()
-  print.line(print.tint(text, 'strong'))
-}
-
-function section(print: Printer, title: string, lines: readonly string[]): void {
-  if (lines.length === 0) return
-  heading(print, title)
-  for (const line of lines) print.text(`${INDENT}${line}`, TWICE)
-}
-
-/** A first line, and more of it indented, in full. */
-function printWhole(print: Printer, first: string, more: readonly string[]): void {
-  print.text(first, INDENT)
-  for (const line of more) if (line !== '') print.text(`${INDENT}${line}`, INDENT)
-}
-
-/** The same, each cut to the terminal. */
-function printRow(print: Printer, first: string, more: readonly string[]): void {
-  print.line(fit(print, first))
-  for (const line of more) print.line(fit(print, `${INDENT}${line}`))
-}
-
-function isNarrow({ columns }: Printer): boolean {
-  return columns !== undefined && columns < WIDE_COLUMNS
-}
-
-function fit({ columns }: Printer, line: string): string {
-  return columns === undefined ? line : cut(line, columns)
 }

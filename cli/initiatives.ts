@@ -1,6 +1,7 @@
 /** `intendant initiative`: shared outcomes, and what owners do about them. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
+import { BUDGET_MAX } from '../machines/bounds.ts'
 import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INITIATIVE } from './ids.ts'
@@ -12,7 +13,6 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-const BUDGET_MAX = 1_000
 const MEMBER_HELP = 'A member: project:KEY, work_item:ID or campaign:NAME.'
 
 const HELP = `

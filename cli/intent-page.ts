@@ -4,7 +4,6 @@ import { type Printer, safe, said } from './print.ts'
 type Document = Record<string, any>
 
 const WORDS = ['capability', 'threat', 'expectation', 'strategy', 'tradeoff', 'evidence_summary']
-const INDENT = '  '
 
 /** `keys`: those of the records that it names, by id. */
 export function showRecord(record: Document, print: Printer, keys: ReadonlyMap<string, string>): void {
@@ -25,24 +24,15 @@ export function showRecord(record: Document, print: Printer, keys: ReadonlyMap<s
     ['created', `${record.created_at}${person(record.created_by)}`],
     ['in this state', `since ${record.state_at}${person(record.state_by)}`],
   ])
-  section(
-    print,
+  print.section(
     'Evidence',
     record.evidence.map((one: Document) => evidence(one, print)),
   )
-  section(
-    print,
+  print.section(
     'Relationships',
     record.relationships.map((one: Document) => relationship(one, key)),
   )
-  section(print, 'Sources', (record.sources ?? []).map(source))
-}
-
-function section(print: Printer, heading: string, lines: readonly string[]): void {
-  if (lines.length === 0) return
-  print.line()
-  print.line(print.tint(heading, 'strong'))
-  for (const line of lines) print.text(`${INDENT}${line}`, INDENT + INDENT)
+  print.section('Sources', (record.sources ?? []).map(source))
 }
 
 function evidence({ id, description, required, latest, command, gate_name }: Document, print: Printer): string {

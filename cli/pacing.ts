@@ -1,6 +1,7 @@
 /** `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped. */
 import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
+import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
 import { collect, ORIGIN, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
@@ -10,8 +11,6 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-/** States in which a runner has the request, or may have begun it. */
-const IN_FLIGHT = ['offered', 'accepted', 'started', 'cancelling']
 /** What may leave nothing running. */
 const NEWS = [
   'work_item_settled',
@@ -112,11 +111,14 @@ function settlement({ print }: Cli, { payload }: Document): void {
   print.line(`${payload.item_id} ${print.state(payload.state)}: ${safe(payload.reason)}`)
 }
 
-/** Runs that a runner has, and items that run: one whose run is lost until a person has decided, and none whose run waits again. */
+/**
+ * Runs that a runner has, and items that run: one whose run is lost until a person has decided, and none whose run waits again.
+ * A lost run of no item is not waited for: nobody may ever be heard of it again.
+ */
 async function stillRunning({ client }: Cli): Promise<Document[]> {
   const [pacing, ...pages] = await Promise.all([
     client.request('GET', '/api/pacing'),
-    ...IN_FLIGHT.map((state) => list(client, '/api/run-requests', NAMED_MAX, { state })),
+    ...AWAITED_RUN_STATES.map((state) => list(client, '/api/run-requests', NAMED_MAX, { state })),
   ])
   const items = pacing.body.running.filter(
     ({ state, waiting_because }: Document) => state === 'running' && waiting_because === undefined,

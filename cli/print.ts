@@ -7,7 +7,11 @@
 import type { Sink } from './world.ts'
 
 const GAP = '  '
+/** Before what belongs to the line above. */
+export const INDENT = '  '
 const COLUMNS_MIN = 40
+/** Below so many columns a row of a wide table takes lines of its own. */
+const WIDE_COLUMNS = 110
 /** Of the last column one wants to see as much, where there is as much. */
 const LAST_COLUMN_MIN = 24
 
@@ -63,6 +67,11 @@ export class Printer {
     return isTTY === true && columns !== undefined ? Math.max(columns, COLUMNS_MIN) : undefined
   }
 
+  /** Whether a table of many columns finds no room. */
+  get isNarrow(): boolean {
+    return this.columns !== undefined && this.columns < WIDE_COLUMNS
+  }
+
   line(text = ''): void {
     this.#out.write(`${this.#coloured ? harmlessInColour(text) : harmless(text)}\n`)
   }
@@ -112,6 +121,31 @@ export class Printer {
   text(text: string, indent = ''): void {
     const lines = this.columns === undefined ? [text] : wrapped(text, this.columns, indent)
     for (const line of lines) this.line(line)
+  }
+
+  /** The heading of a part, apart from what is above it. */
+  heading(text: string): void {
+    this.line()
+    this.line(this.tint(text, 'strong'))
+  }
+
+  /** A part of a page: its lines in full, indented under its heading. Nothing where there are none. */
+  section(title: string, lines: readonly string[]): void {
+    if (lines.length === 0) return
+    this.heading(title)
+    for (const line of lines) this.text(`${INDENT}${line}`, INDENT + INDENT)
+  }
+
+  /** A row on lines of its own, for narrow terminals: what names it, and more of it indented. Each line is cut. */
+  stack(first: string, more: readonly string[]): void {
+    this.line(this.#fit(first))
+    for (const line of more) this.line(this.#fit(`${INDENT}${line}`))
+  }
+
+  /** The same in full, without the lines that say nothing. */
+  stackInFull(first: string, more: readonly string[]): void {
+    this.text(first, INDENT)
+    for (const line of more) if (line !== '') this.text(`${INDENT}${line}`, INDENT)
   }
 
   /** Rows under headings, each cut to the terminal. An empty list is said in words. */

@@ -1,6 +1,6 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
-import { TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
+import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { DISCARD_WORK, integer, moment } from './arguments.ts'
 import { needsOwner, printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
@@ -19,9 +19,7 @@ const ALL = 100_000
 const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
 
-/** In the order in which they are read. */
 const RUNNING = ['running']
-const OPEN = ['needs_decision', 'preserved', 'failed']
 /** Of campaigns: those that are over are not told of here. */
 const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
@@ -119,7 +117,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const [running, waiting, open, terminal, campaigns, pacing] = await Promise.all([
     inStates(cli, RUNNING, query, ALL),
     inStates(cli, WAITING_STATES, query, ALL),
-    inStates(cli, OPEN, query, ALL),
+    inStates(cli, OPEN_STATES, query, ALL),
     terminalMax === 0 ? [] : inStates(cli, TERMINAL_STATES, query, terminalMax),
     unfinished(cli, project, source),
     client.request('GET', '/api/pacing'),
@@ -179,7 +177,7 @@ function inRoom(parts: readonly string[], columns = Number.POSITIVE_INFINITY): r
 }
 
 async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void> {
-  const items = ordered(await inStates(cli, OPEN, { project }, ALL), 'settled_at', -1)
+  const items = ordered(await inStates(cli, OPEN_STATES, { project }, ALL), 'settled_at', -1)
   const { json, print } = cli
   if (json) return print.json(items)
   if (items.length === 0) return print.line('Nothing needs you.')
@@ -196,6 +194,6 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   if (json) return print.json({ ...body, events })
   showItem(body, print)
   if (events.length === 0) return
-  print.line(`\n${print.tint('History', 'strong')}`)
+  print.heading('History')
   printEvents(events, print)
 }

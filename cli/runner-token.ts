@@ -6,6 +6,7 @@ import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '../engine/errors.ts'
 import { writeOwnerOnly } from '../storage/flush.ts'
+import { FILE_MODE, FOLDER_MODE } from '../storage/modes.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 export function runnerTokenFile(home: string, id: string): string {
@@ -59,7 +60,7 @@ export async function askAndSave(
 function makePlace(home: string, id: string): boolean {
   const file = runnerTokenFile(home, id)
   try {
-    mkdirSync(home, { recursive: true, mode: 0o700 })
+    mkdirSync(home, { recursive: true, mode: FOLDER_MODE })
     return opens(file, 'ax') || !opens(file, 'a')
   } catch (error) {
     const message = `the token of runner ${id} cannot be written to ${file} (${describeError(error)})`
@@ -70,7 +71,7 @@ function makePlace(home: string, id: string): boolean {
 /** False: it is there already, and was to be new. */
 function opens(file: string, flags: 'a' | 'ax'): boolean {
   try {
-    closeSync(openSync(file, flags, 0o600))
+    closeSync(openSync(file, flags, FILE_MODE))
     return true
   } catch (error) {
     if (flags === 'ax' && (error as NodeJS.ErrnoException).code === 'EEXIST') return false

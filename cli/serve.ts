@@ -14,12 +14,13 @@ import { CliFailure, EXIT } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { askAndSave, runnerTokenFile } from './runner-token.ts'
 import { envOf, flagOf, loadSettings, SETTINGS } from './settings.ts'
+import { readTokenFile } from './token-file.ts'
 import { VERSION } from './version.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
-/** Below what systemd is told to wait (packaging/intendant.service). */
 const CAPACITY_DEFAULT = 1
 const DRAIN_MS_DEFAULT = 30_000
+/** Below what systemd is told to wait (packaging/intendant.service). */
 const STOP_MS_MAX = 25_000
 
 const HELP = `
@@ -138,10 +139,12 @@ function camel(name: string): string {
 
 /**
  * The token of the local runner, which is registered if it is not there yet. It is kept in the home folder; one
- * that the service does not know (another home's, or rotated since) is replaced.
+ * that the service does not know (another home's, or rotated since), or that is none, is replaced.
  */
 async function localRunnerToken(settings: Settings, place: Place, id: string, capacity: number): Promise<string> {
-  const adminToken = readToken(adminTokenPath(settings.home))
+  const adminFile = adminTokenPath(settings.home)
+  const { token: adminToken, fault, cause } = readTokenFile(adminFile)
+  if (adminToken === undefined) throw new CliFailure(`the token file ${adminFile} ${fault}.`, EXIT.usage, cause)
   const userAgent = `intendant-serve/${VERSION}`
   const admin = createClient({ ...place, token: () => adminToken, userAgent, origin: originOf('intendant serve') })
   const path = `/api/runners/${encodeURIComponent(id)}`
@@ -156,7 +159,7 @@ async function localRunnerToken(settings: Settings, place: Place, id: string, ca
     if (!(error instanceof ServiceRefused) || error.problem.code !== 'already_exists') throw error
   }
   await admin.request('PATCH', path, { body: grants })
-  const kept = readToken(runnerTokenFile(settings.home, id))
+  const kept = readTokenFile(runnerTokenFile(settings.home, id)).token
   if (kept !== undefined && (await isTaken(place, kept))) return kept
   return await saved('new token', () => admin.request('POST', `${path}/token`))
 }
@@ -168,15 +171,6 @@ async function isTaken(place: Place, token: string): Promise<boolean> {
     return true
   } catch (error) {
     if (error instanceof ServiceRefused) return error.problem.status !== 401
-    throw error
-  }
-}
-
-function readToken(file: string): string | undefined {
-  try {
-    return readFileSync(file, 'utf8').trim()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }

@@ -5,11 +5,8 @@ import { usageFields } from './usage-fields.ts'
 
 type Item = Record<string, any>
 
-/** Below so many columns an item takes two lines. */
-const WIDE_COLUMNS = 110
 /** What is told of an objective in a table: the rest is in `queue show`. */
 const OBJECTIVE_COLUMNS = 44
-const INDENT = '  '
 
 /** Items under a heading; an empty list is not told at all. */
 export function printItems(
@@ -19,9 +16,8 @@ export function printItems(
   since: (item: Item) => string,
 ): void {
   if (items.length === 0) return
-  print.line()
-  print.line(print.tint(heading, 'strong'))
-  if (print.columns !== undefined && print.columns < WIDE_COLUMNS) printNarrow(print, items, since)
+  print.heading(heading)
+  if (print.isNarrow) printNarrow(print, items, since)
   else printWide(print, items, since)
 }
 
@@ -39,11 +35,9 @@ function printWide(print: Printer, items: readonly Item[], since: (item: Item) =
 }
 
 function printNarrow(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
-  const columns = print.columns!
   for (const item of items) {
-    print.line(cut(`${print.state(item.state)} ${whatOf(item)}`, columns))
-    print.line(cut(`${INDENT}${print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')}`, columns))
-    print.line(cut(`${INDENT}${safe(whyOf(item))}`, columns))
+    const figures = print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')
+    print.stack(`${print.state(item.state)} ${whatOf(item)}`, [figures, safe(whyOf(item))])
   }
 }
 

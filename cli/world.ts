@@ -2,7 +2,6 @@
  * What a command sees of the process it runs in, so that tests run commands without starting processes, and what
  * every command shares: where the service is, with which token, and how to print.
  */
-import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { type Client, createClient, isToken } from '../engine/client.ts'
 import { MORE_THAN_TOKEN } from '../engine/errors.ts'
@@ -11,6 +10,7 @@ import { adminTokenPath } from '../storage/home-paths.ts'
 import { CliFailure } from './exit.ts'
 import { harmless, jsonText, Printer } from './print.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
+import { readTokenFile } from './token-file.ts'
 import { VERSION } from './version.ts'
 
 /** A longest name of a host; what remains of an origin is for the person's own words. */
@@ -153,32 +153,13 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
   }
   let last: string | undefined
   return () => {
-    const read = readToken(file)
+    const read = readTokenFile(file)
     last = read.token ?? last
     if (last !== undefined) return last
     const message = named
       ? `the token file ${file} ${read.fault}.`
       : `there is no token: ENGINE_TOKEN is not set, and ${file} ${read.fault}. Set one, or name a file with --token-file.`
     throw new CliFailure(message, undefined, read.cause)
-  }
-}
-
-interface TokenRead {
-  readonly token?: string
-  /** Why there is none, as the end of a sentence. */
-  readonly fault?: string
-  readonly cause?: unknown
-}
-
-function readToken(file: string): TokenRead {
-  try {
-    const token = readFileSync(file, 'utf8').trim()
-    if (token === '') return { fault: 'is empty' }
-    return isToken(token) ? { token } : { fault: MORE_THAN_TOKEN }
-  } catch (cause) {
-    const code = (cause as NodeJS.ErrnoException).code
-    const isAbsent = code === 'ENOENT' || code === 'ENOTDIR'
-    return { fault: isAbsent ? 'does not exist' : `cannot be read (${code})`, cause }
   }
 }
 

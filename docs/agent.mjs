@@ -693,8 +693,15 @@ async function verdictOf(head, isPushed, text, fault) {
   return { verdict: 'complete', success: landed, summary, ...outcome, ...(landed && { preservation_ref: last }) }
 }
 
-/** Of work that is no item's, whose run has to tell that it did not come off. */
-function failureOf({ verdict, summary, diagnosis, land_blocked }) {
+/** The same of an agent that has not done its part. */
+function errorOf({ isThere, how, text, complaint }) {
+  const said = { verdict: 'runner_error', summary: how, detail: `${how}: ${endOf(text) || complaint}` }
+  return isThere ? said : { ...said, failure_class: 'execution', failure_code: 'provider_unavailable' }
+}
+
+/** What its run fails with: where its agent was not there, and of work that is no item's where it did not come off. */
+function failureOf({ verdict, summary, diagnosis, land_blocked, failure_class, failure_code, detail }) {
+  if (failure_code !== undefined) return { class: failure_class, code: failure_code, message: detail }
   const code = verdict === 'complete' ? isLanding && land_blocked : verdict
   if (payload.item_id !== undefined || !code || verdict === 'runner_error') return undefined
   const message = endOf([summary, diagnosis, kept && `what was done is in ${kept}`].filter(Boolean).join('\n'))
@@ -759,9 +766,7 @@ async function taskIn(worktree) {
   mayGo = !unadded && (head === undefined || repositoriesIn(worktree, from, head, 'AMT').length === 0)
   const isPushed = head && PUSH && (await push(`${head}:refs/heads/${branch}`))
   kept = head && (isPushed ? `${PUSH}/${branch}` : branch)
-  const outcome = agent.isDone
-    ? await verdictOf(head, isPushed, agent.text, fault)
-    : { verdict: 'runner_error', summary: agent.how, detail: `${agent.how}: ${endOf(agent.text) || agent.complaint}` }
+  const outcome = agent.isDone ? await verdictOf(head, isPushed, agent.text, fault) : errorOf(agent)
   const isTold = !isStopped || outcome.landed
   const failure = isTold ? failureOf(outcome) : undefined
   if (isTold) tellResult(from, outcome)

@@ -3,15 +3,13 @@
  * counts. They go out while the run is under way, beside its events; none of them is lost while the service is away,
  * and a refused one is told in words.
  */
+import { OBSERVATIONS_A_POST_MAX } from '../machines/bounds.ts'
 import { occurredAt } from './clock.ts'
 import { ServiceRefused } from './errors.ts'
 import type { ExecutionRequest } from './execution-request.ts'
 import { jsonText } from './json-text.ts'
 import { outgoing, PostQueue } from './post-queue.ts'
 import { concernsRun, type RunPosts } from './run-posts.ts'
-
-/** What the service takes in one post of observations. */
-const OBSERVATIONS_A_POST_MAX = 100
 
 interface FindingsOptions {
   readonly posts: RunPosts

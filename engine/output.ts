@@ -92,7 +92,7 @@ export class LineSplitter {
   }
 }
 
-export type Reading =
+type Reading =
   | { readonly kind: 'event'; readonly event: Record<string, unknown> & { readonly event_type: string } }
   | { readonly kind: 'result' | 'trace_summary' | 'observation'; readonly said: Record<string, unknown> }
   | { readonly kind: 'text' }

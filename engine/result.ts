@@ -2,6 +2,8 @@
  * How a command's end is told to the service: the Run Result, the failure, and for a task the typed verdict that
  * settles it. Pure: everything is computed from the request, the command's end and what the command said.
  */
+import { FAILURE_CLASSES } from '../machines/documents/run-request.ts'
+import { RUN_STATUSES } from '../machines/documents/run-result.ts'
 import type { CommandEnd } from './command.ts'
 import { type ExecutionRequest, isObject } from './execution-request.ts'
 
@@ -10,14 +12,11 @@ const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
 /** How much of the end of standard error goes into a failure's message, characters. */
 export const STDERR_TAIL_CHARS = 2_000
 
-const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled']
-
 /** Bounds of a failure's fields at the service, characters. */
 export const MESSAGE_CHARS_MAX = 4_000
 const CODE_CHARS_MAX = 128
 const WORD_CHARS_MAX = 1_000
-/** The good ends. */
-const STATUSES = ['completed', 'completed_with_findings']
+const STATUSES: readonly string[] = RUN_STATUSES
 
 export interface Failure {
   readonly class: string

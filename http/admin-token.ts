@@ -2,9 +2,10 @@
  * The first token: made when the service starts on a home that has none, written to `admin.token` for its owner
  * alone. The file is on disk, its name too, before the commit: killed between the two, the next start simply makes another.
  */
+
+import { deriveId } from '../machines/ids.ts'
 import { SERVICE_BY } from '../machines/machine.ts'
 import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { deriveId } from '../runtime/identity.ts'
 import type { Logger } from '../runtime/log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { writeOwnerOnly } from '../storage/flush.ts'

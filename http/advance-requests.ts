@@ -4,13 +4,13 @@
  */
 import type { CampaignContext } from '../machines/campaign/context.ts'
 import { whyNotAdvanced } from '../machines/campaign/rules.ts'
+import { digestOf } from '../machines/digest.ts'
 import { isSameMember } from '../machines/documents/member.ts'
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { PayloadOf } from '../machines/events/index.ts'
 import type { InitiativeContext, Of } from '../machines/initiative/context.ts'
 import { asksOtherwise, whyNotAssessed } from '../machines/initiative/rules.ts'
 import type { SendParams, SnapshotOf } from '../machines/machine.ts'
-import { digestOf } from '../runtime/identity.ts'
 import { mayDo } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'
 import type { Exchange } from './exchange.ts'
@@ -58,13 +58,15 @@ function toInitiative(
   }
   const { project, throttle, payload } = event
   if (throttle !== 'full') return invalid('/throttle', 'must be full: nothing is steered in a dry run')
-  const { initiative: name, member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
+  const { initiative: name, member, trigger_id, follow_up_of } = payload as PayloadOf<typeof INITIATIVE>
   const initiative: SnapshotOf<InitiativeContext> | undefined = findInitiative(service, exchange.principal, name)
   if (initiative === undefined) return invalid('/payload/initiative', `There is no initiative ${name.slice(0, 140)}.`)
   const { projects, members } = initiative.context
   if (!projects.includes(project)) return invalid('/project', `${project} is no project of the initiative ${name}.`)
   if (member !== undefined && !members.some((one) => isSameMember(one, member)))
     return invalid('/payload/member', `It is no member of the initiative ${name}.`)
+  if (follow_up_of !== undefined)
+    return invalid('/payload/follow_up_of', 'Only the service follows up: what is asked for is a request of its own.')
   const message = advanceOf(exchange, event)
   const ofIt = before.filter(({ to }) => to.kind === 'initiative' && to.id === name)
   const isOther = ({ message: one }: SendParams): boolean =>
@@ -95,7 +97,7 @@ function toCampaign(
   place: number,
   before: readonly SendParams[],
 ): SendParams | undefined {
-  const { campaign: name } = payload as PayloadOf<typeof CAMPAIGN>
+  const { campaign: name, run_event_id, run_result } = payload as PayloadOf<typeof CAMPAIGN>
   const invalid = (member: string, detail: string): undefined => {
     exchange.problem('invalid_event', 'The event asks for what is not there to be asked.', {
       errors: [{ pointer: `/events/${place}/${member}`, detail }],
@@ -113,5 +115,6 @@ function toCampaign(
     exchange.problem('illegal_move', `Campaign ${name} is not advanced: ${why}.`)
     return undefined
   }
-  return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id } }
+  const from = { ...(run_event_id !== undefined && { run_event_id }), ...(run_result && { run_result }) }
+  return { to: { kind: 'campaign', id: name }, message: { type: 'advance', by: exchange.by, event_id: id, ...from } }
 }

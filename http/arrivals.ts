@@ -6,7 +6,7 @@ import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import type { Runtime } from '../runtime/api.ts'
 import { type Ending, refusedAtEnd } from './ending.ts'
 import type { Exchange } from './exchange.ts'
-import { recordIdOf } from './intent-records.ts'
+import { recordIdOfName } from './intent-records.ts'
 import { lookUntil } from './later-turns.ts'
 
 type RefOf = (named: string) => ActorRef | undefined
@@ -20,7 +20,7 @@ const MADE_BY_MESSAGE: Readonly<Record<string, RefOf>> = {
   'agent-sessions': byId('agent_session'),
   hypotheses: byId('hypothesis'),
   'intent-records': (named) => {
-    const id = recordIdOf(named)
+    const id = recordIdOfName(named)
     return id === undefined ? undefined : { kind: 'intent_record', id }
   },
   'run-requests': byId('run_request'),

@@ -5,10 +5,10 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Runtime } from '../runtime/api.ts'
-import { BackupAborted, backup } from '../storage/backup.ts'
-import { DiskJournal } from '../storage/disk-journal.ts'
+import { BackupAborted } from '../storage/backup.ts'
 import { backupsPath } from '../storage/home-paths.ts'
 import { HomeRefused } from '../storage/home-refused.ts'
+import type { BackupReport } from '../storage/journal.ts'
 import { utcNow } from './clock.ts'
 import type { ProblemCode } from './problems.ts'
 
@@ -42,15 +42,14 @@ export interface Backup {
 
 export class Backups {
   readonly #runtime: Runtime
-  readonly #journal: DiskJournal
   readonly #log: Logger
   readonly #ended = new Map<string, Backup>()
   readonly #stop = new AbortController()
   #running: Backup | undefined
 
-  constructor(runtime: Runtime, journal: DiskJournal, log: Logger) {
+  /** Of a journal that can be copied while it runs. */
+  constructor(runtime: Runtime, log: Logger) {
     this.#runtime = runtime
-    this.#journal = journal
     this.#log = log
   }
 
@@ -127,9 +126,10 @@ export class Backups {
     }
   }
 
-  #copy(path: string): ReturnType<typeof backup> {
-    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: this.#runtime.settings.diskReserveBytes }
-    return backup(this.#journal, path, bounds, this.#stop.signal)
+  #copy(path: string): Promise<BackupReport> {
+    const { journal, settings } = this.#runtime
+    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: settings.diskReserveBytes }
+    return journal.backup!(path, bounds, this.#stop.signal)
   }
 
   #keep(one: Backup): void {
@@ -165,6 +165,5 @@ const GIVEN_UP = failure('stopping', 'The service is stopping: a backup that is 
 
 /** Undefined for a journal that cannot be copied while it runs. */
 export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {
-  const { journal } = runtime
-  return journal instanceof DiskJournal ? new Backups(runtime, journal, log) : undefined
+  return runtime.journal.backup === undefined ? undefined : new Backups(runtime, log)
 }

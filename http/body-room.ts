@@ -6,7 +6,7 @@
  */
 import { SMALL_BODY_BYTES } from './body-turns.ts'
 
-export type BodyKind = 'small' | 'large' | 'upload'
+type BodyKind = 'small' | 'large' | 'upload'
 
 /** Whose a body is: a principal, or undefined where nobody has to say. */
 type Sender = object | undefined

@@ -18,7 +18,7 @@ import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
  */
 const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|(?<!\d)\d{200}/
 
-export interface BodyBounds {
+interface BodyBounds {
   readonly bodyBytesMax: number
   readonly eventsBodyBytesMax: number
   readonly bodiesInFlightBytesMax: number

@@ -1,7 +1,7 @@
 /** What is served of a campaign: its document, completed by how the work item stands that is under way for it. */
 import type { CampaignContext } from '../machines/campaign/context.ts'
 import { document } from '../machines/campaign/view.ts'
-import type { CampaignDocument } from '../machines/documents/campaign.ts'
+import { CAMPAIGN_NAME_PATTERN, type CampaignDocument } from '../machines/documents/campaign.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { readable } from '../runtime/reader.ts'
@@ -14,7 +14,7 @@ import { findWorkItem, workItemDocumentOf } from './work-item-answers.ts'
 type CampaignSnapshot = SnapshotOf<CampaignContext>
 
 /** Names of campaigns; other texts in a path name nothing. */
-const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
+const NAME = new RegExp(CAMPAIGN_NAME_PATTERN)
 
 export function campaignDocumentOf(
   service: ServiceContext,

@@ -2,13 +2,14 @@
  * The traces of emitted commands. Each makes a run request, and an exact trace names one request: a trace that a
  * command states must be unused in its project, and a caller's `traceparent` is continued by one command only.
  */
+import { TRACE_ID_PATTERN } from '../machines/documents/fields.ts'
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import { isCommand } from '../machines/events/index.ts'
 import type { Runtime } from '../runtime/api.ts'
 import { commandPlace } from '../runtime/run-requests.ts'
 import { takeTrace } from '../runtime/traces-in-flight.ts'
 import type { StatedEvent } from './events-in.ts'
-import { holding, type Until } from './replies.ts'
+import { holding, type Until } from './holding.ts'
 
 export interface CommandTraces {
   /** Places of the commands that cannot continue the caller's trace: they begin their own. */
@@ -25,7 +26,7 @@ export function commandKey({ id }: PreparedEvent): string {
 }
 
 /** W3C trace context: what the runner is handed as `traceparent` is made of it. */
-const TRACE_ID = /^(?!0{32}$)[0-9a-f]{32}$/
+const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
 
 /** Place of the first command whose trace no run can be traced under; -1: there is none. */
 export function commandWithoutTrace(prepared: readonly PreparedEvent[]): number {

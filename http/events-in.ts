@@ -25,7 +25,7 @@ export interface StatedEvent {
   readonly gather_id?: string | null
 }
 
-export interface Door {
+interface Door {
   readonly project: string
   readonly traceId: string | null
   readonly throttle: Throttle

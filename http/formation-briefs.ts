@@ -1,6 +1,8 @@
 /** What the routes of formation briefs have in common: how a brief is found, what it is told, and what it is compiled to. */
+
 import { compiledBriefId } from '../machines/formation-brief/compiled.ts'
 import type { FormationBriefContext } from '../machines/formation-brief/context.ts'
+import { isId } from '../machines/ids.ts'
 import { modules } from '../machines/index.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Answer, MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
@@ -8,7 +10,7 @@ import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { setEntityTag } from './preconditions.ts'
-import { isServiceId, markCursor, notFound, refuse, whenHeard } from './replies.ts'
+import { markCursor, notFound, refuse, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import { hasHeld } from './run-request-answers.ts'
 
@@ -16,7 +18,7 @@ export type BriefSnapshot = SnapshotOf<FormationBriefContext>
 
 function briefOf(service: ServiceContext, exchange: Exchange): BriefSnapshot | undefined {
   const id = exchange.params[0]!
-  return isServiceId('brief', id) ? service.runtime.read({ kind: 'formation_brief', id }) : undefined
+  return isId('brief', id) ? service.runtime.read({ kind: 'formation_brief', id }) : undefined
 }
 
 /** The brief that the path names, if it exists for the person who asks; else 404 is answered. */

@@ -3,23 +3,33 @@
  * who asks (by name, since tokens rotate, and by the projects that a token is confined to) and to the path; the id of what is made derives from it, or, where a name is
  * the id, what it has made is written down.
  */
-import { secondCreate } from '../machines/creation.ts'
+
+import { digestOf } from '../machines/digest.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
+import { deriveId, ID_DIGITS, type IdPrefix } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
+import { reusedKey, secondCreate } from '../machines/second-create.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
-import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from '../runtime/generations.ts'
-import { deriveId, digestOf, type IdPrefix } from '../runtime/identity.ts'
+import {
+  createOfKey,
+  generationAfter,
+  generationOf,
+  idOfGeneration,
+  type Keyed,
+  reservationOf,
+} from '../runtime/generations.ts'
 import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
 import type { Principal } from '../runtime/principals.ts'
 import type { Reservation } from '../storage/journal.ts'
 import type { Exchange } from './exchange.ts'
+import { holding } from './holding.ts'
 import { TWO_KEYS } from './incoming.ts'
-import { asItStands, holding } from './replies.ts'
+import { asItStands, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
-export type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
+type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
 
 /** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
 export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResult {
@@ -49,7 +59,7 @@ function unquoted(header: string): string {
 }
 
 /** The members of a create message that make a repeat of it known as one, for as long as the settings say. */
-export function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
+function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
   return { idempotency_key: key, idempotency_ms: settings.idempotencyMs }
 }
 
@@ -64,7 +74,7 @@ interface Creation {
   readonly make: () => MessageBody | undefined
 }
 
-export interface KeyedCreate extends Creation {
+interface KeyedCreate extends Creation {
   readonly kind: ActorKind
   readonly prefix: IdPrefix
   /**
@@ -74,14 +84,13 @@ export interface KeyedCreate extends Creation {
   readonly twin?: () => string | undefined
 }
 
-export interface NamedCreate extends Creation {
+interface NamedCreate extends Creation {
   /** Its name is its id, whichever key asks for it. */
   readonly ref: ActorRef
 }
 
 /** Of the reservations that lead a key to its newest generation. */
 const RESERVATION_SCOPE = 'create'
-const ID_DIGITS = 24
 
 /** Who asks, as far as keys go: a token of the same name that is confined to other projects is somebody else. */
 export function askerOf({ name, kind, projects }: Principal): string {
@@ -95,8 +104,8 @@ function placeOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPre
   return { kind, scope: RESERVATION_SCOPE, key: idOf(0), idOf }
 }
 
-/** Where a key leads. */
-interface KeyedPlace {
+/** Where a key leads, with the members of the create message that make a repeat of it known as one. */
+interface KeyedPlace extends ReturnType<typeof keyed> {
   readonly id: string
   /** Something is there, and the time of the key is not over. */
   readonly isMade: boolean
@@ -104,7 +113,10 @@ interface KeyedPlace {
   readonly reservation?: Reservation
 }
 
-/** The id that a key has made, or makes now; a random one without a key. For who makes it by another one's step. */
+/**
+ * The id that a key has made, or makes now; a random one without a key. For who makes it by another one's step: what is made
+ * so has its own id for a key.
+ */
 export function keyedPlace(
   runtime: Runtime,
   exchange: Exchange,
@@ -112,20 +124,34 @@ export function keyedPlace(
   kind: ActorKind,
   prefix: IdPrefix,
 ): KeyedPlace {
-  if (key === undefined) return { id: randomId(runtime, prefix), isMade: false }
-  const place = placeOf(exchange, key, kind, prefix)
-  const newest = generationOf(runtime, place)
-  const made = runtime.read({ kind, id: idOfGeneration(place, newest) })
-  const isOver = made !== undefined && runtime.nature.wallMs() >= made.context.internal.creation.key_until_ms
-  const generation = isOver ? newest + 1 : newest
-  return {
-    id: idOfGeneration(place, generation),
-    isMade: made !== undefined && !isOver,
-    ...reservationOf(place, generation),
+  if (key === undefined) {
+    const id = randomId(runtime, prefix)
+    return { id, isMade: false, ...keyed(runtime, id) }
   }
+  const place = placeOf(exchange, key, kind, prefix)
+  const newest = newestOf(runtime, place, (id) => ({ idempotency_key: id }))
+  const isOver = newest.meaning === 'expired'
+  const generation = isOver ? generationAfter(runtime, place, newest.generation) : newest.generation
+  const id = idOfGeneration(place, generation)
+  const isMade = newest.made !== undefined && !isOver
+  return { id, isMade, ...keyed(runtime, id), ...reservationOf(place, generation) }
 }
 
-function randomId({ nature }: Runtime, prefix: IdPrefix): string {
+/** The newest that the key has made, and what this create means to it; no meaning: there is none. */
+function newestOf(
+  runtime: Runtime,
+  place: Keyed,
+  createOf: (id: string) => { readonly idempotency_key: string; readonly fingerprint?: string },
+) {
+  const generation = generationOf(runtime, place)
+  const id = idOfGeneration(place, generation)
+  const made = runtime.read({ kind: place.kind, id })
+  if (made === undefined) return { generation }
+  const create = { ...createOf(id), atMs: runtime.nature.wallMs() }
+  return { generation, made, meaning: secondCreate(made.context.internal.creation, create) }
+}
+
+export function randomId({ nature }: Runtime, prefix: IdPrefix): string {
   return `${prefix}_${nature.randomHex(ID_DIGITS)}`
 }
 
@@ -192,12 +218,13 @@ function underKey({ principal, path }: Exchange, key: string, kind: ActorKind, b
 function keptAnswer(
   service: ServiceContext,
   exchange: Exchange,
-  { fingerprint, place }: Under,
+  { fingerprint, place }: Pick<Under, 'fingerprint' | 'place'>,
   kind: ActorKind,
+  what: string = words(kind),
 ): Taken | undefined {
   const { runtime } = service
   const before = madeByKey(runtime, place)
-  if (before !== undefined && before.fingerprint !== fingerprint) refuseReused(exchange, kind)
+  if (before !== undefined && before.fingerprint !== fingerprint) refuseReused(exchange, what)
   const made = before === undefined || exchange.done ? undefined : runtime.read({ kind, id: before.id })
   return made === undefined ? undefined : asItStands(service, made, 'replay')
 }
@@ -211,15 +238,11 @@ function answeredBefore(
 ): Taken | undefined {
   const kept = keptAnswer(service, exchange, under, kind)
   if (kept !== undefined || exchange.done) return kept
-  const { runtime } = service
   const { key, fingerprint } = under
   const place = placeOf(exchange, key, kind, prefix)
-  const made = runtime.read({ kind, id: idOfGeneration(place, generationOf(runtime, place)) })
-  if (made === undefined) return undefined
-  const again = { idempotency_key: key, fingerprint, atMs: runtime.nature.wallMs() }
-  const meaning = secondCreate(made.context.internal.creation, again)
+  const { made, meaning } = newestOf(service.runtime, place, () => ({ idempotency_key: key, fingerprint }))
   if (meaning === 'replay') return asItStands(service, made, meaning)
-  if (meaning === 'reused') refuseReused(exchange, kind)
+  if (meaning === 'reused') refuseReused(exchange, words(kind))
   return undefined
 }
 
@@ -255,27 +278,56 @@ export function createNamed(
   { ref, make, body }: NamedCreate,
   reply: Reply,
 ): void {
-  const { runtime, keysInUse } = service
+  const { runtime } = service
   if (key === undefined) {
     const message = make()
     if (message !== undefined) runtime.ask(ref, { ...message, fingerprint: digestOf(body) } as MessageBody, reply)
     return
   }
-  const under = underKey(exchange, key, ref.kind, body)
-  const { fingerprint, place } = under
+  const { fingerprint, place } = underKey(exchange, key, ref.kind, body)
+  const again = keyed(runtime, `${askerOf(exchange.principal)}\0${key}`)
+  const makeKnown = (): MessageBody | undefined => {
+    const message = make()
+    return message === undefined ? undefined : { ...message, ...again }
+  }
+  askNamed(service, exchange, { ref, place, fingerprint, what: words(ref.kind), make: makeKnown }, reply)
+}
+
+/** Something that is asked under a name that stands for it, such as a key. */
+interface NamedAsk {
+  readonly ref: ActorRef
+  /** Tells the names of others apart. */
+  readonly place: string
+  /** Of what is asked: something else under the same name is refused. */
+  readonly fingerprint: string
+  /** What the name is for. */
+  readonly what: string
+  readonly make: Creation['make']
+}
+
+/**
+ * Asks an actor once under a name, for as long as keys are kept: it is written down with the step that does it, and who asks
+ * again is answered with how it stands, as a `replay`. Two posts with one name go one after the other.
+ */
+export function askNamed(
+  service: ServiceContext,
+  exchange: Exchange,
+  { ref, place, fingerprint, what, make }: NamedAsk,
+  reply: Reply,
+): void {
+  const { runtime, keysInUse } = service
   keysInUse.enter(place, exchange, (leave) => {
-    const before = keptAnswer(service, exchange, under, ref.kind)
+    const before = keptAnswer(service, exchange, { fingerprint, place }, ref.kind, what)
     const ask: Ask = (message, taken) => {
-      const again = { fingerprint, ...keyed(runtime, `${askerOf(exchange.principal)}\0${key}`) }
       const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
-      runtime.ask(ref, { ...message, ...again, reservation } as unknown as MessageBody, taken)
+      runtime.ask(ref, { ...message, fingerprint, reservation } as unknown as MessageBody, taken)
     }
     answerOnce(exchange, before, make, ask, leave, reply)
   })
 }
 
-function refuseReused(exchange: Exchange, kind: ActorKind): void {
-  exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${words(kind)}.`)
+function refuseReused(exchange: Exchange, what: string): void {
+  refuse(exchange, { ok: false, refusal: reusedKey(what) })
 }
 
 function words(kind: ActorKind): string {

@@ -4,9 +4,9 @@
  * committed stays, whatever becomes of the rest: the same trace sent again completes it.
  */
 import type { PreparedEvent } from '../machines/events/envelope.ts'
+import { projectIdOf } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import type { Answer, MessageBody, Refused, Runtime } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import type { Waiting } from './body-turns.ts'
 import type { Element, Elements } from './elements.ts'
 import { readJson } from './json-text.ts'

@@ -3,6 +3,7 @@
  * told speaks of all of them. So who may not see each of them sees that an assessment runs and how it settled (SPEC 3.4 has the reason in it), and not what it
  * was asked and answered.
  */
+import { INITIATIVE_NAME_PATTERN } from '../machines/documents/initiative.ts'
 import type { InitiativeContext } from '../machines/initiative/context.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { Principal } from '../runtime/principals.ts'
@@ -10,7 +11,7 @@ import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
 import type { ServiceContext } from './route.ts'
 
-const NAME = /^[a-z0-9][a-z0-9_-]{0,62}$/
+const NAME = new RegExp(INITIATIVE_NAME_PATTERN)
 const ASSESSMENT = 'initiative_advance_requested'
 
 export function maySeeInitiative(reader: Principal, { projects }: Pick<InitiativeContext, 'projects'>): boolean {

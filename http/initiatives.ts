@@ -1,10 +1,10 @@
 /** Initiatives as they exist for who asks: seen by those who may see each of its projects, and by nobody else. */
 import type { Member } from '../machines/documents/member.ts'
+import { projectIdOf } from '../machines/ids.ts'
 import type { InitiativeContext } from '../machines/initiative/context.ts'
 import { statusOf } from '../machines/initiative/rules.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { Refused } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { maySee } from './access.ts'
 import { findCampaign } from './campaign-answers.ts'

@@ -1,31 +1,32 @@
 /** What the routes of intent have in common: how a record is named, found and told. */
-import { recordIdOfSlug } from '../machines/derived-id.ts'
+import { recordIdOfSlug } from '../machines/ids.ts'
 import { utc } from '../machines/instant.ts'
 import type { IntentRecordContext, RecordContent } from '../machines/intent-record/context.ts'
 import { pathFaults } from '../machines/intent-record/places.ts'
 import { document } from '../machines/intent-record/view.ts'
-import { isSlug, partsOfRecordKey } from '../machines/record-key.ts'
+import { isSlug, recordIdOf } from '../machines/record-key.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../runtime/api.ts'
 import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
+import { type Until, untilNothing } from './holding.ts'
 import { setEntityTag } from './preconditions.ts'
-import { isServiceId, markCursor, notFound, projectId, type Until, untilNothing, whenHeard } from './replies.ts'
+import { projectId } from './projects.ts'
+import { markCursor, notFound, whenHeard } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
 export type RecordMessage = MessageBody & Record<string, unknown>
 
 /** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
-export function recordIdOf(named: string, project_id?: string): string | undefined {
-  if (isServiceId('ir', named)) return named
-  const parts = partsOfRecordKey(named)
-  if (parts !== undefined) return recordIdOfSlug(projectId(parts.project), parts.slug)
+export function recordIdOfName(named: string, project_id?: string): string | undefined {
+  const id = recordIdOf(named, projectId)
+  if (id !== undefined) return id
   return project_id !== undefined && isSlug(named) ? recordIdOfSlug(project_id, named) : undefined
 }
 
 /** The record of that name, where it exists and, if a project is given, belongs to it. */
 export function findRecord(service: ServiceContext, named: string, project_id?: string): RecordSnapshot | undefined {
-  const id = recordIdOf(named, project_id)
+  const id = recordIdOfName(named, project_id)
   const record = id === undefined ? undefined : service.runtime.read({ kind: 'intent_record', id })
   return project_id === undefined || record?.context.project_id === project_id ? record : undefined
 }

@@ -8,7 +8,7 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
 
-export interface Shape {
+interface Shape {
   /** Deepest nesting of objects and arrays. */
   readonly depth: number
   /** Members of all objects, each as often as it stands there. */

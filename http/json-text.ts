@@ -10,7 +10,7 @@ import type { FieldProblem } from './problems.ts'
 /** Objects and arrays within each other: past this a recursive walk could end the stack. */
 const DEPTH_MAX = 64
 
-export type JsonReading =
+type JsonReading =
   | { readonly ok: true; readonly value: any; readonly text: string }
   | {
       readonly ok: false

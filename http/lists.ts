@@ -5,7 +5,8 @@
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { Exchange } from './exchange.ts'
-import { markCursor, visibleProject } from './replies.ts'
+import { visibleProject } from './projects.ts'
+import { markCursor } from './replies.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
 
 export const LIST_LIMIT_MAX = 500

@@ -2,7 +2,8 @@
 import type { ActorRef, MessageBody, SnapshotOf } from '../machines/machine.ts'
 import type { Refused } from '../runtime/api.ts'
 import type { Exchange } from './exchange.ts'
-import { activeProject, askFor } from './replies.ts'
+import { activeProject } from './projects.ts'
+import { askFor } from './replies.ts'
 import type { Route, RouteBody, ServiceContext } from './route.ts'
 
 /** The things that are moved; `S` is a snapshot of one. */

@@ -66,7 +66,7 @@ function parametersOf(query: Route['query']): object {
 }
 
 /** Every problem that the route may answer with. */
-export function problemsOf(route: Route): readonly ProblemCode[] {
+function problemsOf(route: Route): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(route.problems)
   for (const group of Object.values(GROUPS)) if (group.of(route)) for (const code of group.codes) codes.add(code)
   if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')

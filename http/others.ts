@@ -1,11 +1,11 @@
 /** What waits may wait for work of projects that the reader may not see: that it does is told, and nothing of that work. */
+import { idPattern, isId } from '../machines/ids.ts'
 import type { Principal } from '../runtime/principals.ts'
 import { readable } from '../runtime/reader.ts'
 import { maySee } from './access.ts'
-import { isServiceId } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
-const WORK = /(?:wi|runreq)_[0-9a-f]{24}/g
+const WORK = new RegExp(`${idPattern('wi')}|${idPattern('runreq')}`, 'g')
 
 /**
  * The reason for the reader's eyes: where it names work that does not exist for the reader, in other words, since what stands
@@ -24,7 +24,7 @@ export function withoutOthers<C extends string>(
 }
 
 function isSeen({ runtime }: ServiceContext, reader: Principal, id: string): boolean {
-  const kind = isServiceId('wi', id) ? 'work_item' : 'run_request'
+  const kind = isId('wi', id) ? 'work_item' : 'run_request'
   const named = readable(() => runtime.read({ kind, id }), 'unreadable' as const)
   // Its own run may be on its way yet; of what is gone there is nothing to tell.
   return named === undefined || (named !== 'unreadable' && maySee(reader, named.context.project))

@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.ts'
 export const IF_MATCH_HEADER = 'if-match'
 
 /** The version that was read, for the message; none: any. */
-export interface VersionRead {
+interface VersionRead {
   readonly if_version?: number
 }
 

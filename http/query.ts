@@ -6,7 +6,7 @@ import { escaped } from '../machines/canonical.ts'
 import { type Check, compile, type TSchema } from '../machines/schema.ts'
 import type { FieldProblem } from './problems.ts'
 
-export type QueryResult =
+type QueryResult =
   | { readonly ok: true; readonly query: Readonly<Record<string, any>> }
   | { readonly ok: false; readonly errors: readonly FieldProblem[] }
 

@@ -1,13 +1,11 @@
 /**
- * What handlers of every resource answer alike: a refusal as its problem, a thing that does not exist for the
- * asker, and the cursor that an answer is true for.
+ * What handlers of every resource answer alike: a refusal as its problem, what was taken or made, a thing that does not exist
+ * for the asker, and the cursor that an answer is true for.
  */
 import { shown } from '../machines/clipped.ts'
-import type { ActorRef, MessageBody } from '../machines/machine.ts'
+import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
-import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { codeOfRefusal } from './problems.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
@@ -54,48 +52,6 @@ export function whenTaken(
   return whenHeard(exchange, marked, refused)
 }
 
-/** Makes of what is called later (a reply, mostly) the same, until whose end something is held. It must be called in the end. */
-export type Until = <A extends unknown[]>(go: (...heard: A) => void) => (...heard: A) => void
-
-/** Holds nothing. */
-export const untilNothing: Until = (go) => go
-
-/**
- * Holds something that was taken while `run` goes on. It is released once: behind the last reply that `run`, or such a reply, has put
- * through `until`, whatever that comes to; at once where there is none, or where `run` throws.
- */
-export function holding(release: () => void, run: (until: Until) => void): void {
-  let ends = 1
-  let isReleased = false
-  const over = (): void => {
-    if (isReleased) return
-    isReleased = true
-    release()
-  }
-  const end = (): void => {
-    ends -= 1
-    if (ends === 0) over()
-  }
-  const until: Until = (go) => {
-    ends += 1
-    return (...heard) => {
-      try {
-        go(...heard)
-      } finally {
-        end()
-      }
-    }
-  }
-  try {
-    run(until)
-  } catch (error) {
-    // What it has asked before may be answered or not.
-    over()
-    throw error
-  }
-  end()
-}
-
 /** Sends the actor what the caller asks of it, and answers a refusal; what was taken is for `taken` to answer. */
 export function askFor(
   service: ServiceContext,
@@ -120,6 +76,38 @@ export function whenCreated(
     exchange.answer(markCreated(exchange, repeat, pathOf(snapshot)), documentOf(snapshot))
   }
   return whenTaken(service, exchange, created, refused)
+}
+
+/** What is made under a name that the asker has chosen. */
+interface Named {
+  readonly kind: ActorKind
+  /** Where it is read. */
+  readonly path: string
+  readonly documentOf: (snapshot: SnapshotOf<any>) => object
+  /** Whether the asker may see what has the name now. */
+  readonly isSeen: () => boolean
+  readonly refused?: (exchange: Exchange, answer: Refused) => void
+}
+
+/**
+ * The same of that. Of a thing that the asker may not see no more is told than that its name is taken, and that is looked at anew
+ * where their key is said to have made it, too: who may see what is decided here, not by how keys are scoped.
+ */
+export function whenNamed(
+  service: ServiceContext,
+  exchange: Exchange,
+  { kind, path, documentOf, isSeen, refused = refuse }: Named,
+): Reply {
+  const isTaken: Refused = { ok: false, refusal: { code: 'already_exists', detail: `this ${kind} exists already` } }
+  const made = ({ repeat, snapshot, sequence }: Taken): void => {
+    if (!isSeen()) {
+      refuseUnseen(exchange, isTaken)
+      return
+    }
+    markCursor(service, exchange, sequence)
+    exchange.answer(markCreated(exchange, repeat, path), documentOf(snapshot))
+  }
+  return whenHeard(exchange, made, (_, answer) => (isSeen() ? refused : refuseUnseen)(exchange, answer))
 }
 
 /** What its actor would answer to who changes nothing of it; `repeat` is its word for what was said before. */
@@ -157,49 +145,6 @@ export function markCursor(service: ServiceContext, exchange: Exchange, sequence
 
 export function cursorAt(service: ServiceContext, sequence: number): string {
   return encodeCursor(service.runtime.journal, sequence)
-}
-
-/** The actor id of a project named by its id or by its key. */
-export function projectId(idOrKey: string): string {
-  return /^proj_[0-9a-f]{24}$/.test(idOrKey) ? idOrKey : projectIdOf(idOrKey)
-}
-
-/** The project that the path names by id or key, if it exists for the asker; else 404 is answered. */
-export function visibleProject(
-  service: ServiceContext,
-  exchange: Exchange,
-  idOrKey: string,
-): SnapshotOf<any> | undefined {
-  const project = service.runtime.read({ kind: 'project', id: projectId(idOrKey) })
-  if (project !== undefined && maySee(exchange.principal, project.context.key)) return project
-  notFound(exchange, 'project', idOrKey)
-  return undefined
-}
-
-/** The project, if it exists for the asker and takes new work; else the problem is answered. */
-export function activeProject(
-  service: ServiceContext,
-  exchange: Exchange,
-  idOrKey: string,
-): SnapshotOf<any> | undefined {
-  const project = visibleProject(service, exchange, idOrKey)
-  return project !== undefined && takesWork(exchange, project) ? project : undefined
-}
-
-/** Whether the project takes new work, which an archived one does not. False: the problem was answered. */
-export function takesWork(exchange: Exchange, { value, context }: SnapshotOf<any>): boolean {
-  if (value === 'active') return true
-  exchange.problem('project_archived', `The project ${context.key} is archived and takes no new work.`)
-  return false
-}
-
-/** Pattern of ids that the service makes; other texts in a path name nothing. */
-export function isServiceId(prefix: string, id: string): boolean {
-  return (
-    id.length === prefix.length + 25 &&
-    id.startsWith(`${prefix}_`) &&
-    /^[0-9a-f]{24}$/.test(id.slice(prefix.length + 1))
-  )
 }
 
 function sentence(detail: string): string {

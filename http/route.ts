@@ -28,7 +28,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
  * `own`: only the runner named in the path; `holder`: only for run requests that it holds or held (the handler
  * checks with `http/access.ts`); `allowed_project`: only for its allowed projects.
  */
-export type RunnerRule = 'own' | 'holder' | 'allowed_project'
+type RunnerRule = 'own' | 'holder' | 'allowed_project'
 
 export interface Access {
   /** The right that a person's token needs. `none`: no token asked for. `any`: any valid token. `runner`: only a runner's token. */

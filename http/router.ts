@@ -31,7 +31,7 @@ import {
 const VERBS: Readonly<Record<Method, UwsVerb>> = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' }
 const JSON_ONLY: readonly string[] = ['application/json']
 
-export interface RouterOptions extends Ending {
+interface RouterOptions extends Ending {
   readonly routes: readonly Route[]
   readonly server: Server
   readonly access: AccessCheck

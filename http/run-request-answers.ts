@@ -1,8 +1,11 @@
 /** What is served of a run request: its document with what only the running service knows. */
+
 import type { RunRequest } from '../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../machines/documents/waiting-because.ts'
+import { isId } from '../machines/ids.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
+import { isLeased } from '../machines/run-request/states.ts'
 import { document, documentText, standingText } from '../machines/run-request/view.ts'
 import type { Taken } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
@@ -10,7 +13,7 @@ import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { withoutSteering } from './initiative-sight.ts'
 import { withoutOthers } from './others.ts'
-import { isServiceId, notFound } from './replies.ts'
+import { notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 type RunRequestSnapshot = SnapshotOf<RunRequestContext>
@@ -91,7 +94,7 @@ function shownText(
 /** The request that the path names, if it exists for the asker; else 404 is answered. */
 export function visibleRunRequest(service: ServiceContext, exchange: Exchange): RunRequestSnapshot | undefined {
   const id = exchange.params[0]!
-  const snapshot = isServiceId('runreq', id) ? service.runtime.read({ kind: 'run_request', id }) : undefined
+  const snapshot = isId('runreq', id) ? service.runtime.read({ kind: 'run_request', id }) : undefined
   if (snapshot !== undefined && mayReach(exchange, snapshot)) return snapshot
   notFound(exchange, 'run request', id)
   return undefined
@@ -108,8 +111,8 @@ export function hasHeld(context: RunRequestContext, runnerId: string): boolean {
 }
 
 function leaseEndOf({ runtime }: ServiceContext, { value, context }: RunRequestSnapshot): string | undefined {
-  if (value !== 'accepted' && value !== 'started' && value !== 'cancelling' && value !== 'offered') return undefined
-  const name = value === 'offered' ? 'offer' : 'lease'
+  const name = isLeased(value) ? 'lease' : value === 'offered' ? 'offer' : undefined
+  if (name === undefined) return undefined
   const endMs = runtime.deadlineMs({ kind: 'run_request', id: context.id }, name)
   return endMs === undefined ? undefined : new Date(endMs).toISOString()
 }

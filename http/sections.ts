@@ -39,7 +39,7 @@ interface MemorySection extends Named {
 }
 
 /** What a list consists of at a moment (UTC, milliseconds). */
-export type SectionsAt = (at: string) => readonly Section[]
+type SectionsAt = (at: string) => readonly Section[]
 
 interface Place {
   readonly section: Section

@@ -47,7 +47,7 @@ export interface ServiceOptions {
   readonly metrics?: Metrics
   /** Keeps the first token for its owner; default: a file in the home. */
   readonly saveAdminToken?: (token: string) => void
-  /** Opens the journal; default: LMDB in the settings' home. */
+  /** Opens the journal; default: the log's files and the view beside them, in the settings' home. */
   readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
   /** Nothing can be trusted any more. Default: say so and end the process, so that it is started again. */
   readonly onFatal?: (failure: Error) => void

@@ -20,7 +20,7 @@ export interface TolerantDoor {
   whyNotProject(key: string): string | undefined
 }
 
-export type Admission =
+type Admission =
   | { readonly ok: true; readonly event: PreparedEvent; readonly marks: readonly Fault[] }
   | { readonly ok: false; readonly errors: readonly FieldProblem[] }
 

@@ -1,10 +1,10 @@
 /** Which run requests a trace belongs to: asked when a trace is read, and when events of it are taken in. */
+import { isId } from '../machines/ids.ts'
 import type { RunRequestContext } from '../machines/run-request/context.ts'
 import type { Runtime, SnapshotOf } from '../runtime/api.ts'
 import { readable } from '../runtime/reader.ts'
 import { envelopeOfText } from '../runtime/stream/fields.ts'
 import { pagesOfHistory } from '../runtime/stream/find-events.ts'
-import { isServiceId } from './replies.ts'
 
 /** The first events of a trace are of its run request; more of them than this are not looked through for others. */
 const eventsSearchedMax = 10_000
@@ -78,7 +78,7 @@ export async function* runsOfTrace(
 
 function requestOf(text: string): readonly string[] {
   const { run_request_id: id } = envelopeOfText(text)
-  return id !== undefined && isServiceId('runreq', id) ? [id] : []
+  return id !== undefined && isId('runreq', id) ? [id] : []
 }
 
 function* runsAmong(

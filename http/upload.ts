@@ -19,7 +19,7 @@ export interface UploadSink {
 /** What an upload is counted as among the bodies in flight: a chunk that waits, and a batch of what was in it. */
 export const UPLOAD_HELD_BYTES = 8 * 1024 * 1024
 
-export interface UploadOptions {
+interface UploadOptions {
   readonly bytesMax: number
   readonly giveBack: () => void
   readonly stand: (reader: Waiting) => void

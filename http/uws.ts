@@ -75,7 +75,7 @@ interface UwsModule {
 const EXCLUSIVE_PORT = 1
 
 /** The binary for this Node.js is missing, or the port cannot be had: said in plain words, `cause` kept. */
-export class ServerFailure extends Error {
+class ServerFailure extends Error {
   override readonly name = 'ServerFailure'
 }
 
@@ -135,7 +135,7 @@ interface TlsFiles {
   readonly keyFile: string
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   readonly headerBytesMax: number
   readonly tls?: TlsFiles
 }

@@ -3,6 +3,7 @@
  * (the AsyncAPI document is made from them), and how the end of a stream is told.
  */
 import { recordedEventSchema } from '../machines/events/envelope.ts'
+import { isId } from '../machines/ids.ts'
 import { Type } from '../machines/schema.ts'
 import type { Runtime } from '../runtime/api.ts'
 import type { Principal } from '../runtime/principals.ts'
@@ -81,7 +82,7 @@ function fault(pointer: string, detail: string): FilterResult {
 
 /** Events carry a project's key; a project may be named by its id as well. One that is not there matches nothing. */
 function projectKey(name: string, runtime: Pick<Runtime, 'read'>): string {
-  if (!/^proj_[0-9a-f]{24}$/.test(name)) return name
+  if (!isId('proj', name)) return name
   const key = runtime.read({ kind: 'project', id: name })?.context.key
   return typeof key === 'string' ? key : name
 }

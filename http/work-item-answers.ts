@@ -3,6 +3,7 @@
 import { isBuiltUpon } from '../machines/campaign/chain.ts'
 import type { CampaignContext } from '../machines/campaign/context.ts'
 import type { ItemWaitingBecause, WorkItem } from '../machines/documents/work-item.ts'
+import { isId } from '../machines/ids.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import type { WorkItemContext } from '../machines/work-item/context.ts'
 import { cycleOf } from '../machines/work-item/owner.ts'
@@ -13,7 +14,7 @@ import { maySee } from './access.ts'
 import type { Exchange } from './exchange.ts'
 import { withoutSteering } from './initiative-sight.ts'
 import { withoutOthers } from './others.ts'
-import { isServiceId, notFound } from './replies.ts'
+import { notFound } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 
 type WorkItemSnapshot = SnapshotOf<WorkItemContext>
@@ -70,6 +71,6 @@ export function visibleWorkItem(service: ServiceContext, exchange: Exchange): Wo
 
 /** The item of that id, if it exists for the reader. */
 export function findWorkItem(service: ServiceContext, reader: Principal, id: string): WorkItemSnapshot | undefined {
-  const snapshot = isServiceId('wi', id) ? service.runtime.read({ kind: 'work_item', id }) : undefined
+  const snapshot = isId('wi', id) ? service.runtime.read({ kind: 'work_item', id }) : undefined
   return snapshot !== undefined && maySee(reader, snapshot.context.project) ? snapshot : undefined
 }

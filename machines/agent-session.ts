@@ -5,6 +5,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import type { AgentSessionBody, AgentSessionContext, AgentSessionMessage, Of } from './agent-session/context.ts'
+import { agentSessionTestimony } from './agent-session/testimony.ts'
 import type { AgentSession } from './documents/agent-session.ts'
 import {
   declaredActions,
@@ -12,12 +13,10 @@ import {
   type FactEnvelope,
   type MachineModule,
   type Refusal,
-  SERVICE_BY,
   type SendParams,
   type SnapshotOf,
   type Term,
 } from './machine.ts'
-import type { Testimony } from './testimony.ts'
 import { amountsOf, type Measured } from './usage/measure.ts'
 import { usageNews } from './usage.ts'
 
@@ -170,16 +169,6 @@ function endOf({ measured, presumed: _, ...end }: NonNullable<AgentSessionContex
   }
 }
 
-/** Only what the service says itself asserts anything: an engine's event may be of a session that nobody knows here. */
-const testimony: Testimony<AgentSessionContext> = {
-  idMember: 'session_id',
-  types: new Set(['agent_session_ended']),
-  aspects: ({ by = SERVICE_BY }) => (by.id === SERVICE_BY.id && by.name === SERVICE_BY.name ? ['state'] : []),
-  claims: (_, { project }) => ({ ended: true, project }),
-  held: ({ value, context: { project } }) => ({ ended: value === 'ended', project }),
-  madeAt: () => undefined,
-}
-
 export const agentSessionModule: MachineModule<AgentSessionContext, AgentSessionBody> = {
   kind: 'agent_session',
   version: 1,
@@ -193,6 +182,6 @@ export const agentSessionModule: MachineModule<AgentSessionContext, AgentSession
   retirement: { index: 'state', values: ['ended'], at: ({ context }) => context.closed_at },
   deadlineStates: [],
   deadlines: () => [],
-  testimony,
+  testimony: agentSessionTestimony,
   document,
 }

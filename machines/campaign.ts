@@ -8,8 +8,9 @@ import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campa
 import { added } from './campaign/facts.ts'
 import { create, draftOf, type StepName } from './campaign/moves.ts'
 import * as rules from './campaign/rules.ts'
+import { campaignTestimony } from './campaign/testimony.ts'
 import { toVersion7, toVersion8 } from './campaign/upgrade.ts'
-import { campaignTestimony, document, envelope, terms } from './campaign/view.ts'
+import { document, envelope, terms } from './campaign/view.ts'
 import { declaredActions, type Fact, type MachineModule } from './machine.ts'
 
 const machineSetup = setup({
@@ -196,17 +197,20 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
   version: 8,
   machine: campaignMachine,
-  // Version 2 takes part in initiatives, version 3 answers every emitted request, version 4 also those that come while it
-  // forms, and hears a stronger stop, version 5 stays paused by its owner, version 6 knows what was given up: what was stored
-  // before is still right. Version 7 hears that its cycle has begun, and keeps its question over a pause, version 8 knows
-  // what each cycle was begun upon.
   migrations: {
+    // 2: takes part in initiatives.
     1: (snapshot) => snapshot,
+    // 3: answers every emitted request.
     2: (snapshot) => snapshot,
+    // 4: also those that come while it forms; hears a stronger stop.
     3: (snapshot) => snapshot,
+    // 5: stays paused by its owner.
     4: (snapshot) => snapshot,
+    // 6: knows what was given up.
     5: (snapshot) => snapshot,
+    // 7: hears that its cycle has begun; keeps its question over a pause.
     6: toVersion7,
+    // 8: knows what each cycle was begun upon.
     7: toVersion8,
   },
   internal: [

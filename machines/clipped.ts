@@ -16,3 +16,12 @@ const NAME_CHARS_MAX = 140
 export function shown(name: string): string {
   return clipped(name, NAME_CHARS_MAX)
 }
+
+const REASON_CHARS_MAX = 500
+
+/** Why something stands where it does, as it is kept and told: one line of a bounded length; where nobody gave one, it says so. */
+export function reasonOf(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim()
+  if (line === '') return 'none recorded'
+  return line.length <= REASON_CHARS_MAX ? line : `${clipped(line, REASON_CHARS_MAX - 1)}…`
+}

@@ -4,20 +4,13 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  projectEnvelope,
-} from './creation.ts'
-import {
   DISCOVERY_SCHEMA_VERSION,
   type Discovery,
   type DiscoveryCreate,
   type DiscoverySummary,
   type HypothesisDrawn,
 } from './documents/discovery.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { OpenHypothesis } from './hypothesis/context.ts'
 import {
   type By,
@@ -30,6 +23,13 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+} from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
 /** A hypothesis with the key and the id that the edge has given it. */

@@ -3,15 +3,8 @@
  * Older ones stand in the log.
  */
 import { assign, emit, setup } from 'xstate'
-import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  projectEnvelope,
-} from './creation.ts'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
+import { projectEnvelope } from './envelope.ts'
 import {
   type By,
   declaredActions,
@@ -23,6 +16,14 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+  secondCreate,
+} from './second-create.ts'
 import type { Testimony } from './testimony.ts'
 
 export interface EngineCapabilityContext {
@@ -56,7 +57,7 @@ function asCreate(message: EngineCapabilityMessage): Message<CreateBody> {
 }
 
 function reusesKey({ internal }: EngineCapabilityContext, message: EngineCapabilityMessage): boolean {
-  return refusalOf(internal.creation, message).code === 'idempotency_key_reused'
+  return secondCreate(internal.creation, asCreate(message)) === 'reused'
 }
 
 function refusalOf(creation: CreationRecord, message: EngineCapabilityMessage): Refusal {

@@ -4,14 +4,15 @@
  * runs that has not ended.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { projectEnvelope } from './creation.ts'
 import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { Artifact } from './formation-brief/compiler.ts'
 import type { FormationBriefBody, FormationBriefContext, FormationBriefMessage, Of } from './formation-brief/context.ts'
 import * as moves from './formation-brief/moves.ts'
 import * as rules from './formation-brief/rules.ts'
 import { isFollowed, openRun } from './formation-brief/runs.ts'
 import { textFaults } from './formation-brief/snapshot.ts'
+import { formationBriefTestimony } from './formation-brief/testimony.ts'
 import {
   declaredActions,
   type Fact,
@@ -20,7 +21,6 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
-import { members, type Testimony } from './testimony.ts'
 
 /** Identity and new state: what every fact of a brief tells. */
 function told({ id, version, compiled }: FormationBriefContext, state: string): object {
@@ -305,54 +305,20 @@ function fromOneRun(persisted: any): unknown {
   return { ...persisted, context: { ...context, internal: { ...internal, runs } } }
 }
 
-const testimony: Testimony<FormationBriefContext> = {
-  idMember: 'formation_brief_id',
-  types: new Set([
-    'formation_brief_created',
-    'formation_brief_updated',
-    'formation_brief_submitted',
-    'formation_brief_approved',
-    'formation_brief_compiled',
-    'formation_brief_run_changed',
-    'formation_brief_archived',
-    'prompt_pack_compiled',
-    'prompt_pack_edited',
-  ]),
-  aspects: ({ event_type }) => {
-    if (event_type === 'formation_brief_created') return ['creation', 'state']
-    return event_type.startsWith('prompt_pack_') ? ['terms'] : ['state']
-  },
-  claims: (aspect, { event_type, project, payload }) => {
-    if (aspect === 'creation') return { project }
-    if (aspect === 'terms') return { prompt_pack_digest: payload.digest }
-    const stands = members(payload, 'state', 'version')
-    const { digest, run_request_id, throttle } = payload
-    if (event_type === 'formation_brief_approved') return { ...stands, approved: digest, approved_throttle: throttle }
-    if (event_type === 'formation_brief_run_changed') return { ...stands, run_digest: digest, run_request_id }
-    // Of the first version: a draft had one, which named nothing that could not change.
-    return event_type === 'formation_brief_created' ? stands : { ...stands, digest }
-  },
-  held: ({ value, context: { project, version, compiled, approvals, run } }) => ({
-    project,
-    state: value,
-    version,
-    digest: compiled?.digest,
-    prompt_pack_digest: compiled?.prompt_pack_digest,
-    approved: approvals.at(-1)?.digest,
-    approved_throttle: approvals.at(-1)?.throttle,
-    run_digest: run?.digest,
-    run_request_id: run?.run_request_id,
-  }),
-  madeAt: ({ created_at }) => created_at,
-}
-
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  // Version 3 refuses more approvals, version 4 more that is given to review: what was stored before is still right.
-  // Version 5 remembers all of its runs that have not ended.
   version: 5,
   machine: formationBriefMachine,
-  migrations: { 1: fromDigestedDraft, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot, 4: fromOneRun },
+  migrations: {
+    // 2: knows more than drafts.
+    1: fromDigestedDraft,
+    // 3: refuses more approvals.
+    2: (snapshot) => snapshot,
+    // 4: refuses more that is given to review.
+    3: (snapshot) => snapshot,
+    // 5: remembers all of its runs that have not ended.
+    4: fromOneRun,
+  },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,
   refusal: rules.refusal,
@@ -360,6 +326,6 @@ export const formationBriefModule: MachineModule<FormationBriefContext, Formatio
   terms,
   deadlineStates: [],
   deadlines: () => [],
-  testimony,
+  testimony: formationBriefTestimony,
   document,
 }

@@ -4,11 +4,12 @@
  * other. Should the record's slug have been given meanwhile, the record that has it says so and the next one is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { projectEnvelope } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
-import { recordIdOfSlug } from './derived-id.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
+import { hypothesisTestimony } from './hypothesis/testimony.ts'
+import { recordIdOfSlug } from './ids.ts'
 import type { MakeIntentRecord } from './intent-record/context.ts'
 import {
   declaredActions,
@@ -20,7 +21,6 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
-import { members, type Testimony } from './testimony.ts'
 
 type Context = HypothesisContext
 
@@ -233,20 +233,6 @@ function document({ value, context }: SnapshotOf<Context>): Hypothesis {
   }
 }
 
-const testimony: Testimony<Context> = {
-  idMember: 'hypothesis_id',
-  types: new Set(['opened', 'seen_again', 'accepted', 'relinked', 'rejected'].map((type) => `hypothesis_${type}`)),
-  aspects: ({ event_type }) => (event_type === 'hypothesis_opened' ? ['creation', 'state'] : ['state']),
-  claims: (aspect, { project, payload }) =>
-    aspect === 'creation' ? { project, key: payload.key } : members(payload, 'state', 'intent_record_id', 'reason'),
-  held: ({ value, context }) => ({
-    state: value,
-    key: context.says.key,
-    ...members(context, 'project', 'intent_record_id', 'reason'),
-  }),
-  madeAt: ({ created_at }) => created_at,
-}
-
 export const hypothesisModule: MachineModule<Context, HypothesisBody> = {
   kind: 'hypothesis',
   version: 1,
@@ -259,6 +245,6 @@ export const hypothesisModule: MachineModule<Context, HypothesisBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
-  testimony,
+  testimony: hypothesisTestimony,
   document,
 }

@@ -9,6 +9,7 @@
 import { enqueueActions, setup } from 'xstate'
 import type { Conclusion } from './initiative/conclusion.ts'
 import type { InitiativeBody, InitiativeContext, InitiativeMessage, Of } from './initiative/context.ts'
+import * as cycles from './initiative/cycles.ts'
 import * as moves from './initiative/moves.ts'
 import * as rules from './initiative/rules.ts'
 import { initiativeTestimony } from './initiative/testimony.ts'
@@ -71,11 +72,11 @@ const machineSetup = setup({
     requestCompleted: carryOut(moves.requestLate('completed')),
     requestCancelled: carryOut(moves.requestLate('cancelled')),
     recordOwnerAction: carryOut(moves.recordOwnerAction),
-    recordFinding: carryOut(moves.recordFinding),
-    cycleSettled: carryOut(moves.cycleSettled),
-    memberCycleSettled: carryOut(moves.memberCycleSettled),
-    cycleSettledLate: carryOut(moves.cycleSettledLate),
-    memberCycleSettledLate: carryOut(moves.memberCycleSettledLate),
+    recordFinding: carryOut(cycles.recordFinding),
+    cycleSettled: carryOut(cycles.cycleSettled),
+    memberCycleSettled: carryOut(cycles.memberCycleSettled),
+    cycleSettledLate: carryOut(cycles.cycleSettledLate),
+    memberCycleSettledLate: carryOut(cycles.memberCycleSettledLate),
   },
 })
 
@@ -150,16 +151,19 @@ export const initiativeMachine = machineSetup.createMachine({
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 5,
+  version: 6,
   machine: initiativeMachine,
-  // Version 2 hears of the cycles of member campaigns, version 3 ends what was asked for too late or what others were
-  // quicker with, version 4 finds nothing more when it has ended, version 5 remembers of a decision which question it
-  // named: what was stored before is still right.
   migrations: {
+    // 2: hears of the cycles of member campaigns.
     1: (snapshot) => snapshot,
+    // 3: ends what was asked for too late, or what others were quicker with.
     2: (snapshot) => snapshot,
+    // 4: finds nothing more when it has ended.
     3: (snapshot) => snapshot,
+    // 5: remembers of a decision which question it named.
     4: (snapshot) => snapshot,
+    // 6: remembers which requests have no name.
+    5: (snapshot) => snapshot,
   },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,

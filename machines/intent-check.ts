@@ -2,9 +2,10 @@
  * What does not hold together among the records of a project, and what a person should look at. Fed one record after
  * another, so that a project of any size is checked without holding it in memory; links are looked up as they are met.
  */
-import { recordIdOfSlug } from './derived-id.ts'
+
 import type { IntentCheckCode } from './documents/intent-check.ts'
 import type { HypothesisContext } from './hypothesis/context.ts'
+import { recordIdOfSlug } from './ids.ts'
 import type { IntentRecordContext, Relationship } from './intent-record/context.ts'
 import type { SnapshotOf } from './machine.ts'
 import { isSlug, recordKey } from './record-key.ts'

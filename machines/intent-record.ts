@@ -4,7 +4,6 @@
  * two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
-import { creationRefusal, creationRepeat } from './creation.ts'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
 import type { IntentState } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
@@ -13,9 +12,11 @@ import * as changes from './intent-record/changes.ts'
 import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Moves, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
 import * as rules from './intent-record/rules.ts'
+import { intentRecordTestimony } from './intent-record/testimony.ts'
 import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
 import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
+import { creationRefusal, creationRepeat } from './second-create.ts'
 
 type Context = IntentRecordContext
 
@@ -318,9 +319,14 @@ export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   kind: 'intent_record',
   version: 4,
   machine: intentRecordMachine,
-  // Version 2 lists a record without paths under the whole of the repository, version 3 refuses more, and version 4 lists
-  // under what a path with `..` comes to: what was stored before is still right.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  migrations: {
+    // 2: lists a record without paths under the whole of the repository.
+    1: (snapshot) => snapshot,
+    // 3: refuses more.
+    2: (snapshot) => snapshot,
+    // 4: lists under what a path with `..` comes to.
+    3: (snapshot) => snapshot,
+  },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],
   repeats,
   refusal,
@@ -328,6 +334,6 @@ export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   terms,
   deadlineStates: [],
   deadlines: () => [],
-  testimony: facts.testimony,
+  testimony: intentRecordTestimony,
   document,
 }

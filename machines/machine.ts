@@ -70,7 +70,7 @@ export interface Hearing {
 }
 
 /** What the runtime adds when the message is taken from the mailbox: one reading of the clock. */
-export interface Stamp {
+interface Stamp {
   /** RFC 3339, UTC, microseconds. Never repeats within a process. */
   readonly at: string
   /** The same reading, whole milliseconds since the epoch: for computing due times. */

@@ -11,13 +11,13 @@ import { flat } from './flat.ts'
 import type { By, FactEnvelope } from './machine.ts'
 
 /** When it happened and when it was recorded (RFC 3339, UTC), and who did it. */
-export interface Circumstances {
+interface Circumstances {
   readonly occurredAt: string
   readonly recordedAt: string
   readonly by: By
 }
 
-export interface OwnEvent {
+interface OwnEvent {
   /** `evt_` + first 32 hex digits of SHA-256 over the canonical JSON of the ten fields that make the fact. */
   readonly id: string
   /** The event as it is kept and served. */

@@ -3,9 +3,9 @@
  * mailbox; the state is durable before anybody hears of it.
  */
 import { assign, emit, setup } from 'xstate'
-import { SYSTEM_ENVELOPE } from './creation.ts'
 import type { Pacing } from './documents/pacing.ts'
 import { LANES, type Lane } from './documents/run-request.ts'
+import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
   type By,
@@ -96,7 +96,7 @@ const resumes = [
 ] as const
 const changes = { pause: pauses, resume: resumes } as const
 
-export const pacingMachine = machineSetup.createMachine({
+const pacingMachine = machineSetup.createMachine({
   id: 'pacing',
   initial: 'absent',
   context: {} as PacingContext,

@@ -3,16 +3,9 @@
  * Its key never changes, and an archived project takes no new work.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import {
-  type CreateBody,
-  type CreationRecord,
-  changed,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  projectEnvelope,
-} from './creation.ts'
+import { changed } from './changed.ts'
 import type { Charter, Project } from './documents/project.ts'
+import { projectEnvelope } from './envelope.ts'
 import type { PreparedEvent } from './events/envelope.ts'
 import {
   declaredActions,
@@ -26,6 +19,13 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+} from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
 interface ProjectContext {

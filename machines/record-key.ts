@@ -1,5 +1,6 @@
 /** How prose and other records name an intent record: `<project>.intent.<slug>`. Neither a project’s key nor a slug has a dot. */
 import { SLUG_PATTERN } from './documents/intent-record.ts'
+import { isId, recordIdOfSlug } from './ids.ts'
 
 const SLUG = new RegExp(SLUG_PATTERN)
 const BETWEEN = '.intent.'
@@ -19,6 +20,17 @@ export function partsOfRecordKey(key: string): { readonly project: string; reado
   if (at <= 0) return undefined
   const slug = key.slice(at + BETWEEN.length)
   return isSlug(slug) ? { project: key.slice(0, at), slug } : undefined
+}
+
+/**
+ * The id of the record that is named by its id, or by its key in a project that `projectIdOf` knows; undefined: it is neither.
+ * Whether there is such a record is not asked.
+ */
+export function recordIdOf(named: string, projectIdOf: (project: string) => string | undefined): string | undefined {
+  if (isId('ir', named)) return named
+  const parts = partsOfRecordKey(named)
+  const projectId = parts === undefined ? undefined : projectIdOf(parts.project)
+  return projectId === undefined ? undefined : recordIdOfSlug(projectId, parts!.slug)
 }
 
 /** It was meant to be a key, even if a part of it is longer than one may be, or the project is named by its id. */

@@ -366,15 +366,18 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  // Version 3 lists what waits by its demand. Version 4 tells of work that was begun while it was stopped, and of version 5
-  // the grace of a stop is no timer: what is stored is the same. Version 6 has begun when a restored log has it come back.
   version: 6,
   machine: runRequestMachine,
   migrations: {
+    // 2: what never changes stands apart; engine runs are actors only when something is reported on them.
     1: runRequestMigrations[1],
+    // 3: lists what waits by its demand.
     2: (snapshot) => snapshot,
+    // 4: tells of work that was begun while it was stopped.
     3: (snapshot) => snapshot,
+    // 5: the grace of a stop is no timer.
     4: (snapshot) => snapshot,
+    // 6: has begun when a restored log has it come back.
     5: (snapshot) => snapshot,
   },
   internal: INTERNAL_MESSAGES,

@@ -3,16 +3,9 @@
  * held is told that this process is gone, before the new one can be offered anything.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import {
-  type CreateBody,
-  type CreationRecord,
-  changed,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  SYSTEM_ENVELOPE,
-} from './creation.ts'
+import { changed } from './changed.ts'
 import type { Runner } from './documents/runner.ts'
+import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   declaredActions,
   type Fact,
@@ -24,6 +17,13 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+} from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
 /** How long a rotated credential is still taken. Milliseconds: ten minutes. */
@@ -371,7 +371,7 @@ export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
   version: 2,
   machine: runnerMachine,
-  // A runner may be draining from the first: what was made before is as it was.
+  // 2: a runner may be draining from the first; what was made before is as it was.
   migrations: { 1: (snapshot) => snapshot },
   internal: ['came_online', 'went_offline'],
   repeats,

@@ -3,15 +3,8 @@
  * shows even that.
  */
 import { assign, emit, setup } from 'xstate'
-import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-  SYSTEM_ENVELOPE,
-} from './creation.ts'
 import type { Right, Role, Token } from './documents/token.ts'
+import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type By,
   declaredActions,
@@ -23,9 +16,16 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import {
+  type CreateBody,
+  type CreationRecord,
+  creationRecord,
+  creationRefusal,
+  creationRepeat,
+} from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
-export interface TokenContext {
+interface TokenContext {
   readonly id: string
   readonly name: string
   /** Lower-case hex of the token's SHA-256. */

@@ -4,8 +4,8 @@
  * to nothing.
  */
 import { assign, setup } from 'xstate'
-import { SYSTEM_ENVELOPE } from './creation.ts'
 import type { Usage, UsageScope } from './documents/usage.ts'
+import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
   declaredActions,

@@ -12,6 +12,7 @@ import * as moves from './work-item/moves.ts'
 import { isForOwner, tellOwner, tellReported, tellStarted } from './work-item/owner.ts'
 import * as rules from './work-item/rules.ts'
 import { workItemTestimony } from './work-item/testimony.ts'
+import { toVersion8 } from './work-item/upgrade.ts'
 import { document, envelope, retirement, terms } from './work-item/view.ts'
 
 interface Step {
@@ -35,7 +36,7 @@ const machineSetup = setup({
     neverStarted: ({ context }) => rules.neverStarted(context),
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
     ownerDecides: ({ context, event }) => rules.isOfRun(context, event) && isForOwner(context),
-    isOutage: ({ context, event }) => rules.isOutage(context, event as Of<'run_event'>),
+    tellsOfProvider: ({ context, event }) => rules.tellsOfProvider(context, event as Of<'run_event'>),
     isResultOfStopped: ({ context, event }) =>
       context.internal.stopping && rules.isResult(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
@@ -78,7 +79,7 @@ const machineSetup = setup({
     settleByEvent: assign(({ context, event }) => moves.settleByEvent(context, event as Of<'run_event'>)),
     noteResult: assign(({ context, event }) => moves.noteResult(context, event as Of<'run_event'>)),
     report: assign(({ context }) => moves.report(context)),
-    noteOutage: assign(({ context, event }) => moves.noteOutage(context, event as Of<'run_event'>)),
+    noteProvider: assign(({ context, event }) => moves.noteProvider(context, event as Of<'run_event'>)),
     settleByEnd: assign(({ context, event }) => moves.settleByEnd(context, event as Of<'run_ended'>)),
     stopped: assign(({ context, event }) => moves.stopped(context, event as Of<'run_ended'>)),
     settle: assign(({ event }) => moves.settle(event as Of<'settle'>)),
@@ -244,7 +245,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
           { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
-          { guard: 'isOutage', actions: 'noteOutage' },
+          { guard: 'tellsOfProvider', actions: 'noteProvider' },
         ],
         run_ended: runEnded,
         cancel: { guard: 'asksForMore', actions: [operate('running'), 'stopping', withdraw] },
@@ -286,19 +287,23 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 7,
+  version: 8,
   machine: workItemMachine,
-  // Version 2 takes more messages and remembers more of a run, version 3 the run that it was taken back from, version 4
-  // also when it has settled, and whether a stop throws work away, version 5 hears what became of a resumption after its
-  // own end, version 6 goes back to the queue, and hears that what it was taken back from has landed, version 7 tells its
-  // campaign that it was begun: what was stored before is still right.
   migrations: {
+    // 2: takes more messages, and remembers more of a run.
     1: (snapshot) => snapshot,
+    // 3: remembers the run that it was taken back from.
     2: (snapshot) => snapshot,
+    // 4: also when it has settled, and whether a stop throws work away.
     3: (snapshot) => snapshot,
+    // 5: hears what became of a resumption after its own end.
     4: (snapshot) => snapshot,
+    // 6: goes back to the queue, and hears that what it was taken back from has landed.
     5: (snapshot) => snapshot,
+    // 7: tells its campaign that it was begun.
     6: (snapshot) => snapshot,
+    // 8: hears of outages only where its source decides, and of their end.
+    7: toVersion8,
   },
   internal: [
     'admit',

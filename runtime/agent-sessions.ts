@@ -22,7 +22,7 @@ const LOOKBACK_MS = 7 * 24 * 3_600_000
 const AGAIN_MS = 1_000
 
 /** What a heartbeat says of a session. */
-export interface Pulse {
+interface Pulse {
   readonly bytes_written?: number
   readonly last_output_at?: string
   readonly heard_at: string

@@ -8,7 +8,7 @@ import type { Batch } from './batch.ts'
 import type { Logger } from './log.ts'
 import type { SetAside } from './set-aside.ts'
 
-export interface AloneParts {
+interface AloneParts {
   readonly log: Logger
   readonly answers: Answers
   readonly setAside: SetAside

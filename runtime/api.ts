@@ -145,4 +145,4 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-export type { ActorKind, ActorRef, By, Message, MessageBody, Nature, PreparedEvent, Refusal, SnapshotOf }
+export type { ActorKind, ActorRef, By, Message, MessageBody, Nature, PreparedEvent, SnapshotOf }

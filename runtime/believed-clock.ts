@@ -15,7 +15,7 @@ import {
 } from './limits.ts'
 import type { Logger } from './log.ts'
 
-export interface BelievedClockParts {
+interface BelievedClockParts {
   readonly nature: Pick<Nature, 'wallMs' | 'monotonicMs'>
   readonly log: Logger
   readonly journal: EventsOf

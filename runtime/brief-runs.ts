@@ -22,7 +22,7 @@ export interface BriefOfRun {
   readonly isElsewhere: boolean
 }
 
-export type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
+type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
 
 /** Undefined: the request names no brief. */
 export function briefOfRun(

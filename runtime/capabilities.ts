@@ -24,7 +24,7 @@ interface Served {
 }
 
 /** What is to be run; `entryEvent` may not be known yet. */
-export interface AskedOfEngine {
+interface AskedOfEngine {
   readonly project: string
   readonly entryEvent?: string | undefined
   readonly throttle: Throttle

@@ -13,7 +13,7 @@ import type { Logger } from './log.ts'
 /** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
 const refusedPauseMs = 250
 
-export interface LoopParts {
+interface LoopParts {
   /** For the log. */
   readonly name: string
   readonly log: Logger

@@ -23,7 +23,7 @@ export const refusedRetryMs = 100
 
 export type Amend = (ref: ActorRef, message: MessageBody) => MessageBody
 
-export interface DueParts {
+interface DueParts {
   readonly nature: Nature
   readonly journal: Journal
   readonly settings: Settings

@@ -21,7 +21,7 @@ export interface Keyed {
   readonly isFenced?: true
 }
 
-export interface KeyedCreate extends Keyed {
+interface KeyedCreate extends Keyed {
   /** The create message but for its id, and this caller's alone: it is given its id as it is. */
   readonly message: object
   /** Asked before each generation's create: a refusal, or what is to be called once it is answered. */
@@ -33,7 +33,7 @@ const GENERATIONS_PER_POST_MAX = 16
 
 /** Makes the entity of the key, or finds the one that has it: the reply gets the answer and its id. */
 export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer: Answer, id: string) => void): void {
-  const { kind, before, isFenced } = keyed
+  const { kind, before } = keyed
   const create = keyed.message as MessageBody & { id: string; reservation: Reservation | undefined }
   let tries = 0
   const ask = (generation: number): void => {
@@ -43,7 +43,7 @@ export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer
       reply(done, id)
       return
     }
-    const next = isFenced === true ? nextGeneration(runtime.journal, generation) : generation + 1
+    const next = generationAfter(runtime, keyed, generation)
     create.id = id
     create.reservation = reservationOf(keyed, generation).reservation
     runtime.ask({ kind, id }, create, (answer) => {
@@ -62,6 +62,11 @@ export function generationOf(runtime: Runtime, { kind, scope, key, isFenced }: K
   if (reserved !== undefined) return Number(reserved)
   const first = isFenced === true ? firstGeneration(runtime.journal) : 0
   return first === 0 || runtime.read({ kind, id: key }) !== undefined ? 0 : first
+}
+
+/** The one that is made where this one's time is over. */
+export function generationAfter({ journal }: Runtime, { isFenced }: Keyed, generation: number): number {
+  return isFenced === true ? nextGeneration(journal, generation) : generation + 1
 }
 
 /** Leads later creates of the key to this generation; the first is found without. */

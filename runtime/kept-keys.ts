@@ -8,7 +8,7 @@ import type { Runtime } from './api.ts'
 /** Of the reservations. Kept for ever: they are in the homes. */
 export const KEPT_KEYS = 'made'
 
-export interface MadeByKey {
+interface MadeByKey {
   readonly id: string
   /** Of the body that the key stands for: no spaces. */
   readonly fingerprint: string

@@ -1,6 +1,7 @@
 /**
- * Every bound inside the actor system, by name, units last, each with its reason. Bounds that a user may change
- * are settings (runtime/settings.ts).
+ * The bounds that the parts of the actor system share or are weighed against each other by, by name, units last, each with its
+ * reason. A bound of one algorithm alone stands at the top of its file, those of the event stream in stream/limits.ts, and those
+ * that a user may change are settings (settings.ts).
  */
 
 /** Messages from outside that wait in one mailbox. Past it the sender hears 503: a queue nobody drains is a lie. */

@@ -7,7 +7,7 @@ import type { MachineModule, SnapshotOf } from '../machines/machine.ts'
 import type { Stepper } from './stepper.ts'
 
 /** A durable timer as its actor remembers it: enough to delete its row and to know a late fire. */
-export interface KnownTimer {
+interface KnownTimer {
   readonly dueMs: number
   readonly generation: number
 }
@@ -25,7 +25,7 @@ export interface ActorRecord {
 }
 
 /** The record cannot be opened by the machine as it is now; the actor is quarantined. */
-export class RecordUnreadable extends Error {
+class RecordUnreadable extends Error {
   override readonly name = 'RecordUnreadable'
 }
 

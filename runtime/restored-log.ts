@@ -3,8 +3,9 @@
  * of: whoever holds one of them must not be taken for who holds its namesake here. So a key that this log does not know
  * makes an id of its own, in generations that no other log has.
  */
+
+import { digestOf } from '../machines/digest.ts'
 import type { Journal, Reservation } from '../storage/journal.ts'
-import { digestOf } from './identity.ts'
 
 const SCOPE = 'log'
 const KEY = 'restored'

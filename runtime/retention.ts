@@ -22,7 +22,7 @@ import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
 
-export interface RetentionParts {
+interface RetentionParts {
   readonly journal: Journal
   readonly actors: ActorTable
   readonly reader: Reader

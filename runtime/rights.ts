@@ -4,7 +4,7 @@
  */
 import { RIGHTS, type Right, type Role } from '../machines/documents/token.ts'
 
-export type { Right, Role }
+export type { Right }
 
 /** `author` writes meaning, `approver` lets it run, `operator` runs the fleet, `admin` also hands out tokens. */
 export const ROLE_RIGHTS: Readonly<Record<Role, readonly Right[]>> = {

@@ -2,8 +2,11 @@
  * Making run requests, wherever they come from (a person's post, an emitted command). Its invariant: one key, one
  * request (runtime/generations.ts), and one request, one trace.
  */
+
+import { digestOf } from '../machines/digest.ts'
 import type { RunRequestCreate } from '../machines/documents/run-request.ts'
 import { validatePayload } from '../machines/events/index.ts'
+import { runRequestIdOf } from '../machines/ids.ts'
 import { instantMs } from '../machines/instant.ts'
 import type { By, SnapshotOf } from '../machines/machine.ts'
 import type { CreateRunRequest } from '../machines/run-request/context.ts'
@@ -12,9 +15,9 @@ import { type BriefOfRun, briefOfRun, refused } from './brief-runs.ts'
 import type { Capabilities } from './capabilities.ts'
 import type { Visible } from './dispatch/api.ts'
 import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
-import { derivedKeyOf, digestOf, newSpanId, newTraceId, runRequestIdOf } from './identity.ts'
 import { readable } from './reader.ts'
 import { isRemovedRunner, removedForGood } from './removed-runners.ts'
+import { newSpanId, newTraceId } from './trace-ids.ts'
 import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
 
 /** W3C trace context of the caller: the trace, and the span that is to be the parent. */
@@ -23,7 +26,7 @@ export interface TraceParent {
   readonly spanId: string
 }
 
-export interface RunRequestOrder {
+interface RunRequestOrder {
   /** The committed snapshot of the project that it is for. */
   readonly project: SnapshotOf<any>
   /** As validated by the create body's schema. */
@@ -37,7 +40,7 @@ export interface RunRequestOrder {
   readonly visible: Visible
 }
 
-export type RunRequestReply = (answer: Answer, id: string) => void
+type RunRequestReply = (answer: Answer, id: string) => void
 
 const RESERVATION_SCOPE = 'run_request'
 
@@ -100,7 +103,7 @@ export function runRequestMessage(
 ): RunRequestMessage {
   const { project, body, by, traceParent } = order
   const context = project.context as { id: string; key: string; repository?: string }
-  const key = order.idempotencyKey ?? derivedKeyOf(factsOf(context.key, body, by))
+  const key = order.idempotencyKey ?? digestOf(factsOf(context.key, body, by))
   const { graceMs, lateEventsMs, idempotencyMs } = runtime.settings
   const repo = repoOf(context.repository, body, brief)
   // Named member by member: two spreads of so many make a dictionary, and each look at what it lacks costs a search.

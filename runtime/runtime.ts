@@ -29,7 +29,7 @@ import { SetAside } from './set-aside.ts'
 import type { Settings } from './settings.ts'
 import { type Stepper, stepperOf } from './stepper.ts'
 
-export interface RuntimeOptions {
+interface RuntimeOptions {
   readonly nature: Nature
   readonly log: Logger
   readonly modules: Readonly<Record<ActorKind, MachineModule>>

@@ -8,7 +8,7 @@ import type { Nature } from './api.ts'
 import { Guard } from './guard.ts'
 import type { PassedOverParts } from './passed-over.ts'
 
-export interface SecondTriesParts extends Pick<PassedOverParts, 'log' | 'name'> {
+interface SecondTriesParts extends Pick<PassedOverParts, 'log' | 'name'> {
   readonly nature: Nature
   /** Takes in anew what is committed of an entity, or does again what failed at it. */
   reread(ref: ActorRef): void

@@ -8,7 +8,7 @@ import { hashOfToken } from './principals.ts'
 export const TOKEN_PREFIX = 'itd_'
 const TOKEN_BYTES = 32
 
-export interface Secret {
+interface Secret {
   readonly token: string
   readonly hash: string
 }

@@ -23,7 +23,7 @@ interface Entry {
   dueMs: number
 }
 
-export interface SetAsideParts {
+interface SetAsideParts {
   readonly nature: Nature
   readonly log: Logger
   readonly actors: Pick<ActorTable, 'get'>

@@ -3,11 +3,10 @@
  * `ENGINE_HOME/config.json`, then the default), shown without secrets by `/api/version`.
  */
 export interface Settings {
-  /** `ENGINE_HOME`: where everything the service keeps lives. Absolute. */
+  /** Where everything the service keeps lives. Absolute. */
   readonly home: string
-  /** `ENGINE_HOST`. */
   readonly host: string
-  /** `ENGINE_PORT`; 0 takes a free one. */
+  /** 0 takes a free one. */
   readonly port: number
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'

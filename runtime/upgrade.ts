@@ -3,8 +3,6 @@
  * all that it is listed under, before anybody asks. Records themselves are brought up when each is next opened.
  */
 import type { ActorKind, MachineModule } from '../machines/machine.ts'
-import { DiskJournal } from '../storage/disk-journal.ts'
-import { Indexes } from '../storage/indexes.ts'
 import type { Journal } from '../storage/journal.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
@@ -16,23 +14,23 @@ export async function upgradeIndexes(
   modules: Readonly<Record<ActorKind, MachineModule>>,
   log: Pick<Logger, 'info' | 'warn'>,
 ): Promise<void> {
-  if (!(journal instanceof DiskJournal)) return
-  const indexes = new Indexes(journal.environments.view)
-  const noted = indexes.versions()
+  const { lists } = journal
+  if (lists === undefined) return
+  const noted = lists.versions()
   const behind = Object.values(modules).filter(({ kind, version }) => (noted[kind] ?? 0) < version)
   if (behind.length === 0) return
   if (journal.refuses() !== undefined) {
     // Steps would write and remove rows as this version lists them, beside those that lack.
-    journal.stayReadOnly()
+    journal.stayReadOnly?.()
     log.warn({ kinds: behind.map(({ kind }) => kind) }, 'lists may miss entities until a start that may write')
     return
   }
   for (const module of behind) {
-    const rows = await indexes.rebuild(module.kind, termsOf(module))
+    const rows = await lists.rebuild(module.kind, termsOf(module))
     if (rows > 0) log.info({ kind: module.kind, rows }, 'list rows were brought up to this version')
   }
   const versions = Object.values(modules).map(({ kind, version }) => [kind, version])
-  await indexes.note({ ...noted, ...Object.fromEntries(versions) })
+  await lists.note({ ...noted, ...Object.fromEntries(versions) })
 }
 
 /** A record that cannot be read is quarantined when it is opened; until then it stays where it was listed. */

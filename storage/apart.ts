@@ -11,8 +11,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DATA_FILE } from './home-paths.ts'
 import { makeLockFile } from './lmdb-view.ts'
+import { FOLDER_MODE } from './modes.ts'
 
-export interface Apart {
+interface Apart {
   readonly folder: string
   remove(): void
 }
@@ -20,7 +21,7 @@ export interface Apart {
 /** In this folder, made anew. Throws what the file system throws. */
 export function apartIn(folder: string, environment: string): Apart {
   rmSync(folder, { recursive: true, force: true })
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   return linked(folder, environment)
 }
 

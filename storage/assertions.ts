@@ -13,7 +13,7 @@ const CREATION = ASPECTS_MAX
 const VISITED = ASPECTS_MAX + 1
 const SLOTS = ASPECTS_MAX + 2
 
-export interface AssertionsOf {
+interface AssertionsOf {
   readonly hooks: VerifyHooks
   readonly findings: Findings
   /** First sequence that the log holds. */

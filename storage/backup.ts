@@ -15,32 +15,18 @@ import { openEnvironments } from './home-environments.ts'
 import { adminTokenPath, dataFilesOf, environmentPaths, restoringPath } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { type InstanceLock, lockInstance, type Standstill } from './instance-lock.ts'
+import type { BackupBounds, BackupReport } from './journal.ts'
 import { mintEpoch } from './log-identity.ts'
 import { makeFolder } from './make-folder.ts'
+import { FOLDER_MODE } from './modes.ts'
 import { type Nature, realNature } from './nature.ts'
 import { assertSchema } from './written-by.ts'
 
 const BOUNDS_CHECK_MS = 100
-const DIRECTORY_MODE = 0o700
+
 /** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
-}
-
-export interface BackupBounds {
-  /** How much longer the log may get meanwhile. */
-  readonly growthBytesMax: number
-  /** What stays free where the copy is. */
-  readonly reserveBytes: number
-}
-
-export interface BackupReport {
-  readonly directory: string
-  readonly bytes: number
-  /** Last event sequence that the backup is sure to hold. */
-  readonly sequence: number
-  /** Files of the log that are damaged, a sentence each: a restore takes the backup only where it is not verified. */
-  readonly faults: readonly string[]
 }
 
 /**
@@ -154,7 +140,7 @@ function watching(nature: Nature, look: () => unknown): () => void {
 }
 
 /** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
-export interface RestoreSteps {
+interface RestoreSteps {
   /** Throws where what its files hold is wrong: that LMDB can read its own was looked at. It is still as it came. */
   check?(draft: string): Promise<void>
   /**
@@ -201,7 +187,7 @@ async function restoreStanding(
     lock = await lockInstance(toHome)
     removeLeftIn(toHome)
     const made = environmentPaths(draft)
-    for (const path of [made.log, made.view]) makeFolder(path, DIRECTORY_MODE)
+    for (const path of [made.log, made.view]) makeFolder(path, FOLDER_MODE)
     for (const part of ['view', 'log'] as const) {
       for (const file of dataFilesOf(source[part]))
         copyFile(file, join(made[part], basename(file)), (error) => damaged(file, error))
@@ -305,7 +291,7 @@ async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previous
 }
 
 /** Makes a copy another log than the one it is of. Throws HomeRefused; `home` is its name in that. */
-export async function giveFreshEpoch(
+async function giveFreshEpoch(
   { log, view }: Environments,
   home: string,
   nature: Nature,

@@ -1,10 +1,11 @@
 import { Buffer } from 'node:buffer'
 import { closeSync, openSync } from 'node:fs'
+import { FILE_MODE } from './modes.ts'
 import { readUpTo } from './read-whole.ts'
 import { writeWhole } from './write-whole.ts'
 
-const COPIED_BYTES = 1024 * 1024
-const OWNER_ONLY = 0o600
+/** Read at once by whoever copies a file. */
+export const COPIED_BYTES = 1024 * 1024
 
 /**
  * Copies a file into one that is not there. Throws what the file system says: of what is read, as `asOfSource` has it. What Node.js
@@ -20,7 +21,7 @@ export function copyFile(from: string, to: string, asOfSource: (error: unknown) 
   }
   const source = ofSource(() => openSync(from, 'r'))
   try {
-    const target = openSync(to, 'wx', OWNER_ONLY)
+    const target = openSync(to, 'wx', FILE_MODE)
     try {
       const bytes = Buffer.allocUnsafeSlow(COPIED_BYTES)
       for (let at = 0; ; ) {

@@ -4,17 +4,22 @@
  * applies what the redo holds. After a failed commit nothing more is written: neither the disk nor LMDB can be trusted on after it.
  */
 import { Applier } from './applier.ts'
+import { backup } from './backup.ts'
 import type { DiskReserve, FreeBytes } from './disk-reserve.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
 import type { EventLog } from './event-log.ts'
 import { damaged } from './home-checks.ts'
 import type { EnvironmentOptions } from './home-environments.ts'
 import { environmentPaths } from './home-paths.ts'
+import { Indexes } from './indexes.ts'
 import type { InstanceLock } from './instance-lock.ts'
 import type {
+  BackupBounds,
+  BackupReport,
   EventPage,
   IndexRow,
   Journal,
+  LastingLists,
   ListPage,
   ListQuery,
   ListRow,
@@ -281,6 +286,14 @@ export class DiskJournal implements Journal {
     })
   }
 
+  get lists(): LastingLists {
+    return new Indexes(this.environments.view)
+  }
+
+  backup(directory: string, bounds: BackupBounds, giveUp?: AbortSignal): Promise<BackupReport> {
+    return backup(this, directory, bounds, giveUp)
+  }
+
   get backlogBatches(): number {
     return this.#log.lastBatch - this.applied.batch
   }
@@ -331,7 +344,6 @@ export class DiskJournal implements Journal {
     this.#fail('what is stored cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
   }
 
-  /** Takes no writes until it is opened again, whatever becomes of the disk. Call it before the first write. */
   stayReadOnly(): void {
     this.#readOnly = true
   }

@@ -33,7 +33,7 @@ interface Reading {
 }
 
 /** Rows in the order of their keys, as they were committed. */
-export interface Rows<K> {
+interface Rows<K> {
   get(key: K, reading?: Reading): string | undefined
   getKeys(range?: Range<K>): Iterable<K>
   getRange(range?: Range<K>): Iterable<{ readonly key: K; readonly value: string }>
@@ -56,7 +56,7 @@ export interface AppendedTable extends Rows<number> {
 }
 
 /** Texts by name. Inside a `transactionSync` a read sees what it has put. */
-export interface Head {
+interface Head {
   get(name: string, reading?: Reading): string | undefined
   put(name: string, text: string): unknown
 }

@@ -14,10 +14,10 @@ import {
   HEAD_SCHEMA,
   type LogTables,
 } from './environments.ts'
+import { identityOf } from './event-identity.ts'
 import { EventRows, namedAfter, pageOf } from './event-rows.ts'
 import { bothForgotten, type ForgottenTimes, forgottenOf } from './forgotten-times.ts'
 import { HomeRefused } from './home-refused.ts'
-import { identityOf } from './identity.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from './journal.ts'
 import {
   type Incarnations,

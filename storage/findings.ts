@@ -1,7 +1,7 @@
 /** What `verify` says: its findings, and what it asks of those who know events and machines. */
 import type { Term } from '../machines/machine.ts'
 
-export interface Finding {
+interface Finding {
   readonly code: string
   /** The row that is wrong: `event 17`, `run_request runreq_...`. */
   readonly where: string

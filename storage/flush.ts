@@ -2,10 +2,11 @@
  * What makes files and their names survive a power cut. A new file, a new folder and a new name are on disk only when
  * the folder that they are in was flushed, too.
  */
-import { closeSync, fchmodSync, fsyncSync, openSync, writeSync } from 'node:fs'
+import { Buffer } from 'node:buffer'
+import { closeSync, fchmodSync, fsyncSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
-
-const OWNER_ONLY = 0o600
+import { FILE_MODE } from './modes.ts'
+import { writeWhole } from './write-whole.ts'
 
 /** What was written to the file, or the names in the folder, are on disk. */
 export function flushFile(path: string): void {
@@ -31,11 +32,11 @@ export function flushNamesUpTo(path: string): void {
 
 /** Writes a secret for its owner alone; it is on disk when this returns. Throws what the file system throws. */
 export function writeOwnerOnly(path: string, text: string): void {
-  const file = openSync(path, 'w', OWNER_ONLY)
+  const file = openSync(path, 'w', FILE_MODE)
   try {
     // A file that was there keeps its mode otherwise.
-    fchmodSync(file, OWNER_ONLY)
-    writeSync(file, text)
+    fchmodSync(file, FILE_MODE)
+    writeWhole(file, Buffer.from(text), 0)
     fsyncSync(file)
   } finally {
     closeSync(file)

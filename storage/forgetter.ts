@@ -4,9 +4,9 @@
  * thread of its own (storage/view-thread.ts).
  */
 import type { LogTables } from './environments.ts'
+import { type EventIdentity, identityOfEvent } from './event-identity.ts'
 import { type EventRow, EventRows, type LostRow } from './event-rows.ts'
 import { type ForgottenTimes, forgottenAt } from './forgotten-times.ts'
-import { type EventIdentity, identityOfEvent } from './identity.ts'
 import type { RemovedEntity, StoredEvent } from './journal.ts'
 import type { LeavingEvent, View } from './view.ts'
 

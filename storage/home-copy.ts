@@ -13,10 +13,9 @@ import { backupsPath, dataFilesOf, environmentPaths, readingPath, restoringPath 
 import type { OpenView } from './lmdb-view.ts'
 import { faultsOfLog } from './log-check.ts'
 import { makeFolder } from './make-folder.ts'
+import { FOLDER_MODE } from './modes.ts'
 import type { SegmentedLog } from './segments/segmented-log.ts'
 import { copyView } from './view-copy.ts'
-
-const DIRECTORY_MODE = 0o700
 
 /** No backup that somebody asks for has such a name: those begin with a letter or a digit. */
 const unfinishedPath = (parent: string, epoch: string): string => join(parent, `.unfinished-${epoch}`)
@@ -64,7 +63,7 @@ export class HomeCopy implements Copy {
     this.#unfinished = unfinishedPath(dirname(directory), epoch)
     this.#paths = environmentPaths(this.#unfinished)
     rmSync(this.#unfinished, { recursive: true, force: true })
-    for (const path of [this.#paths.log, this.#paths.view]) makeFolder(path, DIRECTORY_MODE)
+    for (const path of [this.#paths.log, this.#paths.view]) makeFolder(path, FOLDER_MODE)
   }
 
   get bytesNeeded(): number {

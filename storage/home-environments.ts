@@ -1,6 +1,5 @@
 /** The environments of a home in a folder: the log in files that are written at their end, the view in LMDB. */
 import { apartElsewhere } from './apart.ts'
-import { beginCreation, type Creation, isNewHome } from './creation.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium, type ViewTables } from './environments.ts'
 import { assertWhole } from './home-checks.ts'
@@ -11,6 +10,7 @@ import { lockInstance } from './instance-lock.ts'
 import { type OpenView, openView } from './lmdb-view.ts'
 import { openLog } from './log-files.ts'
 import type { OnRepeat } from './repeated-commit.ts'
+import { beginCreation, type Creation, isNewHome } from './unfinished.ts'
 import { ViewThread } from './view-thread.ts'
 import { assertMachines } from './written-by.ts'
 

@@ -3,9 +3,9 @@
  * whose machines list their entities otherwise than the one before. Nothing else may use the view meanwhile. What is
  * written is absolute, and noted only when it is whole: killed half way, the next start does it again.
  */
-import type { Term } from '../machines/machine.ts'
 import { CorruptRow } from './checked-text.ts'
 import { type Key, LAST_PART, type ReadTransaction, type ViewTables } from './environments.ts'
+import type { LastingLists } from './journal.ts'
 import { paced } from './paced.ts'
 import { termKey } from './view.ts'
 
@@ -13,10 +13,9 @@ import { termKey } from './view.ts'
 export const NOTE = 'indexes'
 const ROWS_PER_COMMIT_MAX = 5_000
 
-/** The terms of an entity by its record; undefined: it cannot be read, and its rows stay as they are. */
-type TermsOf = (record: string) => readonly Term[] | undefined
+type TermsOf = Parameters<LastingLists['rebuild']>[1]
 
-export class Indexes {
+export class Indexes implements LastingLists {
   readonly #view: ViewTables
 
   constructor(view: ViewTables) {
@@ -42,7 +41,6 @@ export class Indexes {
     })
   }
 
-  /** Resolves to the number of rows that were missing or wrong. */
   async rebuild(kind: string, termsOf: TermsOf): Promise<number> {
     const { wanted, added } = await this.#addMissing(kind, termsOf)
     const rows = this.#view.entities.getKeysCount(ofKind(kind))

@@ -12,6 +12,7 @@ import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { HomeRefused } from './home-refused.ts'
 import { makeFolder } from './make-folder.ts'
+import { FOLDER_MODE } from './modes.ts'
 
 export interface InstanceLock {
   release(): Promise<void>
@@ -34,14 +35,13 @@ const NOBODY = ''
 /** A process that ends is waited for so long. */
 const ENDING_LOOKS_MAX = 50
 const ENDING_LOOK_MS = 20
-const HOME_MODE = 0o700
 const LOCK = 'lock'
 /** What else whoever wants a home may do where another process has it, and whoever only reads it. */
 const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, which that process makes' } as const
 
 /** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
 export async function lockInstance(home: string): Promise<InstanceLock> {
-  makeFolder(home, HOME_MODE)
+  makeFolder(home, FOLDER_MODE)
   return process.platform === 'linux' ? lockBySocket(home) : lockByFile(home)
 }
 

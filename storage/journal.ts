@@ -177,6 +177,31 @@ export interface RemovedEntity {
   readonly terms: readonly Term[]
 }
 
+export interface BackupBounds {
+  /** How much longer the log may get meanwhile. */
+  readonly growthBytesMax: number
+  /** What stays free where the copy is. */
+  readonly reserveBytes: number
+}
+
+export interface BackupReport {
+  readonly directory: string
+  readonly bytes: number
+  /** Last event sequence that the backup is sure to hold. */
+  readonly sequence: number
+  /** Files of the log that are damaged, a sentence each: a restore takes the backup only where it is not verified. */
+  readonly faults: readonly string[]
+}
+
+/** Lists that outlast the version of the program that has made them: one whose machines list otherwise makes them anew. */
+export interface LastingLists {
+  /** By which version of each kind's machine the rows are made. */
+  versions(): Readonly<Record<string, number>>
+  /** Makes those of a kind anew. `termsOf`: undefined of what cannot be read, which stays listed. Resolves to the rows that were missing or wrong. */
+  rebuild(kind: string, termsOf: (record: string) => readonly Term[] | undefined): Promise<number>
+  note(versions: Readonly<Record<string, number>>): Promise<void>
+}
+
 /** In every cursor is which log it is of. */
 export interface Journal extends LogIdentity {
   /** True when `append` answers before it returns, so that one turn may stack several steps of one actor. */
@@ -253,6 +278,15 @@ export interface Journal extends LogIdentity {
   onFlush?(observe: (ms: number) => void): void
   /** Why the journal takes no writes now (`disk_reserve`, `view_backlog`, `read_only`), or undefined. Cheap: asked before each message. */
   refuses(): string | undefined
+  /** Takes no writes until it is opened again, whatever becomes of the disk. Call it before the first write. */
+  stayReadOnly?(): void
+  /** Of journals that keep their lists. Nothing else may use the journal while they are made anew. */
+  readonly lists?: LastingLists
+  /**
+   * Copies all of it into `directory`, which must be absent or empty, while it is used; of journals that can. Rejects with HomeRefused,
+   * BackupAborted, and with what the copying failed of.
+   */
+  backup?(directory: string, bounds: BackupBounds, giveUp?: AbortSignal): Promise<BackupReport>
   close(): Promise<void>
 }
 

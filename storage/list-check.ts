@@ -11,7 +11,7 @@ import { keyPart } from './keys.ts'
 import { paced } from './paced.ts'
 import { termKey } from './view.ts'
 
-export interface ListsOf {
+interface ListsOf {
   readonly view: ViewTables
   readonly hooks: VerifyHooks
   readonly findings: Findings

@@ -11,6 +11,7 @@ import { checkedRecord, checkedRow } from './checked-text.ts'
 import { type Key, VIEW_TABLES, type ViewTables } from './environments.ts'
 import { DATA_FILE, LOCK_FILE } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { FILE_MODE } from './modes.ts'
 import { type Begin, type PackedRows, putRows, recordedTables } from './recorded-tables.ts'
 import { type OnRepeat, repeated } from './repeated-commit.ts'
 
@@ -34,7 +35,6 @@ const FREE_ENTRIES_KEPT_MAX = 1_000
 
 /** More than LMDB needs for its 126 readers. */
 const LOCK_FILE_BYTES = 12 * 1024
-const LOCK_FILE_MODE = 0o600
 
 /** lmdb takes an encoder here too; its types say so for the root database only. */
 const CHECKED_ROW = { cache: false, encoder: checkedRow }
@@ -111,7 +111,7 @@ export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABL
  * is an end by a signal, without a word. So it is there before, on blocks of its own, and what keeps it from being so is thrown.
  */
 export function makeLockFile(environment: string): void {
-  const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, LOCK_FILE_MODE)
+  const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, FILE_MODE)
   try {
     const { size } = fstatSync(file)
     if (size < LOCK_FILE_BYTES) writeSync(file, Buffer.alloc(LOCK_FILE_BYTES - size), 0, LOCK_FILE_BYTES - size, size)

@@ -13,7 +13,7 @@ import { tablesOf } from './segments/tables.ts'
 /** Characters carried over by one commit. */
 const CARRIED_CHARS_MAX = 4 * 1024 * 1024
 
-export interface OpenLog {
+interface OpenLog {
   readonly tables: LogTables
   /** Undefined: it is of an older schema, and was opened to be read as it is. */
   readonly files: SegmentedLog | undefined

@@ -17,7 +17,7 @@ export function treeAt(bytes: Buffer, at: number): Tree {
   return { depth: bytes.readUInt16LE(at + TREE_DEPTH_AT), root: bytes.readBigUInt64LE(at + TREE_ROOT_AT) }
 }
 
-export interface Forest {
+interface Forest {
   readonly pageBytes: number
   readonly free: Tree
   readonly main: Tree

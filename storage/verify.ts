@@ -12,6 +12,7 @@ import {
   type Marker,
   type ReadTransaction,
 } from './environments.ts'
+import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './event-identity.ts'
 import { EventRows } from './event-rows.ts'
 import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findings.ts'
 import { Fingerprint } from './fingerprint.ts'
@@ -21,7 +22,6 @@ import { unpackChunk } from './history-chunk.ts'
 import { assertWhole } from './home-checks.ts'
 import { openEnvironments } from './home-environments.ts'
 import { HomeRefused } from './home-refused.ts'
-import { type EventIdentity, historiesOf, identityIfAny, identityOf } from './identity.ts'
 import { NOTE } from './indexes.ts'
 import { keyPart } from './keys.ts'
 import { ListCheck } from './list-check.ts'

@@ -60,7 +60,7 @@ interface Waiting {
 }
 
 /** Told of what went wrong and was made good. */
-export interface TellsOfView {
+interface TellsOfView {
   readonly onRepeat: OnRepeat
   /**
    * The thread could not be started, or has ended by itself: what it had not begun is written without it. What it was at cannot be

@@ -6,10 +6,10 @@
 import assert from 'node:assert/strict'
 import type { Term } from '../machines/machine.ts'
 import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from './environments.ts'
+import type { EventIdentity } from './event-identity.ts'
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, sequencesAfter, sequencesBefore, unpackChunk } from './history-chunk.ts'
 import { damaged } from './home-checks.ts'
-import type { EventIdentity } from './identity.ts'
 import type {
   IndexRow,
   ListPage,

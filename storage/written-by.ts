@@ -20,7 +20,7 @@ export const SCHEMA_VERSION = 4
 const OLDEST_SCHEMA = 1
 
 /** Kind -> the version of its machine. */
-export type MachineVersions = Readonly<Record<string, number>>
+type MachineVersions = Readonly<Record<string, number>>
 
 /** Those of this program. */
 export function machineVersions(): MachineVersions {

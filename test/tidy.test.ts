@@ -1,5 +1,5 @@
 /**
- * The mechanical part of the house's order: which folder may import which, no cycles, no dead files, files that
+ * The mechanical part of the house's order: which folder may import which, no cycles, no dead files and exports, files that
  * can be read in a sitting, and one import place for each library that must stay at the edge.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -31,17 +31,23 @@ const confined: Record<string, RegExp> = {
 for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@nats-io', 'jackd', 'amqplib'])
   confined[peer] = /^bench\/peers\/drivers\/.*$/
 
+/** What storage shows to the folders above it besides the journal, and to whom there: all else goes through the `Journal`. */
+const doors: Record<string, RegExp> = {
+  'storage/journal.ts': /^(http|runtime)\//,
+  'storage/log-identity.ts': /^runtime\/stream\//,
+  'storage/nature.ts': /^(http|runtime)\//,
+  'storage/read-fault.ts': /^(http\/faults|runtime\/stream\/(event-stream|find-events))\.ts$/,
+  'storage/open-journal.ts': /^(http\/service|runtime\/offline)\.ts$/,
+  'storage/home-paths.ts': /^http\/(admin-token|backups|metrics)\.ts$/,
+  'storage/flush.ts': /^http\/admin-token\.ts$/,
+  'storage/backup.ts': /^http\/backups\.ts$/,
+  'storage/home-refused.ts': /^http\/backups\.ts$/,
+  'storage/findings.ts': /^runtime\/verify-hooks\.ts$/,
+  'storage/import.ts': /^runtime\/import\.ts$/,
+}
+
 /** The longest a source file of the product may be, so that it can be read in a sitting. */
 const fileLinesMax = 400
-
-/** Entries that nothing imports because something outside the sources starts them. */
-const isEntry = (file: string): boolean =>
-  file === 'cli/main.ts' ||
-  /^bench\//.test(file) ||
-  /\.test\.ts$/.test(file) ||
-  file === 'test/run.ts' ||
-  /^test\/.*-child\.ts$/.test(file) ||
-  /^test\/(crash|simulation|conformance|hostile)\//.test(file)
 
 function sourcesUnder(folder: string): string[] {
   let entries: string[]
@@ -55,6 +61,29 @@ function sourcesUnder(folder: string): string[] {
 
 const files = [...layers, ...outside].flatMap(sourcesUnder)
 const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
+const scripts: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts
+
+/** Those of the texts' parts that the pattern's only group takes. */
+const namedIn = (texts: readonly string[], pattern: RegExp): string[] =>
+  texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name!))
+
+/** What nothing imports since it is started by its name: the binary, scripts of the package, and processes. */
+const started = new Set([
+  'cli/main.ts',
+  ...namedIn(Object.values(scripts), /dist\/((?:test|bench)\/[\w/-]+)\.js/g).map((path) => `${path}.ts`),
+  // By hand, as test/hostile/README.md says.
+  'test/hostile/timing.ts',
+  // By test/simulation/crew.ts, which it imports.
+  'test/simulation/worker.ts',
+  // As bench/child.ts names them.
+  ...namedIn(
+    files.filter((file) => file.startsWith('bench/')).map((file) => sources.get(file)!),
+    /'(\.\/[\w/-]+)\.js'/g,
+  ).map((path) => join('bench', `${path}.ts`)),
+])
+
+const isEntry = (file: string): boolean =>
+  started.has(file) || /\.test\.ts$/.test(file) || /^test\/.*-child\.ts$/.test(file)
 
 interface Imports {
   readonly local: { readonly file: string; readonly typeOnly: boolean }[]
@@ -92,6 +121,15 @@ t.test('a folder imports only from folders below it', async (t) => {
     for (const { file: target } of local)
       if (layers.indexOf(folderOf(target)) < from) wrong.push(`${file} -> ${target}`)
   }
+  t.same(wrong, [])
+})
+
+t.test('the service knows storage only through the journal, and a few doors beside it', async (t) => {
+  const wrong: string[] = []
+  for (const [file, { local }] of graph)
+    if (['http', 'runtime'].includes(folderOf(file)))
+      for (const { file: target } of local)
+        if (folderOf(target) === 'storage' && doors[target]?.test(file) !== true) wrong.push(`${file} -> ${target}`)
   t.same(wrong, [])
 })
 
@@ -152,9 +190,46 @@ t.test('there are no dead files', async (t) => {
   )
 })
 
+t.test('everything that is started by its name is there', async (t) => {
+  t.ok(started.size > 20)
+  t.same(
+    [...started].filter((file) => !sources.has(file)),
+    [],
+  )
+})
+
+/** Names that a source exports, in whichever of the two ways. */
+function exportsOf(source: string): string[] {
+  const made = /(?:^|\n)export (?:async |abstract )?(?:const|let|function\*?|class|interface|type) (\w+)/g
+  const listed = namedIn([source], /(?:^|\n)export (?:type )?\{([^}]*)\}/g).flatMap((names) => names.split(','))
+  const names = listed.map(
+    (name) =>
+      name
+        .trim()
+        .replace(/^type /, '')
+        .split(' as ')
+        .at(-1)!,
+  )
+  return [...namedIn([source], made), ...names.filter((name) => name !== '')]
+}
+
+t.test('there are no dead exports', async (t) => {
+  const words = new Map([...sources].map(([file, source]) => [file, new Set(source.match(/\w+/g))]))
+  const importers = new Map<string, string[]>()
+  for (const [file, { local }] of graph)
+    for (const { file: target } of local) importers.set(target, [...(importers.get(target) ?? []), file])
+  const isNamed = (file: string, name: string): boolean =>
+    (importers.get(file) ?? []).some((importer) => words.get(importer)!.has(name))
+  const dead = files
+    .filter((file) => product.has(folderOf(file)))
+    .flatMap((file) =>
+      exportsOf(sources.get(file)!).flatMap((name) => (isNamed(file, name) ? [] : [`${file}: ${name}`])),
+    )
+  t.same(dead, [], 'what a product file exports, a file that imports it names')
+})
+
 t.test('what is started by its file is among the files that are shipped', async (t) => {
-  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const shipped = scripts.bundle.split(' ').filter((word: string) => word.endsWith('.ts'))
+  const shipped = scripts.bundle!.split(' ').filter((word: string) => word.endsWith('.ts'))
   const started = files.flatMap((file) => {
     if (!product.has(file.split('/')[0]!)) return []
     const named = sources.get(file)!.matchAll(/new URL\('(\.[^']+)\.js', import\.meta\.url\)/g)

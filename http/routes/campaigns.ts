@@ -1,10 +1,10 @@
 /** Campaigns as people and programs see them: added, listed, read. What owners say of them: campaign-moves. */
+import { DEFAULT_MAX_CYCLES } from '../../machines/bounds.ts'
 import {
   CAMPAIGN_STATUSES,
   type CampaignCreate,
   campaignCreateBody,
   campaignDocument,
-  DEFAULT_MAX_CYCLES,
 } from '../../machines/documents/campaign.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'
@@ -15,7 +15,8 @@ import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { mayBePinned } from '../pins.ts'
-import { located, markCursor, refuse, refuseUnseen, takesWork, visibleProject, whenCreated } from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { located, markCursor, whenNamed } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'campaigns'
@@ -77,14 +78,12 @@ function create(service: ServiceContext, exchange: Exchange): void {
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const { principal, body } = exchange
   const { name } = body as CampaignCreate
-  const isUnseen = (): boolean => findCampaign(service, principal, name) === undefined
-  return whenCreated(
-    service,
-    exchange,
-    () => `/api/campaigns/${name}`,
-    (snapshot) => campaignDocumentOf(service, principal, snapshot),
-    (_, answer) => (isUnseen() ? refuseUnseen : refuse)(exchange, answer),
-  )
+  return whenNamed(service, exchange, {
+    kind: 'campaign',
+    path: `/api/campaigns/${name}`,
+    documentOf: (snapshot) => campaignDocumentOf(service, principal, snapshot),
+    isSeen: () => findCampaign(service, principal, name) !== undefined,
+  })
 }
 
 function listRoute(service: ServiceContext): Route {

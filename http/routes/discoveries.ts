@@ -1,5 +1,6 @@
 /** Discoveries: inspections of repositories, posted whole by people and by runners of the project. */
-import { hypothesisIdOf } from '../../machines/derived-id.ts'
+
+import { digestOf } from '../../machines/digest.ts'
 import { discoverySummary } from '../../machines/discovery.ts'
 import {
   type DiscoveryCreate,
@@ -8,25 +9,17 @@ import {
   discoverySummaryDocument,
   type HypothesisDrawn,
 } from '../../machines/documents/discovery.ts'
+import { deriveId, hypothesisIdOf, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
-import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import {
-  isServiceId,
-  located,
-  markCreated,
-  markCursor,
-  notFound,
-  takesWork,
-  visibleProject,
-  whenHeard,
-} from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { located, markCreated, markCursor, notFound, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { both } from './intent-records.ts'
 
@@ -51,7 +44,7 @@ export function discoveryRoutes(service: ServiceContext): readonly Route[] {
       problems: ['not_found'],
       handle: (exchange) => {
         const id = exchange.params[0]!
-        const discovery = isServiceId('disc', id) ? service.runtime.read({ kind: 'discovery', id }) : undefined
+        const discovery = isId('disc', id) ? service.runtime.read({ kind: 'discovery', id }) : undefined
         if (discovery === undefined || !maySee(exchange.principal, discovery.context.project)) {
           return notFound(exchange, 'discovery', id)
         }

@@ -13,28 +13,20 @@ import {
 } from '../../machines/documents/drift.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { driftHistoryOf, driftOf } from '../../machines/drift/document.ts'
+import { PROBLEMS } from '../../machines/drift/problems.ts'
 import { repairBrief } from '../../machines/drift/repair-brief.ts'
-import { PROBLEMS } from '../../machines/drift/status.ts'
 import { modules } from '../../machines/index.ts'
 import { isGuiding } from '../../machines/intent-record.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
+import { holding, type Until } from '../holding.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findRecord, type RecordSnapshot, reviewLiesAhead, tellRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import {
-  activeProject,
-  holding,
-  located,
-  markCreated,
-  markCursor,
-  notFound,
-  type Until,
-  visibleProject,
-  whenHeard,
-} from '../replies.ts'
+import { activeProject, visibleProject } from '../projects.ts'
+import { located, markCreated, markCursor, notFound, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
 import { Turnstile } from '../turnstile.ts'

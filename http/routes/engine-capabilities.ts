@@ -1,18 +1,21 @@
 /** Engine capabilities: manifests posted by runners and by those who keep them, and listed. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   type EngineCapabilityBody,
   engineCapabilityBody,
   engineCapabilityDocument,
 } from '../../machines/documents/engine-capability.ts'
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
+import { deriveId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { keyOf } from '../../runtime/capabilities.ts'
-import { deriveId, digestOf } from '../../runtime/identity.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { takesWork, visibleProject, whenTaken } from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'engine capabilities'

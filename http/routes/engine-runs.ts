@@ -1,4 +1,6 @@
 /** Engine runs: what one attempt did inside the engine. Summaries and evidence are taken in every state. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   type EvidenceObservationsBody,
   engineRunDocument,
@@ -7,17 +9,17 @@ import {
 } from '../../machines/documents/engine-run.ts'
 import { evidenceNumberOf, intentRecordIdOf, namesTwoRecords } from '../../machines/documents/observation.ts'
 import type { EngineRunIdentity } from '../../machines/engine-run.ts'
+import { deriveId, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { utc } from '../../machines/instant.ts'
 import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/engine-runs.ts'
-import { deriveId, digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { reviewLiesAhead } from '../intent-records.ts'
-import { askFor, isServiceId, markCursor, notFound } from '../replies.ts'
+import { askFor, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { hasHeld } from '../run-request-answers.ts'
 
@@ -38,7 +40,7 @@ function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run:
     if (run !== undefined && mayReach(service, exchange, run.identity)) found(run)
     else notFound(exchange, 'engine run', id)
   }
-  const isOne = isServiceId('run', id)
+  const isOne = isId('run', id)
   const atHand = isOne ? engineRunAtHand(service.runtime, id) : undefined
   if (!isOne || atHand !== undefined) {
     go(atHand)

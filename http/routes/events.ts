@@ -1,5 +1,7 @@
 /** Reading recorded events: the list, with Watch's filters, and one event by its id. */
+
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
+import { isId } from '../../machines/ids.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import type { Runtime } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
@@ -16,7 +18,7 @@ import type { Histories } from '../../runtime/stream/history-walk.ts'
 import { NewestEvents } from '../../runtime/stream/newest-events.ts'
 import type { Exchange } from '../exchange.ts'
 import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
-import { cursorAt, isServiceId, markCursor, notFound } from '../replies.ts'
+import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch.ts'
 
@@ -33,7 +35,7 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): Histories | und
   if (requests === undefined) return undefined
   const ids: string[] = []
   for (const id of requests) {
-    const request = isServiceId('runreq', id) ? readable(() => runtime.read({ kind: 'run_request', id })) : undefined
+    const request = isId('runreq', id) ? readable(() => runtime.read({ kind: 'run_request', id })) : undefined
     const { trace_id: traceId, project } = request?.context ?? {}
     // Events may have been imported without their request: then only a scan finds them.
     if (typeof traceId !== 'string' || !filter.sees(project)) return undefined

@@ -16,7 +16,8 @@ import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../form
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
-import { located, markCreated, takesWork, visibleProject, whenHeard } from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { located, markCreated, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'formation briefs'

@@ -1,4 +1,6 @@
 /** Hypotheses: what inspections believe that a project means, until a person has decided. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   HYPOTHESIS_STATES,
   type HypothesisAccept,
@@ -11,17 +13,18 @@ import { SLUG_PATTERN } from '../../machines/documents/intent-record.ts'
 import { contentOfHypothesis } from '../../machines/hypothesis/content.ts'
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
 import { slugOfTry } from '../../machines/hypothesis.ts'
+import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { document as recordDocument } from '../../machines/intent-record/view.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { findRecord, staysWithin } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { isServiceId, markCursor, notFound, visibleProject, whenHeard } from '../replies.ts'
+import { visibleProject } from '../projects.ts'
+import { markCursor, notFound, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 import { both } from './intent-records.ts'
@@ -62,7 +65,7 @@ export function hypothesisRoutes(service: ServiceContext): readonly Route[] {
 
 function visibleHypothesis(service: ServiceContext, exchange: Exchange): Snapshot | undefined {
   const id = exchange.params[0]!
-  const hypothesis = isServiceId('hyp', id) ? service.runtime.read({ kind: 'hypothesis', id }) : undefined
+  const hypothesis = isId('hyp', id) ? service.runtime.read({ kind: 'hypothesis', id }) : undefined
   if (hypothesis !== undefined && maySee(exchange.principal, hypothesis.context.project)) return hypothesis
   notFound(exchange, 'hypothesis', id)
   return undefined

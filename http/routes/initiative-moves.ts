@@ -2,6 +2,8 @@
  * What owners do about an initiative: ask for an assessment, decide, record what they did and what was found, end it.
  * Each is one message to the initiative.
  */
+
+import { digestOf } from '../../machines/digest.ts'
 import { type FindingBody, finding, findingBody } from '../../machines/documents/finding.ts'
 import {
   advanceBody,
@@ -13,23 +15,22 @@ import {
   ownerActionBody,
   shownOwnerAction,
 } from '../../machines/documents/initiative.ts'
+import { deriveId, type IdPrefix } from '../../machines/ids.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Taken } from '../../runtime/api.ts'
-import { deriveId, digestOf, type IdPrefix } from '../../runtime/identity.ts'
-import { keptKey, madeByKey } from '../../runtime/kept-keys.ts'
 import { viewOf } from '../../runtime/steward/sights.ts'
 import type { Exchange } from '../exchange.ts'
-import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { askerOf, askNamed, IDEMPOTENCY_HEADER, randomId, readIdempotencyKey } from '../idempotency.ts'
 import { refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { asItStands, holding, visibleProject, whenTaken } from '../replies.ts'
+import { visibleProject } from '../projects.ts'
+import { whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
 const one = { description: 'The initiative.', schema: initiativeDocument }
-const ID_DIGITS = 24
 
 type Initiative = SnapshotOf<InitiativeContext>
 
@@ -90,26 +91,16 @@ function ask(
   name: Name | undefined,
   taken: (answer: Taken) => void,
 ): void {
-  const { runtime, keysInUse } = service
   const ref = { kind: 'initiative', id: context.name } as const
   const reply = whenTaken(service, exchange, taken, refuseInitiative)
   if (name === undefined) {
-    runtime.ask(ref, message, reply)
+    service.runtime.ask(ref, message, reply)
     return
   }
   const { what, fingerprint } = name
   // The name of an initiative may come back: what was asked of the one before is none of this one's.
   const place = digestOf([ref.kind, context.name, context.created_at, name.name])
-  keysInUse.enter(place, exchange, (leave) => {
-    holding(leave, (until) => {
-      const before = madeByKey(runtime, place)
-      if (before === undefined) {
-        const reservation = keptKey(runtime, place, { id: context.name, fingerprint })
-        runtime.ask(ref, { ...message, fingerprint, reservation } as MessageBody, until(reply))
-      } else if (before.fingerprint === fingerprint) reply(asItStands(service, runtime.read(ref)!, 'replay'))
-      else exchange.problem('idempotency_key_reused', `This idempotency key was used for another ${what}.`)
-    })
-  })
+  askNamed(service, exchange, { ref, place, fingerprint, what, make: () => message }, reply)
 }
 
 function advanceRoute(service: ServiceContext): Route {
@@ -121,7 +112,8 @@ function advanceRoute(service: ServiceContext): Route {
     summary: 'Ask for one read-only assessment, of one member or of all.',
     description:
       'Assessments are paced on the campaign lane, one at a time: a request that comes during one waits. The same ' +
-      '`trigger_id` (by default the Idempotency-Key) is assessed once.',
+      '`trigger_id` (by default the Idempotency-Key) is assessed once. Without either, one that waits stands for those ' +
+      'that ask for the same after it.',
     access: { right: 'work.operate' },
     body: { schema: advanceBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
@@ -137,7 +129,8 @@ function advanceRoute(service: ServiceContext): Route {
       const isNamed = asked.isKeyed || exchange.body.trigger_id !== undefined
       const fingerprint = digestOf(about)
       const name = isNamed ? { name: `advance ${trigger_id}`, what: 'assessment', fingerprint } : undefined
-      askOnce(service, exchange, asked.initiative, { type: 'advance', trigger_id, ...about }, name)
+      const said = { type: 'advance', trigger_id, ...(isNamed ? {} : { unnamed: true }), ...about }
+      askOnce(service, exchange, asked.initiative, said, name)
     },
   }
 }
@@ -200,7 +193,7 @@ function madeId(
   prefix: IdPrefix,
   key: string | undefined,
 ): string {
-  if (key === undefined) return `${prefix}_${runtime.nature.randomHex(ID_DIGITS)}`
+  if (key === undefined) return randomId(runtime, prefix)
   return deriveId(prefix, context.name, context.created_at, askerOf(principal), path, key)
 }
 

@@ -7,27 +7,23 @@ import {
   initiativeDocument,
 } from '../../machines/documents/initiative.ts'
 import { memberText } from '../../machines/documents/member.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { Refused, Reply } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
+import type { Reply } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { findInitiative, maySeeInitiative } from '../initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../initiatives.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
-import { located, markCursor, refuseUnseen, whenCreated } from '../replies.ts'
+import { located, markCursor, whenNamed } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'initiatives'
 const one = { description: 'The initiative.', schema: initiativeDocument }
 const PROJECTS_MAX = 64
-const UNSEEN: Refused = {
-  ok: false,
-  refusal: { code: 'already_exists', detail: 'this initiative exists already' },
-}
 
 export function initiativeRoutes(service: ServiceContext): readonly Route[] {
   return [createRoute(service), listRoute(service), readRoute(service)]
@@ -131,12 +127,13 @@ function homesOf(
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const { name } = exchange.body as InitiativeCreate
-  const isUnseen = (): boolean => findInitiative(service, exchange.principal, name) === undefined
-  const refused = (_: Exchange, answer: Refused): void =>
-    (isUnseen() ? refuseUnseen : refuseInitiative)(exchange, answer)
-  const made = whenCreated(service, exchange, () => `/api/initiatives/${name}`, document, refused)
-  // Whoever asks again may see less by now than what was made for them.
-  return (answer) => made(answer.ok && isUnseen() ? UNSEEN : answer)
+  return whenNamed(service, exchange, {
+    kind: 'initiative',
+    path: `/api/initiatives/${name}`,
+    documentOf: document,
+    isSeen: () => findInitiative(service, exchange.principal, name) !== undefined,
+    refused: refuseInitiative,
+  })
 }
 
 function listRoute(service: ServiceContext): Route {

@@ -11,6 +11,7 @@ import { recordKey } from '../../machines/record-key.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { holding } from '../holding.ts'
 import {
   answerRecord,
   findRecord,
@@ -21,7 +22,6 @@ import {
 } from '../intent-records.ts'
 import { inLaterTurns } from '../later-turns.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
-import { holding } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { Turnstile } from '../turnstile.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'

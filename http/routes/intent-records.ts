@@ -1,5 +1,5 @@
 /** Intent records: what a project means to keep. Written, found, changed; their moves are in intent-moves.ts. */
-import { recordIdOfSlug } from '../../machines/derived-id.ts'
+
 import {
   INTENT_STATES,
   type IntentRecordCreate,
@@ -8,6 +8,7 @@ import {
   intentRecordPatchBody,
   SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
+import { recordIdOfSlug } from '../../machines/ids.ts'
 import { LEADS_OUT, placeOf, placesAround, placesOf } from '../../machines/intent-record/places.ts'
 import { document } from '../../machines/intent-record/view.ts'
 import { recordKey } from '../../machines/record-key.ts'
@@ -19,7 +20,8 @@ import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { answerRecord, type RecordSnapshot, staysWithin, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, requireVersion, setEntityTag } from '../preconditions.ts'
-import { located, markCreated, markCursor, refuse, takesWork, visibleProject, whenHeard } from '../replies.ts'
+import { takesWork, visibleProject } from '../projects.ts'
+import { located, markCreated, markCursor, refuse, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import { slugOf } from '../slug.ts'

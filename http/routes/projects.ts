@@ -10,16 +10,17 @@ import {
   projectDocument,
   projectPatchBody,
 } from '../../machines/documents/project.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { visibleProject } from '../projects.ts'
+import { askFor, located, markCursor, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { slugOf } from '../slug.ts'
 

@@ -2,6 +2,8 @@
  * What a runner posts about a run request that it holds. Each post goes to the request's actor, which alone
  * decides whether the attempt is still the runner's; a heartbeat reaches it only when it would change something.
  */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   acceptedBody,
   completedBody,
@@ -16,19 +18,17 @@ import {
 } from '../../machines/documents/run-request.ts'
 import type { By } from '../../machines/machine.ts'
 import { holds } from '../../machines/run-request/rules.ts'
+import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
-import { digestOf } from '../../runtime/identity.ts'
 import { admitEvents, type StatedEvent } from '../events-in.ts'
 import { type Exchange, PREFER_HEADER } from '../exchange.ts'
+import { holding, type Until, untilNothing } from '../holding.ts'
 import type { ProblemCode } from '../problems.ts'
-import { asItStands, cursorAt, holding, markCursor, type Until, untilNothing, whenTaken } from '../replies.ts'
+import { asItStands, cursorAt, markCursor, whenTaken } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
-
-/** States in which a heartbeat of the holder only prolongs the lease: nothing is written. */
-const RENEWING_STATES: ReadonlySet<string> = new Set(['accepted', 'started', 'cancelling'])
 
 const POST_PROBLEMS = [
   'not_found',
@@ -226,7 +226,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   const { runnerId } = exchange.principal
   const { attempt, sessions } = exchange.body as HeartbeatBody
   const isHolder = runnerId === context.offered_to && (attempt ?? 1) === context.attempt
-  if (!isHolder || !RENEWING_STATES.has(value)) {
+  if (!isHolder || !isLeased(value)) {
     tell(service, exchange, attempt === undefined ? { type: 'heartbeat' } : { type: 'heartbeat', attempt })
     return
   }

@@ -3,14 +3,14 @@ import {
   cancelBody,
   cancelManyBody,
   operatorFailBody,
-  RUN_REQUEST_STATES,
   type RunRequestCreate,
   runRequestCreateBody,
   runRequestDocument,
   runRequestShown,
 } from '../../machines/documents/run-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { asksForMore } from '../../machines/run-request/rules.ts'
+import { isCancellable } from '../../machines/run-request/rules.ts'
+import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { createRunRequest } from '../../runtime/run-requests.ts'
@@ -21,7 +21,8 @@ import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { withoutSteering } from '../initiative-sight.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { askFor, located, markCursor, visibleProject, whenCreated } from '../replies.ts'
+import { visibleProject } from '../projects.ts'
+import { askFor, located, markCursor, whenCreated } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../run-request-answers.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -192,7 +193,7 @@ function filterOf(
 function narrowest({ project, state: at, runner, label }: Filter): readonly [index: string, value: string] {
   if (runner !== undefined) return ['runner', runner]
   // Settled requests pile up; the others are few.
-  if (at !== undefined && at !== 'completed' && at !== 'failed' && at !== 'cancelled') return ['state', at]
+  if (at !== undefined && !isSettledRun(at)) return ['state', at]
   if (label !== undefined) return ['label', label]
   if (project !== undefined) return ['project', project]
   return at === undefined ? ['all', ''] : ['state', at]
@@ -284,8 +285,6 @@ function cancelManyRoute(service: ServiceContext): Route {
   }
 }
 
-const CANCELLABLE: ReadonlySet<string> = new Set(['queued', 'offered', 'accepted', 'started', 'lost'])
-
 /** The first page that has something: one may pass over nothing but settled requests, and others have their turns. */
 async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
   let page = await runtime.list(request)
@@ -311,9 +310,7 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
     ...(discard_work === undefined ? {} : { discard_work }),
   }
   const message = { type: 'cancel', by, ...details } as const
-  const matches = (snapshot: SnapshotOf<any>): boolean =>
-    (CANCELLABLE.has(snapshot.value) || (snapshot.value === 'cancelling' && asksForMore(snapshot.context, message))) &&
-    request.matches!(snapshot)
+  const matches = (snapshot: SnapshotOf<any>): boolean => isCancellable(snapshot, message) && request.matches!(snapshot)
   const found = await firstOf(service, exchange, { ...request, matches, limit: CANCEL_PER_POST_MAX })
   const answers = await Promise.all(
     found.snapshots.map(async ({ context }) => ({

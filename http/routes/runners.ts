@@ -20,17 +20,8 @@ import { utcNow } from '../clock.ts'
 import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import {
-  askFor,
-  located,
-  markCursor,
-  notFound,
-  projectId,
-  refuse,
-  refuseUnseen,
-  UNCACHED,
-  whenTaken,
-} from '../replies.ts'
+import { projectId } from '../projects.ts'
+import { askFor, located, markCursor, notFound, refuse, refuseUnseen, UNCACHED, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 
 const AREA = 'runners'

@@ -1,4 +1,5 @@
 /** Tokens of people and programs. No one hands out more than they hold; the secret is shown once. */
+
 import {
   RIGHTS,
   type TokenCreate,
@@ -6,6 +7,7 @@ import {
   tokenCreatedDocument,
   tokenDocument,
 } from '../../machines/documents/token.ts'
+import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
@@ -14,9 +16,11 @@ import { rightsOf } from '../../runtime/rights.ts'
 import { newSecret } from '../../runtime/secrets.ts'
 import { maySee } from '../access.ts'
 import type { Exchange } from '../exchange.ts'
+import { holding } from '../holding.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { holding, isServiceId, notFound, projectId, UNCACHED, whenTaken } from '../replies.ts'
+import { projectId } from '../projects.ts'
+import { notFound, UNCACHED, whenTaken } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { Turnstile } from '../turnstile.ts'
 
@@ -200,7 +204,7 @@ function revoke(service: ServiceContext, exchange: Exchange, leave: () => void):
 function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
   const id = exchange.params[0]!
   const { principal } = exchange
-  const token = isServiceId('tok', id) ? service.runtime.read({ kind: 'token', id }) : undefined
+  const token = isId('tok', id) ? service.runtime.read({ kind: 'token', id }) : undefined
   if (token === undefined || !isVisible(principal, token)) {
     notFound(exchange, 'token', id)
     return undefined

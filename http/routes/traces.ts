@@ -1,6 +1,7 @@
 /** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
-import { RUN_REQUEST_STATES } from '../../machines/documents/run-request.ts'
+
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
+import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'

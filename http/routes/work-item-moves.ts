@@ -1,4 +1,6 @@
 /** What owners do about a work item: hold, release, close, cancel, resume. Each is one message to the item. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   cancelItemBody,
   closeItemBody,
@@ -11,11 +13,13 @@ import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { lastingOf } from '../../machines/work-item/moves.ts'
 import type { Taken } from '../../runtime/api.ts'
-import { digestOf, newSpanId, newTraceId } from '../../runtime/identity.ts'
+import { newSpanId, newTraceId } from '../../runtime/trace-ids.ts'
 import type { Exchange } from '../exchange.ts'
-import { IDEMPOTENCY_HEADER, keyed, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
+import { holding } from '../holding.ts'
+import { IDEMPOTENCY_HEADER, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
 import { type Move, type Moved, moveRoute } from '../moves.ts'
-import { activeProject, holding, located, markCursor, whenHeard } from '../replies.ts'
+import { activeProject } from '../projects.ts'
+import { located, markCursor, whenHeard } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { builtUponBy, visibleWorkItem, workItemDocumentOf } from '../work-item-answers.ts'
 import { dependenciesExist } from './work-items.ts'
@@ -178,7 +182,6 @@ function childOf(
     reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
     trace_id: newTraceId(runtime.nature),
     span_id: newSpanId(runtime.nature),
-    ...keyed(runtime, id),
     fingerprint: digestOf(exchange.body),
   } as MessageBody
 }

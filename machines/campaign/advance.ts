@@ -1,5 +1,5 @@
 /** Opening an advance, ending one that no agent is asked for, and standing it down: what every other step is made of. */
-import type { CampaignContext, CampaignMessage, Of, TaskResult, Work } from './context.ts'
+import type { CampaignContext, CampaignMessage, Of, Start, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
 import * as facts from './facts.ts'
@@ -20,29 +20,42 @@ export const form: Step = (draft, message: CampaignMessage) => {
   const result = resultOf(draft.context, message)
   if (result !== undefined) take(draft, result)
   // One that came to nothing for want of its provider is no result to form from.
-  const from = draft.context.pending
+  const { pending } = draft.context
+  const from = namedIn(message) ?? pending
   const prompt = promptOf(draft.context, from)
   const opened = openAdvance(draft, prompt, from)
   draft.set({ work: { ...opened, since: message.at, prompt } })
   const asker = message.type === 'advance' ? message.event_id : undefined
   draft.keep({ askers: [asker ?? null], forming: undefined, ...seenNow(draft.context) })
-  requested(draft, message, opened, from)
+  requested(draft, message, opened, pending)
   draft.stand('its next step is being formed', message.at)
 }
 
-function openAdvance(draft: Draft, prompt: string, result: TaskResult | undefined) {
+/** The result that an emitted request names: the formation is told, and nothing is counted or kept of it. */
+function namedIn(message: CampaignMessage): Start | undefined {
+  const { run_event_id: event_id, run_result: payload } = message as Of<'advance'>
+  return event_id === undefined && payload === undefined ? undefined : { event_id, payload }
+}
+
+function openAdvance(draft: Draft, prompt: string, { event_id, payload }: Start = {}) {
   const { name, asked } = draft.context
   return draft.open('advance', {
     objective: formingOf(name),
     payload: {
       campaign: name,
       prompt,
-      ...(result === undefined ? {} : { run_event_id: result.event_id, run_result: result.payload }),
+      ...(event_id === undefined ? {} : { run_event_id: event_id }),
+      ...(payload === undefined ? {} : { run_result: payload }),
       gates: gatesOf(asked.done_evidence),
       ...(asked.context_paths === undefined ? {} : { context_paths: asked.context_paths }),
-      ...(asked.agent_provider === undefined ? {} : { agent_provider: asked.agent_provider }),
+      ...providerFor(draft.context),
     },
   })
+}
+
+/** Whose agents are to do the work, for its runner to heed. */
+export function providerFor({ asked: { agent_provider } }: CampaignContext): { readonly agent_provider?: string } {
+  return agent_provider === undefined ? {} : { agent_provider }
 }
 
 function formingOf(name: string): string {

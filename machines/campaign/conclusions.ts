@@ -1,5 +1,5 @@
 /** What a formation's end makes of its campaign: the steps behind each verdict. */
-import { escalate, pauseForProvider, type Step, standsDown } from './advance.ts'
+import { escalate, pauseForProvider, providerFor, type Step, standsDown } from './advance.ts'
 import { nextBaseRef } from './chain.ts'
 import type { Of } from './context.ts'
 import type { Draft } from './draft.ts'
@@ -36,7 +36,7 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
   const opened = draft.open('cycle', {
     objective,
     cycle,
-    context: { mission: asked.mission, reason, ...toldOf(internal) },
+    context: { mission: asked.mission, reason, ...providerFor(draft.context), ...toldOf(internal) },
     ...(base_ref === undefined ? {} : { base_ref }),
   })
   const from = pending === undefined ? {} : { formed_from: pending }

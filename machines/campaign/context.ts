@@ -1,11 +1,12 @@
 /** What a campaign remembers, and every message that it takes. */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: made once, never changed. */
-export interface AskedCampaign {
+interface AskedCampaign {
   readonly mission: string
   readonly done_evidence: readonly Evidence[]
   readonly intent_refs?: readonly string[]
@@ -49,6 +50,13 @@ export interface TaskResult {
   readonly payload: Readonly<Record<string, unknown>>
   /** Its engine could not reach the provider of its agent. */
   readonly outage?: string
+}
+
+/** What a formation is told to start from; of a result that an emitted request names, as much as that says. */
+export interface Start {
+  readonly event_id?: string | undefined
+  readonly item_id?: string
+  readonly payload?: TaskResult['payload'] | undefined
 }
 
 /** Work of a cycle that is not on trunk, and that its item owes. */
@@ -166,6 +174,9 @@ interface Advance extends MessageBody {
   readonly type: 'advance'
   /** The event that asks for it, which the log holds already. */
   readonly event_id?: string
+  /** The task result that made its sender ask (SPEC 6.8), as that event names it: no result of the campaign's own. */
+  readonly run_event_id?: string
+  readonly run_result?: TaskResult['payload']
 }
 
 interface Pause extends MessageBody {
@@ -240,4 +251,4 @@ export type CampaignBody =
   | ShareFinding
 export type CampaignMessage = Message<CampaignBody>
 export type Of<T extends CampaignBody['type']> = Message<Extract<CampaignBody, { type: T }>>
-export type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision }
+export type { CycleOutcome, Evidence, ObjectiveEntry }

@@ -105,8 +105,9 @@ export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   form(draft, message)
 }
 
-/** No agent of the cycle could be reached: nothing was done, and nothing is charged. */
+/** The cycle is not charged: no agent could go on with it. What was done by then is there for the next. */
 export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
+  build(draft, message)
   takeBack(draft)
   draft.set({ work: undefined })
   draft.keep({ owing: isFailed(message) ? message.item_id : undefined })

@@ -2,9 +2,9 @@
  * One step of a campaign while it is worked out: the context as it becomes, the facts, the messages and the timers, each
  * of them in its order. Made and used up within one step.
  */
+import { reasonOf } from '../clipped.ts'
 import type { CancelTimerParams, Fact, ScheduleParams, SendParams } from '../machine.ts'
 import { recordedFact } from '../recorded-fact.ts'
-import { oneLine } from '../work-item/moves.ts'
 import { type OwnedOrder, openItem, ownedIds, settleItem } from '../work-item/owner.ts'
 import type { CampaignContext, Place, Work } from './context.ts'
 import { advanceCompleted, type Decided } from './facts.ts'
@@ -42,7 +42,7 @@ export class Draft {
 
   /** It comes to a status, or stays there for another reason. */
   stand(reason: string, at: string): void {
-    this.set({ reason: oneLine(reason), since: at })
+    this.set({ reason: reasonOf(reason), since: at })
   }
 
   /** The facts of this step belong to the item, else to the campaign itself. */

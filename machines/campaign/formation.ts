@@ -56,8 +56,8 @@ const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
 /** How much of a failing gate's output goes into the objective that is to restore it. */
 const RED_OUTPUT_CHARS_MAX = 512
 
-/** The words of a failure that says that the provider cannot be used; undefined: it says something else. */
-export function outageOf(failure: Failure | undefined, outage: string | undefined): string | undefined {
+/** The words of a failure, or of a formation's last agent, that say that the provider cannot be used; undefined: they say something else. */
+export function outageOf(failure: Failure | undefined, outage?: string): string | undefined {
   if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
   return outage === undefined ? undefined : `provider_unavailable: ${outage}`
 }

@@ -1,6 +1,6 @@
 /** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
-import { creationRecord } from '../creation.ts'
 import { nameOf, SERVICE_BY } from '../machine.ts'
+import { creationRecord } from '../second-create.ts'
 import { ownedIds } from '../work-item/owner.ts'
 import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
 import { tellLandedBefore } from './chain.ts'
@@ -79,7 +79,7 @@ function askedOf(message: Of<'create'>): CampaignContext['asked'] {
   return { mission, done_evidence, added_by: by, ...Object.fromEntries(given) }
 }
 
-export const STEPS = {
+const STEPS = {
   form,
   joinForming,
   answerBusy,

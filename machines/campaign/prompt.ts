@@ -7,11 +7,11 @@ import { clipped } from '../clipped.ts'
 import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
 import { fenced, quotedName } from '../untrusted-text.ts'
 import { nextBaseRef } from './chain.ts'
-import type { CampaignContext, ObjectiveEntry, SharedFinding, TaskResult } from './context.ts'
+import type { CampaignContext, ObjectiveEntry, SharedFinding, Start } from './context.ts'
 import { evidenceName } from './evidence.ts'
 
 /** UTF-8. A prompt that does not fit an argument list is given by standard input; it is bounded all the same. */
-export const PROMPT_BYTES_MAX = 49_152
+const PROMPT_BYTES_MAX = 49_152
 const RESULT_CHARS_MAX = 4_000
 const OBJECTIVE_CHARS_MAX = 500
 const REASON_CHARS_MAX = 500
@@ -35,7 +35,7 @@ const ANSWER = [
   'Answer with one JSON object: {"decision": "done" | "advance" | "escalate", "reason": "...", "objective": "... (with advance only)"}.',
 ].join('\n')
 
-export function promptOf(context: CampaignContext, result: TaskResult | undefined): string {
+export function promptOf(context: CampaignContext, result: Start | undefined): string {
   const { asked } = context
   const sections = [
     TASK,
@@ -91,10 +91,10 @@ function decisions({ owner_decisions }: CampaignContext): readonly string[] {
     .map(({ decision, authorized_by, decided_at }) => `${decision} (${authorized_by}, ${decided_at})`)
 }
 
-function lastTask({ history }: CampaignContext, result: TaskResult | undefined): string {
-  if (result === undefined) return ''
-  const given_up = history.find(({ outcome }) => outcome.item_id === result.item_id)?.outcome.given_up
-  const { verdict, landed, land_blocked, summary, gaps, diagnosis, finding, options, detail } = result.payload
+function lastTask({ history }: CampaignContext, { item_id, payload }: Start = {}): string {
+  if (payload === undefined) return ''
+  const given_up = history.find(({ outcome }) => outcome.item_id === item_id)?.outcome.given_up
+  const { verdict, landed, land_blocked, summary, gaps, diagnosis, finding, options, detail } = payload
   const said = JSON.stringify({ summary, gaps, diagnosis, finding, options, detail }, null, 1)
   const blocked = land_blocked === undefined ? '' : `, blocked: ${land_blocked}`
   const head = `Verdict ${verdict}, ${landed === true ? 'landed' : `not landed${blocked}`}.`

@@ -20,9 +20,9 @@ export function resultOf(context: CampaignContext, message: CampaignMessage): Ta
   return message.type === 'item_settled' ? typedResult(message) : unlookedAt(context)
 }
 
-function typedResult({ item_id, terminal, failure, outage }: Of<'item_settled'>): TaskResult | undefined {
+function typedResult({ item_id, terminal, failure }: Of<'item_settled'>): TaskResult | undefined {
   if (terminal === undefined) return undefined
-  const unreachable = outageOf(failure ?? failureTold(terminal.payload), outage)
+  const unreachable = outageOf(failure ?? failureTold(terminal.payload))
   return { ...terminal, item_id, ...(unreachable === undefined ? {} : { outage: unreachable }) }
 }
 
@@ -32,10 +32,10 @@ function failureTold({ failure_code: code, detail }: TaskResult['payload']) {
   return { class: 'execution', code, message: typeof detail === 'string' ? detail : '' } as const
 }
 
-/** The provider could not be reached, and nothing was done. */
+/** The provider could not be reached, as the run's failure says: one agent of several may not have been. */
 export function outageIn(message: Of<'item_settled'>): string | undefined {
   const result = typedResult(message)
-  if (result === undefined) return outageOf(message.failure, message.outage)
+  if (result === undefined) return outageOf(message.failure)
   return result.payload.verdict === 'runner_error' ? result.outage : undefined
 }
 

@@ -1,7 +1,6 @@
-/** How a campaign is seen from outside: the envelope of its facts, its index rows, what its events assert, its document. */
+/** How a campaign is seen from outside: the envelope of its facts, its index rows, its document. */
 import type { CampaignDocument, CampaignStatus } from '../documents/campaign.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
-import { members, type Testimony } from '../testimony.ts'
 import { nextBaseRef } from './chain.ts'
 import type { CampaignContext } from './context.ts'
 import { evidenceName } from './evidence.ts'
@@ -27,59 +26,6 @@ export function terms(snapshot: Snapshot): readonly Term[] {
   // Also where it is paused by now: what it asks is open.
   if (calledFor(needIn(snapshot)) === 'escalated') rows.push({ index: 'attention', value: 'escalated', order: since })
   return rows
-}
-
-const OWN_TYPES = [
-  'added',
-  'advance_requested',
-  'advance_completed',
-  'paused',
-  'escalated',
-  'completed',
-  'cancelled',
-  'owner_paused',
-  'resumed',
-  'decided',
-].map((name) => `campaign_${name}`)
-
-/** What a decision leaves the campaign as. */
-const STATUS_OF_DECISION: Readonly<Record<string, CampaignStatus>> = {
-  advance: 'active',
-  done: 'completed',
-  escalate: 'escalated',
-}
-const STATUS_OF_TYPE: Readonly<Record<string, CampaignStatus>> = {
-  campaign_paused: 'paused',
-  campaign_escalated: 'escalated',
-  campaign_completed: 'completed',
-  campaign_cancelled: 'cancelled',
-}
-
-export const campaignTestimony: Testimony<CampaignContext> = {
-  idMember: 'campaign',
-  types: new Set(OWN_TYPES),
-  // A request asserts nothing: others may state it, too. Nor does the end of one of which nothing has come.
-  aspects: ({ event_type, payload: { success, decision } }) =>
-    event_type === 'campaign_advance_requested' || (success === false && decision === 'advance')
-      ? []
-      : event_type === 'campaign_added'
-        ? ['creation', 'state']
-        : ['state'],
-  claims: (aspect, { event_type, project, payload }) => {
-    if (aspect === 'creation') return { project }
-    if (event_type in STATUS_OF_TYPE) {
-      return { status: STATUS_OF_TYPE[event_type], ...members(payload, 'cycles_completed', 'cycles_landed') }
-    }
-    const status = payload.status ?? payload.campaign_status ?? STATUS_OF_DECISION[payload.decision]
-    // Events of earlier versions do not name it.
-    return payload.budget === undefined ? { status } : { status, max_cycles: payload.budget.max_cycles }
-  },
-  held: ({ value, context }) => ({
-    // What is being cancelled is told of when it is.
-    status: context.stopping?.from ?? value,
-    ...members(context, 'project', 'cycles_completed', 'cycles_landed', 'max_cycles'),
-  }),
-  madeAt: ({ created_at }) => created_at,
 }
 
 const SHOWN = ['last_run_event_id', 'question', 'paused', 'authorized_by', 'ended_at'] as const

@@ -2,6 +2,7 @@
  * The campaign's documents (SPEC 3.2, 6.8): the mission that an owner adds, what owners say of it, and what everybody
  * reads. Request bodies are closed; what formation decides comes in the Run Result, which is open.
  */
+import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../bounds.ts'
 import { gateResult } from '../events/gates.ts'
 import {
   closedObject,
@@ -45,7 +46,7 @@ export const CAMPAIGN_STATUSES = [
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 
 /** The name is the actor's id, stands in paths and index keys, and is given once. */
-const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+export const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 /** Part of every formation prompt, whole. */
 const MISSION_LENGTH_MAX = 8_000
 /** One task's objective; what a work item takes is longer. */
@@ -54,8 +55,6 @@ const EVIDENCE_MAX = 32
 const ESCALATIONS_MAX = 32
 const STATEMENT_LENGTH_MAX = 1_000
 const COMMAND_LENGTH_MAX = 2_000
-export const DEFAULT_MAX_CYCLES = 20
-const CYCLES_MAX = 1_000
 /** With all that was added: a mission that needs more is another one. */
 export const CYCLES_IN_ALL_MAX = 10_000
 /** Objectives that are remembered, newest last. */

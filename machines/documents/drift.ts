@@ -17,7 +17,7 @@ export type DriftSeverity = (typeof DRIFT_SEVERITIES)[number]
 const DRIFT_ACTIONS = ['repair', 'ask', 'update_record', 'inspect', 'none'] as const
 export type DriftAction = (typeof DRIFT_ACTIONS)[number]
 
-export const CLASSIFICATIONS = ['real', 'allowed_exception', 'obsolete_intent'] as const
+const CLASSIFICATIONS = ['real', 'allowed_exception', 'obsolete_intent'] as const
 export type ClassificationWord = (typeof CLASSIFICATIONS)[number]
 
 /** Newest observation older than this: nobody has looked for long enough. Milliseconds: 30 days. */

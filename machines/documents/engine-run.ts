@@ -2,12 +2,11 @@
  * The engine run's documents: the trace summary, the posts of evidence, and the run that both belong to.
  * Observations are facts about the past: they are taken in every state of the run.
  */
+import { OBSERVATIONS_A_POST_MAX } from '../bounds.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, LIST_MAX, NAME_LENGTH_MAX, name, serviceId, strings, throttle, time } from './fields.ts'
 import { evidenceObservation, evidenceObservationDocument } from './observation.ts'
 
-/** Most observations of one post. */
-const OBSERVATIONS_A_POST_MAX = 100
 /** Most observations of one engine run: they live in its snapshot. */
 export const OBSERVATIONS_A_RUN_MAX = 500
 

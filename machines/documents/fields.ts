@@ -2,6 +2,7 @@
  * The fields that several documents share, each with its bound and its description, so that a rule about an id,
  * a time or a label is written once. Every string and array of a request is bounded by a named constant here.
  */
+import { idPattern } from '../ids.ts'
 import { stringEnum, type TSchema, Type } from '../schema.ts'
 
 /** Longest key, name or id chosen by a caller: fits an LMDB key together with its prefix. */
@@ -28,7 +29,7 @@ export const HEADER_KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
 /** An id that the service makes: its prefix and 24 hexadecimal digits. */
 export function serviceId(prefix: string, description: string) {
-  return Type.String({ pattern: `^${prefix}_[0-9a-f]{24}$`, description })
+  return Type.String({ pattern: `^${idPattern(prefix)}$`, description })
 }
 
 export function time(description: string) {
@@ -82,8 +83,10 @@ export function digest(description: string) {
 }
 
 /** W3C trace context: 16 bytes, not all zero. */
+export const TRACE_ID_PATTERN = '^(?!0{32}$)[0-9a-f]{32}$'
+
 export function traceId(description: string) {
-  return Type.String({ pattern: '^(?!0{32}$)[0-9a-f]{32}$', description })
+  return Type.String({ pattern: TRACE_ID_PATTERN, description })
 }
 
 export function spanId(description: string) {
@@ -117,7 +120,7 @@ export function byDefault<const S extends TSchema>(schema: S, value: string): S 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 
 /** Longest text of where a person's deed comes from: a host's name and a sentence. */
-export const ORIGIN_LENGTH_MAX = 256
+const ORIGIN_LENGTH_MAX = 256
 
 /** Opaque, never parsed. */
 export function originText(description: string) {

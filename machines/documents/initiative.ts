@@ -2,6 +2,8 @@
  * The initiative's documents (SPEC 3.4, 6.18): what an owner adds and says, what an assessment decides, and what
  * everybody reads. Request bodies are closed; what an engine decides is open.
  */
+
+import { BUDGET_MAX } from '../bounds.ts'
 import { closedObject, exactlyWith, onlyWith, requiredWith, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
@@ -42,8 +44,6 @@ const OVERRIDES = ['include', 'exclude'] as const
 
 /** Most projects: whoever reads it must be let see each of them. */
 const PROJECTS_MAX = 64
-/** Most assessments and actions that a budget may allow: what they leave behind is kept in one record. */
-const BUDGET_MAX = 1_000
 export const DEFAULT_BUDGET = { max_assessments: 40, max_actions: 20 } as const
 /** Requests that wait behind the one that is being assessed. */
 export const TRIGGERS_MAX = 32
@@ -59,7 +59,7 @@ export const QUESTIONS_MAX = 64
 const OPTIONS_MAX = 16
 
 /** The name is its id: it stands in paths, in index keys and in every event about it. */
-const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+export const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 
 const spoken = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
   Type.String({ minLength: 1, maxLength, pattern: '\\S', description })
@@ -199,7 +199,7 @@ const shownBudget = Type.Object(
 )
 export type Budget = Static<typeof shownBudget>
 
-export const followUp = Type.Object(
+const followUp = Type.Object(
   {
     steer_id: Type.String({ description: 'The assessment that it follows.' }),
     step: stringEnum(STEERING_DECISIONS, { description: 'What that decided.' }),

@@ -41,14 +41,7 @@ export const INTENT_STATES = [
 ] as const
 export type IntentState = (typeof INTENT_STATES)[number]
 
-export const RELATIONSHIP_TYPES = [
-  'supports',
-  'conflicts_with',
-  'refines',
-  'depends_on',
-  'applies_to',
-  'constrains',
-] as const
+const RELATIONSHIP_TYPES = ['supports', 'conflicts_with', 'refines', 'depends_on', 'applies_to', 'constrains'] as const
 
 const EVIDENCE_TYPES = ['automated_test', 'static_check', 'runtime_trace', 'human_review'] as const
 
@@ -72,7 +65,7 @@ const statement = (description: string) => line(description, TEXT_LENGTH_MAX)
 export const slug = (description: string) => Type.String({ pattern: SLUG_PATTERN, description })
 
 /** Written with `/`, from the root of the repository; `.` is the whole of it, and `..` the folder above (intent-record/places.ts). */
-export const scopePath = (description: string) =>
+const scopePath = (description: string) =>
   Type.String({
     minLength: 1,
     maxLength: PATH_LENGTH_MAX,

@@ -5,6 +5,7 @@
  * An evidence id begins with the id of its record, so that either one leads to the record without a look-up.
  */
 import { clipped } from '../clipped.ts'
+import { idPattern } from '../ids.ts'
 import type { By } from '../machine.ts'
 import { exactlyWith, type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, name, REFERENCE_LENGTH_MAX, serviceId, strings, text, time } from './fields.ts'
@@ -14,7 +15,7 @@ export const EVIDENCE_RESULTS = ['pass', 'fail', 'unknown', 'waived'] as const
 const ABOUT = ['evidence', 'threat', 'contradiction'] as const
 
 /** `<id of the record>.e<number>` */
-const EVIDENCE_ID = /^(ir_[0-9a-f]{24})\.e([1-9][0-9]{0,8})$/
+const EVIDENCE_ID = new RegExp(`^(${idPattern('ir')})\\.e([1-9][0-9]{0,8})$`)
 
 export function evidenceId(description: string) {
   return Type.String({ pattern: EVIDENCE_ID.source, description })
@@ -57,7 +58,7 @@ export const evidenceObservation = Type.Object(observationFields, {
   title: 'EvidenceObservationCreate',
   allOf: [exactlyWith('result', ['waived'], 'waiver')],
 })
-export type EvidenceObservationCreate = Static<typeof evidenceObservation>
+type EvidenceObservationCreate = Static<typeof evidenceObservation>
 
 /** As kept by the engine run and served. */
 export const evidenceObservationDocument = Type.Object(

@@ -64,7 +64,6 @@ export const projectPatchBody = Type.Object(
   },
   { ...CLOSED, minProperties: 1, title: 'ProjectPatch' },
 )
-export type ProjectPatch = Static<typeof projectPatchBody>
 
 const PROJECT_STATES = ['active', 'archived'] as const
 

@@ -3,6 +3,7 @@
  * Request bodies are closed; a runner's posts carry the fencing token.
  */
 import { postedEventSchema } from '../events/envelope.ts'
+import { RUN_REQUEST_STATES } from '../run-request/states.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
@@ -42,19 +43,6 @@ const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
 export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export type Lane = (typeof LANES)[number]
-export const RUN_REQUEST_STATES = [
-  'queued',
-  'offered',
-  'accepted',
-  'started',
-  'cancelling',
-  'completed',
-  'failed',
-  'cancelled',
-  'lost',
-] as const
-/** From which no request comes back. */
-export const SETTLED_RUN_STATES = ['completed', 'failed', 'cancelled'] as const
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:
@@ -173,7 +161,7 @@ export const failure = Type.Object(
 )
 export type Failure = Static<typeof failure>
 
-export const cancellation = Type.Object(
+const cancellation = Type.Object(
   {
     requested_at: time('When the stop was asked for.'),
     requested_by: Type.Optional(by),
@@ -342,7 +330,7 @@ export const operatorFailBody = Type.Object(
 )
 
 /** What a runner cannot do without: for who asks with `Prefer: return=minimal`. */
-export const runRequestStandingDocument = Type.Object(
+const runRequestStandingDocument = Type.Object(
   {
     id: runRequestDocument.properties.id,
     state: runRequestDocument.properties.state,
@@ -379,7 +367,6 @@ const answerFields = {
 
 /** Answer to every post of a runner about a run request. */
 export const runAnswer = Type.Object(answerFields, { title: 'RunAnswer' })
-export type RunAnswer = Static<typeof runAnswer>
 
 export const runEventsAnswer = Type.Object(
   {
@@ -392,6 +379,5 @@ export const runEventsAnswer = Type.Object(
   },
   { title: 'RunEventsAnswer' },
 )
-export type RunEventsAnswer = Static<typeof runEventsAnswer>
 
 export { access, briefReference, eventTypeName, lane, repoReference }

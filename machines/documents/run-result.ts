@@ -2,7 +2,8 @@
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { LIST_MAX, name, reference, strings, text, throttle, time } from './fields.ts'
 
-const RUN_STATUSES = ['completed', 'completed_with_findings'] as const
+/** The good ends. */
+export const RUN_STATUSES = ['completed', 'completed_with_findings'] as const
 
 const gateResult = Type.Object(
   {

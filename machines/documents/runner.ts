@@ -49,7 +49,6 @@ export const runnerSessionBody = Type.Object(
   },
   { ...CLOSED, title: 'RunnerSession', description: 'Posted once by a runner that starts.' },
 )
-export type RunnerSession = Static<typeof runnerSessionBody>
 
 const PRESENCES = ['online', 'offline', 'never_seen'] as const
 const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
@@ -101,7 +100,6 @@ export const runnerCreatedDocument = Type.Object(
   },
   { title: 'RunnerCreated' },
 )
-export type RunnerCreated = Static<typeof runnerCreatedDocument>
 
 export const runnerTokenDocument = Type.Object(
   {
@@ -110,4 +108,3 @@ export const runnerTokenDocument = Type.Object(
   },
   { title: 'RunnerToken' },
 )
-export type RunnerToken = Static<typeof runnerTokenDocument>

@@ -76,4 +76,3 @@ export const tokenCreatedDocument = Type.Object(
   },
   { title: 'TokenCreated' },
 )
-export type TokenCreated = Static<typeof tokenCreatedDocument>

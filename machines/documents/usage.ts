@@ -6,7 +6,7 @@ import { mapOf, type Static, stringEnum, Type } from '../schema.ts'
 import { time } from './fields.ts'
 
 /** What sums are kept for. */
-export const USAGE_SCOPES = ['item', 'campaign', 'project'] as const
+const USAGE_SCOPES = ['item', 'campaign', 'project'] as const
 export type UsageScope = (typeof USAGE_SCOPES)[number]
 
 export const tokensByModel = mapOf(

@@ -43,6 +43,12 @@ export const TERMINAL_STATES = ['landed', 'cancelled'] as const
 export const SETTLED_STATES = [...TERMINAL_STATES, ...OPEN_STATES] as const
 export type SettledState = (typeof SETTLED_STATES)[number]
 
+const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
+
+export function isSettledItem(state: string): boolean {
+  return SETTLED.has(state)
+}
+
 export const WORK_ITEM_KINDS = [
   'task',
   'campaign_cycle',
@@ -163,7 +169,7 @@ export const resumeItemBody = Type.Object(
 )
 export type ResumeItem = Static<typeof resumeItemBody>
 
-export const source = Type.Object(
+const source = Type.Object(
   {
     kind: stringEnum(SOURCE_KINDS, { description: 'What kind of thing submitted it.' }),
     ref: Type.String({ description: 'Which one.' }),

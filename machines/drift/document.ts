@@ -13,8 +13,9 @@ import { subjectOf } from '../intent-record/changes.ts'
 import type { IntentRecordContext } from '../intent-record/context.ts'
 import type { SnapshotOf } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
+import { PROBLEMS } from './problems.ts'
 import { type Classification, driftState, type Noted } from './state.ts'
-import { type Cause, exceededSince, PROBLEMS, type Subject, standing, withLapse } from './status.ts'
+import { type Cause, exceededSince, type Subject, standing, withLapse } from './status.ts'
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 

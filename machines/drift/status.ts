@@ -6,6 +6,7 @@
 import { type DriftChange, type DriftReason, type DriftStatus, STALE_AFTER_MS } from '../documents/drift.ts'
 import { utc } from '../instant.ts'
 import type { By } from '../machine.ts'
+import { PROBLEMS } from './problems.ts'
 import { type Classification, type DriftState, NO_EVIDENCE, type Noted, withChange } from './state.ts'
 
 /** What of a record its drift depends on. */
@@ -29,8 +30,6 @@ interface Standing {
   /** When it becomes stale, unless something is observed. */
   readonly staleAt?: string
 }
-
-export const PROBLEMS: ReadonlySet<DriftStatus> = new Set(['contradicted', 'drifted', 'threatened'])
 
 /** Where the record stands at that time (UTC). */
 export function standing(subject: Subject, at: string): Standing {

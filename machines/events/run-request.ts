@@ -2,23 +2,14 @@
  * What the service states of its run requests, and the plain output lines of the command that a runner runs.
  * Every payload names the request and its new state; what else is there is what changed.
  */
+import { RUN_REQUEST_STATES } from '../run-request/states.ts'
 import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
 
 /** Longest text of one `run_output`, characters: 64 KiB of output have no more. */
 const OUTPUT_LENGTH_MAX = 65_536
 
-const state = stringEnum([
-  'queued',
-  'offered',
-  'accepted',
-  'started',
-  'cancelling',
-  'completed',
-  'failed',
-  'cancelled',
-  'lost',
-])
+const state = stringEnum(RUN_REQUEST_STATES)
 
 const identity = {
   run_request_id: Type.String(),

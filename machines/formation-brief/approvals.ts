@@ -7,7 +7,7 @@ import type { Throttle } from '../machine.ts'
 import type { FormationBriefContext } from './context.ts'
 
 /** A run that is asked for, as far as approvals go. */
-export interface AskedRun {
+interface AskedRun {
   readonly throttle: Throttle
   readonly entry_event: string
   readonly revision?: string | undefined

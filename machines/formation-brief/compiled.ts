@@ -3,8 +3,8 @@
  * that whoever holds a digest can always read what it stood for.
  */
 import { assign, setup } from 'xstate'
-import { projectEnvelope } from '../creation.ts'
 import { COMPILED_BRIEF_SCHEMA_VERSION, type CompiledBrief } from '../documents/compiled-brief.ts'
+import { projectEnvelope } from '../envelope.ts'
 import {
   type By,
   declaredActions,

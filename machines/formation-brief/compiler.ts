@@ -18,7 +18,7 @@ export interface Artifact {
 }
 
 /** Longest text of a compiled brief with its prompts, characters: it is one record, and one answer. */
-export const ARTIFACT_CHARS_MAX = 1024 * 1024
+const ARTIFACT_CHARS_MAX = 1024 * 1024
 
 export function compileBrief(brief: BriefText, sources: Sources, revision: string | undefined): Artifact {
   const core = freeze(brief, sources, revision)

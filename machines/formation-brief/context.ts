@@ -3,7 +3,6 @@
  * own (`compiled.ts`): it is large, it never changes, and the brief moves on with every run.
  */
 
-import type { CreateBody, CreationRecord } from '../creation.ts'
 import type { PromptPhase } from '../documents/compiled-brief.ts'
 import type {
   Approval,
@@ -13,6 +12,7 @@ import type {
   FormationBriefPatch,
 } from '../documents/formation-brief.ts'
 import type { By, Message, MessageBody, Throttle } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { Artifact } from './compiler.ts'
 import type { OpenRun } from './runs.ts'
 import type { BriefSections, Sources } from './snapshot.ts'
@@ -63,7 +63,7 @@ interface SubmitFormationBrief extends MessageBody {
   readonly if_version?: number
 }
 
-export interface ApproveFormationBrief extends MessageBody {
+interface ApproveFormationBrief extends MessageBody {
   readonly type: 'approve'
   readonly throttle: Throttle
   readonly revision?: string
@@ -73,7 +73,7 @@ export interface ApproveFormationBrief extends MessageBody {
   readonly sources: Sources
 }
 
-export interface CompileFormationBrief extends MessageBody {
+interface CompileFormationBrief extends MessageBody {
   readonly type: 'compile'
   readonly revision?: string
   readonly sources: Sources
@@ -82,7 +82,7 @@ export interface CompileFormationBrief extends MessageBody {
 }
 
 /** A person writes one prompt anew. */
-export interface EditPrompt extends MessageBody {
+interface EditPrompt extends MessageBody {
   readonly type: 'edit_prompt'
   readonly phase: PromptPhase
   readonly prompt_text: string
@@ -99,7 +99,7 @@ interface ArchiveFormationBrief extends MessageBody {
 }
 
 /** From a run request: it waits for a runner, for the first time or again. */
-export interface RunQueued extends MessageBody {
+interface RunQueued extends MessageBody {
   readonly type: 'run_queued'
   readonly run_request_id: string
   readonly requested_at: string
@@ -129,7 +129,7 @@ interface RunStopped extends MessageBody {
 }
 
 /** From an engine run: it was told what somebody saw of these intent records. */
-export interface RunObserved extends MessageBody {
+interface RunObserved extends MessageBody {
   readonly type: 'run_observed'
   readonly run_request_id: string
   readonly intent_record_ids: readonly string[]

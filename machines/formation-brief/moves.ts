@@ -1,9 +1,10 @@
 /** What each move of a formation brief changes and asks for: pure functions of (context, message). */
 
-import { changed, creationRecord } from '../creation.ts'
+import { changed } from '../changed.ts'
 import { APPROVALS_MAX, type Approval, type BriefRun, type FormationBriefPatch } from '../documents/formation-brief.ts'
 import type { By, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
+import { creationRecord } from '../second-create.ts'
 import { compiledBriefId } from './compiled.ts'
 import { type Artifact, compileBrief, editArtifact, intentDigest } from './compiler.ts'
 import type { FormationBriefContext, Of } from './context.ts'
@@ -40,7 +41,7 @@ export function created(message: Of<'create'>): FormationBriefContext {
 }
 
 /** The sections after a patch: null takes one away. */
-export function patched(sections: BriefSections, patch: FormationBriefPatch): BriefSections {
+function patched(sections: BriefSections, patch: FormationBriefPatch): BriefSections {
   const next = Object.entries({ ...sections, ...patch }).filter(([, value]) => value !== null)
   return Object.fromEntries(next) as unknown as BriefSections
 }

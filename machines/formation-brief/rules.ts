@@ -1,8 +1,8 @@
 /** Who may move a formation brief: its guards, and what is a repeat or a refusal. */
 
-import { creationRefusal, creationRepeat } from '../creation.ts'
 import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { creationRefusal, creationRepeat } from '../second-create.ts'
 import { covers } from './approvals.ts'
 import { type Artifact, editArtifact, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'

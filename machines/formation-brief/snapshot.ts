@@ -3,11 +3,11 @@
  * Pure and deterministic: the same brief, records and revision give the same text, and so the same digest.
  */
 
-import { recordIdOfSlug } from '../derived-id.ts'
 import type { BriefSnapshot, SourceRecord } from '../documents/compiled-brief.ts'
 import { COMPILED_BRIEF_SCHEMA_VERSION } from '../documents/compiled-brief.ts'
 import type { FormationBriefCreate, SourceVersion } from '../documents/formation-brief.ts'
-import { looksLikeRecordKey, partsOfRecordKey } from '../record-key.ts'
+import { ID_DIGITS } from '../ids.ts'
+import { looksLikeRecordKey, recordIdOf } from '../record-key.ts'
 import type { Fault } from '../schema.ts'
 
 /** Goes up whenever the same brief would be frozen differently: what was approved before is then approved anew. */
@@ -36,7 +36,6 @@ export interface Sources {
 /** The snapshot but for the prompts, which are made from it. */
 export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
 
-const RECORD_ID = /^ir_[0-9a-f]{24}$/
 const RECORD_ID_PREFIX = 'ir_'
 const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
 
@@ -50,13 +49,6 @@ interface Reference {
   readonly pointer: string
 }
 
-/** An id, or the key of a record of the same project: `<project>.intent.<slug>`. */
-function recordIdOf(named: string, { project, project_id }: BriefReferring): string | undefined {
-  if (RECORD_ID.test(named)) return named
-  const parts = partsOfRecordKey(named)
-  return parts?.project === project ? recordIdOfSlug(project_id, parts.slug) : undefined
-}
-
 /** It was meant to be a record, whether it leads to one or not: never anything else. */
 function namesRecord({ named, recordId }: Pick<Reference, 'named' | 'recordId'>): boolean {
   return recordId !== undefined || named.startsWith(RECORD_ID_PREFIX) || looksLikeRecordKey(named)
@@ -65,9 +57,11 @@ function namesRecord({ named, recordId }: Pick<Reference, 'named' | 'recordId'>)
 /** Every place in which the sections refer to something. */
 function references(brief: BriefReferring): Reference[] {
   const { mission, protected_capabilities = [] } = brief.sections
+  /** A record is named by its id, or in the same project by its key: `<project>.intent.<slug>`. */
+  const ownProject = (key: string) => (key === brief.project ? brief.project_id : undefined)
   const refer = (named: string, pointer: string): Reference => ({
     named,
-    recordId: recordIdOf(named, brief),
+    recordId: recordIdOf(named, ownProject),
     pointer,
   })
   const listed = REFERENCE_LISTS.flatMap((list) =>
@@ -109,7 +103,7 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
     if (reference.recordId !== undefined || !namesRecord(reference)) continue
     const { named, pointer } = reference
     const why = named.startsWith(RECORD_ID_PREFIX)
-      ? `the id of one is ${RECORD_ID_PREFIX} with 24 digits of 0-9 and a-f behind it`
+      ? `the id of one is ${RECORD_ID_PREFIX} with ${ID_DIGITS} digits of 0-9 and a-f behind it`
       : 'a run is guided by its own project’s'
     faults.push({ pointer, detail: `${named} is no record of ${brief.project}: ${why}` })
   }

@@ -7,7 +7,7 @@ import type { InitiativeContext, Of } from './context.ts'
 /** Bodies remembered, the newest. Whoever asks from outside is known by his key, too, for as long as keys are kept. */
 const BODIES_MAX = 256
 
-export type Bodied = Of<'advance' | 'decide' | 'record_owner_action' | 'record_finding'>
+type Bodied = Of<'advance' | 'decide' | 'record_owner_action' | 'record_finding'>
 
 /** A trigger id may be anybody's word: it must not meet the ids that keys make. */
 function keyOf(message: Bodied): string | undefined {

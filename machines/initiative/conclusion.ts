@@ -31,7 +31,7 @@ export interface Conclusion {
 /** Decisions after which there may be more to decide at once (SPEC 6.18, rule 4). */
 const FOLLOWED: readonly SteeringDecision[] = ['hold', 'relay', 'ask', 'escalate', 'stage']
 
-export interface Ending {
+interface Ending {
   readonly outcome: SteeringOutcome
   readonly detail: string
   readonly decision?: Decision | undefined

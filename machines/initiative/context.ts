@@ -2,7 +2,7 @@
  * What an initiative remembers and what it can be told. The context is the served document's own fields, and
  * `internal`: what the moves need and nobody is shown.
  */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { Finding } from '../documents/finding.ts'
 import type {
   Action,
@@ -17,11 +17,14 @@ import type {
 import type { Member } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { By, FactEnvelope, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
 
 /** One request for an assessment: from a person, or from an assessment before it. */
 export interface Trigger {
   readonly trigger_id: string
+  /** Nobody has named it: the id is the service's own. */
+  readonly unnamed?: true
   readonly member?: Member
   readonly follow_up_of?: FollowUp
   readonly requested_at: string
@@ -142,6 +145,8 @@ export interface CreateInitiative extends CreateBody {
 interface Advance extends MessageBody {
   readonly type: 'advance'
   readonly trigger_id: string
+  /** Whoever asks has no name for it: one that waits for the same may stand for it. */
+  readonly unnamed?: true
   readonly member?: Member
   /** Where somebody emitted the request: it is in the log already. */
   readonly event_id?: string
@@ -199,7 +204,7 @@ interface RecordFinding extends MessageBody, Pick<Finding, 'finding_id' | 'from'
 }
 
 /** From a member campaign: a cycle of it has settled, and which of our findings its formation had seen. */
-export interface MemberCycleSettled extends MessageBody, SeenBy {
+interface MemberCycleSettled extends MessageBody, SeenBy {
   readonly type: 'member_cycle_settled'
   readonly item_id: string
   readonly state: ItemSettled['state']

@@ -1,7 +1,8 @@
 /** What an applied decision does: the action that is kept, what changes of the initiative, and whom it sends for. */
-import { deriveId, projectIdOf } from '../derived-id.ts'
+
 import type { Action, Decision, Question } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
+import { deriveId, projectIdOf } from '../ids.ts'
 import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
 import type { WorkItemContext } from '../work-item/context.ts'
@@ -14,7 +15,7 @@ import { findingsFor } from './prompt.ts'
 
 type Change = Partial<InitiativeContext>
 
-export interface Effects {
+interface Effects {
   readonly action: Action
   readonly change: Change
   readonly facts: readonly OwnFact[]
@@ -29,12 +30,12 @@ interface Applied {
 }
 
 /** The service does it, in the initiative's name. */
-export function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
+function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
   return { ...SERVICE_BY, origin: `initiative ${name}` }
 }
 
 /** Derives from the assessment: the same answer, heard again, is the same action. */
-export function actionIdOf(steer_id: string): string {
+function actionIdOf(steer_id: string): string {
   return deriveId('act', 'action', steer_id)
 }
 

@@ -1,8 +1,9 @@
 /** What an initiative states (SPEC 6.18): its lifecycle, its steering, its owner's actions, its findings. */
-import { SYSTEM_PROJECT } from '../creation.ts'
+
 import type { Finding } from '../documents/finding.ts'
 import type { Action, FollowUp, InitiativeStatus, OwnerAction, SteeringDecision } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
+import { SYSTEM_PROJECT } from '../envelope.ts'
 import { prepareEvent } from '../events/envelope.ts'
 import type { Fact, FactEnvelope, OwnFact, RecordedFact } from '../machine.ts'
 import { recordedFact } from '../recorded-fact.ts'

@@ -1,10 +1,10 @@
 /** Findings of an initiative: how one is made, what a reviewer's result makes one of, and how it is consumed. */
 import { clipped } from '../clipped.ts'
-import { deriveId } from '../derived-id.ts'
 import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
 import type { Decision } from '../documents/initiative.ts'
 import { isSameMember, type Member } from '../documents/member.ts'
+import { deriveId } from '../ids.ts'
 import type { ItemSettled } from '../work-item/owner.ts'
 import type { InitiativeContext, Of, SeenBy } from './context.ts'
 
@@ -60,6 +60,11 @@ function wordsOf({ verdict, gaps, diagnosis }: Readonly<Record<string, unknown>>
   if (verdict === 'defect') return ['defect', typeof diagnosis === 'string' ? diagnosis.trim() : '']
   const said = verdict === 'remainder' && Array.isArray(gaps) ? gaps.filter((gap) => typeof gap === 'string') : []
   return ['gap', said.join('; ').trim()]
+}
+
+/** Its work is on trunk. A result may also be complete without anything that lands; what lands by another way has none. */
+export function hasLanded({ state, terminal }: Pick<ItemSettled, 'state' | 'terminal'>): boolean {
+  return state === 'landed' && (terminal === undefined || terminal.payload.landed === true)
 }
 
 /** The findings with the landing noted at those that the cycle's formation saw, and which ones that are. */

@@ -20,7 +20,7 @@ export function sightOf({ members }: View, member: Member): Sight | undefined {
 }
 
 /** What the owner's actions, in their order, leave to be said about the member; undefined: nothing against it. */
-export function ownersWord(actions: readonly OwnerAction[], member: Member): string | undefined {
+function ownersWord(actions: readonly OwnerAction[], member: Member): string | undefined {
   let isAllHeld = false
   let isHeld = false
   let override: OwnerAction['override']
@@ -50,7 +50,7 @@ function isLastWord(actions: readonly OwnerAction[], place: number): boolean {
   return action !== 'milestone' && !actions.slice(place + 1).some(isSame)
 }
 
-export type Standing =
+type Standing =
   | { readonly is: 'able' }
   /** What a decision would ask for is on its way. */
   | { readonly is: 'under_way'; readonly why: string }

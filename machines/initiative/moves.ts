@@ -1,25 +1,18 @@
 /** What each move of an initiative changes, states and sends: pure functions of (context, message). */
-import { creationRecord, SYSTEM_ENVELOPE } from '../creation.ts'
-import { deriveId, projectIdOf } from '../derived-id.ts'
+
 import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
+import { SYSTEM_ENVELOPE } from '../envelope.ts'
+import { deriveId, projectIdOf } from '../ids.ts'
 import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
 import { saysNotBegun } from '../run-request/failure.ts'
+import { creationRecord } from '../second-create.ts'
 import { openItem } from '../work-item/owner.ts'
 import { bodyBefore, withBody } from './bodies.ts'
-import { joined, left, shared } from './campaigns.ts'
+import { joined, left } from './campaigns.ts'
 import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
-import type { Assessment, InitiativeContext, Of, SeenBy, Trigger, View } from './context.ts'
-import {
-  assessmentIds,
-  findingConsumed,
-  findingRecorded,
-  lifecycleFact,
-  ownerActionFact,
-  requestedFact,
-  statedFor,
-} from './facts.ts'
-import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
+import type { Assessment, InitiativeContext, Of, Trigger, View } from './context.ts'
+import { assessmentIds, lifecycleFact, ownerActionFact, requestedFact, statedFor } from './facts.ts'
 import { eligibleMembers, fingerprint, isMember, keptActions, whyNone } from './members.ts'
 import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
@@ -64,19 +57,20 @@ export function create(message: Of<'create'>): Conclusion {
 }
 
 /** The facts of this step belong to the service itself, not to an assessment. */
-function own(context: InitiativeContext): InitiativeContext {
+export function own(context: InitiativeContext): InitiativeContext {
   return { ...context, internal: { ...context.internal, envelope: SYSTEM_ENVELOPE } }
 }
 
 /** Asked for: it waits until nothing is being assessed. An emitted request is in the log already. */
 export function request(context: InitiativeContext, message: Of<'advance'>): Conclusion {
-  const { trigger_id, member, event_id, at, by = SERVICE_BY } = message
+  const { trigger_id, unnamed, member, event_id, at, by = SERVICE_BY } = message
   const seed = seedOf(context)
   const asked = { trigger_id, member, seed, at, origin: by.origin ?? by.name, causation_id: null }
   const fact = event_id === undefined ? requestedFact(context, asked) : undefined
   const trigger: Trigger = {
     trigger_id,
-    ...(member === undefined ? {} : { member }),
+    ...(unnamed && { unnamed }),
+    ...(member && { member }),
     requested_at: at,
     by,
     seed,
@@ -338,62 +332,4 @@ export function recordOwnerAction(context: InitiativeContext, message: Of<'recor
     facts: [ownerActionFact(context.name, word)],
     sends: NOTHING,
   }
-}
-
-export function recordFinding(context: InitiativeContext, message: Of<'record_finding'>): Conclusion {
-  const finding = findingOf(context, message, message.at)
-  const next = withBody(own(context), message)
-  return {
-    context: { ...next, findings: withFinding(context, finding) },
-    facts: [findingRecorded(finding)],
-    sends: shared(finding),
-  }
-}
-
-type OfCycle = Of<'item_settled'> | Of<'member_cycle_settled'>
-
-/** A cycle of ours has settled. */
-export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  return letGo(hear(context, message, context.internal.cycles[message.item_id]!), message)
-}
-
-/** The same of a cycle of a member campaign. */
-export function memberCycleSettled(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
-  return hear(context, message, message)
-}
-
-/** The same two of an initiative that has ended: what landed has consumed what it saw, and nothing new is found. */
-export function cycleSettledLate(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  return letGo(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
-}
-
-export function memberCycleSettledLate(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
-  return consume(nothing(own(context)), message, message)
-}
-
-/** What its formation saw is remembered no longer, unless its work may still land by an item that continues it. */
-function letGo(heard: Conclusion, { item_id, state }: Of<'item_settled'>): Conclusion {
-  if (state !== 'landed' && state !== 'cancelled') return heard
-  const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
-  return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }
-}
-
-/** What its reviewer says is a finding; where it landed, it consumed what its formation had seen. */
-function hear(context: InitiativeContext, message: OfCycle, seen: SeenBy): Conclusion {
-  const { item_id, terminal, at, atMs } = message
-  const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)
-  const isNew = said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)
-  const first = isNew ? recordFinding(context, { ...said, type: 'record_finding', at, atMs }) : nothing(own(context))
-  return consume(first, message, seen)
-}
-
-function consume(before: Conclusion, { item_id, state, at }: OfCycle, seen: SeenBy): Conclusion {
-  if (state !== 'landed') return before
-  const { findings, now } = consumed(before.context, item_id, seen, at)
-  const facts = now.map((one) => findingConsumed(one, seen.member, item_id))
-  return { ...before, context: { ...before.context, findings }, facts: [...before.facts, ...facts] }
-}
-
-function nothing(context: InitiativeContext): Conclusion {
-  return { context, facts: NOTHING, sends: NOTHING }
 }

@@ -10,7 +10,7 @@ import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
 /** Newest findings that are shown, and how much of each: a prompt has to be read. */
-export const FINDINGS_SHOWN_MAX = 32
+const FINDINGS_SHOWN_MAX = 32
 const TEXT_SHOWN_MAX = 1_000
 const ASSESSMENTS_TOLD_MAX = 8
 

@@ -1,14 +1,14 @@
 /** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
-import { creationRefusal, creationRepeat } from '../creation.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
-import { memberText } from '../documents/member.ts'
+import { isSameMember, memberText } from '../documents/member.ts'
 import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
+import { creationRefusal, creationRepeat, reusedKey } from '../second-create.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
-import { consumed, reviewersFinding } from './findings.ts'
+import { consumed, hasLanded, reviewersFinding } from './findings.ts'
 import { isMember } from './members.ts'
 import { isAnswered, skipReason } from './moves.ts'
 
@@ -132,6 +132,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'create':
       return creationRepeat(context.internal.creation, message)
     case 'advance':
+      if (joinsWaiting(context, message)) return 'already_requested'
       return isKnownRequest(context, message.trigger_id) && !asksOtherwise(context, message)
         ? 'already_requested'
         : undefined
@@ -163,12 +164,17 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
 }
 
 /** Every request is assessed once: one that waits, that is being assessed, or that is over. */
-export function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
+function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
   return (
     assessment?.trigger_id === trigger_id ||
     waiting.some((one) => one.trigger_id === trigger_id) ||
     internal.over.includes(trigger_id)
   )
+}
+
+/** Without names two requests for the same are one, as long as nobody looks yet: who looks then sees what both want seen. */
+function joinsWaiting({ waiting }: InitiativeContext, { unnamed, member }: Of<'advance'>): boolean {
+  return unnamed === true && waiting.some((one) => one.unnamed === true && isSameMember(one.member, member))
 }
 
 /** About another member than before. */
@@ -183,11 +189,11 @@ function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerpri
 
 /** It has nothing to tell that is not recorded. */
 function isHeard(value: string, context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
-  const { item_id, member, finding_ids, state, terminal } = message
+  const { item_id, member, finding_ids, terminal } = message
   const mayFind = statusOf(value) === 'active' && terminal !== undefined
   const said = mayFind ? reviewersFinding(context, item_id, terminal) : undefined
   if (said !== undefined && !context.findings.some(({ finding_id }) => finding_id === said.finding_id)) return false
-  return state !== 'landed' || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
+  return !hasLanded(message) || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
 }
 
 /** Why a message was not taken, where more can be said than that the state does not allow it. */
@@ -202,7 +208,7 @@ export function refusal({ value, context }: Snapshot, message: InitiativeMessage
     case 'decide':
     case 'record_owner_action':
     case 'record_finding':
-      if (bodyBefore(context, message) === 'other') return reused(WHAT[message.type])
+      if (bodyBefore(context, message) === 'other') return reusedKey(WHAT[message.type])
   }
   const stranger = strangerIn(context, message)
   if (stranger !== undefined) return illegalSo(`it has no member ${memberText(stranger)}`)
@@ -223,10 +229,6 @@ const WHAT = {
   record_owner_action: 'owner action',
   record_finding: 'finding',
 } as const
-
-function reused(what: string): Refusal {
-  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
-}
 
 function illegal(detail: string): Refusal {
   return { code: 'illegal_move', detail }

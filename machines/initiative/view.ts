@@ -9,7 +9,7 @@ export function envelope({ internal }: InitiativeContext): FactEnvelope {
 }
 
 /** Why it needs a person; undefined: it does not. Of several the most pressing. */
-export function attentionOf({ value, context }: SnapshotOf<InitiativeContext>): 'asked' | 'close_proposed' | undefined {
+function attentionOf({ value, context }: SnapshotOf<InitiativeContext>): 'asked' | 'close_proposed' | undefined {
   if (statusOf(value) !== 'active') return undefined
   if (context.questions.length > 0) return 'asked'
   return context.close_proposals.length > 0 ? 'close_proposed' : undefined

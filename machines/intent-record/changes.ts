@@ -1,6 +1,7 @@
 /** What each message makes of an intent record: pure functions from the context and the message to what changes. */
-import { changed, creationRecord } from '../creation.ts'
+import { changed } from '../changed.ts'
 import type { IntentRecordPatch } from '../documents/intent-record.ts'
+import { PROBLEMS } from '../drift/problems.ts'
 import {
   type Classification,
   type Conflict,
@@ -18,7 +19,6 @@ import {
   excusable,
   failingOf,
   type Occasion,
-  PROBLEMS,
   restated,
   type Subject,
   speaksOfDrift,
@@ -26,6 +26,7 @@ import {
 } from '../drift/status.ts'
 import type { Message } from '../machine.ts'
 import type { Fault } from '../schema.ts'
+import { creationRecord } from '../second-create.ts'
 import type {
   Change,
   ContentGiven,

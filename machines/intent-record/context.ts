@@ -1,5 +1,5 @@
 /** What an intent record is made of, and every message that it takes. */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { ClassificationWord } from '../documents/drift.ts'
 import type {
   IntentEvidence,
@@ -11,6 +11,7 @@ import type {
 import type { ObserveMessage } from '../documents/observation.ts'
 import type { KeptDrift } from '../drift/state.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 
 export type Evidence = Omit<IntentEvidence, 'latest'>
 export type Source = Omit<NonNullable<IntentRecord['sources']>[number], 'untrusted'>

@@ -3,7 +3,6 @@ import type { IntentState } from '../documents/intent-record.ts'
 import { severityOf } from '../drift/document.ts'
 import type { OwnFact } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
-import { members, type Testimony } from '../testimony.ts'
 import { changedBy, subjectOf, updated as updatedContext, valuesOf } from './changes.ts'
 import type { IntentRecordContext, Of, Relationship } from './context.ts'
 
@@ -96,49 +95,4 @@ export function driftChanged(context: Context, at: string, state: IntentState): 
     }
     return [{ type: 'intent_record_drift_changed', payload }]
   })
-}
-
-/** What the facts above assert: the state and what the record says, and the word for its drift. */
-export const testimony: Testimony<Context> = {
-  idMember: 'intent_record_id',
-  types: new Set([
-    ...['created', 'updated', 'accepted', 'activated', 'deprecated', 'contradicted', 'superseded'].map(named),
-    ...['related', 'unrelated', 'drift_changed'].map(named),
-    'drift_classified',
-  ]),
-  aspects: ({ event_type }) => {
-    if (event_type === 'drift_classified') return []
-    if (event_type === 'intent_record_created') return ['creation', 'state']
-    if (event_type === 'intent_record_drift_changed') return ['terms']
-    // A record that guides runs no more has no drift.
-    return ENDINGS.has(event_type) ? ['state', 'terms'] : ['state']
-  },
-  claims: (aspect, { event_type, project, payload }) => {
-    if (aspect === 'creation') return { project, ...members(payload, 'slug', 'hypothesis_id') }
-    if (aspect === 'terms') return members(payload, 'drift_status')
-    const superseded = event_type === 'intent_record_superseded' ? members(payload, 'superseded_by') : {}
-    return { ...members(payload, 'state', 'version'), ...superseded, ...saidIn(payload) }
-  },
-  held: ({ value, context }) => {
-    const { content, drift } = context
-    const held = members(context, 'project', 'slug', 'hypothesis_id', 'version', 'superseded_by')
-    return { state: value, ...held, drift_status: drift.status, ...prefixed(content) }
-  },
-  madeAt: ({ created_at }) => created_at,
-}
-
-const ENDINGS: ReadonlySet<string> = new Set(['deprecated', 'contradicted', 'superseded'].map(named))
-
-function named(type: string): string {
-  return `intent_record_${type}`
-}
-
-/** The values that an event gives, under names that nothing else has. */
-function saidIn({ values = {} }: { readonly values?: Readonly<Record<string, unknown>> }): Record<string, unknown> {
-  const claimed = Object.entries(values).map(([name, value]) => [name, value ?? undefined])
-  return prefixed(Object.fromEntries(claimed))
-}
-
-function prefixed(content: object): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(content).map(([name, value]) => [`says ${name}`, value]))
 }

@@ -1,7 +1,8 @@
 /** What keeps an intent record from a change: pure functions, asked by its guards and for the reason of a refusal. */
 import { shown } from '../clipped.ts'
 import { RELATIONSHIPS_MAX } from '../documents/intent-record.ts'
-import { PROBLEMS, speaksOfDrift } from '../drift/status.ts'
+import { PROBLEMS } from '../drift/problems.ts'
+import { speaksOfDrift } from '../drift/status.ts'
 import type { Refusal } from '../machine.ts'
 import { evidenceFaults, subjectOf } from './changes.ts'
 import type { IntentRecordContext, Moves, Of } from './context.ts'

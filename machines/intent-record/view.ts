@@ -1,8 +1,9 @@
 /** An intent record as it is served and found. */
-import { projectEnvelope } from '../creation.ts'
+
 import { INTENT_RECORD_SCHEMA_VERSION, type IntentRecord } from '../documents/intent-record.ts'
 import { attentionSince } from '../drift/document.ts'
 import type { KeptDrift, Noted } from '../drift/state.ts'
+import { projectEnvelope } from '../envelope.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
 import type { IntentRecordContext, Source } from './context.ts'

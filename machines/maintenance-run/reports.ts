@@ -2,8 +2,9 @@
  * What an event that an engine stated tells the maintenance run of its trace (SPEC 6.13): that it began for a project,
  * what came of a project, that it is over. A run without a trace cannot be told from others, and is a record only.
  */
-import { maintenanceRunIdOf, type Sight } from '../derived-id.ts'
+
 import type { PreparedEvent } from '../events/envelope.ts'
+import { maintenanceRunIdOf, type Sight } from '../ids.ts'
 import type { SendParams } from '../machine.ts'
 
 /** How a project of the run came out, as far as it is known. */

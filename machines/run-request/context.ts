@@ -23,12 +23,6 @@ interface RunRequestLimits {
   readonly idempotency_ms: number
 }
 
-export const DEFAULT_LIMITS: RunRequestLimits = {
-  grace_ms: 60_000,
-  late_events_ms: 600_000,
-  idempotency_ms: 86_400_000,
-}
-
 /** The runner's last `completed` or `failed`, so that the same post again gets the same answer. */
 export interface LastPost {
   readonly type: 'completed' | 'failed'
@@ -168,7 +162,7 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly approved?: boolean
   /** The same, by who approved its brief. */
   readonly approved_by?: By
-  readonly limits?: RunRequestLimits
+  readonly limits: RunRequestLimits
   /** It names another repository or branch than its brief was approved for. */
   readonly elsewhere?: true
 }
@@ -179,7 +173,7 @@ interface RunnerPost extends MessageBody {
   readonly attempt?: number
 }
 
-export interface Approve extends MessageBody {
+interface Approve extends MessageBody {
   readonly type: 'approve'
 }
 
@@ -189,21 +183,21 @@ interface Offer extends MessageBody {
   readonly runner_id: string
 }
 
-export interface Accepted extends RunnerPost {
+interface Accepted extends RunnerPost {
   readonly type: 'accepted'
   readonly engine_run_id?: string
 }
 
-export interface Started extends RunnerPost {
+interface Started extends RunnerPost {
   readonly type: 'started'
   readonly engine_run_id?: string
 }
 
-export interface Heartbeat extends RunnerPost {
+interface Heartbeat extends RunnerPost {
   readonly type: 'heartbeat'
 }
 
-export interface RunEvents extends RunnerPost, Hearing {
+interface RunEvents extends RunnerPost, Hearing {
   readonly type: 'events'
   readonly events: readonly PreparedEvent[]
 }
@@ -224,7 +218,7 @@ interface Failed extends RunnerPost {
   readonly digest: string
 }
 
-export interface Release extends RunnerPost {
+interface Release extends RunnerPost {
   readonly type: 'release'
 }
 
@@ -237,7 +231,7 @@ interface OfferAborted extends MessageBody {
   readonly attempt: number
 }
 
-export interface Cancel extends MessageBody {
+interface Cancel extends MessageBody {
   readonly type: 'cancel'
   readonly reason?: string
   readonly code?: string
@@ -249,7 +243,7 @@ interface Requeue extends MessageBody {
 }
 
 /** The log was restored from a backup: runners may hold attempts that it knows nothing of. */
-export interface Restored extends MessageBody {
+interface Restored extends MessageBody {
   readonly type: 'restored'
 }
 

@@ -43,7 +43,7 @@ export function itemEvent(context: RunRequestContext, { id, event_type, payload 
 
 /** Whether the item listens to this event of its run. */
 export function concernsItem({ asked }: RunRequestContext, { event_type, payload }: PreparedEvent): boolean {
-  return asked.work_item_id !== undefined && concernsItems(event_type, payload)
+  return asked.work_item_id !== undefined && concernsItems(asked.entry_event, event_type, payload)
 }
 
 /** What ended its runner's hold of it. */

@@ -3,11 +3,11 @@
  * only the members that differ; the attempt changes in `requeue`, `retry` and `fence` alone, and only upwards.
  */
 import type { Cancellation } from '../documents/run-request.ts'
+import { ID_DIGITS } from '../ids.ts'
 import { instantMs } from '../instant.ts'
 import type { ScheduleParams, SendParams } from '../machine.ts'
 import {
   type Asked,
-  DEFAULT_LIMITS,
   HELD_BY_MAX,
   type LastPost,
   type Made,
@@ -92,7 +92,7 @@ function madeOf(message: Of<'create'>): Made {
     parent_span_id: message.parent_span_id ?? null,
     causation_id: message.causation_id ?? null,
     gather_id: message.gather_id ?? null,
-    limits: message.limits ?? DEFAULT_LIMITS,
+    limits: message.limits,
     elsewhere: message.elsewhere,
   }
 }
@@ -139,7 +139,7 @@ function engineRunOf(context: RunRequestContext, message: RunRequestMessage): st
   if (given !== undefined) return given
   if (context.attempt === 1) return firstEngineRunOf(context.id)
   const attempt = context.attempt.toString(16).padStart(4, '0')
-  return `run_${context.id.slice(-24, -attempt.length)}${attempt}`
+  return `run_${context.id.slice(-ID_DIGITS, -attempt.length)}${attempt}`
 }
 
 export function accept(context: RunRequestContext, message: RunRequestMessage): Change {

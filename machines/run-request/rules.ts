@@ -2,9 +2,11 @@
  * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
  * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
  */
-import { type Failure, SETTLED_RUN_STATES } from '../documents/run-request.ts'
+
+import type { Failure } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { reusedKey } from '../second-create.ts'
 import {
   LOST_ACCEPTS_MAX,
   type Of,
@@ -13,12 +15,11 @@ import {
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
 import { OUTAGE_CODES } from './failure.ts'
+import { isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
-const ACCEPTED = new Set(['accepted', 'started', 'cancelling'])
 /** As who has handed it out again wants it. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_RUN_STATES)
 
 interface Post {
   readonly runner_id: string
@@ -105,6 +106,14 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
+/** A cancel would change it. */
+export function isCancellable(
+  { value, context }: SnapshotOf<RunRequestContext>,
+  cancel: { readonly discard_work?: boolean },
+): boolean {
+  return value === 'cancelling' ? asksForMore(context, cancel) : value !== 'absent' && !isSettledRun(value)
+}
+
 function isLastToRequeue({ internal }: RunRequestContext, { by }: Of<'requeue'>): boolean {
   return internal.requeued_by !== undefined && internal.requeued_by === by?.name
 }
@@ -165,13 +174,13 @@ export function repeats(
       return value !== 'absent' && twin(value, context, message) === 'replay' ? 'replay' : undefined
     case 'accepted':
       if (value === 'accepted' && namesAnotherRun(context, message)) return undefined
-      return ACCEPTED.has(value) && holds(context, message) ? 'already_accepted' : undefined
+      return isLeased(value) && holds(context, message) ? 'already_accepted' : undefined
     case 'started':
       if (value === 'started' && namesAnotherRun(context, message)) return undefined
       if (value === 'accepted' || context.times?.started_at === undefined) return undefined
-      return ACCEPTED.has(value) && holds(context, message) ? 'already_started' : undefined
+      return isLeased(value) && holds(context, message) ? 'already_started' : undefined
     case 'heartbeat':
-      if (value === 'lost' || value === 'queued' || SETTLED.has(value)) return undefined
+      if (value === 'lost' || value === 'queued' || isSettledRun(value)) return undefined
       return holds(context, message) ? 'renewed' : undefined
     case 'completed':
     case 'failed':
@@ -186,7 +195,7 @@ export function repeats(
         ? 'already_failed'
         : undefined
     case 'approve':
-      return value !== 'absent' && !SETTLED.has(value) && context.internal.approved ? 'already_approved' : undefined
+      return value !== 'absent' && !isSettledRun(value) && context.internal.approved ? 'already_approved' : undefined
     case 'run_reported':
       // Of an attempt that is over: that run was told of its end then.
       return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined
@@ -210,7 +219,7 @@ function twin(state: string, context: RunRequestContext, message: Of<'create'>):
     if (settledMs !== undefined && message.atMs >= settledMs + limits.idempotency_ms) return 'settled'
     return message.fingerprint === fingerprint ? 'replay' : 'reused'
   }
-  if (!SETTLED.has(state)) return 'replay'
+  if (!isSettledRun(state)) return 'replay'
   return context.throttle === 'full' && message.again !== true ? 'replay' : 'settled'
 }
 
@@ -222,10 +231,10 @@ export function refusal(
   if (value === 'absent') return undefined
   if (message.type === 'create') {
     return twin(value, context, message) === 'reused'
-      ? { code: 'idempotency_key_reused', detail: 'this idempotency key was used for another request' }
+      ? reusedKey('request')
       : { code: 'settled_twin', detail: 'the request of this key has settled: a new one takes its place' }
   }
-  if (message.type === 'requeue' && SETTLED.has(value)) {
+  if (message.type === 'requeue' && isSettledRun(value)) {
     return { code: 'illegal_move', detail: 'a settled request is not queued again: make a new request' }
   }
   return RUNNER_POSTS.has(message.type) ? fenced(context, message as Of<'accepted'>, message.type) : undefined

@@ -4,12 +4,13 @@
  */
 import { quoted } from '../canonical.ts'
 import type { EngineRun } from '../documents/engine-run.ts'
-import { type RunRequest, SETTLED_RUN_STATES } from '../documents/run-request.ts'
+import type { RunRequest } from '../documents/run-request.ts'
 import type { EngineRunIdentity } from '../engine-run.ts'
 import { lastingText } from '../lasting-text.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { Asked, RunRequestContext } from './context.ts'
 import { demandTerm } from './demand.ts'
+import { AWAITED_RUN_STATES, isLeased, SETTLED_RUN_STATES } from './states.ts'
 
 export function envelope({ id, project, throttle, trace_id, made }: RunRequestContext): FactEnvelope {
   const { span_id, parent_span_id, causation_id, gather_id } = made
@@ -88,7 +89,7 @@ export const retirement: Retirement = {
 }
 
 /** The states that wait for a runner's word. */
-export const deadlineStates = ['offered', 'accepted', 'started', 'cancelling'] as const
+export const deadlineStates = AWAITED_RUN_STATES
 
 const NO_DEADLINES: readonly Deadline[] = []
 
@@ -106,7 +107,7 @@ export function deadlines(
     const message = { type: 'offer_expired', attempt, runner_id: offered_to, counted: true }
     return [{ name: 'offer', key, afterMs: offerMs, renewedBy: NOTHING, message }]
   }
-  if (value !== 'accepted' && value !== 'started' && value !== 'cancelling') return NO_DEADLINES
+  if (!isLeased(value)) return NO_DEADLINES
   const message = { type: 'lease_expired', attempt }
   const lease = { name: 'lease', key, afterMs: leaseMs, renewedBy: SIGNS_OF_LIFE, message }
   return value === 'cancelling' ? [lease, graceOf(context, key)] : [lease]

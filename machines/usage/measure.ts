@@ -13,7 +13,7 @@ const OTHERS = 'other'
 /** Of counts that are given without a model. */
 const NO_MODEL = 'unnamed'
 /** Amounts are summed as whole millionths, so that a sum of thousands of them is exact. */
-export const MICROS = 1_000_000
+const MICROS = 1_000_000
 const AMOUNT_MAX = 1e9
 /** The word of an engine that has no price. */
 const UNMEASURED = 'unmeasured'

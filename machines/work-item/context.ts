@@ -2,7 +2,7 @@
  * What a work item remembers and what it can be told. The context is the served document's own fields in groups,
  * and `internal`: what the moves need and nobody is shown.
  */
-import type { CreateBody, CreationRecord } from '../creation.ts'
+
 import type { Failure, Lane } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type {
@@ -15,6 +15,7 @@ import type {
 } from '../documents/work-item.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
 import type { CreateRunRequest } from '../run-request/context.ts'
+import type { CreateBody, CreationRecord } from '../second-create.ts'
 
 /** What was asked for: made once, never changed. */
 export interface AskedItem {
@@ -36,7 +37,7 @@ export interface AskedItem {
 }
 
 /** The run request that the item was handed out as: the only one through which it can be settled. */
-export interface ItemRun {
+interface ItemRun {
   readonly id: string
   /** What of its repository the run holds for itself; null: nothing. */
   readonly repository: string | null
@@ -48,8 +49,8 @@ export interface ItemRun {
   readonly waits?: true | undefined
   /** It has ended, and the item's owner has been told: nothing more is heard of it. */
   readonly reported?: true
-  /** Its engine could not reach the provider of its agent; in its words. */
-  readonly outage?: string
+  /** Of one whose source decides: the last agent of this attempt could not be reached; in its engine's words. */
+  readonly outage?: string | undefined
   /** What its earlier attempts failed with. */
   readonly failures?: readonly Failure[]
 }
@@ -115,7 +116,7 @@ interface Admit extends MessageBody {
 }
 
 /** From the scheduler: every rule passes. The run request is made by this step. */
-export interface HandOut extends MessageBody {
+interface HandOut extends MessageBody {
   readonly type: 'hand_out'
   readonly run_request: CreateRunRequest
 }

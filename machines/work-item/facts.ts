@@ -1,5 +1,5 @@
 /** What a work item states about itself (SPEC 6.9): six events, one payload; the type says which point it is at. */
-import { SETTLED_STATES, type WorkItemState } from '../documents/work-item.ts'
+import { isSettledItem, type WorkItemState } from '../documents/work-item.ts'
 import type { OwnFact } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
 
@@ -11,8 +11,6 @@ type WorkItemEventType =
   | 'work_item_held'
   | 'work_item_released'
 
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
-
 /** `state` is the one that the item has come to. */
 export function itemFact(type: WorkItemEventType, context: WorkItemContext, state: WorkItemState): OwnFact {
   const { asked, depends_on, disposition } = context
@@ -21,7 +19,7 @@ export function itemFact(type: WorkItemEventType, context: WorkItemContext, stat
     type,
     payload: {
       ...(depends_on.length === 0 ? {} : { depends_on }),
-      ...(disposition === undefined || !SETTLED.has(state) ? {} : { disposition }),
+      ...(disposition === undefined || !isSettledItem(state) ? {} : { disposition }),
       item_id: context.id,
       kind: asked.kind,
       lane: asked.lane,

@@ -1,6 +1,5 @@
 /** What each move of a work item changes and asks for: pure functions of (context, message). */
-import { clipped } from '../clipped.ts'
-import { creationRecord } from '../creation.ts'
+import { reasonOf } from '../clipped.ts'
 import {
   OPERATOR_ACTIONS_MAX,
   type OperatorCommand,
@@ -8,19 +7,11 @@ import {
   type SettledState,
 } from '../documents/work-item.ts'
 import type { By, SendParams } from '../machine.ts'
+import { creationRecord } from '../second-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { type Settlement, settlementOf, withoutResult } from './results.ts'
 
 type Change = Partial<WorkItemContext>
-
-/** A reason is one line of a bounded length; where nobody gave one, it says so. */
-const REASON_LENGTH_MAX = 500
-
-export function oneLine(text: string): string {
-  const line = text.replace(/\s+/g, ' ').trim()
-  if (line === '') return 'none recorded'
-  return line.length <= REASON_LENGTH_MAX ? line : `${clipped(line, REASON_LENGTH_MAX - 1)}…`
-}
 
 /** The context of an item that was just submitted. */
 export function create(message: Of<'create'>): WorkItemContext {
@@ -34,7 +25,7 @@ export function create(message: Of<'create'>): WorkItemContext {
     ...(reason === undefined ? {} : { announced_at: at }),
     asked: askedOf(message),
     depends_on,
-    reason: oneLine(reason ?? 'the scheduler has not looked at it yet'),
+    reason: reasonOf(reason ?? 'the scheduler has not looked at it yet'),
     operator_actions: [],
     resumptions: [],
     internal: {
@@ -69,7 +60,7 @@ export function lastingOf(asked: AskedItem): Partial<AskedItem> {
 
 /** The scheduler's own words for why it waits. */
 export function admit(message: Of<'admit'>): Change {
-  return { reason: oneLine(message.reason), announced_at: message.at }
+  return { reason: reasonOf(message.reason), announced_at: message.at }
 }
 
 export function handOut({ internal }: WorkItemContext, { run_request, at }: Of<'hand_out'>): Change {
@@ -124,12 +115,12 @@ export function operate(
 }
 
 export function hold(context: WorkItemContext, message: Of<'hold'>): Change {
-  return { ...takeBack(context), reason: oneLine(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
+  return { ...takeBack(context), reason: reasonOf(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
 }
 
 /** Nobody can begin it as things stand: it waits with the others, and holds nothing meanwhile. */
 export function waitInQueue(context: WorkItemContext, { reason }: Of<'take_back'>): Change {
-  return { ...takeBack(context), reason: oneLine(reason), run: undefined }
+  return { ...takeBack(context), reason: reasonOf(reason), run: undefined }
 }
 
 /** Nothing but a landing is heard any more of the run that it is handed out as; whoever has that is at work until it has ended. */
@@ -146,7 +137,7 @@ export function forgetTakenBack({ internal }: WorkItemContext): Change {
 /** Back to the queue; what can never land is waited for no more. */
 export function release({ depends_on }: WorkItemContext, { reason, unlandable = [] }: Of<'release'>): Change {
   return {
-    reason: oneLine(reason),
+    reason: reasonOf(reason),
     depends_on: depends_on.filter((id) => !unlandable.includes(id)),
     settled_at: undefined,
     disposition: undefined,
@@ -162,11 +153,11 @@ interface Stop {
 /** `stop` and `close` keep what is known of how the work ended. */
 export function cancelled({ by, reason, at }: Stop): Change {
   const why = reason === undefined ? '' : `: ${reason}`
-  return { reason: oneLine(`cancelled by ${by?.name ?? 'an operator'}${why}`), settled_at: at }
+  return { reason: reasonOf(`cancelled by ${by?.name ?? 'an operator'}${why}`), settled_at: at }
 }
 
 export function closed(message: Of<'close'>): Change {
-  return { reason: oneLine(`closed: ${message.reason}`), settled_at: message.at }
+  return { reason: reasonOf(`closed: ${message.reason}`), settled_at: message.at }
 }
 
 /** Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason is for the first one's. */
@@ -186,7 +177,7 @@ export function begin(context: WorkItemContext, message: Of<'run_started'>): Cha
 }
 
 export function lose({ internal, run }: WorkItemContext, message: Of<'run_lost'>): Change {
-  const reason = oneLine(`its run is lost: ${message.reason}; requeue or fail ${message.run_request_id}`)
+  const reason = reasonOf(`its run is lost: ${message.reason}; requeue or fail ${message.run_request_id}`)
   return { run: { ...run!, waits: undefined }, ...(internal.stopping ? {} : { reason }) }
 }
 
@@ -195,8 +186,9 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   const why = reason === undefined ? '' : `: ${reason}`
   const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
-    ...(internal.stopping ? {} : { reason: oneLine(`its run waits for a runner again (attempt ${attempt})${why}`) }),
-    run: { ...run!, attempt, waits: true, ...failures },
+    ...(internal.stopping ? {} : { reason: reasonOf(`its run waits for a runner again (attempt ${attempt})${why}`) }),
+    // The next attempt may find the provider back.
+    run: { ...run!, attempt, waits: true, outage: undefined, ...failures },
   }
 }
 
@@ -207,7 +199,7 @@ export function settlementBy({ asked }: WorkItemContext, { event }: Of<'run_even
 
 export function settleByEvent(context: WorkItemContext, message: Of<'run_event'>): Change {
   const { reason, disposition } = settlementBy(context, message)!
-  return { reason: oneLine(reason), settled_at: message.at, ...(disposition === undefined ? {} : { disposition }) }
+  return { reason: reasonOf(reason), settled_at: message.at, ...(disposition === undefined ? {} : { disposition }) }
 }
 
 /** A result that came while it is being stopped: where the work is stays known. */
@@ -221,14 +213,16 @@ export function report({ asked, run }: WorkItemContext): Change {
   return { reason: `its run has ended: its ${asked.source.kind} decides`, run: { ...run!, reported: true } }
 }
 
-export function noteOutage({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
-  const { error } = event.payload
-  return { run: { ...run!, outage: oneLine(typeof error === 'string' ? error : '') } }
+/** The last of its sessions counts: an agent that has worked behind an outage has ended that. */
+export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
+  const { status, error } = event.payload
+  const outage = status === 'ok' ? undefined : reasonOf(typeof error === 'string' ? error : '')
+  return { run: { ...run!, outage } }
 }
 
 /** The run has ended and nothing had settled the item. */
 export function settleByEnd({ asked }: WorkItemContext, message: Of<'run_ended'>): Change {
-  return { reason: oneLine(reasonOfEnd(asked, message)), settled_at: message.at }
+  return { reason: reasonOf(reasonOfEnd(asked, message)), settled_at: message.at }
 }
 
 function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reason }: Of<'run_ended'>): string {
@@ -248,7 +242,7 @@ export function stopped({ operator_actions, internal }: WorkItemContext, { at }:
 }
 
 export function settle(message: Of<'settle' | 'block'>): Change {
-  return { reason: oneLine(message.reason), settled_at: message.at }
+  return { reason: reasonOf(message.reason), settled_at: message.at }
 }
 
 export function resume(context: WorkItemContext, { child }: Of<'resume'>): Change {
@@ -284,7 +278,7 @@ export function landByResumption(context: WorkItemContext, message: Of<'resumpti
 
 export function landBySupersession({ disposition }: WorkItemContext, { commit, at }: Of<'superseded'>): Change {
   return {
-    reason: oneLine(`its work is on trunk${as(commit)}`),
+    reason: reasonOf(`its work is on trunk${as(commit)}`),
     settled_at: at,
     disposition: { ...disposition, ...(commit === undefined ? {} : { landed_commit: commit }) },
   }
@@ -303,7 +297,7 @@ export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): 
 
 /** It was to go on with work that is on trunk by another way. */
 export function supersede({ commit, at }: Of<'superseded'>): Change {
-  return { reason: oneLine(`not begun: the work that it was to go on with is on trunk${as(commit)}`), settled_at: at }
+  return { reason: reasonOf(`not begun: the work that it was to go on with is on trunk${as(commit)}`), settled_at: at }
 }
 
 export function openResumption({ resumptions }: WorkItemContext): string | undefined {

@@ -4,10 +4,10 @@
  * settled. Both are messages on disk: one that crashes between them goes on where it stood.
  */
 import { hash } from 'node:crypto'
-import { deriveId } from '../derived-id.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { Disposition, SettledState, SourceRole, WorkItemKind } from '../documents/work-item.ts'
+import { deriveId } from '../ids.ts'
 import type { ActorRef, By, MessageBody, SendParams } from '../machine.ts'
 import type { CreateWorkItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { isDecidedBySource } from './results.ts'
@@ -16,7 +16,7 @@ const OWNER_KINDS = ['campaign', 'initiative'] as const
 type OwnerKind = (typeof OWNER_KINDS)[number]
 
 /** Who opened an item, and what it is to them. `ref` is the owner's name, which is its actor's id. */
-export interface Owner {
+interface Owner {
   readonly kind: OwnerKind
   readonly ref: string
   readonly role: SourceRole
@@ -126,7 +126,6 @@ export interface ItemSettled extends MessageBody {
   /** The terminal event that settled it. */
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
-  readonly outage?: string
   /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
   readonly retry_after?: unknown
   /** Its work was preserved, and a person has closed or cancelled it: nobody is to go on from that. */
@@ -134,7 +133,7 @@ export interface ItemSettled extends MessageBody {
 }
 
 /** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
-export function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
+function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
   const isOwned = (OWNER_KINDS as readonly string[]).includes(source.kind)
   return isOwned ? ({ kind: source.kind, id: source.ref } as ActorRef) : undefined
 }
@@ -175,7 +174,7 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
 export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
   const to = ownerOf(context.asked)
   if (to === undefined || message.type === 'settle') return undefined
-  const { id, asked, reason, started_at, disposition, run } = context
+  const { id, asked, reason, started_at, disposition } = context
   const { role } = asked.source
   const { event } = message as Partial<Of<'run_event'>>
   const { failure, result } = message as Partial<Of<'run_ended'>>
@@ -191,7 +190,6 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(disposition === undefined ? {} : { disposition }),
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
-    ...(run?.outage === undefined ? {} : { outage: run.outage }),
     ...(result?.retry_after === undefined ? {} : { retry_after: result.retry_after }),
     ...(isGivenUp ? { given_up: true } : {}),
   }

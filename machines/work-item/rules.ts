@@ -2,15 +2,15 @@
  * Who may move a work item, and what is a repeat or a refusal. The invariant of the ledger is here: an item is
  * settled only through the run request that it was handed out as, and once.
  */
-import { creationRefusal, creationRepeat } from '../creation.ts'
-import { SETTLED_STATES, type SettledState } from '../documents/work-item.ts'
+
+import { isSettledItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
+import { creationRefusal, creationRepeat } from '../second-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
-import { ownerOf } from './owner.ts'
+import { isDecidedBySource } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
 
 export function isHandedOut({ run }: WorkItemContext): boolean {
   return run !== undefined
@@ -42,11 +42,15 @@ export function settlesAs(context: WorkItemContext, message: WorkItemMessage, st
   return isOfRun(context, message) && settlementBy(context, message as Of<'run_event'>)?.state === state
 }
 
-/** An agent session of the run ended because its provider could not be reached, which an owner wants to know. */
-export function isOutage(context: WorkItemContext, message: Of<'run_event'>): boolean {
+/**
+ * An agent session of the run ended because its provider could not be reached, which who decides wants to know; or one has
+ * worked behind that. Of a task only its result, or its run, says what it failed with.
+ */
+export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event'>): boolean {
   const { event_type, payload } = message.event
-  const isOne = event_type === 'agent_session_ended' && payload.status === 'unavailable'
-  return isOne && isOfRun(context, message) && ownerOf(context.asked) !== undefined
+  if (event_type !== 'agent_session_ended' || !isDecidedBySource(context.asked)) return false
+  const isNews = payload.status === 'unavailable' || (payload.status === 'ok' && context.run?.outage !== undefined)
+  return isNews && isOfRun(context, message)
 }
 
 /** The run's terminal event for an item of this kind. */
@@ -110,20 +114,20 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
         : undefined
     case 'cancel':
       if (value === 'cancelled') return 'already_cancelled'
-      if (message.stop_only === true && SETTLED.has(value)) return 'already_settled'
+      if (message.stop_only === true && isSettledItem(value)) return 'already_settled'
       if (value === 'landed' && message.with_initiative !== undefined) return 'already_settled'
       return value === 'running' && !asksForMore(context, message) ? 'already_stopping' : undefined
     case 'cancel_waiting':
-      return value === 'running' ? 'runs_on' : SETTLED.has(value) ? 'already_settled' : undefined
+      return value === 'running' ? 'runs_on' : isSettledItem(value) ? 'already_settled' : undefined
     case 'resume':
       return context.resumptions.some((one) => one.item_id === message.child.id) ? 'replay' : undefined
     case 'resumption_settled':
       return value === 'preserved' || isNews(context, message) ? undefined : 'already_settled'
     case 'superseded':
       if (value === 'running') return 'runs_on'
-      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+      return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
     case 'settle':
-      return SETTLED.has(value) && value !== 'preserved' ? 'already_settled' : undefined
+      return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
     default:
       return RUN_MESSAGES.has(message.type) ? runRepeat(value, context, message) : undefined
   }
@@ -132,11 +136,11 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
 /** A run that is over or not this item's any more, and events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
   if (isTakenBack(context, message) || (value !== 'landed' && landsTakenBack(context, message))) return undefined
-  if (SETTLED.has(value)) return 'already_settled'
+  if (isSettledItem(value)) return 'already_settled'
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined
   if (message.type === 'run_event' && settlementBy(context, message) === undefined)
-    return isOutage(context, message) ? undefined : 'settles_nothing'
+    return tellsOfProvider(context, message) ? undefined : 'settles_nothing'
   // Lost or queued again before it began: the item waits as before.
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }

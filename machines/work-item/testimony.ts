@@ -1,11 +1,10 @@
 /** What the six events of a work item assert: what was asked for, where it stands, how it ended. */
-import { SETTLED_STATES } from '../documents/work-item.ts'
+import { isSettledItem } from '../documents/work-item.ts'
 import type { SnapshotOf } from '../machine.ts'
 import { members, type Testimony } from '../testimony.ts'
 import type { WorkItemContext } from './context.ts'
 
 const ASKED = ['objective', 'kind', 'lane', 'origin', 'not_before'] as const
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
 
 export const workItemTestimony: Testimony<WorkItemContext> = {
   idMember: 'item_id',
@@ -29,5 +28,5 @@ export const workItemTestimony: Testimony<WorkItemContext> = {
 
 /** What was over before it ever began may hear later that the run it was taken back from has landed: no event of its own says so. */
 function isAnnounced(state: string, { started_at }: WorkItemContext): boolean {
-  return SETTLED.has(state) && (started_at !== undefined || state === 'landed')
+  return isSettledItem(state) && (started_at !== undefined || state === 'landed')
 }

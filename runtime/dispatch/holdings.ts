@@ -5,11 +5,11 @@
 
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { exclusiveRepository } from '../../machines/run-request/demand.ts'
+import type { HeldRunState } from '../../machines/run-request/states.ts'
 import { addTo } from '../sets.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
-import type { HeldState } from './snapshots.ts'
 
 /** What a change of the holdings sets free. */
 interface Freed {
@@ -67,7 +67,7 @@ export class Holdings {
   }
 
   /** A committed step says that a runner holds the request. */
-  note(context: RunRequestContext, state: HeldState): void {
+  note(context: RunRequestContext, state: HeldRunState): void {
     const runner = this.fleet.get(context.offered_to ?? '')
     const repository = exclusiveRepository(context)
     let held = this.byId.get(context.id)

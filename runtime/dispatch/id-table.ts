@@ -5,10 +5,6 @@
 
 const prefix = 'runreq_'
 
-const REQUEST_ID = /^runreq_[0-9a-f]{24}$/
-
-export const isRequestId = (text: string): boolean => REQUEST_ID.test(text)
-
 /** The three 32-bit words of `runreq_` + 24 hex digits, of the id last given to `readId`. */
 const word = new Uint32Array(3)
 

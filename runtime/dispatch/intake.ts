@@ -3,6 +3,7 @@
  * What is changed by it is noted for the next `settle`. Its invariant: one entity that it cannot take in hides no other.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { HELD_RUN_STATES, isHeld } from '../../machines/run-request/states.ts'
 import type { RunnerContext } from '../../machines/runner.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../committed.ts'
@@ -15,7 +16,7 @@ import type { Polls } from './polls.ts'
 import type { Queue } from './queue.ts'
 import { loadQueue } from './queue-loading.ts'
 import type { Runner, RunnerState } from './runner.ts'
-import { heldStates, isHeld, readRequest } from './snapshots.ts'
+import { readRequest } from './snapshots.ts'
 import type { Stops } from './stops.ts'
 
 /** What has changed since the last `settle`. */
@@ -59,7 +60,7 @@ export class Intake {
         fleet.update(runner, context, value as RunnerState)
         if (context.internal.online) fleet.presumeOnline(runner)
       })
-    for (const state of heldStates) {
+    for (const state of HELD_RUN_STATES) {
       for (const { ref, snapshot } of this.runtime.scan('run_request', 'state', state))
         guard.guarded(ref, () => holdings.note(snapshot.context as RunRequestContext, state))
     }

@@ -2,6 +2,7 @@
  * The run requests that wait, in some fifty bytes each outside the collected heap, ordered within their demand by
  * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
  */
+import { isId } from '../../machines/ids.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { ListRow, Nature } from '../api.ts'
@@ -9,7 +10,7 @@ import { IndexHeap, type Positions } from '../index-heap.ts'
 import { type FoundRows, firstOf } from '../newest.ts'
 import { addTo, removeFrom } from '../sets.ts'
 import { type Demand, type ProjectTurn, pair, type Supply, unpairDemand } from './eligibility.ts'
-import { IdTable, isRequestId } from './id-table.ts'
+import { IdTable } from './id-table.ts'
 import { microsOf } from './micros.ts'
 import { Turns } from './turns.ts'
 
@@ -116,7 +117,7 @@ export class Queue {
   /** Takes in a ready request. Passed over: one that is known, or that can be none by its name or its time. */
   putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
     const createdMicros = microsOf(createdAt)
-    if (!isRequestId(id) || this.ids.find(id) >= 0 || Number.isNaN(createdMicros)) return
+    if (!isId('runreq', id) || this.ids.find(id) >= 0 || Number.isNaN(createdMicros)) return
     this.become(this.insert(id, createdMicros, priority, demand), READY)
   }
 

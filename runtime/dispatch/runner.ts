@@ -3,10 +3,10 @@
  * and what it has not been told. Memory only; all of it is rebuilt from committed steps and from calls.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { HeldRunState } from '../../machines/run-request/states.ts'
 import type { Holding } from '../../machines/runner.ts'
 import type { ActorRef } from '../api.ts'
 import type { Supply } from './eligibility.ts'
-import type { HeldState } from './snapshots.ts'
 import { WheelEntry } from './wheel.ts'
 
 export type RunnerState = 'registered' | 'draining' | 'removed'
@@ -41,7 +41,7 @@ export interface Held {
   readonly lane: string
   readonly projectId: string
   /** `offering`: sent to the request's actor and not yet committed. */
-  state: 'offering' | HeldState
+  state: 'offering' | HeldRunState
   attempt: number
   /** A poll has carried the offer to its runner. */
   isDelivered: boolean

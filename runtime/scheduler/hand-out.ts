@@ -1,12 +1,12 @@
 /** The message that hands an item out: the run request that the item's own step makes, written out in full. */
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
+import { deriveId } from '../../machines/ids.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import { isDecidedBySource } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { deriveId } from '../identity.ts'
 import { runRequestMessage } from '../run-requests.ts'
 
 /** What only looks may be asked again: an agent that failed once is no reason to call a person. */

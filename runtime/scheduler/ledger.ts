@@ -3,6 +3,8 @@
  * loaded from their states' indexes. Settled items are not in it, however many there are; what waits on one of
  * them remembers its state.
  */
+
+import { digestOf } from '../../machines/digest.ts'
 import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WorkItemKind } from '../../machines/documents/work-item.ts'
 import { instantMs } from '../../machines/instant.ts'
@@ -12,7 +14,6 @@ import { entryOf } from '../../machines/work-item/entry.ts'
 import { cycleOf } from '../../machines/work-item/owner.ts'
 import type { Wanted } from '../dispatch/api.ts'
 import { MinHeap } from '../heap.ts'
-import { digestOf } from '../identity.ts'
 import { addTo, removeFrom } from '../sets.ts'
 import { Lines } from './lines.ts'
 import { Looks, lookOf } from './looks.ts'

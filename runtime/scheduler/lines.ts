@@ -9,7 +9,7 @@ import { IndexHeap } from '../index-heap.ts'
 import { SortedList } from '../sorted-list.ts'
 
 /** What decides in which line something waits. */
-export interface InLine {
+interface InLine {
   readonly lane: Lane
   readonly wanted: Wanted
 }

@@ -4,11 +4,9 @@
  * and is until the run has ended, whatever way it ends. What it says by then is for nobody: its owner has said already
  * what became of that look.
  */
-import { SETTLED_STATES } from '../../machines/documents/work-item.ts'
+import { isSettledItem } from '../../machines/documents/work-item.ts'
 import type { AskedItem, WorkItemContext } from '../../machines/work-item/context.ts'
 import { isDecidedBySource } from '../../machines/work-item/results.ts'
-
-const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
 
 /** Whom the item looks for; undefined: it does not only look. */
 export function lookOf(asked: AskedItem): string | undefined {
@@ -24,7 +22,7 @@ export class Looks {
   note(state: string, { id, asked, run, internal }: WorkItemContext): void {
     const owner = lookOf(asked)
     if (owner === undefined) return
-    const isUnderWay = !SETTLED.has(state) && run !== undefined && run.reported !== true
+    const isUnderWay = !isSettledItem(state) && run !== undefined && run.reported !== true
     const runId = isUnderWay ? run.id : internal.taken_back
     const ofOwner = this.runs.get(owner)
     if (runId !== undefined) {

@@ -8,7 +8,7 @@ import type { Lines } from './lines.ts'
 export const strandedLooksMax = 2_000
 
 /** How the entries stand. */
-export interface Standing {
+interface Standing {
   /** Whether what is in the entry's line waits for nothing but a runner, and no registered one may take it. */
   isLineStranded(entry: Entry): boolean
   /** Whether nothing of its own keeps the entry from starting either. */

@@ -7,13 +7,13 @@ import type { Action } from '../../machines/documents/initiative.ts'
 import type { Member } from '../../machines/documents/member.ts'
 import { memberText } from '../../machines/documents/member.ts'
 import { WAITING_STATES } from '../../machines/documents/work-item.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import type { InitiativeContext, OwnItem, Sight, View } from '../../machines/initiative/context.ts'
 import { isHeldFor } from '../../machines/initiative/effects.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../committed.ts'
-import { projectIdOf } from '../identity.ts'
 
 type Reading = Pick<Runtime, 'read'>
 type Seen = Omit<Sight, 'member' | 'project'>

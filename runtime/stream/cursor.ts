@@ -25,7 +25,7 @@ export type CursorPlace =
       readonly isOfLostPast?: true
     }
 
-export interface Cursor {
+interface Cursor {
   readonly epoch: string
   readonly sequence: number
   readonly incarnation: string | undefined

@@ -4,7 +4,7 @@
  * always runs on parsed fields; text is looked at only to rule events out, never to let one in.
  */
 import { quoted } from '../../machines/canonical.ts'
-import { SYSTEM_PROJECT } from '../../machines/creation.ts'
+import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import type { CommittedEvent } from '../api.ts'
 import { envelopeOfText, fieldsOfText, PAYLOAD_FIELDS, type WatchedFields } from './fields.ts'
 

@@ -3,7 +3,7 @@
  * else by scanning; and for the look-up of an event in its trace. Invariant: one page reads a bounded number of rows,
  * in turns that others share, and says where to go on: nothing that matches is skipped between two pages.
  */
-import { SYSTEM_PROJECT } from '../../machines/creation.ts'
+import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
 import { turn } from '../../storage/nature.ts'

@@ -14,7 +14,7 @@ export interface Histories {
   readonly ids: readonly string[]
 }
 
-export interface WalkRange {
+interface WalkRange {
   readonly order: 'asc' | 'desc'
   /** Not of it. */
   readonly from: number

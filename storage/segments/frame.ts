@@ -11,7 +11,8 @@ import { crc32 } from 'node:zlib'
 
 export const HEAD_BYTES = 32
 const DIRECTORY_ROW_BYTES = 24
-const ALIGNMENT = 8
+/** Frames begin at multiples of it, and so do their directories. */
+export const ALIGNMENT = 8
 /** Bytes that begin no UTF-8 character. */
 export const MAGIC = Buffer.of(0xf5, 0x49, 0x4e, 0xf6)
 const HEAD = { checksum: 4, number: 8, bytes: 16, rows: 20, ordinal: 24 } as const
@@ -25,7 +26,7 @@ const SCRATCH_KEPT_BYTES_MAX = 32 * 1024 * 1024
 
 /** What a row is of. `index`: where the rows of its file are; the last frame of a file that is full. */
 export const KIND = { events: 1, redo: 2, head: 3, index: 4 } as const
-export type Kind = (typeof KIND)[keyof typeof KIND]
+type Kind = (typeof KIND)[keyof typeof KIND]
 
 export interface FrameRow {
   readonly kind: Kind

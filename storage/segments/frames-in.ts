@@ -1,12 +1,11 @@
 /** Frames read from a file, one after another. */
 import { Buffer } from 'node:buffer'
 import { readUpTo } from '../read-whole.ts'
-import { type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
+import { ALIGNMENT, type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
 /** Of most files the first frame is all that is read. */
 const FIRST_WINDOW_BYTES = 16 * 1024
 const WINDOW_BYTES = 1024 * 1024
-const ALIGNMENT = 8
 
 export interface FrameAt {
   readonly at: number

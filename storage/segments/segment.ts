@@ -7,8 +7,10 @@ import { Buffer } from 'node:buffer'
 import { closeSync, createReadStream, createWriteStream, fdatasyncSync, fstatSync, openSync, unlink } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { CorruptRow, textOf } from '../checked-text.ts'
+import { COPIED_BYTES } from '../copy-file.ts'
 import { flushFile } from '../flush.ts'
 import { segmentPath } from '../home-paths.ts'
+import { FILE_MODE } from '../modes.ts'
 import { readWhole } from '../read-whole.ts'
 import { writeWhole } from '../write-whole.ts'
 import { type Frame, type FrameRow, FrameWriter, isIndex, KIND, rowMatches } from './frame.ts'
@@ -19,11 +21,8 @@ import { Tail } from './tail.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
 import { openAnew } from './written-by-another.ts'
 
-const OWNER_ONLY = 0o600
 /** Looks at a file that is being written. */
 const TRIES_MAX = 5
-/** Read at once by a copy. */
-const COPIED_BYTES = 1024 * 1024
 
 /** A file of the log that is not what it must be; the message is a sentence about it. */
 export class SegmentFault extends Error {
@@ -75,7 +74,7 @@ export class Segment {
     writer.begin()
     writer.add(KIND.head, 0, [JSON.stringify(beginning)])
     const bytes = writer.finish(number, ordinal)
-    const file = openAnew(path, OWNER_ONLY)
+    const file = openAnew(path, FILE_MODE)
     try {
       writeWhole(file, bytes, 0)
       fdatasyncSync(file)
@@ -242,7 +241,7 @@ export class Segment {
     try {
       await pipeline(
         createReadStream(this.path, { start: 0, end: bytes - 1, highWaterMark: COPIED_BYTES }),
-        createWriteStream(path, { mode: OWNER_ONLY }),
+        createWriteStream(path, { mode: FILE_MODE }),
         signal === undefined ? {} : { signal },
       )
     } catch (error) {

@@ -54,7 +54,7 @@ hypothesis version 1: 1212073db329c101
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
-initiative version 5: f0f4b55e18230f11
+initiative version 6: f0f4b55e18230f11
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `
@@ -90,5 +90,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 7: da51b4d375f7e82c
+work_item version 8: 76007cc68f36bc17
 `

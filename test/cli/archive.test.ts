@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import t, { type Test } from 'tap'
-import { projectIdOf, runRequestIdOf } from '../../runtime/identity.ts'
+import { projectIdOf, runRequestIdOf } from '../../machines/ids.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { NOWHERE } from '../nowhere.ts'

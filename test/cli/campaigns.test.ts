@@ -200,8 +200,16 @@ t.test('add takes a file, options over it, and refuses what is no definition', a
   await cli(env, 'campaign', 'add', file, '--gate', 'a')
   t.same(asked.at(-1)!.body.done_evidence, { gate: 'npm test' }, 'the service says what is wrong with it')
   writeFileSync(file, '[]')
-  t.equal((await cli(env, 'campaign', 'add', file)).code, 2)
-  t.equal((await cli(env, 'campaign', 'add', NOWHERE)).code, 2)
+  const list = await cli(env, 'campaign', 'add', file)
+  t.equal(list.code, 2)
+  t.match(list.err, `${file} does not hold a JSON object. See campaign add --help for its form.`)
+  writeFileSync(file, '{')
+  const cut = await cli(env, 'campaign', 'add', file)
+  t.equal(cut.code, 2)
+  t.match(cut.err, `${file} is not JSON`)
+  const missing = await cli(env, 'campaign', 'add', NOWHERE)
+  t.equal(missing.code, 2)
+  t.match(missing.err, `${NOWHERE} cannot be read: ENOTDIR`)
 })
 
 /** Plays both: a formation agent that wants two tasks and then finds the mission done, and whoever does the tasks. */

@@ -342,7 +342,8 @@ t.test(
       ['project list --limit many', env, { code: 'usage', detail: /A whole number/, exit_code: 2 }],
       ['pacing', env, { status: 502, exit_code: 4 }],
       ['token', env, { code: 'usage', detail: 'a command is missing: see --help', exit_code: 2 }],
-      ['discover --project x /', env, { code: 'failed', detail: /EISDIR/, exit_code: 1 }],
+      ['discover --project x /', env, { code: 'usage', detail: /^\/ cannot be read: EISDIR/, exit_code: 2 }],
+      [`trace ingest t1 ${NOWHERE} --project x`, env, { code: 'failed', detail: /ENOTDIR/, exit_code: 1 }],
     ] as const) {
       const { code, out, err } = await cli(where, ...line.split(' '), '--json')
       t.equal(out, '', line)

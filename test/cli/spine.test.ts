@@ -161,6 +161,27 @@ t.test('serve --runner is service and runner in one, also the second time', asyn
   }
 })
 
+t.test(
+  'serve --runner replaces a token of its runner that is none, and names an admin token that is none',
+  async (t) => {
+    const home = t.testdir()
+    const local = ['--runner', 'local', '--exec', GREET]
+    t.equal(await (await serve(t, home, ...local)).end('SIGTERM'), 0)
+    const file = `${home}/runner-local.token`
+    writeFileSync(file, 'one\ntwo\n')
+    const service = await serve(t, home, ...local)
+    await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+    const { code, err } = await service.cli(...REQUEST, '--wait')
+    t.equal(code, 0, err)
+    t.match(readFileSync(file, 'utf8'), /^[!-~]+\n$/)
+    t.equal(await service.end('SIGTERM'), 0, service.log())
+    writeFileSync(`${home}/admin.token`, 'one\ntwo\n')
+    const refused = start(t, ENV, 'serve', '--home', home, '--port', '0', ...local)
+    t.equal(await refused.ended, 2)
+    t.match(refused.err(), /the token file .*admin\.token holds more than a token/)
+  },
+)
+
 t.test("an admin's token is refused by the runner", async (t) => {
   const service = await demo(t)
   const { code, err } = await service.cli(

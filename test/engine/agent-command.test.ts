@@ -688,6 +688,17 @@ t.test('an agent that decides nothing is told as it is; one that fails or is not
   assertTidy(t, at)
 })
 
+t.test('a task whose agent is not there says so in its result, as a step does, and fails so', async (t) => {
+  const at = place(t)
+  const absent = run(at, task(), { AGENT: 'no-such-agent' })
+  t.equal(absent.code, 1)
+  const failed = { failure_class: 'execution', failure_code: 'provider_unavailable', detail: /no-such-agent/ }
+  t.match(said(t, absent, 'task_run_completed'), [{ verdict: 'runner_error', ...failed }])
+  t.match(absent.lines.at(-1), { failure: { class: 'execution', code: 'provider_unavailable' } })
+  const broken = run(at, task(), { AGENT: 'exit 9' })
+  t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
+})
+
 t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }

@@ -1,5 +1,5 @@
 /** A formation brief over HTTP, as far on its way as a test wants it, with a record behind it. */
-import { recordIdOfSlug } from '../../machines/derived-id.ts'
+import { recordIdOfSlug } from '../../machines/ids.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import type { TestService } from './service-harness.ts'
 

@@ -133,3 +133,21 @@ t.test('kept work has landed with what was built upon it, also where a person go
     ['landed', 'abc1234'],
   ])
 })
+
+t.test('work that a task kept before its provider could not be used is where the next task starts', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  const { request_id, engine } = await begin(s, runner)
+  const limit = { failure_class: 'execution', failure_code: 'usage_limit', detail: 'five hours' }
+  const half = verdict('runner_error', { ...limit, preservation_ref: 'origin/intendant/half' })
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: half }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+  await fail(s, runner, request_id, { code: 'usage_limit' })
+  t.match(await comesTo(s, 'paused'), { cycles_completed: 0, base_ref: 'origin/intendant/half' })
+  await move(s, 'resume')
+  await inState(s, engine.payload.item_id, 'cancelled')
+  const formation = await form(s, runner, step('Add invoices'))
+  t.match(formation.engine.payload.prompt, '"origin/intendant/half": the next task starts from it')
+  await runningCycle(s)
+  t.equal((await work(s, runner)).engine.payload.base_ref, 'origin/intendant/half')
+})

@@ -40,12 +40,18 @@ async function beginAttempt(s: TestService, runner: Runner): Promise<{ request_i
   return { request_id, attempt }
 }
 
-async function failThrice(s: TestService, runner: Runner, nature: HurriedNature, first: object[] = []): Promise<void> {
+/** `said`: what its run states in the attempt of that number. */
+async function failThrice(
+  s: TestService,
+  runner: Runner,
+  nature: HurriedNature,
+  said: Readonly<Record<number, object>> = {},
+): Promise<void> {
   for (const words of ['no route', 'reset', 'timed out']) {
     const { request_id, attempt } = await beginAttempt(s, runner)
     const path = `/api/run-requests/${request_id}`
-    const stated = first.splice(0)
-    if (stated.length > 0) await s.expect(200, 'POST', `${path}/events`, { attempt, events: stated }, runner)
+    const event = said[attempt]
+    if (event !== undefined) await s.expect(200, 'POST', `${path}/events`, { attempt, events: [event] }, runner)
     await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words }, runner)
     nature.hurry(61_000)
   }
@@ -234,13 +240,60 @@ t.test('a formation that came to nothing is told of once in what needs a person,
   t.same(await told(), [], 'an owner’s word to the campaign closes its item')
 })
 
+const session = (session_id: string, status: string, more: object = {}) => ({
+  event_type: 'agent_session_ended',
+  occurred_at: AT,
+  payload: { session_id, status, ended_at: AT, bytes_written: 10, ...more },
+})
+const away = session('s1', 'unavailable', { error: 'away' })
+const worked = session('s2', 'ok', { exit_code: 0 })
+
 t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await advanced(s)
-  const payload = { session_id: 's1', status: 'unavailable', ended_at: AT, bytes_written: 0, error: 'limit' }
-  await failThrice(s, runner, nature, [{ event_type: 'agent_session_ended', occurred_at: AT, payload }])
+  await failThrice(s, runner, nature, { 3: session('s1', 'unavailable', { error: 'limit' }) })
   t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
+})
+
+t.test('learned 8: one agent of a task that could not be reached is no outage of the task', async (t) => {
+  for (const after of [[worked], []]) {
+    const s = await startTestService(t)
+    const runner = await inFirstCycle(s)
+    const { request_id } = await begin(s, runner)
+    const failed = verdict('runner_error', { detail: 'git push failed', preservation_ref: 'origin/half' })
+    const result = { event_type: 'task_run_completed', occurred_at: AT, payload: failed }
+    const stated = { events: [away, ...after, result] }
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, stated, runner)
+    await fail(s, runner, request_id, {})
+    t.match(await until(reading(s), ({ status }) => status !== 'active'), {
+      status: 'escalated',
+      reason: 'its task failed: git push failed',
+      cycles_completed: 1,
+      base_ref: 'origin/half',
+    })
+  }
+})
+
+t.test('learned 9: a formation whose next agent worked has not failed for want of its provider', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
+  const { request_id } = await begin(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [away, worked] }, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+  const at = await until(reading(s), ({ status }) => status !== 'staged')
+  t.match(at, { status: 'escalated', reason: /malformed/ })
+})
+
+t.test('learned 9: nor has one that was tried again, and failed otherwise', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await advanced(s)
+  await failThrice(s, runner, nature, { 1: away })
+  t.match(await until(reading(s), ({ status }) => status !== 'staged'), {
+    status: 'escalated',
+    reason: /^the formation failed 3 times: 1 /,
+  })
 })
 
 t.test(

@@ -110,6 +110,17 @@ t.test('a campaign works its mission off: formed, worked on, formed again, done,
   )
 })
 
+t.test('whose agents are to work for a campaign is told to its formations and to its tasks', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s, { agent_provider: 'acme-ai' })
+  await move(s, 'advance')
+  t.equal((await form(s, runner, step('Add invoices'))).engine.payload.agent_provider, 'acme-ai')
+  await comesTo(s, 'active', 'cycle')
+  const { context } = (await work(s, runner)).engine.payload
+  t.match(context, { agent_provider: 'acme-ai', mission: 'Let customers pay by invoice' })
+})
+
 t.test('a provider that cannot be used pauses the campaign, and no cycle is used', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
@@ -532,6 +543,38 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
     async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),
     ({ status }) => status === 409,
   )
+})
+
+t.test('a step that is asked for with a task result is formed from that, and it is counted nowhere', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await addCampaign(s)
+  const run_event_id = `evt_${'a'.repeat(32)}`
+  const emit = (more: object) => {
+    const payload = { campaign: 'pay', run_event_id, ...more }
+    const event = {
+      event_type: 'campaign_advance_requested',
+      project: 'shop',
+      occurred_at: AT,
+      throttle: 'full',
+      payload,
+    }
+    return s.call('POST', '/api/events', { events: [event] })
+  }
+  t.match((await emit({ run_result: { verdict: 'superb' } })).body.errors, [
+    { pointer: /^\/events\/0\/payload\/run_result/ },
+  ])
+  t.equal((await emit({ run_result: COMPLETE })).status, 200)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  const { engine } = await form(s, runner, step('Add invoices'))
+  t.match(engine.payload, { run_event_id, run_result: COMPLETE, prompt: /Verdict complete, landed\./ })
+  const active = await comesTo(s, 'active', 'cycle')
+  t.match(active, { cycles_landed: 0, last_run_event_id: undefined, pending_run_result: undefined })
+  await work(s, runner)
+  await until(reading(s), ({ stage }) => stage === 'forming')
+  const next = await form(s, runner, done)
+  t.not(next.engine.payload.run_event_id, run_event_id)
+  t.match(await comesTo(s, 'completed'), { cycles_landed: 1 })
 })
 
 t.test('a campaign of an archived project is not asked for new work; it can be given up', async (t) => {

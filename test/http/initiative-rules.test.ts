@@ -1,6 +1,6 @@
 /** The ten rules of SPEC 6.18, each over HTTP, and what must not happen twice. */
 import t from 'tap'
-import { verifyHooks } from '../../cli/verify-hooks.ts'
+import { verifyHooks } from '../../runtime/verify-hooks.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { until } from '../until.ts'
 import {
@@ -117,6 +117,13 @@ t.test('rule 3: consumption follows an actual landing; forming or preserving a c
   )
   t.equal(consumed.length, 1)
   t.match(consumed[0].payload, { member: SHOP, work_item_id: item_id })
+  await steer(w, 't2', dispatch('Print receipts'))
+  const idle = await take(s, w.runner)
+  await finish(s, w.runner, idle.request_id, { ...COMPLETE, landed: false, preservation_ref: undefined })
+  const { reason, state } = await settledItem(w, (await read(w)).actions[1].item_id)
+  t.match({ state, reason }, { state: 'landed', reason: /nothing to land/ })
+  await steer(w, 't3', { decision: 'wait' })
+  t.equal((await events(w, 'finding_consumed')).length, 1, 'complete without anything that lands')
 })
 
 t.test(

@@ -329,6 +329,30 @@ t.test('a decision and a request with a key, or with a trigger, stand for one bo
   t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
 })
 
+t.test('a request without a name that waits stands for those that ask for the same after it', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+  await advance(w, 't1')
+  await until(
+    () => read(w),
+    ({ assessment }) => assessment !== undefined,
+  )
+  const ask = async (body: object = {}) => {
+    const { status, headers } = await post(w, 'advance', body)
+    t.equal(status, 200)
+    return headers.get('idempotent-replay')
+  }
+  const asked = [await ask(), await ask(), await ask({ member: SHOP }), await ask(), await ask({ member: SHOP })]
+  t.same(asked, [null, 'true', null, 'true', 'true'])
+  t.equal(await ask({ trigger_id: 't2' }), null, 'a named one is another')
+  t.same(
+    (await read(w)).waiting.map(({ member }: any) => member),
+    [undefined, SHOP, undefined],
+  )
+  t.equal((await events(w, 'initiative_advance_requested')).length, 4)
+})
+
 t.test('the newest word said again is the same one, as long as it answers nothing new', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
@@ -464,6 +488,8 @@ t.test('an emitted request goes to its initiative, which names the event as its 
     t.equal(problem.errors?.[0].pointer, pointer)
   }
   await refused({ initiative: 'moon' }, 'shop', '/events/0/payload/initiative')
+  const follow_up_of = { steer_id: 'steer_none', step: 'relay' }
+  await refused({ trigger_id: 'after', follow_up_of }, 'shop', '/events/0/payload/follow_up_of')
   await refused({ member: { kind: 'project', ref: 'till' } }, 'shop', '/events/0/payload/member')
   await s.project('till')
   await refused({}, 'till', '/events/0/project')

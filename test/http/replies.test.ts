@@ -1,83 +1,60 @@
-/** What is held while something is asked is given back once, and whatever happens. */
+/** What is answered alike for every resource. */
 import t from 'tap'
-import { holding, type Until } from '../../http/replies.ts'
+import type { Exchange } from '../../http/exchange.ts'
+import { whenNamed } from '../../http/replies.ts'
+import type { ServiceContext } from '../../http/route.ts'
+import type { Answer } from '../../runtime/api.ts'
 
-/** How often it was released after each of these. */
-function held(run: (until: Until, look: () => void) => void, ...later: readonly (() => void)[]): number[] {
-  let released = 0
-  const seen: number[] = []
-  const look = (): void => void seen.push(released)
-  const tried = (go: () => void): void => {
-    try {
-      go()
-    } catch {}
-    look()
+type Named = Parameters<typeof whenNamed>[2]
+
+const SNAPSHOT = { value: 'active', context: { name: 'pay' } }
+const MADE = { ok: true, snapshot: SNAPSHOT, version: 1, sequence: 7, accepted: 0, duplicates: 0 } as unknown as Answer
+const TAKEN = {
+  ok: false,
+  refusal: { code: 'already_exists', detail: 'this campaign exists already' },
+  state: 'active',
+  allowed: ['pause'],
+} as Answer
+const EPOCH = 'a'.repeat(32)
+const SERVICE = {
+  runtime: { journal: { epoch: EPOCH, lastSequence: 7, incarnationAt: () => undefined } },
+} as unknown as ServiceContext
+
+/** What the asker is told, in the order in which the exchange hears of it. */
+function told(answer: Answer, isSeen: boolean, more: Partial<Named> = {}): unknown[] {
+  const heard: unknown[] = []
+  const exchange = {
+    later: (go: unknown) => go,
+    setHeader: (name: string) => heard.push(name),
+    answer: (status: number, body: unknown) => heard.push(status, body),
+    problem: (code: string, _: string, members: object) => heard.push(code, members),
+  } as unknown as Exchange
+  const named: Named = {
+    kind: 'campaign',
+    path: '/api/campaigns/pay',
+    documentOf: ({ context }) => ({ shown: context.name }),
+    isSeen: () => isSeen,
+    ...more,
   }
-  const hold = (): void =>
-    holding(
-      () => {
-        released += 1
-      },
-      (until) => run(until, look),
-    )
-  for (const go of [hold, ...later]) tried(go)
-  return seen
+  whenNamed(SERVICE, exchange, named)(answer)
+  return heard
 }
 
-const fail = (): never => {
-  throw new Error('a mistake')
-}
-
-t.test('where nothing is asked it is released at once, also where that throws', async (t) => {
-  t.same(
-    held(() => {}),
-    [1],
-  )
-  t.same(held(fail), [1])
+t.test('what is made under a chosen name is told to who may see it', (t) => {
+  t.same(told(MADE, true), ['Watch-Cursor', 'Location', 201, { shown: 'pay' }])
+  const again = { ...MADE, repeat: 'replay' } as Answer
+  t.same(told(again, true), ['Watch-Cursor', 'Idempotent-Replay', 200, { shown: 'pay' }])
+  t.same(told(TAKEN, true), ['already_exists', { state: 'active', allowed: ['pause'] }])
+  const heard: unknown[] = []
+  told(TAKEN, true, { refused: (_, answer) => heard.push(answer) })
+  t.same(heard, [TAKEN], 'as the resource refuses it')
+  t.end()
 })
 
-t.test('it is released once, behind the reply, also where that throws', async (t) => {
-  for (const hears of [() => {}, fail]) {
-    let reply = (): void => {}
-    const run = (until: Until, look: () => void): void => {
-      reply = until(() => {
-        look()
-        hears()
-      })
-    }
-    t.same(
-      held(run, () => reply()),
-      [0, 0, 1],
-    )
-  }
-})
-
-t.test('what a reply asks in its turn holds it on', async (t) => {
-  let outer = (): void => {}
-  let inner = (): void => {}
-  const run = (until: Until): void => {
-    outer = until(() => {
-      inner = until(() => {})
-    })
-  }
-  t.same(
-    held(
-      run,
-      () => outer(),
-      () => inner(),
-    ),
-    [0, 0, 1],
-  )
-})
-
-t.test('a mistake behind what was asked releases it at once, and the reply does not again', async (t) => {
-  let reply = (): void => {}
-  const run = (until: Until): void => {
-    reply = until(() => {})
-    fail()
-  }
-  t.same(
-    held(run, () => reply()),
-    [1, 1],
-  )
+t.test('of what has the name, and is not to be seen, nothing is told but that the name is taken', (t) => {
+  t.same(told(MADE, false), ['already_exists', {}], 'of what the key has made, either')
+  t.same(told({ ...MADE, repeat: 'replay' } as Answer, false), ['already_exists', {}])
+  t.same(told(TAKEN, false), ['already_exists', {}])
+  t.same(told(TAKEN, false, { refused: () => t.fail('its state would be told') }), ['already_exists', {}])
+  t.end()
 })

@@ -232,6 +232,28 @@ t.test(
   },
 )
 
+t.test('a request without a name joins one that waits for the same; a named one is a request of its own', (t) => {
+  const ask = (trigger_id: string, more: object = {}) =>
+    at(5, { type: 'advance', by: OWNER, trigger_id, unnamed: true, ...more })
+  const named = (trigger_id: string) => at(5, { type: 'advance', by: OWNER, trigger_id })
+  const pinned = { member: PROJECT }
+  const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
+  const said = (snapshot: ReturnType<typeof run>, message: any) => step(module, snapshot, message).repeat
+  const waiting = step(module, assessing, ask('a')).snapshot
+  t.equal(waiting.context.waiting.length, 1, 'what is being assessed was asked before')
+  t.equal(said(waiting, ask('b')), 'already_requested')
+  t.equal(said(waiting, ask('b', pinned)), undefined, 'about a member')
+  t.equal(said(waiting, named('c')), undefined)
+  const both = step(module, waiting, ask('b', pinned)).snapshot
+  t.equal(said(both, ask('d', pinned)), 'already_requested')
+  t.equal(said(both, ask('d', { member: CAMPAIGN })), undefined)
+  t.equal(said(step(module, assessing, named('c')).snapshot, ask('d')), undefined, 'none joins a named one')
+  t.equal(said(waiting, at(6, { type: 'complete', by: OWNER, reason: 'x' })), undefined)
+  const over = step(module, waiting, M.complete).snapshot
+  t.equal(step(module, over, ask('e')).refused, 'illegal_move')
+  t.end()
+})
+
 t.test('what is no steering decision fails, and is not asked for again', (t) => {
   for (const result of [
     { decision: undefined },
@@ -542,7 +564,7 @@ t.test('an initiative that has ended finds nothing more, and what was seen befor
   const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
   const dispatched = step(module, decided, judge(6)).snapshot
   const { item_id } = dispatched.context.actions[0]
-  const gaps = { terminal: { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT'] } } }
+  const gaps = { terminal: { event_id: 'evt_8', payload: { verdict: 'remainder', gaps: ['no VAT'], landed: true } } }
   for (const end of [M.complete, M.cancel]) {
     const ended = step(module, dispatched, end).snapshot
     t.equal(step(module, ended, M['member_cycle_settled (defect)']).repeat, 'already_heard')
@@ -579,5 +601,19 @@ t.test('consumption follows a landing of a cycle whose forming saw the finding, 
   t.equal(step(module, landed.snapshot, settled(item_id, 'landed')).repeat, 'already_heard')
   const cancelled = step(module, dispatched, settled(item_id, 'cancelled'))
   t.strictSame(cancelled.facts, [])
+  const saying = (payload: object) => ({
+    terminal: { event_id: 'evt_7', payload: { verdict: 'complete', ...payload } },
+  })
+  const idle = step(module, dispatched, settled(item_id, 'landed', saying({ landed: false })))
+  t.strictSame(idle.facts, [], 'it is complete, and nothing had to land')
+  t.strictSame(idle.snapshot.context.internal.cycles, {}, 'nor will it')
+  t.match(
+    payloadOf(step(module, dispatched, settled(item_id, 'landed', saying({ landed: true }))), 'finding_consumed'),
+    {
+      finding_id: 'find_1',
+    },
+  )
+  const member = { ...M['member_cycle_settled (landed)'], ...saying({ landed: false }) }
+  t.equal(step(module, run(M.create, M.record_finding), member).repeat, 'already_heard')
   t.end()
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { recordIdOfSlug } from '../../machines/derived-id.ts'
 import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
+import { recordIdOfSlug } from '../../machines/ids.ts'
 import { IntentCheck } from '../../machines/intent-check.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'

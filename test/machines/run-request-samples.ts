@@ -25,6 +25,7 @@ export const CREATE: CreateRunRequest = {
   requested_by: BY,
   trace_id: 'c'.repeat(32),
   span_id: 'd'.repeat(16),
+  limits: { grace_ms: 60_000, late_events_ms: 600_000, idempotency_ms: 86_400_000 },
 }
 
 export const EVENT: PreparedEvent = prepareEvent({

@@ -2,6 +2,7 @@ import t from 'tap'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { validatePayload } from '../../machines/events/index.ts'
 import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { isCancellable } from '../../machines/run-request/rules.ts'
 import { documentText, heldEngineRun, unreportedEngineRun } from '../../machines/run-request/view.ts'
 import { runRequestModule as module } from '../../machines/run-request.ts'
 import { compile } from '../../machines/schema.ts'
@@ -34,6 +35,19 @@ t.test('with timers and a retry policy, every message in every state arms and cl
     retry: { max_attempts: 3, on: ['execution', 'dispatch'] as const, backoff_seconds: 5 },
   }
   t.matchSnapshot(table(module, states(variant as object), M), 'run request with timers')
+  t.end()
+})
+
+t.test('what can be cancelled is what a cancel changes', (t) => {
+  const timedOut = step(module, states({ timeout_seconds: 60 } as never).started!, M.timeout_reached).snapshot
+  const all = { absent: absent(module), ...states(), 'cancelling (timed out)': timedOut }
+  for (const [state, snapshot] of Object.entries(all))
+    for (const discard_work of [false, true]) {
+      const cancel = at(100, { ...M.cancel, discard_work })
+      const { refused, repeat } = step(module, snapshot, cancel)
+      const isTaken = refused === undefined && repeat === undefined
+      t.equal(isCancellable(snapshot, cancel), isTaken, `${state}, discard_work ${discard_work}`)
+    }
   t.end()
 })
 

@@ -3,8 +3,8 @@
  * everything in plain maps and sorts when asked; nothing in it is meant to be fast.
  */
 
+import { identityOf } from '../../storage/event-identity.ts'
 import { TRIM_EVENTS_MAX } from '../../storage/forgetter.ts'
-import { identityOf } from '../../storage/identity.ts'
 import type {
   Commit,
   EventPage,

@@ -23,7 +23,7 @@ queued, handed out:
   cancel_waiting           -> cancelled; facts work_item_cancelled; sends run_request.cancel, campaign.item_settled
   run_event (complete)     refused illegal_move
   run_event (defect)       refused illegal_move
-  run_event (outage)       refused illegal_move
+  run_event (outage)       repeat settles_nothing
   run_ended (completed)    -> failed; facts work_item_settled; sends campaign.item_settled
   run_ended (failed)       -> failed; facts work_item_settled; sends campaign.item_settled
   run_ended (cancelled)    -> cancelled; facts work_item_settled; sends campaign.item_settled
@@ -47,7 +47,7 @@ running:
   cancel_waiting           repeat runs_on
   run_event (complete)     -> landed; facts work_item_settled; sends campaign.item_settled
   run_event (defect)       -> preserved; facts work_item_settled; sends campaign.item_settled
-  run_event (outage)       stays
+  run_event (outage)       repeat settles_nothing
   run_ended (completed)    -> failed; facts work_item_settled; sends campaign.item_settled
   run_ended (failed)       -> failed; facts work_item_settled; sends campaign.item_settled
   run_ended (cancelled)    -> cancelled; facts work_item_settled; sends campaign.item_settled
@@ -59,7 +59,7 @@ running, stopping:
   cancel_waiting           repeat runs_on
   run_event (complete)     -> landed; facts work_item_settled; sends campaign.item_settled
   run_event (defect)       stays
-  run_event (outage)       stays
+  run_event (outage)       repeat settles_nothing
   run_ended (completed)    -> cancelled; facts work_item_cancelled; sends campaign.item_settled
   run_ended (failed)       -> cancelled; facts work_item_cancelled; sends campaign.item_settled
   run_ended (cancelled)    -> cancelled; facts work_item_cancelled; sends campaign.item_settled

@@ -295,6 +295,30 @@ t.test('a cycle whose run could not begin is not charged, and its owner is told 
   t.end()
 })
 
+t.test('what a cycle has kept is built upon, also where its provider could not be used, and is not charged', (t) => {
+  const said = { failure_code: 'usage_limit', preservation_ref: 'task/half' }
+  const limited = ends(taskResult('runner_error', said), { state: 'failed' })
+  for (const before of [[], [says('pause')]]) {
+    const first = walk(...toCycle)
+    const { snapshot } = went(first, ...before, limited)
+    t.match(snapshot, { value: 'paused', context: { cycles_completed: 0, history: [], work: undefined } })
+    t.equal((module.document(snapshot) as any).base_ref, 'task/half')
+    const resumed = went(snapshot, says('resume'))
+    t.match(resumed.snapshot.context.work.prompt, /"task\/half": the next task starts from it/)
+    const again = went(resumed.snapshot, next)
+    t.equal(baseOf(again), 'task/half')
+    const superseded = sent(went(again.snapshot, lands), 'superseded') as any[]
+    t.strictSame(
+      superseded.map(({ to }) => to.id),
+      [first.context.work!.item_id],
+    )
+  }
+  const without = ends(taskResult('runner_error', { failure_code: 'usage_limit' }), { state: 'failed' })
+  const upon = went(walk(...toCycle, keeps('task/1'), next), without)
+  t.equal(baseOf(went(upon.snapshot, says('resume'), next)), 'task/1', 'what was kept before is built upon still')
+  t.end()
+})
+
 t.test('a run that says only with its failure that it could not begin charges nothing either', (t) => {
   const failure = { class: 'dispatch', code: 'not_configured', message: 'no agent' }
   const fails = (it: Snapshot) =>

@@ -127,6 +127,44 @@ t.test('an owner hears that the agent’s provider could not be reached, with th
   t.end()
 })
 
+const wellEnded = runEvent(
+  8,
+  { session_id: 'y', status: 'ok', exit_code: 0, ended_at: '2026-01-01T00:00:00Z' },
+  'agent_session_ended',
+)
+
+t.test('an agent that worked behind an outage, and another attempt, end it', (t) => {
+  const running = after(module, [created('advance'), M.hand_out, M.run_started, outage])
+  const ended = (...messages: readonly any[]) => {
+    const at_ = messages.reduce((snapshot, message) => step(module, snapshot, message).snapshot, running)
+    return step(module, at_, { ...M['run_ended (failed)'], attempt: 2 } as never).sends[0]!.message
+  }
+  t.match(ended(outage), { type: 'item_reported', outage: 'limit reached' })
+  t.notOk('outage' in ended(wellEnded))
+  t.match(ended(wellEnded, outage), { outage: 'limit reached' }, 'the last word counts')
+  t.notOk('outage' in ended(M.run_requeued), 'which begins, or does not, with a provider that may be back')
+  t.equal(
+    step(module, after(module, [created('advance'), M.hand_out, M.run_started]), wellEnded).repeat,
+    'settles_nothing',
+  )
+  t.end()
+})
+
+t.test('a session of a task says nothing of why the task failed: its run does', (t) => {
+  const running = after(module, [created('cycle'), M.hand_out, M.run_started])
+  t.equal(step(module, running, outage).repeat, 'settles_nothing')
+  const stored = (role: 'advance' | 'cycle', more: object) => {
+    const { context, ...snapshot } = after(module, [created(role), M.hand_out, M.run_started])
+    const run = { ...context.run, outage: 'limit reached', ...more }
+    const old = { ...snapshot, context: { ...context, run } }
+    return (module.migrations[7]!(old) as typeof old).context.run.outage
+  }
+  t.equal(stored('cycle', {}), undefined, 'nor does one that an earlier version has heard')
+  t.equal(stored('advance', { waits: true }), undefined)
+  t.equal(stored('advance', {}), 'limit reached')
+  t.end()
+})
+
 t.test('an item is opened once for each seed, on a trace of its own', (t) => {
   const order: OwnedOrder = {
     owner: { kind: 'campaign', ref: 'pay', role: 'cycle' },

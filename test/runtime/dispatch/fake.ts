@@ -260,6 +260,7 @@ export function createMessage(id: string, given: RequestGiven): MessageBody & Re
     trace_id: 'a'.repeat(32),
     span_id: 'b'.repeat(16),
     repository: project,
+    limits: { grace_ms: 60_000, late_events_ms: 600_000, idempotency_ms: 86_400_000 },
     ...given,
   }
 }

@@ -1,7 +1,7 @@
 /** What takes a place, and a repository, is what somebody works on or can begin. */
 import t from 'tap'
+import { projectIdOf } from '../../../machines/ids.ts'
 import { PACING } from '../../../machines/pacing.ts'
-import { projectIdOf } from '../../../runtime/identity.ts'
 import { World } from './world.ts'
 
 const archive = (w: World, key: string, type = 'archive') => w.ask('project', projectIdOf(key), { type })

@@ -1,6 +1,6 @@
 import t from 'tap'
+import { projectIdOf } from '../../../machines/ids.ts'
 import { exclusiveRepository } from '../../../machines/run-request/demand.ts'
-import { projectIdOf } from '../../../runtime/identity.ts'
 import { retentionSweepMs } from '../../../runtime/limits.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'

@@ -1,13 +1,13 @@
 /** A scheduler on the real actor system and a journal in memory; what the dispatcher would say is set by hand. */
 
 import type { Lane } from '../../../machines/documents/run-request.ts'
+import { projectIdOf } from '../../../machines/ids.ts'
 import { modules } from '../../../machines/index.ts'
 import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
 import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, Wanted } from '../../../runtime/dispatch/api.ts'
-import { projectIdOf } from '../../../runtime/identity.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import type { Scheduler } from '../../../runtime/scheduler/api.ts'

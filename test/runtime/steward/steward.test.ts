@@ -1,8 +1,8 @@
 /** The steward on the real actor system and a journal in memory: what it finds to do, it finds again. */
 import t from 'tap'
+import { projectIdOf } from '../../../machines/ids.ts'
 import { modules } from '../../../machines/index.ts'
 import type { ActorRef } from '../../../runtime/api.ts'
-import { projectIdOf } from '../../../runtime/identity.ts'
 import { setAsideRetryMs } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'

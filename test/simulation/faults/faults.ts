@@ -358,8 +358,8 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a finding is consumed by a cycle that did not land',
-    'machines/initiative/moves.ts',
-    "  if (state !== 'landed') return before\n",
-    "  if (state === 'cancelled') return before\n",
+    'machines/initiative/cycles.ts',
+    '  if (!hasLanded(message)) return before\n',
+    "  if (message.state === 'cancelled') return before\n",
   ),
 ]

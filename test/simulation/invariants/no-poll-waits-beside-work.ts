@@ -1,5 +1,5 @@
 /** While nothing troubles the service, no runner's poll waits beside work that the runner could take. */
-import { projectIdOf } from '../../../runtime/identity.ts'
+import { projectIdOf } from '../../../machines/ids.ts'
 import type { RunnerModel } from '../model/fleet.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'

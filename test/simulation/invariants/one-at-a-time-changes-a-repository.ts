@@ -1,5 +1,5 @@
 /** Of the work that may change a repository, one piece at most is with a runner, or lost with one. */
-import { projectIdOf } from '../../../runtime/identity.ts'
+import { projectIdOf } from '../../../machines/ids.ts'
 import type { LoggedEvent } from '../model/mirror.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'

@@ -1,26 +1,25 @@
 /**
- * What a restored log means. The world went on after the backup was taken: runners may hold attempts that this
- * log knows nothing of, so every unsettled request is fenced with a higher attempt, and whoever was revoked
- * since then is a principal again.
+ * What is done with a log once it is restored; what that means ever after: restored-log.ts. The world went on after the backup was
+ * taken: runners may hold attempts that this log knows nothing of, so every unsettled request is fenced with a higher attempt, and
+ * whoever was revoked since then is a principal again.
  */
-import { SETTLED_RUN_STATES } from '../machines/documents/run-request.ts'
-import type { By } from '../machines/machine.ts'
-import { allOfKind } from '../runtime/all-of-kind.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { deriveId } from '../runtime/identity.ts'
-import { isExpired } from '../runtime/principals.ts'
-import { restoredMark } from '../runtime/restored-log.ts'
-import { newSecret } from '../runtime/secrets.ts'
-import { turn } from '../storage/nature.ts'
 
-const SETTLED: readonly string[] = SETTLED_RUN_STATES
+import { deriveId } from '../machines/ids.ts'
+import type { By } from '../machines/machine.ts'
+import { isSettledRun } from '../machines/run-request/states.ts'
+import { turn } from '../storage/nature.ts'
+import { allOfKind } from './all-of-kind.ts'
+import type { MessageBody, Runtime } from './api.ts'
+import { isExpired } from './principals.ts'
+import { restoredMark } from './restored-log.ts'
+import { newSecret } from './secrets.ts'
 
 /** Who restores. */
 export function restorer(origin: string): By {
   return { id: 'restore', name: 'intendant restore', origin }
 }
 
-export interface Restored {
+interface Restored {
   /** Unsettled requests whose attempt was raised. */
   readonly fenced: number
   /** Ids of those that are `lost` now: a person must say what became of the work. */
@@ -52,7 +51,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
     for (const [at, answer] of answers.entries()) {
       const id = some[at]!
       // A timer that was due long ago may have settled it meanwhile.
-      if (!answer.ok && SETTLED.includes(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
+      if (!answer.ok && isSettledRun(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
       if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
       else {
         fenced += 1
@@ -86,7 +85,7 @@ export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> 
 async function unsettled(runtime: Runtime): Promise<string[]> {
   const ids: string[] = []
   for await (const { context, value } of allOfKind(runtime, 'run_request'))
-    if (!SETTLED.includes(value)) ids.push(context.id)
+    if (!isSettledRun(value)) ids.push(context.id)
   return ids
 }
 

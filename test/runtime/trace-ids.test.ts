@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newSpanId, newTraceId } from '../../runtime/identity.ts'
+import { newSpanId, newTraceId } from '../../runtime/trace-ids.ts'
 
 t.test('traces sort by when they were made, and are those of W3C Trace Context', async (t) => {
   let nowMs = 999.75

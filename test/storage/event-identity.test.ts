@@ -1,6 +1,6 @@
 import t from 'tap'
 import { eventText, prepareEvent } from '../../machines/events/envelope.ts'
-import { identityOf, identityOfEvent } from '../../storage/identity.ts'
+import { identityOf, identityOfEvent } from '../../storage/event-identity.ts'
 
 const AT = '2026-01-01T00:00:00.000000Z'
 const RECORDED = '2026-01-02T03:04:05.678901Z'

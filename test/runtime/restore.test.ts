@@ -1,8 +1,8 @@
 /** How long a restore takes: whoever waits for it waits for the disk. */
 import t from 'tap'
-import { withRuntime } from '../../cli/offline.ts'
-import { fenceRestored } from '../../cli/restored.ts'
 import { loadSettings } from '../../cli/settings.ts'
+import { withRuntime } from '../../runtime/offline.ts'
+import { fenceRestored } from '../../runtime/restore.ts'
 import { BY, CREATE } from '../machines/run-request-samples.ts'
 
 const REQUESTS = 1_200

@@ -9,10 +9,10 @@ import { HEAD_LAST } from './environments.ts'
 import { flushFile, flushNamesUpTo } from './flush.ts'
 import { dataFilesOf, environmentPaths, LOCK_FILE } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
+import { FOLDER_MODE } from './modes.ts'
 import { Salvage } from './segments/salvage.ts'
 
 const CREATING = 'creating'
-const DIRECTORY_MODE = 0o700
 
 /** The making of this environment was cut short. Throws HomeRefused where that is said of a log with commits: it would be lost. */
 export function isUnfinished(path: string): boolean {
@@ -43,7 +43,7 @@ export function beginCreation(path: string, anew = false): Creation {
   const isAgain = isUnfinished(path)
   const marker = join(path, CREATING)
   if (dataFilesOf(path).length > 0 && !isAgain && !anew) return { isAgain, finish: () => {} }
-  mkdirSync(path, { recursive: true, mode: DIRECTORY_MODE })
+  mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
   writeFileSync(marker, '')
   flushFile(path)
   flushNamesUpTo(path)

@@ -1,19 +1,19 @@
 import { cpSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import { withRuntime } from '../../cli/offline.ts'
-import { fenceRestored } from '../../cli/restored.ts'
 import { loadSettings } from '../../cli/settings.ts'
-import { verifyHooks } from '../../cli/verify-hooks.ts'
 import { prepareEvent } from '../../machines/events/envelope.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import type { ActorKind } from '../../machines/machine.ts'
 import type { Runtime } from '../../runtime/api.ts'
-import { projectIdOf } from '../../runtime/identity.ts'
+import { withRuntime } from '../../runtime/offline.ts'
+import { fenceRestored } from '../../runtime/restore.ts'
+import { verifyHooks } from '../../runtime/verify-hooks.ts'
 import { restoreFiles } from '../../storage/backup.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { realNature } from '../../storage/nature.ts'
 import { verifyHome } from '../../storage/verify.ts'
+import { command } from '../cli/processes.ts'
 import { CREATE } from '../machines/run-request-samples.ts'
-import { command } from './processes.ts'
 
 const BY = { id: `tok_${'1'.repeat(24)}`, name: 'ann' }
 const PROJECT = projectIdOf('acme')
@@ -227,7 +227,7 @@ t.test('what a clock that was ahead has made is missed by nobody behind retentio
 
 t.test('imported history asserts nothing, also where a runner or a project calls itself import', async (t) => {
   const home = await lived(t)
-  const { importEvents } = await import('../../cli/import-events.ts')
+  const { importEvents } = await import('../../runtime/import.ts')
   const { writeFileSync } = await import('node:fs')
   const stated = (id: string, state: string) =>
     prepareEvent({

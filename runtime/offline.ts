@@ -1,16 +1,15 @@
 /**
- * A home opened without a service: what only the command line does while nothing else may (restore, import). The
- * instance lock holds a running service off. Loaded only by the commands that need it, since it brings the native
- * libraries.
+ * A home opened without a service, for what is done while nothing else may (restore, import). The instance lock holds a
+ * running service off. Whoever has other things to do besides loads it only when it is needed: it brings the native libraries.
  */
 import { modules } from '../machines/index.ts'
-import type { Runtime } from '../runtime/api.ts'
-import { silentLogger } from '../runtime/log.ts'
-import { createRuntime } from '../runtime/runtime.ts'
-import type { Settings } from '../runtime/settings.ts'
-import { upgradeIndexes } from '../runtime/upgrade.ts'
 import { realNature } from '../storage/nature.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
+import type { Runtime } from './api.ts'
+import { silentLogger } from './log.ts'
+import { createRuntime } from './runtime.ts'
+import type { Settings } from './settings.ts'
+import { upgradeIndexes } from './upgrade.ts'
 
 /** Opens the whole actor system for the time of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {

@@ -3,10 +3,10 @@ import { eventId, isIngested, parseEventText } from '../machines/events/envelope
 import { modules } from '../machines/index.ts'
 import type { ActorKind, MachineModule } from '../machines/machine.ts'
 import { ASPECTS, differences } from '../machines/testimony.ts'
-import { type ActorRecord, decodeRecord } from '../runtime/record.ts'
-import { Stepper } from '../runtime/stepper.ts'
 import type { Assertion, VerifyHooks, Witness } from '../storage/findings.ts'
-import { isImported } from './import-events.ts'
+import { isImported } from './import.ts'
+import { type ActorRecord, decodeRecord } from './record.ts'
+import { Stepper } from './stepper.ts'
 
 /** Our own texts are canonical: what a name holds is escaped, so that this stands at the top or nowhere. */
 const EVENT_TYPE = /"event_type":"([a-z0-9_]+)"/

@@ -2,10 +2,13 @@
  * What a second create of the same entity means. An Idempotency-Key is scoped by the edge (who asks, and the
  * path); the same key with the same body is a replay, with another body a mistake, and after its time it is free.
  */
-import type { FactEnvelope, Message, MessageBody, Refusal } from './machine.ts'
+import type { Message, MessageBody, Refusal } from './machine.ts'
 
-/** How long an idempotency key is kept for an entity that never settles. Milliseconds: 24 hours. */
-const IDEMPOTENCY_MS = 86_400_000
+/**
+ * How long the key is kept of what a machine makes by message, such as the item of a campaign's cycle: a machine knows no
+ * settings, and says nothing of it. Milliseconds: 24 hours.
+ */
+const MADE_BY_MESSAGE_MS = 86_400_000
 
 /** Members that every create may carry. */
 export interface CreateBody extends MessageBody {
@@ -14,7 +17,7 @@ export interface CreateBody extends MessageBody {
   readonly idempotency_key?: string
   /** Hash of the request body; given with every key. */
   readonly fingerprint?: string
-  /** How long the key is kept. Default 24 hours. */
+  /** How long the key is kept, by the settings. Absent where a machine makes it: 24 hours. */
   readonly idempotency_ms?: number
   /** The edge knows that this key and body have made it, whatever has become of it since. */
   readonly is_made?: true
@@ -29,7 +32,7 @@ export interface CreationRecord {
 }
 
 export function creationRecord(message: Message<CreateBody>): CreationRecord {
-  const { idempotency_key: key, fingerprint, idempotency_ms = IDEMPOTENCY_MS, atMs } = message
+  const { idempotency_key: key, fingerprint, idempotency_ms = MADE_BY_MESSAGE_MS, atMs } = message
   if (key === undefined) return {}
   return { key, key_until_ms: atMs + idempotency_ms, ...(fingerprint === undefined ? {} : { fingerprint }) }
 }
@@ -52,6 +55,11 @@ export function creationRepeat(record: CreationRecord, message: Message<CreateBo
   return secondCreate(record, message) === 'replay' ? 'replay' : undefined
 }
 
+/** The key stands for something else of this kind. */
+export function reusedKey(what: string): Refusal {
+  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
+}
+
 /** `settled_twin` for an id that derives from the key: the caller takes the key's next generation. */
 export function creationRefusal(
   record: CreationRecord,
@@ -59,38 +67,9 @@ export function creationRefusal(
   { what, isIdFromKey }: { readonly what: string; readonly isIdFromKey: boolean },
 ): Refusal {
   const meaning = secondCreate(record, message)
-  if (meaning === 'reused') {
-    return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
-  }
+  if (meaning === 'reused') return reusedKey(what)
   if (meaning === 'expired' && isIdFromKey) {
     return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} takes its place` }
   }
   return { code: 'already_exists', detail: `this ${what} exists already` }
-}
-
-/** The project of the service's own events, which belong to none. */
-export const SYSTEM_PROJECT = 'system'
-
-/** Facts about the service's own resources belong to no project. */
-export const SYSTEM_ENVELOPE = {
-  project: SYSTEM_PROJECT,
-  throttle: 'full',
-  trace_id: null,
-  span_id: null,
-  parent_span_id: null,
-  causation_id: null,
-  gather_id: null,
-} as const
-
-/** Facts about what belongs to a project, and is nobody's run: they are on no trace. */
-export function projectEnvelope(project: string): FactEnvelope {
-  return { ...SYSTEM_ENVELOPE, project }
-}
-
-/** Members of `next` that differ from `before`, by name. */
-export function changed<T extends object>(before: T, next: Partial<T>): string[] {
-  return Object.keys(next).filter((member) => {
-    const key = member as keyof T
-    return JSON.stringify(before[key]) !== JSON.stringify(next[key])
-  })
 }

@@ -1,6 +1,6 @@
 /**
- * Ids that derive from what they name: a name that must be unique is an actor whose id derives from it, so that two
- * creates of one name meet in one mailbox and only one can win.
+ * The ids that the service makes, what they look like, and those that derive from what they name: a name that must be unique
+ * is an actor whose id derives from it, so that two creates of one name meet in one mailbox and only one can win.
  */
 import { hash } from 'node:crypto'
 
@@ -24,11 +24,30 @@ export type IdPrefix =
   | 'find'
   | 'mrun'
 
-const HEX_DIGITS = 24
+/** Hexadecimal, behind the prefix and `_`. */
+export const ID_DIGITS = 24
 
 /** `<prefix>_` + first 24 hex digits of SHA-256 over the parts, joined by NUL (which no part may contain). */
 export function deriveId(prefix: IdPrefix, ...parts: readonly string[]): string {
-  return `${prefix}_${hash('sha256', parts.join('\0'), 'hex').slice(0, HEX_DIGITS)}`
+  return `${prefix}_${hash('sha256', parts.join('\0'), 'hex').slice(0, ID_DIGITS)}`
+}
+
+/** A regular expression, without its ends, for ids of the prefix. */
+export function idPattern(prefix: string): string {
+  return `${prefix}_[0-9a-f]{${ID_DIGITS}}`
+}
+
+const BEHIND_PREFIX = new RegExp(`${idPattern('')}$`, 'y')
+
+/** The service may have made it; whether it has is not asked. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  BEHIND_PREFIX.lastIndex = prefix.length
+  return text.startsWith(prefix) && BEHIND_PREFIX.test(text)
+}
+
+/** `generation` goes up when an earlier holder of the key is settled and its key has run out. */
+export function runRequestIdOf(projectId: string, idempotencyKey: string, generation: number): string {
+  return deriveId('runreq', 'run_request', projectId, idempotencyKey, String(generation))
 }
 
 /** A slug is given once in a project. */

@@ -2,13 +2,13 @@
  * Events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is driven
  * and no entity is restored. Committed in batches; repeating an import completes it.
  */
-import { SYSTEM_PROJECT } from '../machines/creation.ts'
+import { SYSTEM_PROJECT } from '../machines/envelope.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../machines/events/envelope.ts'
+import { isId, projectIdOf } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { compile } from '../machines/schema.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
-import { projectIdOf } from '../runtime/identity.ts'
 import { readEvents } from '../storage/import.ts'
+import type { MessageBody, Runtime } from './api.ts'
 
 /** Who recorded an imported event. No token has this id, and a runner of this id has another name. */
 const IMPORTER = { id: 'import', name: 'intendant import' }
@@ -17,9 +17,6 @@ const IMPORTER = { id: 'import', name: 'intendant import' }
 export function isImported({ by }: { readonly by?: { readonly id: string; readonly name: string } }): boolean {
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
-
-/** What the event of a run request carries of it besides its payload; no part of its identity. */
-const RUN_REQUEST_ID = /^runreq_[0-9a-f]{24}$/
 
 const BATCH_EVENTS = 1_000
 const BATCH_CHARS = 4 * 1024 * 1024
@@ -91,8 +88,9 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       event as unknown as Parameters<typeof prepareEvent>[0],
       event.id as string | undefined,
     )
+    // What the event of a run request carries of it besides its payload: no part of its identity.
     const { run_request_id } = event
-    const isOfRequest = typeof run_request_id === 'string' && RUN_REQUEST_ID.test(run_request_id)
+    const isOfRequest = typeof run_request_id === 'string' && isId('runreq', run_request_id)
     const entries = waiting.get(prepared.project) ?? []
     waiting.set(prepared.project, entries)
     entries.push({ event: isOfRequest ? { ...prepared, run_request_id } : prepared, line, offset })

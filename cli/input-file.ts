@@ -1,0 +1,32 @@
+/** Files that a command reads, `-` for standard input: whoever reads one, what is wrong with it is told in the same words. */
+import { readFileSync } from 'node:fs'
+import { CliFailure, EXIT } from './exit.ts'
+
+const STANDARD_INPUT = 0
+
+/** All of its text. Throws CliFailure. */
+export function inputText(file: string): string {
+  try {
+    return readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
+  } catch (cause) {
+    throw new CliFailure(`${nameOf(file)} cannot be read: ${(cause as Error).message}.`, EXIT.usage, cause)
+  }
+}
+
+/** The JSON object that it holds. `command`: whose help tells the form of it. Throws CliFailure. */
+export function inputObject(file: string, command: string): Record<string, any> {
+  const text = inputText(file)
+  const help = `See ${command} --help for its form.`
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new CliFailure(`${nameOf(file)} is not JSON: ${(cause as Error).message}. ${help}`, EXIT.usage, cause)
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  throw new CliFailure(`${nameOf(file)} does not hold a JSON object. ${help}`)
+}
+
+function nameOf(file: string): string {
+  return file === '-' ? 'standard input' : file
+}

@@ -1,0 +1,14 @@
+/** What the events of an agent session assert. */
+import { SERVICE_BY } from '../machine.ts'
+import type { Testimony } from '../testimony.ts'
+import type { AgentSessionContext } from './context.ts'
+
+/** Only what the service says itself asserts anything: an engine's event may be of a session that nobody knows here. */
+export const agentSessionTestimony: Testimony<AgentSessionContext> = {
+  idMember: 'session_id',
+  types: new Set(['agent_session_ended']),
+  aspects: ({ by = SERVICE_BY }) => (by.id === SERVICE_BY.id && by.name === SERVICE_BY.name ? ['state'] : []),
+  claims: (_, { project }) => ({ ended: true, project }),
+  held: ({ value, context: { project } }) => ({ ended: value === 'ended', project }),
+  madeAt: () => undefined,
+}

@@ -1,0 +1,83 @@
+/** What is held while something is asked is given back once, and whatever happens. */
+import t from 'tap'
+import { holding, type Until } from '../../http/holding.ts'
+
+/** How often it was released after each of these. */
+function held(run: (until: Until, look: () => void) => void, ...later: readonly (() => void)[]): number[] {
+  let released = 0
+  const seen: number[] = []
+  const look = (): void => void seen.push(released)
+  const tried = (go: () => void): void => {
+    try {
+      go()
+    } catch {}
+    look()
+  }
+  const hold = (): void =>
+    holding(
+      () => {
+        released += 1
+      },
+      (until) => run(until, look),
+    )
+  for (const go of [hold, ...later]) tried(go)
+  return seen
+}
+
+const fail = (): never => {
+  throw new Error('a mistake')
+}
+
+t.test('where nothing is asked it is released at once, also where that throws', async (t) => {
+  t.same(
+    held(() => {}),
+    [1],
+  )
+  t.same(held(fail), [1])
+})
+
+t.test('it is released once, behind the reply, also where that throws', async (t) => {
+  for (const hears of [() => {}, fail]) {
+    let reply = (): void => {}
+    const run = (until: Until, look: () => void): void => {
+      reply = until(() => {
+        look()
+        hears()
+      })
+    }
+    t.same(
+      held(run, () => reply()),
+      [0, 0, 1],
+    )
+  }
+})
+
+t.test('what a reply asks in its turn holds it on', async (t) => {
+  let outer = (): void => {}
+  let inner = (): void => {}
+  const run = (until: Until): void => {
+    outer = until(() => {
+      inner = until(() => {})
+    })
+  }
+  t.same(
+    held(
+      run,
+      () => outer(),
+      () => inner(),
+    ),
+    [0, 0, 1],
+  )
+})
+
+t.test('a mistake behind what was asked releases it at once, and the reply does not again', async (t) => {
+  let reply = (): void => {}
+  const run = (until: Until): void => {
+    reply = until(() => {})
+    fail()
+  }
+  t.same(
+    held(run, () => reply()),
+    [1, 1],
+  )
+})
