@@ -250,6 +250,47 @@ t.test('tests and files that the pages name are there', (t) => {
   t.end()
 })
 
+/** Words of a test that check something. */
+const CHECKS = /\bt\.(?!test\b|comment|teardown|testdir|end\b|plan|pass\b)\w+\(/
+
+/** What a file's test of this name does, where it is one that runs: no options (`skip`, `todo`), not left out, not given up. */
+function bodyOf(file: string, name: string): string | undefined {
+  const begin = page(file)
+    .split(/^t\.test\(\s*/m)
+    .find((text) => text.startsWith(`'${name}',`))
+  const [, body] =
+    /^,\s*(?:async )?\(t\) => \{\n([\s\S]*?)^(?: {2}\},\n)?\}?\)$/m.exec(begin?.slice(name.length + 2) ?? '') ?? []
+  return body === undefined || /\bt\.(skip|todo)\b/.test(body) ? undefined : body
+}
+
+t.test(
+  'each of the twenty failures of test/LEARNED.md has its tests: there by name, run, and checking something',
+  (t) => {
+    const parts = page('test/LEARNED.md').split(/^## /m).slice(1)
+    t.same(
+      parts.map((part) => Number.parseInt(part, 10)),
+      Array.from({ length: 20 }, (_, n) => n + 1),
+    )
+    const named = parts.map((part) =>
+      [...part.matchAll(/^- `(test\/\S+)`: (.*)$/gm)].map(([, file, name]) => [file!, name!]),
+    )
+    for (const [n, part] of parts.entries()) {
+      t.match(part, named[n]!.length > 0 ? /^\d+\. .+\n\n\w/ : /^No test: /m)
+      for (const [file, name] of named[n]!)
+        t.match(existsSync(file!) && bodyOf(file!, name!), CHECKS, `${file}: ${name}`)
+    }
+    for (const file of readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>
+      /\.test\.ts$/.test(name),
+    ))
+      for (const [, name, n] of page(join('test', file)).matchAll(/'(learned (\d+): [^']*)'/g))
+        t.ok(
+          named[Number(n) - 1]?.some((one) => one[0] === join('test', file) && one[1] === name),
+          `${file}: ${name}`,
+        )
+    t.end()
+  },
+)
+
 t.test('what OPERATIONS.md says is answered or refused is what the program answers or refuses with', (t) => {
   const [, behind = ''] = page('OPERATIONS.md').split('\n## What can go wrong\n')
   const [failures = ''] = behind.split('\n## ')

@@ -239,6 +239,28 @@ t.test('what is started by its file is among the files that are shipped', async 
   t.same(shipped.sort(), ['cli/main.ts', ...started].sort())
 })
 
+t.test(
+  'a test of a file stands where the file does, not beside it or by a name that joins its folder to it',
+  async (t) => {
+    const wrong: string[] = []
+    let count = 0
+    for (const file of files) {
+      // What http answers is tested by what is asked for: there a test has seldom one source.
+      const [, folder, name] =
+        /^test\/((?:machines|storage|runtime|engine|cli)(?:\/.+)?)\/([^/]+)\.test\.ts$/.exec(file) ?? []
+      if (folder === undefined || sources.has(`${folder}/${name}.ts`)) continue
+      count += 1
+      for (const source of sources.keys()) {
+        const below = source.startsWith(`${folder}/`) ? source.slice(folder.length + 1) : ''
+        if (below.endsWith(`/${name}.ts`) || below.replaceAll('/', '-') === `${name}.ts`)
+          wrong.push(`${file}: ${source}`)
+      }
+    }
+    t.ok(count > 20, 'tests of what is more than one file')
+    t.same(wrong, [])
+  },
+)
+
 t.test('libraries that belong to one place are imported only there', async (t) => {
   const wrong: string[] = []
   for (const [file, { packages }] of graph)

@@ -14,6 +14,7 @@ import { projectIdOf, runRequestIdOf } from '../../machines/ids.ts'
 import { openEnvironments } from '../../storage/home-environments.ts'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { NOWHERE } from '../nowhere.ts'
+import { until } from '../until.ts'
 import { cli } from './in-process.ts'
 import { command as asProcess, ENV, runCommand, type Served, serve } from './processes.ts'
 
@@ -188,9 +189,13 @@ t.test('a restore names the credentials that let somebody in again, and none who
   const service = await demo(t, home)
   const token = (...more: string[]) => client(service, 'token', 'create', '--role', 'viewer', '--name', ...more)
   t.equal((await token('over', '--expires', '1s')).code, 0)
+  const overMs = Date.now() + 1_000
   t.equal((await token('later', '--expires', '1d')).code, 0)
   await service.end('SIGTERM')
-  await new Promise((resolve) => setTimeout(resolve, 1_000))
+  await until(
+    async () => Date.now(),
+    (nowMs) => nowMs >= overMs,
+  )
   const { out } = await command('restore', home, '--home', `${t.testdirName}/restored`, '--json')
   t.same(
     JSON.parse(out)

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { SseFrames } from '../../engine/watch.ts'
+import { until } from '../until.ts'
 import { type Served, serve } from './processes.ts'
 
 /** A stop that waits for nobody is over long before this. */
@@ -130,7 +131,8 @@ async function unfinished(test: Test, { url }: Served, { headers }: Caller): Pro
   socket.on('error', () => {})
   const head = `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: ${headers.authorization}\r\n`
   socket.write(`${head}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"name":`)
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  const metrics = async () => (await fetch(`${url}/metrics`, { headers })).text()
+  await until(metrics, (text) => /^intendant_http_body_bytes_in_flight [1-9]/m.test(text))
 }
 
 t.test('a request that does not come to an end holds a stop for a bounded time', async (t) => {

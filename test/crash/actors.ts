@@ -3,10 +3,10 @@
  * and say everything again until they hear an answer, as a careful client does.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../random.ts'
 import { type Ask, ask, follow, type Heard, Refused } from './client.ts'
 import { formed } from './formation.ts'
 import { type Memory, nowNs } from './memory.ts'
-import { below, type Random } from './random.ts'
 
 export interface Load {
   /** Where the service is, when it is there. */
@@ -102,7 +102,7 @@ function landed(project: string, { campaign_cycle = 'done' }: { readonly campaig
 export async function operator(load: Load, random: Random, runners: readonly string[]): Promise<void> {
   for (let number = 0; !load.closing(); number++) {
     const acts = [emit, cancel, changeRunner, tokens, look]
-    await acts[below(random, acts.length)]!(load, random, runners, number)
+    await acts[random.below(acts.length)]!(load, random, runners, number)
     await sleep(5)
   }
 }
@@ -122,7 +122,7 @@ async function emit(load: Load, _random: Random, _runners: readonly string[], nu
 
 async function cancel(load: Load, random: Random): Promise<void> {
   const made = [...load.memory.created.keys()]
-  const id = made[made.length - 1 - below(random, Math.min(20, made.length))]
+  const id = made[made.length - 1 - random.below(Math.min(20, made.length))]
   if (id === undefined) return
   const heard = await insist(load, { method: 'POST', body: {} }, `/api/run-requests/${id}/cancel`)
   // 409: it has ended; 404: and was forgotten since.
@@ -133,7 +133,7 @@ async function cancel(load: Load, random: Random): Promise<void> {
 }
 
 async function changeRunner(load: Load, random: Random, runners: readonly string[], number: number): Promise<void> {
-  const id = runners[below(random, runners.length)]!
+  const id = runners[random.below(runners.length)]!
   const body = { labels: [`label-${number}`] }
   const heard = await insist(load, { method: 'PATCH', body }, `/api/runners/${id}`)
   if (heard !== undefined && heard.status !== 200) fault(load, 'a change of a runner', heard)

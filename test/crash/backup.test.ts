@@ -2,12 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { command } from '../cli/processes.ts'
+import { Random } from '../random.ts'
 import { backUp, type Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, verified, wholeLog } from './check.ts'
 import { ask } from './client.ts'
 import { gather, PROJECT } from './crowd.ts'
 import { Memory, nowNs } from './memory.ts'
-import { randomFrom } from './random.ts'
 import { ServiceProcess } from './service-process.ts'
 
 /** Told before and behind the backup: enough that all kinds of work are under way. */
@@ -51,7 +51,7 @@ t.test(
       closing: () => closing,
       stopping: () => stopping,
     }
-    const crowd = await gather(load, 'first', randomFrom(seed))
+    const crowd = await gather(load, 'first', new Random(seed))
     await answers(memory, ANSWERS)
     const begunNs = nowNs()
     const before = memory.told.length

@@ -1,10 +1,10 @@
 /** A whole load: runners, requesters, submitters, operators, reviewers, formers, owners of campaigns, a watcher around one service, let go together. */
 
+import type { Random } from '../random.ts'
 import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
 import { campaigner } from './campaigners.ts'
 import { type Formed, type Former, former } from './formers.ts'
 import { submitter } from './ledger.ts'
-import type { Random } from './random.ts'
 import { type Reviewed, reviewer } from './reviewers.ts'
 
 const RUNNERS = 12

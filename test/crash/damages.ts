@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { dataFilesOf } from '../../storage/home-paths.ts'
 import { framesFrom } from '../../storage/segments/frames-in.ts'
 import { BINARY } from '../binary.ts'
+import { Random } from '../random.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, wholeLog } from './check.ts'
 import { gather, PROJECT } from './crowd.ts'
 import { Memory } from './memory.ts'
-import { below, oneOf, type Random, randomFrom } from './random.ts'
 import { ServiceProcess } from './service-process.ts'
 
 const RESERVE = { ENGINE_DISK_RESERVE: '0' }
@@ -36,7 +36,7 @@ export async function liveIn(home: string, answers: number): Promise<Memory> {
   const done = () => stopping
   const url = () => service.url
   const load: Load = { url, token: service.adminToken, project: PROJECT, memory, closing: done, stopping: done }
-  const { gone } = await gather(load, `load-${answers}`, randomFrom(1))
+  const { gone } = await gather(load, `load-${answers}`, new Random(1))
   while (memory.told.length < answers) await sleep(5)
   stopping = true
   await service.kill()
@@ -109,7 +109,7 @@ export async function hurtAgainAndAgain(options: {
   readonly say: (line: string) => void
 }): Promise<DamageReport> {
   const { damages, seed, folder, say } = options
-  const random = randomFrom(seed)
+  const random = new Random(seed)
   const home = join(folder, 'home')
   const memory = await liveIn(home, 600)
   const spared = lastFrame(dataFile(home, 'log'))
@@ -153,12 +153,12 @@ function lastFrame(path: string): Span {
 }
 
 function flip(home: string, random: Random, spared: Span): string {
-  const part = oneOf(random, PARTS)
+  const part = random.pick(PARTS)
   const file = dataFile(home, part)
   const bytes = readFileSync(file)
-  const page = below(random, bytes.length / PAGE_BYTES)
-  const at = below(random, random() < 0.5 ? STRUCTURE_BYTES : PAGE_BYTES)
-  const bit = below(random, 8)
+  const page = random.below(bytes.length / PAGE_BYTES)
+  const at = random.below(random.chance(0.5) ? STRUCTURE_BYTES : PAGE_BYTES)
+  const bit = random.below(8)
   const byte = page * PAGE_BYTES + at
   if (part === 'log' && byte >= spared.from && byte < spared.to) return flip(home, random, spared)
   bytes[byte]! ^= 1 << bit

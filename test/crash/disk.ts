@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { below, oneOf, type Random } from './random.ts'
+import type { Random } from '../random.ts'
 import type { TraceRecord } from './trace.ts'
 
 const SECTOR_BYTES = 512
@@ -180,8 +180,8 @@ export class Disk {
 
   /** What a power cut at this moment leaves. */
   image(random: Random): Image {
-    const survival = oneOf(random, SURVIVALS)
-    const share = oneOf(random, [0.1, 0.5, 0.9])
+    const survival = random.pick(SURVIVALS)
+    const share = random.pick([0.1, 0.5, 0.9])
     const files = new Map<string, Buffer>()
     const folders: string[] = []
     let uncovered = 0
@@ -208,7 +208,7 @@ export class Disk {
         }
       }
       // The length may have come to the disk before what was written there.
-      if (longest > content.length && random() < 0.3) content.resize(longest)
+      if (longest > content.length && random.chance(0.3)) content.resize(longest)
       files.set(path, content.toBuffer())
     }
     return { files, folders, survival, uncovered, lostBytes }
@@ -227,7 +227,7 @@ export class Disk {
     const kept = new Map<string, number>()
     for (const { folder } of this.nameChanges) kept.set(folder, (kept.get(folder) ?? 0) + 1)
     for (const [folder, count] of kept) {
-      const of = survival === 'nothing' ? 0 : survival === 'everything' ? count : below(random, count + 1)
+      const of = survival === 'nothing' ? 0 : survival === 'everything' ? count : random.below(count + 1)
       kept.set(folder, of)
     }
     for (const one of this.nameChanges) {
@@ -246,7 +246,7 @@ export class Disk {
 
 function keeps(survival: Survival, share: number, random: Random): boolean {
   if (survival === 'nothing' || survival === 'everything') return survival === 'everything'
-  return random() < share
+  return random.chance(share)
 }
 
 /** What of a write comes to the disk whole or not at all. */
@@ -282,11 +282,11 @@ export function writeImage(image: Image, folder: string, random: Random): void {
   for (const path of image.folders) mkdirSync(join(folder, path), { recursive: true })
   for (const [path, content] of image.files) {
     const isLock = path.endsWith('lock.mdb')
-    const garbage = () => Buffer.from(Array.from({ length: LOCK_BYTES }, () => below(random, 256)))
+    const garbage = () => Buffer.from(Array.from({ length: LOCK_BYTES }, () => random.below(256)))
     writeFileSync(
       join(folder, path),
       isLock
-        ? oneOf(random, [Buffer.alloc(0), Buffer.alloc(LOCK_BYTES), garbage(), garbage().subarray(0, 4096)])
+        ? random.pick([Buffer.alloc(0), Buffer.alloc(LOCK_BYTES), garbage(), garbage().subarray(0, 4096)])
         : content,
     )
   }

@@ -8,12 +8,12 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
+import { Random } from '../random.ts'
 import type { Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, watchResumes, wholeLog } from './check.ts'
 import { ask } from './client.ts'
 import { gather, PROJECT } from './crowd.ts'
 import { Memory } from './memory.ts'
-import { randomFrom } from './random.ts'
 import { type End, ServiceProcess } from './service-process.ts'
 import { buildShim, ERRNO, Orders, shimmed } from './shim.ts'
 
@@ -50,7 +50,7 @@ async function scene(t: Test, settings: Record<string, string> = {}): Promise<Sc
   const token = service.adminToken
   const done = () => stopping
   const load: Load = { url: () => service.url, token, project: PROJECT, memory, closing: done, stopping: done }
-  const { gone } = await gather(load, 'load', randomFrom(1))
+  const { gone } = await gather(load, 'load', new Random(1))
   await until(() => memory.told.length > ANSWERS, 'the load was answered')
   const leave = () => {
     stopping = true

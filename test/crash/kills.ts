@@ -6,13 +6,13 @@
 import { rmSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { retentionFirstSweepMs } from '../../runtime/limits.ts'
+import { Random } from '../random.ts'
 import { backUp, type Load, read } from './actors.ts'
 import { campaignsHoldTogether } from './campaigners.ts'
 import { documentsAgreeWith, holdsWhatWasTold, itemsAgreeWith, verified, watchAgreesWith, wholeLog } from './check.ts'
 import { FORMED_PROJECT, gather, PROJECT } from './crowd.ts'
 import { briefsHoldTogether } from './formers.ts'
 import { Memory } from './memory.ts'
-import { oneOf, type Random, randomFrom } from './random.ts'
 import { intentHoldsTogether } from './reviewers.ts'
 import { ServiceProcess } from './service-process.ts'
 
@@ -81,7 +81,7 @@ const START_MS = 700
 const SETTLED_MS_MAX = 90_000
 
 export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions): Promise<KillReport> {
-  const random = randomFrom(seed)
+  const random = new Random(seed)
   const service = new ServiceProcess(home)
   await service.start(SETTINGS)
   const memory = new Memory()
@@ -104,7 +104,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
   try {
     const crowd = await gather(load, 'first', random)
     for (let kill = 0; kill < kills; kill += 1) {
-      const aim = oneOf(random, AIM_OF_TEN)
+      const aim = random.pick(AIM_OF_TEN)
       aims[aim] = (aims[aim] ?? 0) + 1
       servedMs += await killOnce(service, load, aim, kill, random)
       if (kill % VERIFY_EVERY === VERIFY_EVERY - 1) {
@@ -168,20 +168,20 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
 async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: number, random: Random): Promise<number> {
   const from = performance.now()
   // Counted in answers, not in time: as much happens on a busy machine as on an idle one.
-  await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random() : 20 * random())
+  await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random.next() : 20 * random.next())
   let backup: Promise<void> | undefined
   if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
   if (aim === 'sweep') await sleep(Math.max(0, retentionFirstSweepMs - (performance.now() - from)))
-  if (backup !== undefined && random() < WHOLE_SHARE)
+  if (backup !== undefined && random.chance(WHOLE_SHARE))
     await Promise.race([backup, sleep(BACKUP_MS_MAX, undefined, { ref: false })])
-  await sleep(random() * DELAY_MS[aim])
+  await sleep(random.next() * DELAY_MS[aim])
   await service.kill()
   await backup
   const servedMs = performance.now() - from
   if (aim === 'start') {
     // And once more, while it opens its files and comes up.
     await service.spawn(SETTINGS)
-    await sleep(random() * START_MS)
+    await sleep(random.next() * START_MS)
     await service.kill()
   }
   return servedMs

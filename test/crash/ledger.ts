@@ -1,7 +1,7 @@
 /** People who submit work, hold it, release it, stop it, and pause what starts, around a service that dies. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Random } from '../random.ts'
 import { fault, insist, type Load } from './actors.ts'
-import { below, type Random } from './random.ts'
 
 const LOOK_AGAIN_MS = 15
 const PAUSED_MS = 20
@@ -26,7 +26,7 @@ export async function submitter(load: Load, name: string, random: Random): Promi
 async function toTheEnd(load: Load, id: string, random: Random): Promise<void> {
   const acts = [hold, hold, stop, pause, wait, wait, wait, wait]
   while (!load.stopping()) {
-    await acts[below(random, acts.length)]!(load, id)
+    await acts[random.below(acts.length)]!(load, id)
     const heard = await insist(load, { method: 'GET' }, `/api/work-items/${id}`)
     if (heard === undefined || heard.status === 404 || SETTLED.has(heard.body.state)) return
     // Nobody is left who would release it.

@@ -7,11 +7,11 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { BINARY } from '../binary.ts'
+import { Random } from '../random.ts'
 import { openIn } from '../storage/open.ts'
 import { appendEvents, event } from '../storage/steps.ts'
 import { Disk } from './disk.ts'
 import { cutAgainAndAgain } from './power-cuts.ts'
-import { randomFrom } from './random.ts'
 import { buildShim, shimmed } from './shim.ts'
 import { readTrace } from './trace.ts'
 
@@ -50,7 +50,7 @@ t.test('what an export has written is there after a power cut, under its name', 
   t.equal(status, 0, stderr)
   for (const record of readTrace(trace)) disk.follow(record)
   for (let seed = 0; seed < 20; seed += 1) {
-    const { files } = disk.image(randomFrom(seed))
+    const { files } = disk.image(new Random(seed))
     t.equal(files.get('new/events/events-2026-11.jsonl')?.toString(), `${made.text}\n`)
   }
 })

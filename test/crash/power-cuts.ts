@@ -8,13 +8,13 @@ import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { retentionFirstSweepMs } from '../../runtime/limits.ts'
+import { Random } from '../random.ts'
 import { backUp, type Load } from './actors.ts'
 import { documentsAgreeWith, holdsWhatWasTold, verified, watchAgreesWith, watchResumes, wholeLog } from './check.ts'
 import { ask } from './client.ts'
 import { gather, PROJECT } from './crowd.ts'
 import { Disk, type Image, writeImage } from './disk.ts'
 import { Memory, nowNs } from './memory.ts'
-import { below, type Random, randomFrom } from './random.ts'
 import { ServiceProcess } from './service-process.ts'
 import { buildShim, shimmed } from './shim.ts'
 import { readTrace } from './trace.ts'
@@ -65,7 +65,7 @@ interface Life {
 
 export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerCutReport> {
   const { cuts, seed, folder, cutsPerRun, say } = options
-  const random = randomFrom(seed)
+  const random = new Random(seed)
   const library = buildShim(folder)
   const report = { faults: [] as string[], runs: 0, survivals: {} as Record<string, number>, starting: 0 }
   const sums = { losing: 0, lostBytes: 0, acknowledged: 0, records: 0 }
@@ -84,9 +84,9 @@ export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerC
     sums.records += records.length
     const listening = records.findIndex(({ atNs }) => atNs > listeningNs)
     const moments = Array.from({ length: Math.min(cutsPerRun, cuts - cut) }, () =>
-      random() < STARTING_SHARE ? below(random, listening) : listening + below(random, records.length - listening),
+      random.chance(STARTING_SHARE) ? random.below(listening) : listening + random.below(records.length - listening),
     ).sort((a, b) => a - b)
-    const next = below(random, moments.length)
+    const next = random.below(moments.length)
     let at = 0
     let following: Life | undefined
     for (const [i, moment] of moments.entries()) {
@@ -182,7 +182,7 @@ async function look(home: string, known: Memory, random: Random): Promise<string
     faults.push(...(await watchResumes(at, known, log)))
     faults.push(...(await documentsAgreeWith(at, log)))
     faults.push(...(await carriesOn(at)))
-    if (random() < 0.25) {
+    if (random.chance(0.25)) {
       const code = await service.stop()
       if (code !== 0) faults.push(`a graceful stop ended with ${code}: ${service.errors}`)
     } else await service.kill()

@@ -1,7 +1,7 @@
 /** A call as it is meant, and the request that it becomes: as meant, or with one thing or several wrong. */
+import type { Random } from '../random.ts'
 import { brokenBytes, EVIL_NAMES, mutatedBody, written } from './mutations.ts'
 import type { Operation } from './operations.ts'
-import type { Random } from './random.ts'
 import type { Request } from './request.ts'
 import type { Caller, World } from './world.ts'
 

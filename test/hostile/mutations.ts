@@ -1,5 +1,5 @@
 /** What is done to a good body: one member at a time becomes something that a careful reader must refuse or carry unharmed. */
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 /** JSON text that stands where a value should: numbers and strings that no value of JavaScript is written as. */
 export class RawJson {

@@ -1,5 +1,5 @@
 /** Values met in answers, by the name of their member: what a later request can speak of. */
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 
 const VALUES_A_NAME_MAX = 128
 const NAMES_MAX = 1_000

@@ -1,5 +1,5 @@
 /** What stories are made of: their calls, what they may use, and how a run is begun in any of them. */
-import type { Random } from './random.ts'
+import type { Random } from '../random.ts'
 import type { Caller, Tenant } from './world.ts'
 
 /** A call of a story. The path names its operation; what is not given is made from the schemas. */

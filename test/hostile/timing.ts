@@ -8,9 +8,9 @@ import { killAll } from '../../bench/child.ts'
 import { Scratch } from '../../bench/scratch.ts'
 import { Service } from '../../bench/service.ts'
 import { commandLine, whole } from '../command-line.ts'
+import { Random } from '../random.ts'
 import { quantile } from './beside.ts'
 import { Connection } from './connection.ts'
-import { Random } from './random.ts'
 
 const USAGE = 'node dist/test/hostile/timing.js [--samples N (20000)] [--seed N (1)]'
 const values = commandLine(USAGE, {

@@ -7,8 +7,8 @@ import t from 'tap'
 import { RIGHTS, ROLES } from '../../machines/documents/token.ts'
 import { rightsOf } from '../../runtime/rights.ts'
 import { raw, startTestService, type TestService } from '../http/service-harness.ts'
+import { Random } from '../random.ts'
 import { Connection } from './connection.ts'
-import { Random } from './random.ts'
 
 const guess = (): string => `itd_${randomBytes(32).toString('base64url')}`
 

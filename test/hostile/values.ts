@@ -1,8 +1,8 @@
 /** Values that satisfy a schema of `/openapi.json`: made of what earlier answers have shown, of bounds, and of chance. */
 import fc from 'fast-check'
+import type { Random } from '../random.ts'
 import type { Schema } from './operations.ts'
 import type { Scalar } from './pool.ts'
-import type { Random } from './random.ts'
 
 /** What a value is made for: where names lead to known values, and what stands in free text. */
 export interface Context {

@@ -5,10 +5,10 @@
  */
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import type { Random } from '../random.ts'
 import { markerOf, markersIn } from './markers.ts'
 import type { Operation } from './operations.ts'
 import { Pool, type Scalar } from './pool.ts'
-import type { Random } from './random.ts'
 
 export interface Caller {
   readonly name: string

@@ -1,13 +1,21 @@
+import { connect } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { MemoryJournal } from '../storage/memory.ts'
-import { HurriedNature } from './hurried-nature.ts'
-import { raw, startTestService } from './service-harness.ts'
+import { until } from '../until.ts'
+import { raw, startTestService, type TestService } from './service-harness.ts'
 
 const POST_PROJECT = (admin: string, more: string): string =>
   `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n${more}`
 
 const JSON_TYPE = 'Content-Type: application/json\r\n'
+
+/** What a gauge of the service shows. */
+async function gauge(s: TestService, name: string): Promise<number> {
+  const { body } = await s.call('GET', '/metrics')
+  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
+}
 
 t.test('wrong bodies get a problem that says what is wrong', async (t) => {
   const s = await startTestService(t)
@@ -130,16 +138,24 @@ t.test('bodies being received are bounded in sum, and one that breaks off gives 
   const s = await startTestService(t, { bodiesInFlightBytesMax: 1_500_000 })
   const { port } = s.service
   const half = POST_PROJECT(s.admin, `${JSON_TYPE}Content-Length: 1000000\r\n\r\n{"name":"`)
-  const slow = raw(port, [half], 600)
-  await new Promise((resolve) => setTimeout(resolve, 150))
+  const inFlight = () => gauge(s, 'intendant_http_body_bytes_in_flight')
+  /** Begins a body, and breaks it off when it is called again. */
+  const begin = async (): Promise<() => Promise<unknown>> => {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(half)
+    await until(inFlight, (bytes) => bytes > 0)
+    return () => {
+      socket.destroy()
+      return until(inFlight, (bytes) => bytes === 0)
+    }
+  }
+  const breakOff = await begin()
   const second = await raw(port, [half], 150)
   t.match(second, /^HTTP\/1.1 503/)
   t.match(second, /Retry-After: 1/)
   t.match(second, /bodies_in_flight/)
-  await slow
-  await new Promise((resolve) => setTimeout(resolve, 50))
-  t.notMatch(await raw(port, [half], 150), /503/)
-  t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0/)
+  await breakOff()
+  await (await begin())()
 })
 
 t.test('a poll whose client goes away leaves nothing behind', async (t) => {
@@ -159,7 +175,10 @@ t.test('a graceful stop answers parked polls and refuses what comes later', asyn
   const s = await startTestService(t)
   const token = await s.runner('r1')
   const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await until(
+    () => gauge(s, 'intendant_parked_polls'),
+    (parked) => parked === 1,
+  )
   const begun = performance.now()
   await s.service.close()
   t.equal((await parked).status, 204)

@@ -7,6 +7,7 @@ import type { Route } from '../../http/route.ts'
 import { allRoutes } from '../../http/routes.ts'
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
 import { accessTable } from './access-table.ts'
 import { raw, startTestService, type TestService } from './service-harness.ts'
@@ -210,7 +211,8 @@ t.test('no one grants more than they hold', async (t) => {
 })
 
 t.test('a revocation, an expiry and a removal end parked polls within a second', async (t) => {
-  const s = await startTestService(t)
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
   const token = await s.runner('r1')
   const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
   await s.expect(200, 'GET', '/api/runners/r1')
@@ -221,9 +223,12 @@ t.test('a revocation, an expiry and a removal end parked polls within a second',
   t.ok([401, 409].includes(ended.status), String(ended.status))
   t.equal((await s.expect(401, 'GET', '/api/version', undefined, { token })).body.code, 'unauthenticated')
 
-  const soon = await s.token('soon', { roles: ['viewer'], expires_at: new Date(Date.now() + 400).toISOString() })
+  const soon = await s.token('soon', {
+    roles: ['viewer'],
+    expires_at: new Date(nature.wallMs() + 60_000).toISOString(),
+  })
   await s.expect(200, 'GET', '/api/projects', undefined, { token: soon })
-  await new Promise((resolve) => setTimeout(resolve, 500))
+  nature.hurry(60_000)
   await s.expect(401, 'GET', '/api/projects', undefined, { token: soon })
 
   const list = await s.expect(200, 'GET', '/api/tokens')

@@ -1,7 +1,7 @@
 /** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when what ran them is gone. */
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { AT, begin, fleet, type Runner, submit } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 import { toTheLetter } from './to-the-letter.ts'

@@ -2,8 +2,8 @@ import t from 'tap'
 import { Arrivals, namedBy } from '../../http/arrivals.ts'
 import { LOOK_AGAIN_MS } from '../../http/later-turns.ts'
 import { projectIdOf, recordIdOfSlug, runRequestIdOf } from '../../machines/ids.ts'
+import { HeldNature } from '../natures/held.ts'
 import { until } from '../until.ts'
-import { HeldNature } from './held-nature.ts'
 import { startTestService } from './service-harness.ts'
 
 const REQUEST = namedBy('/api/run-requests/:id')!

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { BodyTurns, SMALL_BODY_BYTES } from '../../http/body-turns.ts'
-import { HeldNature } from './held-nature.ts'
+import { HeldNature } from '../natures/held.ts'
 import { raw, startTestService } from './service-harness.ts'
 
 /** Bodies that take so long each, what was read since it was last asked, and the turn that is due. */

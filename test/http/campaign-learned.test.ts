@@ -1,5 +1,6 @@
-/** What earlier systems of this kind learned the hard way, as far as campaigns can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as campaigns can get it wrong. */
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
 import {
   addCampaign,
@@ -17,7 +18,6 @@ import {
   verdict,
   work,
 } from './campaign-harness.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { AT, begin, COMPLETE, finish, fleet, inState, type Runner } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import type { MemoryJournal } from '../storage/memory.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { COMPLETE, finish, fleet, type Runner, reading, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 

@@ -1,7 +1,7 @@
 /** Engine runs: whose word is taken about them. */
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { type Intent, intentOf } from './intent-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 

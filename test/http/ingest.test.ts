@@ -2,7 +2,7 @@
 import t from 'tap'
 import { ingester } from '../../machines/events/envelope.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
-import { HurriedNature } from './hurried-nature.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const TRACE = 'a'.repeat(32)

@@ -1,4 +1,4 @@
-/** What went wrong with steering elsewhere, each under its number, and does not here. */
+/** What went wrong with steering elsewhere, each under its number in test/LEARNED.md, and does not here. */
 import t from 'tap'
 import { until } from '../until.ts'
 import {

@@ -1,7 +1,7 @@
 /** Intent records over HTTP: written, found, changed, moved, and what the log says of it. */
 import t from 'tap'
+import { HeldNature } from '../natures/held.ts'
 import { until } from '../until.ts'
-import { HeldNature } from './held-nature.ts'
 import { DISCOVERY, events, Intent, intentOf } from './intent-harness.ts'
 import { startTestService } from './service-harness.ts'
 

@@ -1,8 +1,8 @@
 /** Two schedulers, two operators, two results that race for one item: one wins, and the other is told. */
 import t from 'tap'
 import { handOut } from '../../runtime/scheduler/hand-out.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { AT, begin, COMPLETE, fleet, history, inState, type Runner, reading, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 

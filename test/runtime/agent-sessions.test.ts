@@ -4,7 +4,7 @@ import { AgentSessions } from '../../runtime/agent-sessions.ts'
 import type { Answer, CommitListener, Runtime } from '../../runtime/api.ts'
 import { setAsideRetryMs } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
-import { TurnedNature } from './turned-nature.ts'
+import { TurnedNature } from '../natures/turned.ts'
 
 type Snapshot = { value: string; context: any }
 

@@ -4,7 +4,7 @@ import type { CommitListener, Runtime } from '../../runtime/api.ts'
 import { Capabilities } from '../../runtime/capabilities.ts'
 import { setAsideRetryMs } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
-import { TurnedNature } from './turned-nature.ts'
+import { TurnedNature } from '../natures/turned.ts'
 
 const manifest = (runner_id: string, more: object = {}) => ({
   value: 'current',

@@ -5,7 +5,7 @@ import { Due } from '../../runtime/due.ts'
 import { timersPerReadMax, timersStuckMs, turnsHeardBeforeDue } from '../../runtime/limits.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
-import { TurnedNature } from './turned-nature.ts'
+import { TurnedNature } from '../natures/turned.ts'
 
 t.test('thousands that fall due in one millisecond follow one another as they are used up', async (t) => {
   const nature = new TurnedNature()

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { passedOverToldMax, passedOverToldMs } from '../../runtime/limits.ts'
 import { PassedOver } from '../../runtime/passed-over.ts'
-import { TurnedNature } from './turned-nature.ts'
+import { TurnedNature } from '../natures/turned.ts'
 
 const ref = (id: string) => ({ kind: 'work_item', id }) as const
 

@@ -2,7 +2,7 @@
 import t from 'tap'
 import type { Runtime } from '../../runtime/api.ts'
 import { createPrincipals, hashOfToken } from '../../runtime/principals.ts'
-import { TurnedNature } from './turned-nature.ts'
+import { TurnedNature } from '../natures/turned.ts'
 
 async function principalUntil(nature: TurnedNature, expiresAtMs: number) {
   const context = {

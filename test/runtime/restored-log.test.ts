@@ -7,9 +7,9 @@ import { restoredMark } from '../../runtime/restored-log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import type { Journal } from '../../storage/journal.ts'
+import { TurnedNature } from '../natures/turned.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
-import { TurnedNature } from './turned-nature.ts'
 
 const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModule, kind }]))
 

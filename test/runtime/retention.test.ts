@@ -12,9 +12,9 @@ import { type Logger, silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import type { TrimCut } from '../../storage/journal.ts'
+import { TurnedNature } from '../natures/turned.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
-import { TurnedNature } from './turned-nature.ts'
 
 const HOUR_MS = 3_600_000
 

@@ -26,9 +26,9 @@ import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { type Journal, JournalFailure, type Step } from '../../storage/journal.ts'
+import { TurnedNature } from '../natures/turned.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
-import { TurnedNature } from './turned-nature.ts'
 
 interface World {
   readonly nature: TurnedNature

@@ -5,9 +5,9 @@ import { setAsideRetryMs, setAsideRetryMsMax } from '../../runtime/limits.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import type { Journal, Step } from '../../storage/journal.ts'
+import { TurnedNature } from '../natures/turned.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
-import { TurnedNature } from './turned-nature.ts'
 
 interface World {
   readonly nature: TurnedNature

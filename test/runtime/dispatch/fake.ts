@@ -6,78 +6,12 @@
 import type { ActorRef, MessageBody, SnapshotOf } from '../../../machines/machine.ts'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { runRequestModule } from '../../../machines/run-request.ts'
-import type { Answer, CommitListener, CommittedStep, Nature, Reply, Runtime } from '../../../runtime/api.ts'
+import type { Answer, CommitListener, CommittedStep, Reply, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../runtime/dispatch/dispatcher.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { Stepper } from '../../../runtime/stepper.ts'
 import type { IndexRow } from '../../../storage/journal.ts'
-
-interface Timer {
-  readonly dueMs: number
-  readonly callback: () => void
-}
-
-/** A clock that stands still until it is turned. */
-export class FakeNature implements Nature {
-  nowMs = 1_000
-  readonly epochMs = Date.UTC(2026, 0, 1)
-  private readonly timers = new Set<Timer>()
-  private turns: (() => void)[] = []
-
-  wallMs = (): number => this.epochMs + this.nowMs
-  monotonicMs = (): number => this.nowMs
-  randomHex = (digits: number): string => '0'.repeat(digits)
-
-  setTimer = (callback: () => void, afterMs: number): unknown => {
-    const timer = { dueMs: this.nowMs + Math.max(0, afterMs), callback }
-    this.timers.add(timer)
-    return timer
-  }
-
-  clearTimer = (timer: unknown): void => {
-    this.timers.delete(timer as Timer)
-  }
-
-  nextTurn = (callback: () => void): void => {
-    this.turns.push(callback)
-  }
-
-  get timersSet(): number {
-    return this.timers.size
-  }
-
-  /** Runs what waits for the next turn, and what that asks for, until nothing does. */
-  run(): void {
-    while (this.turns.length > 0) {
-      const turns = this.turns
-      this.turns = []
-      for (const turn of turns) turn()
-    }
-  }
-
-  /** Only the next turn. */
-  runOnce(): void {
-    const turns = this.turns
-    this.turns = []
-    for (const turn of turns) turn()
-  }
-
-  advance(ms: number): void {
-    const endMs = this.nowMs + ms
-    for (;;) {
-      this.run()
-      let next: Timer | undefined
-      for (const timer of this.timers)
-        if (timer.dueMs <= endMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer
-      if (next === undefined) break
-      this.timers.delete(next)
-      this.nowMs = Math.max(this.nowMs, next.dueMs)
-      next.callback()
-    }
-    this.nowMs = endMs
-    this.run()
-  }
-}
+import { TurnedNature } from '../../natures/turned.ts'
 
 interface Mail {
   readonly ref: ActorRef
@@ -119,7 +53,7 @@ export function projectId(key: string): string {
 }
 
 export class FakeRuntime {
-  readonly nature = new FakeNature()
+  readonly nature = new TurnedNature(Date.UTC(2026, 0, 1, 0, 0, 1))
   readonly settings = { ...defaultSettings, home: '/nowhere' }
   /** Why the journal takes no writes. */
   refusing: string | undefined

@@ -9,9 +9,10 @@ import { loadQueue } from '../../../runtime/dispatch/queue-loading.ts'
 import { Guard } from '../../../runtime/guard.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import type { IndexRow } from '../../../storage/journal.ts'
-import { FakeNature, FakeRuntime, type RequestGiven } from './fake.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { FakeRuntime, type RequestGiven } from './fake.ts'
 
-const guard = new Guard({ nature: new FakeNature(), log: silentLogger, name: 'dispatcher', tryAfter: () => {} })
+const guard = new Guard({ nature: new TurnedNature(), log: silentLogger, name: 'dispatcher', tryAfter: () => {} })
 
 const given = fc.record(
   {
@@ -52,9 +53,9 @@ t.test('a queue that is loaded is the queue that was, whatever waits in it', asy
       const runtime = new FakeRuntime()
       for (const one of requests) runtime.create(one as RequestGiven)
       runtime.run()
-      const put = new Queue(new FakeNature(), () => [])
+      const put = new Queue(new TurnedNature(), () => [])
       for (const { context } of waiting(runtime)) put.put(context)
-      const loaded = new Queue(new FakeNature(), () => [])
+      const loaded = new Queue(new TurnedNature(), () => [])
       loadQueue(runtime.runtime, loaded, guard)
       held += waiting(runtime).filter(({ context }) => !context.internal.approved).length
       if (loaded.size !== put.size) throw new Error(`${loaded.size} of ${put.size}`)
@@ -80,7 +81,7 @@ t.test('of requests that ask the same one record is read', async (t) => {
       return runtime.read(ref)
     },
   })
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   loadQueue(watched, queue, guard)
   t.equal(queue.size, 100)
   t.equal(read.length, 2)
@@ -98,7 +99,7 @@ t.test('a row that its record does not bear out stands for no other', async (t) 
   // All three under the value of the last: an index that is wrong.
   const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
   const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   loadQueue(withRows(runtime, rows), queue, guard)
   const [demand] = queue.allDemands()
   t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
@@ -118,7 +119,7 @@ t.test('where rows are missing, twice there or damaged, every request is in the 
     'a time': rows.map((row, n) => (n === 2 ? { ...row, order: 'soon' } : row)),
   }
   for (const [what, wrong] of Object.entries(damaged)) {
-    const queue = new Queue(new FakeNature(), () => [])
+    const queue = new Queue(new TurnedNature(), () => [])
     loadQueue(withRows(runtime, wrong), queue, guard)
     t.same(Object.values(drained(queue)), [ids], what)
   }
@@ -134,7 +135,7 @@ t.test('after a start the project whose request has waited longest is the first 
     for (const project of projects) runtime.create({ project })
     for (const project of ['alpha', 'beta', 'gamma']) runtime.create({ project, priority: 9 })
     runtime.run()
-    const queue = new Queue(new FakeNature(), () => [])
+    const queue = new Queue(new TurnedNature(), () => [])
     loadQueue(runtime.runtime, queue, guard)
     const turns: string[] = []
     for (let n = 0; n < 3; n++) {

@@ -4,7 +4,8 @@ import type { RunRequestContext } from '../../../machines/run-request/context.ts
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { IndexHeap } from '../../../runtime/index-heap.ts'
-import { FakeNature, requestId } from './fake.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { requestId } from './fake.ts'
 
 t.test('a heap gives its items in order, whatever leaves it in between', async () => {
   const change = fc.tuple(fc.constantFrom('push', 'remove', 'move'), fc.nat(40), fc.integer({ min: 0, max: 20 }))
@@ -87,7 +88,7 @@ function context(n: number, given: Partial<RunRequestContext['asked']> = {}, pro
 }
 
 t.test('requests made within one millisecond keep their order, to the microsecond', async (t) => {
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   for (const n of [700, 3, 250, 4]) queue.put(context(n))
   const demand = queue.demandOfRequest(requestId(3))!
   const order = [1, 2, 3, 4].map(() => {
@@ -99,7 +100,7 @@ t.test('requests made within one millisecond keep their order, to the microsecon
 })
 
 t.test('ten thousand requests go in and out and leave nothing behind', async (t) => {
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   for (let round = 0; round < 3; round++) {
     for (let n = 0; n < 10_000; n++) queue.put(context(n, { priority: n % 7 }))
     t.equal(queue.size, 10_000)
@@ -119,7 +120,7 @@ t.test('ten thousand requests go in and out and leave nothing behind', async (t)
 })
 
 t.test('demands that nobody asks for any more are forgotten', async (t) => {
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   for (let n = 0; n < 5_000; n++) {
     queue.put(context(n, { labels: [`label-${n}`], runner_id: `r${n}` }, `project-${n}`))
     queue.remove(requestId(n))
@@ -129,7 +130,7 @@ t.test('demands that nobody asks for any more are forgotten', async (t) => {
 })
 
 t.test('a request that changes its demand moves', async (t) => {
-  const queue = new Queue(new FakeNature(), () => [])
+  const queue = new Queue(new TurnedNature(), () => [])
   queue.put(context(1))
   const before = queue.demandOfRequest(requestId(1))!
   queue.put(context(1, { labels: ['gpu'] }))
@@ -142,7 +143,7 @@ t.test('a request that changes its demand moves', async (t) => {
 t.test(
   'a request that is being offered, or held back, stays out of the order whatever else a step changes',
   async (t) => {
-    const queue = new Queue(new FakeNature(), () => [])
+    const queue = new Queue(new TurnedNature(), () => [])
     const demand = queue.put(context(1))!
     const id = queue.take(demand)
     t.equal(queue.put(context(1)), undefined)

@@ -5,11 +5,12 @@ import type { TimerWheel } from '../../../runtime/dispatch/wheel.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
+import { TurnedNature } from '../../natures/turned.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
-import { createMessage, FakeNature, offered, poll, requestId } from './fake.ts'
+import { createMessage, offered, poll, requestId } from './fake.ts'
 
 function open(journal: MemoryJournal) {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const onFatal = (failure: Error): void => {
     throw failure
   }

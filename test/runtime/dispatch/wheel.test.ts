@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { Later, TimerWheel, wheelTickMs } from '../../../runtime/dispatch/wheel.ts'
-import { FakeNature } from './fake.ts'
+import { TurnedNature } from '../../natures/turned.ts'
 
 function rethrow(_: unknown, error: unknown): void {
   throw error
@@ -17,7 +17,7 @@ t.test('every entry fires once, never early and at most a tick late; removed one
       fc.array(entry, { maxLength: 30 }),
       fc.array(fc.integer({ min: 1, max: 90_000 }), { maxLength: 8 }),
       (entries, steps) => {
-        const nature = new FakeNature()
+        const nature = new TurnedNature()
         const wheel = new TimerWheel(nature, rethrow)
         const startMs = nature.nowMs
         const fired = entries.map(() => [] as number[])
@@ -47,7 +47,7 @@ t.test('every entry fires once, never early and at most a tick late; removed one
 })
 
 t.test('an entry may be added again, and others removed, while it fires', async (t) => {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const wheel = new TimerWheel(nature, rethrow)
   let rings = 0
   const other = new Later(() => t.fail('it was removed'))
@@ -63,7 +63,7 @@ t.test('an entry may be added again, and others removed, while it fires', async 
 })
 
 t.test('an entry that is added again moves, and fires once', async (t) => {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const wheel = new TimerWheel(nature, rethrow)
   const fired: string[] = []
   const [moved, before, behind] = ['moved', 'before', 'behind'].map((name) => new Later(() => fired.push(name)))
@@ -85,7 +85,7 @@ t.test('an entry that is added again moves, and fires once', async (t) => {
 })
 
 t.test('one timer serves ten thousand entries, and an idle wheel has none', async (t) => {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const wheel = new TimerWheel(nature, rethrow)
   const entries = Array.from({ length: 10_000 }, () => new Later(() => {}))
   for (const [index, entry] of entries.entries()) wheel.add(entry, nature.nowMs + 1_000 + index)
@@ -95,7 +95,7 @@ t.test('one timer serves ten thousand entries, and an idle wheel has none', asyn
 })
 
 t.test('a closed wheel forgets what it has and what it gets', async (t) => {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const wheel = new TimerWheel(nature, rethrow)
   wheel.add(new Later(() => t.fail('closed')), nature.nowMs + 10)
   wheel.close()

@@ -13,9 +13,9 @@ import { createRuntime } from '../../../runtime/runtime.ts'
 import type { Scheduler } from '../../../runtime/scheduler/api.ts'
 import { createScheduler } from '../../../runtime/scheduler/scheduler.ts'
 import { defaultSettings, type Settings } from '../../../runtime/settings.ts'
+import { TurnedNature } from '../../natures/turned.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { mistaken } from '../mistaken.ts'
-import { TurnedNature } from '../turned-nature.ts'
 
 const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
 

@@ -9,9 +9,9 @@ import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { viewOf } from '../../../runtime/steward/sights.ts'
 import { createSteward, type Steward } from '../../../runtime/steward/steward.ts'
+import { TurnedNature } from '../../natures/turned.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { mistaken } from '../mistaken.ts'
-import { TurnedNature } from '../turned-nature.ts'
 
 const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
 const SHOP = { kind: 'project', ref: 'shop' }

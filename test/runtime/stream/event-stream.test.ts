@@ -12,12 +12,13 @@ import {
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { Unreadable } from '../../../runtime/stream/unreadable.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
-import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { type EventDraft, FakeLog } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
 function world({ readTurnMs, ...limits }: Partial<StreamLimits> & { readTurnMs?: number } = {}) {
   const log = new FakeLog()
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const lines: object[] = []
   const logger = { ...silentLogger, error: (fields: object) => void lines.push(fields) }
   const stream = new EventStream(log, new ReadTurns(nature, readTurnMs), { ...streamLimits, ...limits }, logger)
@@ -39,7 +40,7 @@ t.test('what is committed in one turn is one frame, the same bytes for everybody
   log.commit([noted('a')])
   log.commit([noted('a'), noted('b')])
   t.equal(first.frames.length, 1, 'nobody is told within the commit')
-  nature.turn()
+  nature.runOnce()
   t.same(first.frames[1]!.events!.length, 3)
   t.equal(first.raw[1], second.raw[1], 'the very same frame')
   t.same(
@@ -62,15 +63,15 @@ t.test(
     stream.subscribe(new Filter({}), 0, sink)
     stream.subscribe(new Filter({}), 0, slow)
     log.commit([noted()])
-    nature.settle()
+    nature.run()
     t.equal(slow.ids.length, 1)
     log.commit([noted()])
-    nature.settle()
+    nature.run()
     t.equal(slow.ids.length, 1)
-    nature.advance(5)
+    nature.ring(5)
     t.equal(slow.ids.length, 1)
     log.commit([noted()])
-    nature.advance(1)
+    nature.ring(1)
     t.equal(slow.ids.length, 3)
     t.equal(slow.frames.length, 3, 'the two commits share a frame')
   },
@@ -81,13 +82,13 @@ t.test('a stream with nothing to see gets a bookmark at least every 10 s, at the
   const sink = watch({ project: ['b'] })
   for (let second = 0; second < 60; second++) {
     log.commit([noted('a')])
-    nature.advance(1_000)
+    nature.ring(1_000)
   }
   const bookmarks = sink.frames.filter((frame) => frame.type === 'bookmark')
   t.ok(bookmarks.length >= 6, `${bookmarks.length} in a minute`)
   t.equal(types(sink), `hello${' bookmark'.repeat(bookmarks.length)}`)
   const idle = watch()
-  nature.advance(10_000)
+  nature.ring(10_000)
   t.equal(types(idle), 'hello bookmark', 'also when nothing happens at all')
 })
 
@@ -95,7 +96,7 @@ t.test('the end of a replay is told at once when its last events did not match',
   const { log, nature, watch } = world()
   log.commit([noted('b'), noted('a'), noted('a')])
   const sink = watch({ project: ['b'] }, 0)
-  nature.settle()
+  nature.run()
   t.equal(types(sink), 'hello events bookmark')
   t.equal(sink.frames[1]!.cursor, 'e0e0e0e0e0e0.1.i0i0i0')
   t.equal(sink.frames[2]!.cursor, 'e0e0e0e0e0e0.3.i0i0i0')
@@ -107,7 +108,7 @@ t.test('a long search without a match says where it is', async (t) => {
   const sink = watch({ project: ['b'] }, 0)
   for (let n = 0; n < 50; n++) {
     nature.nowMs += 500
-    nature.turn()
+    nature.runOnce()
   }
   t.ok(sink.frames.length >= 10, types(sink))
   t.notOk(types(sink).includes('events'))
@@ -123,7 +124,7 @@ t.test('replays take turns with each other and with everything else', async (t) 
     if (others < 20) nature.nextTurn(other)
   }
   nature.nextTurn(other)
-  for (let n = 0; n < 8; n++) nature.turn()
+  for (let n = 0; n < 8; n++) nature.runOnce()
   t.equal(others, 8)
   t.equal(first.ids.length, 40, 'one page a turn, in turn')
   t.equal(second.ids.length, 40)
@@ -133,7 +134,7 @@ t.test('many that are behind at the same place share reads, and pages read are s
   const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 100 })
   log.commit(Array.from({ length: 1_000 }, () => noted()))
   const sinks = Array.from({ length: 50 }, () => watch({}, 0))
-  nature.settle()
+  nature.run()
   for (const sink of sinks) t.equal(sink.ids.length, 1_000)
   t.ok(log.reads <= 10, `${log.reads} reads`)
   t.equal(sinks[0]!.raw[5], sinks[49]!.raw[5], 'the very same frame')
@@ -143,14 +144,14 @@ t.test('a moment of backpressure is made up from memory, without a read of the l
   const { log, nature, watch } = world()
   const sink = watch({}, 0, 2)
   log.commit([noted()])
-  nature.settle()
+  nature.run()
   t.ok(sink.isFull)
   for (let n = 0; n < 100; n++) {
     log.commit([noted()])
-    nature.advance(1)
+    nature.ring(1)
   }
   sink.drain(Number.POSITIVE_INFINITY)
-  nature.settle()
+  nature.run()
   t.equal(sink.ids.length, 101)
   t.equal(types(sink), 'hello events events', 'all in one frame')
   t.equal(log.reads, 0)
@@ -160,10 +161,10 @@ t.test('retention that passes a parked watcher ends it with the oldest cursor th
   const { log, nature, watch } = world({ tailEventsMax: 1 })
   const sink = watch({}, 0, 1)
   log.commit(Array.from({ length: 100 }, () => noted()))
-  nature.settle()
+  nature.run()
   log.trim(50)
   sink.drain(10)
-  nature.settle()
+  nature.run()
   t.match(sink.ended, { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.1e.i0i0i0' })
   t.same(sink.ids, [])
 })
@@ -172,10 +173,10 @@ t.test('a connection that takes nothing for a minute is closed; one that moves i
   const { log, nature, watch, stream } = world()
   const [stuck, moving] = [watch({}, 0, 2), watch({}, 0, 2)]
   log.commit([noted()])
-  nature.settle()
+  nature.run()
   t.same(stream.counts(), { live: 0, reading: 0, parked: 2 })
   for (let second = 0; second < 65; second++) {
-    nature.advance(1_000)
+    nature.ring(1_000)
     moving.subscription!.progressed()
   }
   t.same(stuck.ended, { code: 'stalled' })
@@ -189,7 +190,7 @@ t.test('a cursor of a commit that was not yet told starts right there', async (t
   log.commit([noted(), noted()])
   const late = watch({}, 2)
   log.commit([noted()])
-  nature.settle()
+  nature.run()
   t.equal(early.ids.length, 3)
   t.equal(late.ids.length, 1)
 })
@@ -199,7 +200,7 @@ t.test('a burst larger than what is kept in memory is read from the log', async 
   const sink = watch()
   log.commit(Array.from({ length: 50 }, () => noted()))
   log.commit([noted()])
-  nature.settle()
+  nature.run()
   t.equal(sink.ids.length, 51)
 })
 
@@ -208,10 +209,10 @@ t.test('an event larger than a frame is one frame', async (t) => {
   const big: EventDraft = { event_type: 'noted', project: 'a', payload: { text: 'x'.repeat(5_000) } }
   const live = watch()
   log.commit([noted(), big, noted()])
-  nature.settle()
+  nature.run()
   t.equal(types(live), 'hello events events events')
   const replay = watch({}, 0)
-  nature.settle()
+  nature.run()
   t.equal(replay.ids.length, 3)
 })
 
@@ -223,22 +224,22 @@ t.test('closing tells what is committed, ends everybody, and leaves no timer', a
   t.equal(open.ids.length, 1)
   t.same(open.ended, { code: 'stopping' })
   t.same(full.ended, { code: 'stopping' })
-  t.equal(nature.timerCount, 0)
+  t.equal(nature.timersSet, 0)
   t.same(watch().ended, { code: 'stopping' })
-  nature.settle()
-  t.equal(nature.timerCount, 0)
+  nature.run()
+  t.equal(nature.timersSet, 0)
 })
 
 t.test('without watchers there is no timer and nothing to do', async (t) => {
   const { log, nature, watch } = world()
   log.commit([noted()])
-  t.notOk(nature.turn())
-  t.equal(nature.timerCount, 0)
+  t.notOk(nature.runOnce())
+  t.equal(nature.timersSet, 0)
   const sink = watch()
   sink.subscription!.close()
   sink.subscription!.close()
-  nature.advance(5_000)
-  t.equal(nature.timerCount, 0)
+  nature.ring(5_000)
+  t.equal(nature.timersSet, 0)
 })
 
 t.test('a commit looks only at the watchers that it may concern', async (t) => {
@@ -254,7 +255,7 @@ t.test('a commit looks only at the watchers that it may concern', async (t) => {
     return matches.call(this, event)
   }
   log.commit([{ event_type: 'noted', project: 'a', trace_id: 't500' }])
-  nature.settle()
+  nature.run()
   t.equal(evaluated, 1)
   t.equal(sinks[500]!.ids.length, 1)
   t.equal(
@@ -274,14 +275,14 @@ for (const [error, code] of UNREADABLE)
     async (t) => {
       const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
       log.commit([noted(), noted(), noted()])
-      nature.settle()
+      nature.run()
       const events = log.events.bind(log)
       log.events = (after, limit, bytesMax) => {
         if (after === 1) throw error
         return events(after, limit, bytesMax)
       }
       const [damaged, behind] = [watch({}, 0), watch({}, 2)]
-      nature.settle()
+      nature.run()
       t.same(damaged.ended, { code, detail: error.message })
       t.equal(types(damaged), 'hello events')
       t.equal(types(behind), 'hello events')
@@ -292,7 +293,7 @@ for (const [error, code] of UNREADABLE)
 t.test('what cannot be read is told in the log once, however many come back to it', async (t) => {
   const { log, nature, watch, lines } = world({ tailEventsMax: 1, frameEventsMax: 1 })
   log.commit([noted(), noted(), noted()])
-  nature.settle()
+  nature.run()
   const other = new CorruptRow('event 3 does not match its checksum')
   const events = log.events.bind(log)
   let fault: Error = UNREADABLE[1][0]
@@ -302,26 +303,26 @@ t.test('what cannot be read is told in the log once, however many come back to i
   }
   const come = () => {
     const sink = watch({}, 0)
-    nature.settle()
+    nature.run()
     t.match(sink.ended, { code: 'quarantined' })
   }
   for (let hour = 0; hour < 60; hour += 1) {
     come()
-    nature.advance(unreadableQuietMs - 1)
+    nature.ring(unreadableQuietMs - 1)
   }
   t.same(lines, [{ err: fault, after: 1 }])
   fault = other
   come()
   come()
   t.same(lines.slice(1), [{ err: other, after: 1 }])
-  nature.advance(unreadableQuietMs)
+  nature.ring(unreadableQuietMs)
   come()
   t.same(lines.slice(2), [{ err: other, after: 1 }], 'it was over for a while')
 })
 
 t.test('faults of any number of places take a bounded memory', async (t) => {
   const lines: Error[] = []
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const unreadable = new Unreadable(nature, { ...silentLogger, error: ({ err }: any) => void lines.push(err) })
   const faults = Array.from({ length: unreadableFaultsMax + 1 }, (_, n) => new CorruptRow(`event ${n}`))
   for (const fault of faults) unreadable.tell(fault, 0)

@@ -1,8 +1,8 @@
 /**
- * A log in memory and a clock that is turned by hand: what the event stream runs on in its tests. The log takes
- * commits and forgets its oldest events; nothing happens that a test did not ask for.
+ * A log in memory: what the event stream runs on in its tests. It takes commits and forgets its oldest events; nothing
+ * happens that a test did not ask for.
  */
-import type { CommittedEvent, Nature } from '../../../runtime/api.ts'
+import type { CommittedEvent } from '../../../runtime/api.ts'
 import { payloadFields } from '../../../runtime/stream/fields.ts'
 import type { EventSource } from '../../../runtime/stream/log-window.ts'
 import type { Commit, EventPage } from '../../../storage/journal.ts'
@@ -152,71 +152,4 @@ export function committedEvent(sequence: number, draft: EventDraft): CommittedEv
   })
   const own = run_request_id === undefined ? {} : { run_request_id }
   return { sequence, text, event_type, project, trace_id, ...own, ...payloadFields(payload) }
-}
-
-export class FakeNature implements Nature {
-  nowMs = 1_000
-  #turns: (() => void)[] = []
-  #timers = new Map<number, { readonly dueMs: number; readonly callback: () => void }>()
-  #timerCount = 0
-
-  wallMs(): number {
-    return this.nowMs
-  }
-
-  monotonicMs(): number {
-    return this.nowMs
-  }
-
-  randomHex(digits: number): string {
-    return '0'.repeat(digits)
-  }
-
-  setTimer(callback: () => void, afterMs: number): unknown {
-    this.#timerCount += 1
-    this.#timers.set(this.#timerCount, { dueMs: this.nowMs + afterMs, callback })
-    return this.#timerCount
-  }
-
-  clearTimer(timer: unknown): void {
-    this.#timers.delete(timer as number)
-  }
-
-  nextTurn(callback: () => void): void {
-    this.#turns.push(callback)
-  }
-
-  /** One turn of the event loop. Answers whether there was anything to do. */
-  turn(): boolean {
-    const turns = this.#turns
-    this.#turns = []
-    for (const callback of turns) callback()
-    return turns.length > 0
-  }
-
-  settle(): void {
-    while (this.turn());
-  }
-
-  /** Time goes on; what falls due runs in order, each with its turns. */
-  advance(ms: number): void {
-    const untilMs = this.nowMs + ms
-    for (;;) {
-      let next: number | undefined
-      for (const [timer, { dueMs }] of this.#timers) {
-        if (dueMs <= untilMs && (next === undefined || dueMs < this.#timers.get(next)!.dueMs)) next = timer
-      }
-      if (next === undefined) break
-      const { dueMs, callback } = this.#timers.get(next)!
-      this.#timers.delete(next)
-      this.nowMs = Math.max(this.nowMs, dueMs)
-      callback()
-      this.settle()
-    }
-    this.nowMs = untilMs
-  }
-
-  get timerCount(): number {
-    return this.#timers.size
-  }
 }

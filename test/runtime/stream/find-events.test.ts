@@ -12,13 +12,14 @@ import {
 } from '../../../runtime/stream/find-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
-import { FakeJournal, FakeNature } from './fake-log.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { FakeJournal } from './fake-log.ts'
 
 const ALL = new Filter({})
 
 /** A search that takes this long for each turn. */
 async function search(log: FakeJournal, from: number, turnMs: number): Promise<EventsFound> {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   let found: EventsFound | undefined
   const query = { filter: new Filter({ event_type: ['rare'] }), order: 'asc', from, limit: 10 } as const
   const done = findEvents(log, new ReadTurns(nature), query, () => true).then((page) => {
@@ -27,7 +28,7 @@ async function search(log: FakeJournal, from: number, turnMs: number): Promise<E
   while (found === undefined) {
     await untilNext()
     nature.nowMs += turnMs
-    nature.turn()
+    nature.runOnce()
   }
   await done
   return found
@@ -70,7 +71,7 @@ t.test('a page goes up to what cannot be read, in either order, and the next tel
     return event(sequence)
   }
   const page = async (rest: Partial<EventQuery>) => {
-    const nature = new FakeNature()
+    const nature = new TurnedNature()
     let isOver = false
     const found = findEvents(
       log,
@@ -84,7 +85,7 @@ t.test('a page goes up to what cannot be read, in either order, and the next tel
     found.then(end, end)
     while (!isOver) {
       await untilNext()
-      nature.turn()
+      nature.runOnce()
     }
     return found
   }
@@ -112,7 +113,7 @@ function longTrace(count: number): FakeJournal {
 t.test('one event of a long trace is read without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
-  const { text, isWhole } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, ALL, () => true)
+  const { text, isWhole } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   t.equal(isWhole, true)
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
@@ -121,18 +122,18 @@ t.test('one event of a long trace is read without reading the trace', async (t) 
 t.test('an event of another project than its trace began with is found all the same', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
-  const { text } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, ALL, () => true)
+  const { text } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   const absent = await findInTrace(
     log,
-    new ReadTurns(new FakeNature()),
+    new ReadTurns(new TurnedNature()),
     'long',
     `evt_${'f'.repeat(32)}`,
     ALL,
     () => true,
   )
   t.same(absent, { isWhole: true })
-  t.same(await findInTrace(log, new ReadTurns(new FakeNature()), 'no such trace', id, ALL, () => true), {
+  t.same(await findInTrace(log, new ReadTurns(new TurnedNature()), 'no such trace', id, ALL, () => true), {
     isWhole: true,
   })
 })
@@ -144,7 +145,7 @@ t.test(
     const { id } = JSON.parse(log.all()[300]!.text)
     log.commit([{ event_type: 'one', project: 'q', trace_id: 'long', id }])
     const visible = new Filter({}, new Set(['o', 'q']))
-    const { text } = await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, visible, () => true)
+    const { text } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, visible, () => true)
     t.match(JSON.parse(text!), { id, project: 'q' })
     t.equal(log.eventReads, 1)
   },
@@ -154,7 +155,7 @@ t.test('in a trace of others nothing is looked for, and it is no longer than one
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
   const visible = new Filter({}, new Set(['o']))
-  t.same(await findInTrace(log, new ReadTurns(new FakeNature()), 'long', id, visible, () => true), { isWhole: true })
+  t.same(await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, visible, () => true), { isWhole: true })
   t.equal(log.eventReads, 0)
 })
 
@@ -193,7 +194,7 @@ async function pagesFor(
   id: string,
   order: 'asc' | 'desc',
 ) {
-  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
   const filter = new Filter({}, new Set(['o']))
   const found: number[] = []
   const ends: (number | undefined)[] = []
@@ -253,7 +254,7 @@ t.test('a long trace of the service itself is looked through for what is for all
   const { long, counted } = logOfOthers(150_000, [])
   const system = Object.assign(long, { hasTrace: (project: string) => project === 'system' })
   const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
-  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
   const scanned = Object.assign(system, { events: () => ({ events: [], oldestSequence: 1, lastSequence: 150_000 }) })
   await findEvents(scanned, new ReadTurns(nature), { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
   t.ok(counted.reads <= 100_001 + 20_500, `${counted.reads} read`)
@@ -264,7 +265,7 @@ t.test('a page of which everything matches reads no more than it answers', async
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
   const { texts, next } = await findEvents(
     log,
-    new ReadTurns(new FakeNature()),
+    new ReadTurns(new TurnedNature()),
     { ...query, hint: { of: 'trace', ids: ['long'] } },
     () => true,
   )
@@ -277,14 +278,14 @@ t.test('a list of large events backwards is read some at a time, and ends with t
   const log = new FakeJournal()
   const payload = { text: 'x'.repeat(400_000) }
   log.commit(Array.from({ length: 7 }, () => ({ event_type: 'one', project: 'p', payload })))
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   let pages = 0
   const counted = Object.assign(Object.create(log), {
     eventsBackward: (before: number, limit: number, bytesMax: number) => {
       const page = log.eventsBackward(before, limit, bytesMax)
       pages += 1
       t.ok(page.events.length <= 2)
-      setImmediate(() => nature.settle())
+      setImmediate(() => nature.run())
       return page
     },
   })
@@ -309,7 +310,9 @@ t.test(
       }
     }
     Object.assign(long, { history: counting('history'), historyBackward: counting('historyBackward') })
-    const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+    const nature = Object.assign(new TurnedNature(), {
+      nextTurn: (callback: () => void) => void setImmediate(callback),
+    })
     const hint = { of: 'trace', ids: ['long', 'nowhere'] } as const
     for (const order of ['asc', 'desc'] as const) {
       const from = order === 'asc' ? 40_000 : 60_000
@@ -343,7 +346,7 @@ t.test('events of several histories come once, in order, some of each at a time'
   }))
   log.commit(commits)
   const filter = new Filter({ trace_id: ['b', 'a', 'b'] })
-  const nature = Object.assign(new FakeNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
   const all = log.all().flatMap(({ sequence, text }) => (filter.matchesText(text) ? [{ sequence, text }] : []))
   for (const order of ['asc', 'desc'] as const) {
     const texts: string[] = []

@@ -10,7 +10,8 @@ import { EventStream } from '../../../runtime/stream/event-stream.ts'
 import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
 import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
-import { type EventDraft, FakeLog, FakeNature } from './fake-log.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { type EventDraft, FakeLog } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
 /** One watcher over all its connections. */
@@ -97,7 +98,7 @@ const limits: StreamLimits = { ...streamLimits, frameEventsMax: 3, tailEventsMax
 
 class World {
   readonly log = new FakeLog()
-  readonly nature = new FakeNature()
+  readonly nature = new TurnedNature()
   readonly watchers: Watcher[] = []
   readonly #stream = new EventStream(this.log, new ReadTurns(this.nature), limits)
 
@@ -126,10 +127,10 @@ class World {
         return
       }
       case 'turn':
-        this.nature.turn()
+        this.nature.runOnce()
         return
       case 'advance':
-        this.nature.advance(step.ms)
+        this.nature.ring(step.ms)
         return
       case 'drain':
         if (watcher?.sink.isFull && watcher.sink.ended === undefined) watcher.sink.drain(step.room)
@@ -162,8 +163,8 @@ class World {
     }
     // Something committed untold is seen with the next thing told.
     this.log.commit([{ event_type: 'end', project: 'a' }])
-    this.nature.advance(100)
-    this.nature.settle()
+    this.nature.ring(100)
+    this.nature.run()
   }
 
   check(): void {

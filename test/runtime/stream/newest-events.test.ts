@@ -7,16 +7,24 @@ import { Filter } from '../../../runtime/stream/filter.ts'
 import type { EventFound } from '../../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
+import { TurnedNature } from '../../natures/turned.ts'
 import { openIn } from '../../storage/open.ts'
 import { appendEvents, event } from '../../storage/steps.ts'
-import { type EventDraft, FakeJournal, FakeNature } from './fake-log.ts'
+import { type EventDraft, FakeJournal } from './fake-log.ts'
 
 /** Digits as good as random ones, the same at each run. */
-class MixedNature extends FakeNature {
+class MixedNature extends TurnedNature {
   override randomHex(digits: number): string {
     return createHash('shake256', { outputLength: digits / 2 })
       .update('seed')
       .digest('hex')
+  }
+}
+
+/** Without random digits every id has the same hash. */
+class PlainNature extends TurnedNature {
+  override randomHex(digits: number): string {
+    return '0'.repeat(digits)
   }
 }
 
@@ -28,7 +36,7 @@ const noted = (count: number, more: Partial<EventDraft> = {}): EventDraft[] =>
 
 class Stand {
   readonly log = new FakeJournal()
-  readonly nature: FakeNature
+  readonly nature: TurnedNature
   readonly newest: NewestEvents
   /** Turns that were taken. */
   turns = 0
@@ -45,7 +53,7 @@ class Stand {
 
   async turn(): Promise<void> {
     await untilNext()
-    if (this.nature.turn()) this.turns += 1
+    if (this.nature.runOnce()) this.turns += 1
     await untilNext()
   }
 
@@ -163,14 +171,13 @@ t.test('who goes away does not end the reading of the others, and with the last 
   t.match(await stand.until(stays), { isWhole: true, text: idOf(6_000) })
   t.same(await goes, { isWhole: false })
   t.equal(stand.log.rowsBackward, 4_500, 'nobody waits any more')
-  t.equal(stand.nature.turn(), false)
+  t.equal(stand.nature.runOnce(), 0)
   t.equal(await stand.sequenceOf(1), 1)
   t.equal(stand.log.rowsBackward, 10_000, 'the next one goes on from there')
 })
 
 t.test('ids of one hash are told apart by their texts', async (t) => {
-  // Without random digits every id has the same hash.
-  const stand = new Stand({ count: 120, rowsMax: 80, nature: new FakeNature() })
+  const stand = new Stand({ count: 120, rowsMax: 80, nature: new PlainNature() })
   for (const sequence of [41, 42, 80, 119, 120]) t.equal(await stand.sequenceOf(sequence), sequence)
   for (const sequence of [1, 40]) t.same(await stand.sequenceOf(sequence), { isWhole: false })
   stand.log.commit(noted(30))

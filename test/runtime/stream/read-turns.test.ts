@@ -7,14 +7,15 @@ import { type EventsFound, findEvents } from '../../../runtime/stream/find-event
 import { charsPerLook, readTurnMs, rowsPerTurnMax, streamLimits } from '../../../runtime/stream/limits.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
-import { FakeJournal, FakeNature } from './fake-log.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+import { FakeJournal } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
 const NOTHING = new Filter({ event_type: ['rare'] })
 
 /** A log whose reads take time, and how long its readers held up each turn of the event loop. */
 class World {
-  readonly nature = new FakeNature()
+  readonly nature = new TurnedNature()
   readonly turns = new ReadTurns(this.nature)
   readonly log = new FakeJournal()
   longestMs = 0
@@ -57,7 +58,7 @@ class World {
     while (!isSo()) {
       if (this.#over++ > 5_000) throw new Error('it does not come to an end')
       const before = this.nature.nowMs
-      this.nature.turn()
+      this.nature.runOnce()
       await untilNext()
       this.longestMs = Math.max(this.longestMs, this.nature.nowMs - before)
     }
@@ -154,7 +155,7 @@ t.test(
 )
 
 t.test('what throws in its turn is told to who asked for it, and others have theirs', async (t) => {
-  const nature = new FakeNature()
+  const nature = new TurnedNature()
   const turns = new ReadTurns(nature)
   const said: string[] = []
   const thrown = turns.next(() => {
@@ -162,11 +163,11 @@ t.test('what throws in its turn is told to who asked for it, and others have the
   })
   turns.enter(() => said.push('next'))
   const later = turns.first(() => said.push('behind who waits'))
-  nature.turn()
+  nature.runOnce()
   await t.rejects(thrown, { message: 'thrown' })
   await later
   t.same(said, ['next', 'behind who waits'])
-  nature.settle()
+  nature.run()
   await t.rejects(
     turns.first(() => {
       throw new Error('at once')
@@ -178,7 +179,7 @@ t.test('what throws in its turn is told to who asked for it, and others have the
   })
   turns.enter(() => said.push('last'))
   nature.nextTurn(() => {})
-  t.throws(() => nature.settle(), { message: 'of a stream' })
-  nature.settle()
+  t.throws(() => nature.run(), { message: 'of a stream' })
+  nature.run()
   t.equal(said.at(-1), 'last', 'the line goes on')
 })

@@ -11,7 +11,7 @@ import { segmentPath, segmentsIn } from '../../../storage/home-paths.ts'
 import { HomeRefused } from '../../../storage/home-refused.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
-import { randomFrom } from '../../crash/random.ts'
+import { Random } from '../../random.ts'
 import { openIn } from '../open.ts'
 import { type Content, contentOf, Model, transact } from './model.ts'
 
@@ -28,7 +28,7 @@ interface Written {
 /** A log of so many files. Of more than one the newest holds three transactions. */
 async function written(files: number, seed: number): Promise<Written> {
   const folder = newFolder()
-  const random = randomFrom(seed)
+  const random = new Random(seed)
   const model = new Model()
   const contents = [NOTHING]
   let needed = 0

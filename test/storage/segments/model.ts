@@ -1,6 +1,6 @@
 /** What a log must hold, in memory; and a log that is written beside it, in small random transactions. */
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../../../storage/environments.ts'
-import { below, oneOf, type Random } from '../../crash/random.ts'
+import type { Random } from '../../random.ts'
 
 export const NAMES = ['events', 'redo'] as const
 export type Name = (typeof NAMES)[number]
@@ -46,17 +46,17 @@ function rowsOf(table: AppendedTable, range: Range<number>): [number, string][] 
 /** One transaction of up to three rows of each kind, upon both. Each leaves another text in the head. */
 export function transact(random: Random, tables: LogTables, model: Model): void {
   const rows = NAMES.flatMap((name) =>
-    Array.from({ length: below(random, 4) }, () => {
-      model.last[name] += 1 + below(random, 3)
-      return { name, key: model.last[name], text: `${model.last[name]} ${oneOf(random, TEXTS)}` }
+    Array.from({ length: random.below(4) }, () => {
+      model.last[name] += 1 + random.below(3)
+      return { name, key: model.last[name], text: `${model.last[name]} ${random.pick(TEXTS)}` }
     }),
   )
-  const removals = NAMES.filter(() => random() < 0.2).map((name) => {
+  const removals = NAMES.filter(() => random.chance(0.2)).map((name) => {
     const first = model[name].keys().next().value ?? model.last[name]
-    return { name, before: first + below(random, model.last[name] - first + 2) }
+    return { name, before: first + random.below(model.last[name] - first + 2) }
   })
-  const heads = HEAD_NAMES.filter((name) => name === 'last' || random() < 0.3).map(
-    (name) => [name, `${name} ${random()}`] as const,
+  const heads = HEAD_NAMES.filter((name) => name === 'last' || random.chance(0.3)).map(
+    (name) => [name, `${name} ${random.next()}`] as const,
   )
   tables.env.transactionSync(() => {
     for (const { name, key, text } of rows) tables[name].append(key, [text])
@@ -71,12 +71,12 @@ export function transact(random: Random, tables: LogTables, model: Model): void 
 
 /** A range as anybody may ask for it, with keys that are and that are not there. */
 export function someRange(random: Random, last: number): Range<number> {
-  const key = () => below(random, last + 3)
+  const key = () => random.below(last + 3)
   return {
-    ...(random() < 0.7 && { start: key() }),
-    ...(random() < 0.4 && { end: key() }),
-    ...(random() < 0.4 && { limit: below(random, 4) }),
-    ...(random() < 0.5 && { reverse: true }),
+    ...(random.chance(0.7) && { start: key() }),
+    ...(random.chance(0.4) && { end: key() }),
+    ...(random.chance(0.4) && { limit: random.below(4) }),
+    ...(random.chance(0.5) && { reverse: true }),
   }
 }
 

@@ -6,7 +6,7 @@ import type { LogTables, ReadTransaction } from '../../../storage/environments.t
 import { segmentsIn } from '../../../storage/home-paths.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
-import { below, type Random, randomFrom } from '../../crash/random.ts'
+import { Random } from '../../random.ts'
 import { type Content, contentOf, inRange, Model, NAMES, someRange, transact } from './model.ts'
 
 const root = t.testdir()
@@ -49,14 +49,14 @@ function assertReads(
     )
     t.strictSame([...tables[name].getKeys(asked)], keys, how)
     t.equal(tables[name].getKeysCount(asked), keys.length, how)
-    const key = below(random, last)
+    const key = random.below(last)
     t.equal(tables[name].get(key, reading), new Map(expected[name]).get(key), `${name} ${key}`)
   }
 }
 
 t.test('random transactions read as a model does, in their process, in a follower and in snapshots', async (t) => {
   for (let seed = 1; seed <= ROUNDS; seed += 1) {
-    const random = randomFrom(seed)
+    const random = new Random(seed)
     const folder = newFolder()
     const model = new Model()
     let writer = open(folder)
@@ -65,23 +65,23 @@ t.test('random transactions read as a model does, in their process, in a followe
     for (let step = 0; step < STEPS; step += 1) {
       transact(random, writer.tables, model)
       assertReads(t, random, writer.tables, model.content())
-      if (random() < 0.3) {
+      if (random.chance(0.3)) {
         follower.log.refresh()
         assertReads(t, random, follower.tables, model.content())
       }
-      if (random() < 0.1) {
-        const { log, tables } = random() < 0.5 ? writer : follower
+      if (random.chance(0.1)) {
+        const { log, tables } = random.chance(0.5) ? writer : follower
         if (log === follower.log) log.refresh()
         snapshots.push({ of: tables, taken: log.useReadTransaction(), content: model.content() })
       }
       for (const { of, taken, content } of snapshots) assertReads(t, random, of, content, taken)
-      if (random() < 0.1) {
+      if (random.chance(0.1)) {
         for (const { taken } of snapshots.splice(0)) taken.done()
         await writer.log.close()
         writer = open(folder)
-        if (random() < 0.5) writer.log.sync()
+        if (random.chance(0.5)) writer.log.sync()
         assertReads(t, random, writer.tables, model.content())
-        if (random() < 0.5) {
+        if (random.chance(0.5)) {
           await follower.log.close()
           follower = open(folder, true)
         }
@@ -218,7 +218,7 @@ t.test('a follower that was left far behind begins anew', async (t) => {
 
 t.test('a copy made while the log is written is the log at one moment', async (t) => {
   const folder = newFolder()
-  const random = randomFrom(5)
+  const random = new Random(5)
   const model = new Model()
   const writer = open(folder)
   for (let step = 0; step < 60; step += 1) transact(random, writer.tables, model)

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { formationBriefCreateBody } from '../../machines/documents/formation-brief.ts'
-import { driftOf } from '../../machines/drift/document.ts'
-import { repairBrief } from '../../machines/drift/repair-brief.ts'
-import { intentRecordModule as module } from '../../machines/intent-record.ts'
-import { compile } from '../../machines/schema.ts'
-import { CREATE, E1, MESSAGES as M, OTHER, RECORD, seen } from './intent-record-samples.ts'
-import { after, at } from './step.ts'
+import { formationBriefCreateBody } from '../../../machines/documents/formation-brief.ts'
+import { driftOf } from '../../../machines/drift/document.ts'
+import { repairBrief } from '../../../machines/drift/repair-brief.ts'
+import { intentRecordModule as module } from '../../../machines/intent-record.ts'
+import { compile } from '../../../machines/schema.ts'
+import { CREATE, E1, MESSAGES as M, OTHER, RECORD, seen } from '../intent-record-samples.ts'
+import { after, at } from '../step.ts'
 
 const NOW = '2026-01-01T01:00:00.000Z'
 

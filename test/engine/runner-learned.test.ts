@@ -1,4 +1,4 @@
-/** What earlier systems of this kind learned the hard way, as far as the bundled runner can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as the bundled runner can get it wrong. */
 import t from 'tap'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'

@@ -1,14 +1,14 @@
 /** The word for a record's drift, rule by rule, and what a person says of it. */
 import t from 'tap'
-import { type Drift, driftChangeDocument, driftDocument } from '../../machines/documents/drift.ts'
-import { attentionSince, driftHistoryOf, driftOf } from '../../machines/drift/document.ts'
-import { HISTORY_KEPT_MAX } from '../../machines/drift/state.ts'
-import { intentRecordModule as module } from '../../machines/intent-record.ts'
-import type { Message, SnapshotOf } from '../../machines/machine.ts'
-import { compile } from '../../machines/schema.ts'
-import { BRIEF, CREATE, DAY, E1, E2, MESSAGES as M, OTHER, seen } from './intent-record-samples.ts'
-import { BY } from './run-request-samples.ts'
-import { after, at, reopened, step } from './step.ts'
+import { type Drift, driftChangeDocument, driftDocument } from '../../../machines/documents/drift.ts'
+import { attentionSince, driftHistoryOf, driftOf } from '../../../machines/drift/document.ts'
+import { HISTORY_KEPT_MAX } from '../../../machines/drift/state.ts'
+import { intentRecordModule as module } from '../../../machines/intent-record.ts'
+import type { Message, SnapshotOf } from '../../../machines/machine.ts'
+import { compile } from '../../../machines/schema.ts'
+import { BRIEF, CREATE, DAY, E1, E2, MESSAGES as M, OTHER, seen } from '../intent-record-samples.ts'
+import { BY } from '../run-request-samples.ts'
+import { after, at, reopened, step } from '../step.ts'
 
 const accepted = after(module, [M.create, M.accept])
 const checkDrift = compile(driftDocument)

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import { canonical } from '../../machines/canonical.ts'
-import { digestOf } from '../../machines/digest.ts'
-import { PROMPT_PHASES, type PromptPhase, type SourceRecord } from '../../machines/documents/compiled-brief.ts'
-import { compileBrief } from '../../machines/formation-brief/compiler.ts'
-import type { BriefSections } from '../../machines/formation-brief/snapshot.ts'
-import { linesOf } from '../../machines/untrusted-text.ts'
-import { ARTIFACT, CREATE, RECORD, RECORD_ID, SECTIONS } from './formation-brief-samples.ts'
-import { snapshotFile } from './step.ts'
+import { canonical } from '../../../machines/canonical.ts'
+import { digestOf } from '../../../machines/digest.ts'
+import { PROMPT_PHASES, type PromptPhase, type SourceRecord } from '../../../machines/documents/compiled-brief.ts'
+import { compileBrief } from '../../../machines/formation-brief/compiler.ts'
+import type { BriefSections } from '../../../machines/formation-brief/snapshot.ts'
+import { linesOf } from '../../../machines/untrusted-text.ts'
+import { ARTIFACT, CREATE, RECORD, RECORD_ID, SECTIONS } from '../formation-brief-samples.ts'
+import { snapshotFile } from '../step.ts'
 
-t.snapshotFile = snapshotFile('prompt-pack')
+t.snapshotFile = snapshotFile('formation-brief/prompt-pack')
 
 const { id, project, project_id } = CREATE
 

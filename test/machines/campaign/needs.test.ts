@@ -1,8 +1,8 @@
 import t from 'tap'
-import { calledFor, needIn, needOf, wordsOf } from '../../machines/campaign/needs.ts'
-import { campaignModule as module } from '../../machines/campaign.ts'
-import { states } from './campaign-samples.ts'
-import { at, step } from './step.ts'
+import { calledFor, needIn, needOf, wordsOf } from '../../../machines/campaign/needs.ts'
+import { campaignModule as module } from '../../../machines/campaign.ts'
+import { states } from '../campaign-samples.ts'
+import { at, step } from '../step.ts'
 
 const STATES = states()
 const MOVES = {

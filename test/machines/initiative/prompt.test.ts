@@ -1,9 +1,9 @@
 /** What an assessment is told, of whom, and what of it stands behind a fence. */
 import t from 'tap'
-import { initiativeModule as module } from '../../machines/initiative.ts'
-import type { Message } from '../../machines/machine.ts'
-import { CAMPAIGN, deciding, judge, OWNER, PROJECT, VIEW } from './initiative-samples.ts'
-import { at, step } from './step.ts'
+import { initiativeModule as module } from '../../../machines/initiative.ts'
+import type { Message } from '../../../machines/machine.ts'
+import { CAMPAIGN, deciding, judge, OWNER, PROJECT, VIEW } from '../initiative-samples.ts'
+import { at, step } from '../step.ts'
 
 type Snapshot = ReturnType<typeof deciding>
 

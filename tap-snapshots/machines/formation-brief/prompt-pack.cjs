@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > assessment 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > assessment 1`] = `
 # Assessment
 
 Assess the code against the intent below. You change nothing. Report only what bears on a capability or a threat that is named here, each point with the place in the code that shows it. General criticism, style and praise are not asked for.
@@ -45,7 +45,7 @@ For ir_111111111111111111111111:
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > execution 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > execution 1`] = `
 # Execution
 
 Carry out the plan, exactly within the objective and the scope below. The brief was written for a dry run: where the run is one, every change is only simulated and described.
@@ -93,7 +93,7 @@ Make the checkout survive a lost answer.
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > intent_feedback 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > intent_feedback 1`] = `
 # Feedback on the intent
 
 Say what the run taught about the intent itself. You change nothing, and you change no record: a person decides. Propose, each with the observation behind it: records that were contradicted, expectations that were not met, strategies that worked or failed, threats that nobody had named, questions that came up.
@@ -112,7 +112,7 @@ Say what the run taught about the intent itself. You change nothing, and you cha
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > planning 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > planning 1`] = `
 # Planning
 
 Plan the work. You change nothing yet. Make small steps, each of which can be taken back alone. Of each step say: the intent record that it serves, by its id; the files it touches; the evidence it leaves; the gates it must pass. Anything that no record asks for is left out.
@@ -165,7 +165,7 @@ For ir_111111111111111111111111:
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > retry 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > retry 1`] = `
 # Retry
 
 A gate has failed after the execution. Its output, and what was tried, stand in the failure context that comes with this prompt. Say first which gate failed and which evidence is missing; then repair that, and nothing else.
@@ -203,7 +203,7 @@ Make the checkout survive a lost answer.
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > review 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > review 1`] = `
 # Review
 
 Review what was done, as somebody who did not do it and does not believe it. You change nothing. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.
@@ -237,7 +237,7 @@ Make the checkout survive a lost answer.
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > summarization 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > summarization 1`] = `
 # Summary
 
 Sum the run up against the intent. You change nothing. State only what the trace and the evidence show; what was not looked at is said to be unknown.
@@ -273,7 +273,7 @@ Sum the run up against the intent. You change nothing. State only what the trace
 
 `
 
-exports[`dist/test/machines/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > triage 1`] = `
+exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > triage 1`] = `
 # Triage
 
 Decide which findings of the assessment are worth acting upon. You change nothing. Take a finding only if all of these hold:

@@ -1,8 +1,8 @@
 /** What time ends: credentials, tokens, keys, leases. On the whole service, with its clocks put forward. */
 import t from 'tap'
 import { WebSocket } from 'ws'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 const SECOND = 1_000

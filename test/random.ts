@@ -1,4 +1,7 @@
-/** Choices from one seed: the same seed makes the same choices. */
+/**
+ * Choices from one seed: the same seed makes the same choices, so that a run can be repeated. A simulated world, which
+ * draws far more of them and gives each actor its own, has another generator: test/simulation/random.ts.
+ */
 export class Random {
   #state: number
 
@@ -22,6 +25,11 @@ export class Random {
   /** A whole number from `from` up to and with `to`. */
   between(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1))
+  }
+
+  /** A whole number from 0 to `bound` - 1. */
+  below(bound: number): number {
+    return Math.floor(this.next() * bound)
   }
 
   chance(probability: number): boolean {

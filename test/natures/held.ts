@@ -1,4 +1,4 @@
-import { HurriedNature } from './hurried-nature.ts'
+import { HurriedNature } from './hurried.ts'
 
 /** Turns are held back while somebody holds them, and each look at the clock may take a while. */
 export class HeldNature extends HurriedNature {

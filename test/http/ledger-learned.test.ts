@@ -1,8 +1,8 @@
-/** What earlier systems of this kind learned the hard way, as far as the ledger can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as the ledger can get it wrong. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { AT, begin, COMPLETE, finish, fleet, history, inState, reading, submit, take, waits } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
 

@@ -1,16 +1,16 @@
 /** A nature whose clocks are turned by hand: nothing happens until a test lets turns run or time pass. */
 import type { Nature } from '../../runtime/api.ts'
 
-interface PendingTimer {
-  readonly atMs: number
+interface Timer {
+  readonly dueMs: number
   readonly callback: () => void
-  live: boolean
 }
 
 export class TurnedNature implements Nature {
-  private nowMs = 1_000
+  /** The monotonic clock. */
+  nowMs = 1_000
   private turns: (() => void)[] = []
-  private timers: PendingTimer[] = []
+  private readonly timers = new Set<Timer>()
   private hex = 0
   /** Wall clock minus monotonic clock. */
   private readonly wallOffsetMs: number
@@ -32,23 +32,35 @@ export class TurnedNature implements Nature {
   }
 
   setTimer(callback: () => void, afterMs: number): unknown {
-    const timer = { atMs: this.nowMs + afterMs, callback, live: true }
-    this.timers.push(timer)
+    const timer = { dueMs: this.nowMs + afterMs, callback }
+    this.timers.add(timer)
     return timer
   }
 
   clearTimer(timer: unknown): void {
-    ;(timer as PendingTimer).live = false
+    this.timers.delete(timer as Timer)
   }
 
   nextTurn(callback: () => void): void {
     this.turns.push(callback)
   }
 
-  /** Runs turns until none is pending. Returns how many ran. */
+  get timersSet(): number {
+    return this.timers.size
+  }
+
+  /** Only the next turn. Returns how many waited for it. */
+  runOnce(): number {
+    const turns = this.turns
+    this.turns = []
+    for (const turn of turns) turn()
+    return turns.length
+  }
+
+  /** Runs what waits for the next turn, and what that asks for, until nothing does. Returns how many ran. */
   run(): number {
     let ran = 0
-    for (; this.turns.length > 0; ran++) this.turns.shift()!()
+    while (this.turns.length > 0) ran += this.runOnce()
     return ran
   }
 
@@ -59,20 +71,23 @@ export class TurnedNature implements Nature {
 
   /** Lets time pass, with each timer and its turns at its own moment. */
   advance(ms: number): void {
+    this.run()
+    this.ring(ms)
+  }
+
+  /** As `advance`, but turns that wait already come behind the first timer, as they may. */
+  ring(ms: number): void {
     const untilMs = this.nowMs + ms
     for (;;) {
-      this.run()
-      this.timers = this.timers.filter((timer) => timer.live)
-      const next = this.timers.reduce<PendingTimer | undefined>(
-        (first, timer) => (first === undefined || timer.atMs < first.atMs ? timer : first),
-        undefined,
-      )
-      if (next === undefined || next.atMs > untilMs) break
-      this.nowMs = Math.max(this.nowMs, next.atMs)
-      next.live = false
+      let next: Timer | undefined
+      for (const timer of this.timers)
+        if (timer.dueMs <= untilMs && (next === undefined || timer.dueMs < next.dueMs)) next = timer
+      if (next === undefined) break
+      this.timers.delete(next)
+      this.nowMs = Math.max(this.nowMs, next.dueMs)
       next.callback()
+      this.run()
     }
     this.nowMs = untilMs
-    this.run()
   }
 }

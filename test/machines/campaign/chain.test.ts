@@ -1,10 +1,10 @@
 import t from 'tap'
-import { isBuiltUpon } from '../../machines/campaign/chain.ts'
-import type { CampaignContext } from '../../machines/campaign/context.ts'
-import { campaignModule as module } from '../../machines/campaign.ts'
-import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
-import { advanced, answers, begins, ends, LANDED, owner, says, settled, taskResult, walk } from './campaign-samples.ts'
-import { at, step } from './step.ts'
+import { isBuiltUpon } from '../../../machines/campaign/chain.ts'
+import type { CampaignContext } from '../../../machines/campaign/context.ts'
+import { campaignModule as module } from '../../../machines/campaign.ts'
+import type { Message, OwnFact, SnapshotOf } from '../../../machines/machine.ts'
+import { advanced, answers, begins, ends, LANDED, owner, says, settled, taskResult, walk } from '../campaign-samples.ts'
+import { at, step } from '../step.ts'
 
 type Snapshot = SnapshotOf<CampaignContext>
 type Move = (snapshot: Snapshot) => Message<any>

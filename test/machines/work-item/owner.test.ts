@@ -1,10 +1,10 @@
 import t from 'tap'
-import { campaignModule as campaigns } from '../../machines/campaign.ts'
-import { initiativeModule as initiatives } from '../../machines/initiative.ts'
-import type { CreateWorkItem } from '../../machines/work-item/context.ts'
-import { type OwnedOrder, openItem, ownedIds, settleItem } from '../../machines/work-item/owner.ts'
-import { workItemModule as module } from '../../machines/work-item.ts'
-import { states as campaignStates } from './campaign-samples.ts'
+import { campaignModule as campaigns } from '../../../machines/campaign.ts'
+import { initiativeModule as initiatives } from '../../../machines/initiative.ts'
+import type { CreateWorkItem } from '../../../machines/work-item/context.ts'
+import { type OwnedOrder, openItem, ownedIds, settleItem } from '../../../machines/work-item/owner.ts'
+import { workItemModule as module } from '../../../machines/work-item.ts'
+import { states as campaignStates } from '../campaign-samples.ts'
 import {
   deciding,
   FIRST_ITEM,
@@ -13,12 +13,12 @@ import {
   judge,
   ITEM as MEMBER,
   PROJECT,
-} from './initiative-samples.ts'
-import { BY } from './run-request-samples.ts'
-import { after, at, snapshotFile, step, table } from './step.ts'
-import { CREATE, ITEM, MESSAGES as M, RUN, result, runEvent } from './work-item-samples.ts'
+} from '../initiative-samples.ts'
+import { BY } from '../run-request-samples.ts'
+import { after, at, snapshotFile, step, table } from '../step.ts'
+import { CREATE, ITEM, MESSAGES as M, RUN, result, runEvent } from '../work-item-samples.ts'
 
-t.snapshotFile = snapshotFile('work-item-owner')
+t.snapshotFile = snapshotFile('work-item/owner')
 
 const owned = (role: 'advance' | 'cycle') =>
   ({ kind: 'campaign_cycle', lane: 'campaign', source: { kind: 'campaign', ref: 'pay', role } }) as const

@@ -1,13 +1,13 @@
 /** What a run request tells the brief that it follows: the two charts together, through every message of the run. */
 import t from 'tap'
-import { formationBriefModule } from '../../machines/formation-brief.ts'
-import type { Message, SendParams, SnapshotOf } from '../../machines/machine.ts'
-import { runRequestModule as module } from '../../machines/run-request.ts'
-import { ARTIFACT, CREATE as BRIEF, COMPILED } from './formation-brief-samples.ts'
-import { CREATE, MESSAGES as M, states } from './run-request-samples.ts'
-import { after, at, snapshotFile, step, table } from './step.ts'
+import { formationBriefModule } from '../../../machines/formation-brief.ts'
+import type { Message, SendParams, SnapshotOf } from '../../../machines/machine.ts'
+import { runRequestModule as module } from '../../../machines/run-request.ts'
+import { ARTIFACT, CREATE as BRIEF, COMPILED } from '../formation-brief-samples.ts'
+import { CREATE, MESSAGES as M, states } from '../run-request-samples.ts'
+import { after, at, snapshotFile, step, table } from '../step.ts'
 
-t.snapshotFile = snapshotFile('run-request-brief')
+t.snapshotFile = snapshotFile('run-request/brief')
 
 const brief = { id: BRIEF.id, digest: ARTIFACT.digest }
 const FOLLOWING = { brief }

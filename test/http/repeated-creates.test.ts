@@ -1,8 +1,8 @@
 /** A create said again under its key is answered as it was, whatever has become of what it is for. */
 import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { GATE } from './campaign-harness.ts'
-import { HurriedNature } from './hurried-nature.ts'
 import { DISCOVERY, intentOf } from './intent-harness.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
 import { type Reply, startTestService, type TestService } from './service-harness.ts'

@@ -1,10 +1,10 @@
 import t from 'tap'
-import { intentRecordCreateBody } from '../../machines/documents/intent-record.ts'
-import { contentOfHypothesis } from '../../machines/hypothesis/content.ts'
-import { hypothesisModule } from '../../machines/hypothesis.ts'
-import { compile } from '../../machines/schema.ts'
-import { MESSAGES as M } from './hypothesis-samples.ts'
-import { after, at } from './step.ts'
+import { intentRecordCreateBody } from '../../../machines/documents/intent-record.ts'
+import { contentOfHypothesis } from '../../../machines/hypothesis/content.ts'
+import { hypothesisModule } from '../../../machines/hypothesis.ts'
+import { compile } from '../../../machines/schema.ts'
+import { MESSAGES as M } from '../hypothesis-samples.ts'
+import { after, at } from '../step.ts'
 
 const check = compile(intentRecordCreateBody)
 

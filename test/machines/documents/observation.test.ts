@@ -5,8 +5,8 @@ import {
   intentRecordIdOf,
   namesTwoRecords,
   observeMessage,
-} from '../../machines/documents/observation.ts'
-import { compile } from '../../machines/schema.ts'
+} from '../../../machines/documents/observation.ts'
+import { compile } from '../../../machines/schema.ts'
 
 const RECORD = `ir_${'a'.repeat(24)}`
 const OTHER = `ir_${'b'.repeat(24)}`
