@@ -30,7 +30,7 @@ export function addTask(program: Command, act: Act): void {
     .option('--kind <kind>', 'task (the default), maintenance, major_upgrade, release or remediation.')
     .option('--lane <lane>', 'interactive, campaign or maintenance.')
     .option('--payload <json>', 'Of a release or a remediation: what its entry event carries.', jsonObject)
-    .option('--allow-duplicate', 'Although an unsettled item says the same.')
+    .option('--allow-duplicate', 'Although an unsettled item asks for the same.')
     .option(...keyOption('Asking twice with one key makes one item.'))
     .option('--no-wait', 'Do not follow it.')
     .option(...WAIT_LIMIT)

@@ -57,7 +57,8 @@ export class Turnstile {
     } finally {
       line.isMoving = false
     }
-    if (line.isFree) this.#lines.delete(key)
+    // Another may have taken its place within an `over`.
+    if (line.isFree && this.#lines.get(key) === line) this.#lines.delete(key)
   }
 
   #letThrough(key: string, line: Line, { exchange, pass, over }: Waiting): void {

@@ -27,7 +27,7 @@ export interface Scheduler {
   expect(dependsOn: readonly string[]): () => void
   /** Those of the dependencies that can never land. */
   unlandable(dependsOn: readonly string[]): string[]
-  /** The unsettled item of the project with the same objective. */
+  /** The unsettled item of the project that asks for the same. */
   twinOf(projectId: string, asked: Twin): string | undefined
   view(): PacingView
   readonly health: Health

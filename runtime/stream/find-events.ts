@@ -140,6 +140,8 @@ export async function findEvents(
     }
     if (offered === events.length) {
       rows += taken
+      // Also past rows that are not there any more: who asks on does not pass them again.
+      from = page.upTo ?? from
       pageRows = rows < rowsReadMax ? Math.min(rowsPerTurnMax, rowsReadMax - rows) : rowsPerTurnMax
       page = undefined
       offered = 0
@@ -157,6 +159,8 @@ interface Rows {
   /** Rows looked at, also such that are not there any more. */
   readonly taken: number
   readonly isLast: boolean
+  /** Of an index: the last row that was looked at. */
+  readonly upTo?: number | undefined
 }
 
 function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows {
@@ -174,6 +178,7 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
 function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number, turns: ReadTurns): Rows {
   const events: { sequence: number; text: string }[] = []
   let taken = 0
+  let upTo: number | undefined
   let next = walk.next
   for (let chars = 0; next !== undefined && taken < limit && chars < charsPerTurnMax; taken++) {
     let text: string | undefined
@@ -188,13 +193,14 @@ function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number, turn
       chars += text.length
     }
     walk.pass(next)
+    upTo = next
     next = walk.next
     if (turns.isOver) {
       taken += 1
       break
     }
   }
-  return { events, taken, isLast: next === undefined }
+  return { events, taken, isLast: next === undefined, upTo }
 }
 
 /** Where a page ends that looks along the log, whatever it finds; undefined: it comes to the end. */
@@ -331,7 +337,7 @@ export async function* pagesOfHistory(
     if (page === undefined) return
     isFirst = false
     const { events, taken, isLast } = page
-    upTo = events.at(-1)?.sequence ?? upTo
+    upTo = page.upTo ?? upTo
     yield { texts: events.map(({ text }) => text), upTo, isLast }
     if (isLast) return
     rows += taken

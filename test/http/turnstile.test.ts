@@ -109,3 +109,29 @@ t.test('who has gone, and who throws, keeps nobody; each is over once', async (t
   turnstile.enter('another', asExchange(gone), () => t.fail('the client had gone before'), over('gone again'))
   t.equal(said.at(-1), 'gone again is over')
 })
+
+t.test('a line that is over takes nothing of the one that began within its end', async (t) => {
+  const turnstile = new Turnstile()
+  const said: string[] = []
+  const leave: Record<string, () => void> = {}
+  const enter = (name: string, over?: () => void): void =>
+    turnstile.enter(
+      'k',
+      asExchange(new Asker()),
+      (leaves) => {
+        said.push(`${name} in`)
+        leave[name] = leaves
+      },
+      over,
+    )
+  enter('a', () => {
+    enter('b')
+    leave.b!()
+    enter('c')
+  })
+  leave.a!()
+  enter('d')
+  t.same(said, ['a in', 'b in', 'c in'], 'one at a time')
+  leave.c!()
+  t.equal(said.at(-1), 'd in')
+})

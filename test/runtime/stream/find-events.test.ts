@@ -53,6 +53,41 @@ t.test('a page whose turns are long is answered short, and the next one goes on 
   t.ok(pages > 2, `in ${pages} pages`)
 })
 
+t.test(
+  'a page ends behind rows of a trace that have left the log, however few it comes to, in either order',
+  async (t) => {
+    const log = longTrace(400)
+    const event = log.event.bind(log)
+    log.event = (sequence) => (sequence <= 150 || sequence > 250 ? undefined : event(sequence))
+    for (const order of ['asc', 'desc'] as const) {
+      const texts: string[] = []
+      let pages = 0
+      for (let from: number | undefined = order === 'asc' ? 0 : 401; from !== undefined; pages++) {
+        const nature = new TurnedNature()
+        let found: EventsFound | undefined
+        const filter = new Filter({ trace_id: ['long'] })
+        const query = { filter, order, from, limit: 1_000, hint: { of: 'trace', ids: ['long'] } } as const
+        const turns = new ReadTurns(nature)
+        Object.defineProperty(turns, 'isOver', { get: () => true })
+        void findEvents(log, turns, query, () => true).then((page) => {
+          found = page
+        })
+        while (found === undefined) {
+          await untilNext()
+          nature.nowMs += pageMsMax / 20
+          nature.runOnce()
+        }
+        t.not(found.next, from, 'who asks on comes further')
+        if (found.next === from) return
+        texts.push(...found.texts)
+        from = found.next
+      }
+      t.equal(texts.length, 100, order)
+      t.ok(pages > 10, `in ${pages} pages`)
+    }
+  },
+)
+
 t.test('a page goes up to what cannot be read, in either order, and the next tells of it', async (t) => {
   const log = new FakeJournal()
   log.commit(Array.from({ length: 9 }, () => ({ event_type: 'one', project: 'p', trace_id: 'short' })))
