@@ -17,7 +17,7 @@ import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
-import { type Twin, twinKeyOf } from '../../runtime/scheduler/ledger.ts'
+import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { newSpanId, newTraceId } from '../../runtime/trace-ids.ts'
 import { usageOf } from '../../runtime/usage.ts'
 import { maySee } from '../access.ts'
@@ -80,14 +80,21 @@ class Admission {
     const project = visibleProject(this.#service, exchange, named)
     const key = readIdempotencyKey(exchange)
     if (project === undefined || !key.ok) return
-    const admit = (leave: () => void): void => this.#create(exchange, project, key.key, leave)
-    if (allow_duplicate === true) admit(() => {})
-    else this.#objectives.enter(twinKeyOf(project.context.id, askedFor(exchange)), exchange, admit)
+    const twinKey = allow_duplicate === true ? undefined : twinKeyIn(exchange, project)
+    const admit = (leave: () => void): void => this.#create(exchange, project, { key: key.key, twinKey }, leave)
+    if (twinKey === undefined) admit(() => {})
+    else this.#objectives.enter(twinKey, exchange, admit)
   }
 
-  #create(exchange: Exchange, project: SnapshotOf<any>, key: string | undefined, leave: () => void): void {
+  /** `twinKey`: one that asks for the same is answered in its place. */
+  #create(
+    exchange: Exchange,
+    project: SnapshotOf<any>,
+    { key, twinKey }: Readonly<Record<'key' | 'twinKey', string | undefined>>,
+    leave: () => void,
+  ): void {
     const service = this.#service
-    const { allow_duplicate, depends_on = [] } = exchange.body as WorkItemCreate
+    const { depends_on = [] } = exchange.body as WorkItemCreate
     let arrived = (): void => {}
     const make = (): MessageBody | undefined => {
       if (!takesWork(exchange, project) || !isSound(service, exchange) || !isServed(service, exchange, project))
@@ -96,8 +103,7 @@ class Admission {
       arrived = service.scheduler.expect(depends_on)
       return message
     }
-    const twin = (): string | undefined =>
-      allow_duplicate === true ? undefined : service.scheduler.twinOf(project.context.id, askedFor(exchange))
+    const twin = (): string | undefined => (twinKey === undefined ? undefined : service.scheduler.twinOf(twinKey))
     const over = (): void => {
       arrived()
       leave()
@@ -107,10 +113,9 @@ class Admission {
   }
 }
 
-/** What the body asks for, as the ledger tells one work from another. */
-function askedFor(exchange: Exchange): Twin {
-  const { objective, kind = 'task', payload, base_ref } = exchange.body as WorkItemCreate
-  return { objective, kind, payload, base_ref }
+/** By what the ledger tells the work that the body asks for from other work of the project. */
+function twinKeyIn({ body }: Exchange, { context }: SnapshotOf<any>): string {
+  return twinKeyOf(context.id, { kind: 'task', ...(body as WorkItemCreate) })
 }
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {

@@ -6,7 +6,7 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Visible } from '../dispatch/api.ts'
 import type { Health } from '../guard.ts'
 import type { FindRows } from '../newest.ts'
-import type { Entry, Twin } from './ledger.ts'
+import type { Entry } from './ledger.ts'
 
 export interface Scheduler {
   /** Why the item has not started; undefined when it runs or has settled. `visible`, by default all, is what the reader sees. */
@@ -28,7 +28,7 @@ export interface Scheduler {
   /** Those of the dependencies that can never land. */
   unlandable(dependsOn: readonly string[]): string[]
   /** The unsettled item of the project that asks for the same. */
-  twinOf(projectId: string, asked: Twin): string | undefined
+  twinOf(twinKey: string): string | undefined
   view(): PacingView
   readonly health: Health
   close(): void

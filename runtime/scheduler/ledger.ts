@@ -135,8 +135,8 @@ export class Ledger {
   }
 
   /** The unsettled item of the project that asks for the same. */
-  twinOf(projectId: string, asked: Twin): string | undefined {
-    return this.twins.get(twinKeyOf(projectId, asked))?.[0]?.id
+  twinOf(twinKey: string): string | undefined {
+    return this.twins.get(twinKey)?.[0]?.id
   }
 
   /** Wall-clock time of the next `not_before` that has not come yet. */
@@ -301,7 +301,7 @@ function inOrder(a: Entry, b: Entry): number {
 }
 
 /** What makes work the same work. */
-export interface Twin {
+interface Twin {
   readonly objective: string
   readonly kind: WorkItemKind
   /** Of a release or a remediation: what it is about. */

@@ -19,7 +19,7 @@ import type { FindRows } from '../newest.ts'
 import { readable } from '../reader.ts'
 import type { PacingView, Scheduler } from './api.ts'
 import { handOut } from './hand-out.ts'
-import { type Entry, LEDGER_STATES, Ledger, type Twin } from './ledger.ts'
+import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Occupancy } from './occupancy.ts'
 import { Places } from './places.ts'
 import {
@@ -140,8 +140,8 @@ class ItemScheduler implements Scheduler, Circumstances {
     return unlandable(dependsOn, this)
   }
 
-  twinOf(projectId: string, asked: Twin): string | undefined {
-    return this.ledger.twinOf(projectId, asked)
+  twinOf(twinKey: string): string | undefined {
+    return this.ledger.twinOf(twinKey)
   }
 
   view(): PacingView {
