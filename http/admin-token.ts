@@ -5,7 +5,8 @@
 
 import { deriveId } from '../machines/ids.ts'
 import { SERVICE_BY } from '../machines/machine.ts'
-import type { MessageBody, Runtime } from '../runtime/api.ts'
+import { createAdminToken } from '../runtime/admin-token.ts'
+import type { Runtime } from '../runtime/api.ts'
 import type { Logger } from '../runtime/log.ts'
 import { newSecret } from '../runtime/secrets.ts'
 import { writeOwnerOnly } from '../storage/flush.ts'
@@ -20,17 +21,7 @@ export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (to
   if (save === undefined) writeOwnerOnly(file, `${token}\n`)
   else save(token)
   const id = deriveId('tok', 'token', 'admin')
-  const message = {
-    type: 'create',
-    by: SERVICE_BY,
-    id,
-    name: 'admin',
-    roles: ['admin'],
-    rights: [],
-    projects: '*',
-    hash,
-  } as MessageBody
-  const answer = await runtime.askAsync({ kind: 'token', id }, message)
+  const answer = await createAdminToken(runtime, { id, hash, by: SERVICE_BY })
   if (answer.ok) log.info({ file }, 'the admin token was made')
   else log.warn({ refusal: answer.refusal }, 'the admin token could not be made')
 }

@@ -8,6 +8,7 @@ import { deriveId } from '../machines/ids.ts'
 import type { By } from '../machines/machine.ts'
 import { isSettledRun } from '../machines/run-request/states.ts'
 import { turn } from '../storage/nature.ts'
+import { createAdminToken } from './admin-token.ts'
 import { allOfKind } from './all-of-kind.ts'
 import type { MessageBody, Runtime } from './api.ts'
 import { isExpired } from './principals.ts'
@@ -66,18 +67,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
 export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
-  const message = {
-    type: 'create',
-    id,
-    name: 'admin',
-    roles: ['admin'],
-    rights: [],
-    projects: '*',
-    hash,
-    by,
-    reservation: restoredMark(runtime.journal.epoch),
-  } as MessageBody
-  const answer = await runtime.askAsync({ kind: 'token', id }, message)
+  const answer = await createAdminToken(runtime, { id, hash, by, reservation: restoredMark(runtime.journal.epoch) })
   if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)
   return token
 }

@@ -1,5 +1,7 @@
 /** A small machine with one of everything that a machine may ask for, to test the runtime apart from the product's own. */
+
 import { assign, emit, enqueueActions, setup } from 'xstate'
+import { projectEnvelope } from '../../machines/envelope.ts'
 import {
   declaredActions,
   type MachineModule,
@@ -120,15 +122,7 @@ export const toyModule: MachineModule<ToyContext, ToyMessage> = {
       : undefined,
   refusal: (_snapshot, message) =>
     message.type === 'create' ? { code: 'already_exists', detail: 'There is one already.' } : undefined,
-  envelope: (context) => ({
-    project: context.id,
-    throttle: 'full',
-    trace_id: null,
-    span_id: null,
-    parent_span_id: null,
-    causation_id: null,
-    gather_id: null,
-  }),
+  envelope: ({ id }) => projectEnvelope(id),
   terms: ({ value, context }) => [
     { index: 'all', value: '', order: context.id },
     { index: 'state', value, order: context.id },
