@@ -49,7 +49,7 @@ export function addArchive(program: Command, act: Act): void {
 async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Promise<number> {
   const [{ verifyHome }, { verifyHooks }] = await Promise.all([
     import('../storage/verify.ts'),
-    import('../runtime/verify-hooks.ts'),
+    import('../runtime/offline/verify-hooks.ts'),
   ])
   const checked = folder === undefined ? home : resolve(folder)
   const report = await verifyHome(checked, verifyHooks())
@@ -122,8 +122,8 @@ async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { af
 async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Promise<number> {
   const { world, home, json, print } = cli
   const [{ withRuntime }, { importEvents }] = await Promise.all([
-    import('../runtime/offline.ts'),
-    import('../runtime/import.ts'),
+    import('../runtime/offline/offline.ts'),
+    import('../runtime/offline/import.ts'),
   ])
   const settings = loadSettings({ flags: { home: present(home) }, env: world.env })
   const report = await withRuntime(settings, (runtime) =>

@@ -106,8 +106,8 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
   const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }, { writeOwnerOnly }] =
     await Promise.all([
       import('../storage/backup.ts'),
-      import('../runtime/offline.ts'),
-      import('../runtime/restore.ts'),
+      import('../runtime/offline/offline.ts'),
+      import('../runtime/offline/restore.ts'),
       import('../storage/flush.ts'),
     ])
   const by = restorer(originOf(origin))
@@ -170,7 +170,7 @@ async function reportOn(draft: string): Promise<VerifyReport> {
     import('../storage/verify.ts'),
     import('../storage/findings.ts'),
     import('../storage/home-checks.ts'),
-    import('../runtime/verify-hooks.ts'),
+    import('../runtime/offline/verify-hooks.ts'),
     import('../storage/home-refused.ts'),
   ])
   try {

@@ -197,7 +197,7 @@ export function loadSettings(sources: SettingSources): Settings {
   return { ...rest, home, ...(certFile === undefined ? {} : { tls: { certFile, keyFile } }) } as Settings
 }
 
-/** Of what may be held of bodies this part is for small ones: the largest leaves it to them (http/body-room.ts). */
+/** Of what may be held of bodies this part is for small ones: the largest leaves it to them (http/bodies/body-room.ts). */
 const SMALL_BODIES_PART = 1 / 8
 
 /** A body that is longer than all that may be held would be refused as one too many, again and again. @throws CliFailure */

@@ -2,10 +2,10 @@
  * Who may do what. A bearer token becomes a principal, a route's rule is held against it, and what it may not
  * see does not exist for it (404). Nothing here asks storage: the table is in memory.
  */
-import type { Principal, Principals } from '../runtime/principals.ts'
-import type { Right } from '../runtime/rights.ts'
-import type { Exchange } from './exchange.ts'
+import type { Principal, Principals } from '../runtime/access/principals.ts'
+import type { Right } from '../runtime/access/rights.ts'
 import type { Access, Route } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 /**
  * Hashing a token costs about 1.5 us, a lookup by the header's text 0.1: the texts of so many callers are kept.

@@ -5,10 +5,10 @@
 
 import { deriveId } from '../machines/ids.ts'
 import { SERVICE_BY } from '../machines/machine.ts'
-import { createAdminToken } from '../runtime/admin-token.ts'
+import { createAdminToken } from '../runtime/access/admin-token.ts'
+import { newSecret } from '../runtime/access/secrets.ts'
 import type { Runtime } from '../runtime/api.ts'
 import type { Logger } from '../runtime/log.ts'
-import { newSecret } from '../runtime/secrets.ts'
 import { writeOwnerOnly } from '../storage/flush.ts'
 import { adminTokenPath } from '../storage/home-paths.ts'
 

@@ -14,8 +14,8 @@ import {
   newWorkWaitMsMax,
   promisedWorkWaitMsMax,
 } from '../runtime/limits.ts'
-import type { Exchange } from './exchange.ts'
 import type { Route } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 /** `new`: asks for more to do. `promised`: of work that was taken already. Undefined: always taken (reads, heartbeats). */
 export type Urgency = 'new' | 'promised' | undefined

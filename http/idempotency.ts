@@ -9,6 +9,7 @@ import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fi
 import { deriveId, ID_DIGITS, type IdPrefix } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
 import { reusedKey, secondCreate } from '../machines/second-create.ts'
+import type { Principal } from '../runtime/access/principals.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import {
   createOfKey,
@@ -17,15 +18,14 @@ import {
   idOfGeneration,
   type Keyed,
   reservationOf,
-} from '../runtime/generations.ts'
-import { keptKey, madeByKey } from '../runtime/kept-keys.ts'
-import type { Principal } from '../runtime/principals.ts'
+} from '../runtime/entities/generations.ts'
+import { keptKey, madeByKey } from '../runtime/entities/kept-keys.ts'
 import type { Reservation } from '../storage/journal.ts'
-import type { Exchange } from './exchange.ts'
 import { holding } from './holding.ts'
-import { TWO_KEYS } from './incoming.ts'
 import { asItStands, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
+import { TWO_KEYS } from './wire/incoming.ts'
 
 export const IDEMPOTENCY_HEADER = 'idempotency-key'
 

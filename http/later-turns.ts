@@ -1,13 +1,13 @@
 /**
  * What takes more than this turn. What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
- * for it, so that whoever is told of a thing can read it (http/arrivals.ts: where it was told of otherwise).
+ * for it, so that whoever is told of a thing can read it (http/resources/arrivals.ts: where it was told of otherwise).
  */
 import type { Nature } from '../runtime/api.ts'
 import { listRowsPerTurnMax } from '../runtime/limits.ts'
 import { LIST_WAIT_MS } from '../storage/journal.ts'
 import { turn } from '../storage/nature.ts'
-import type { Exchange } from './exchange.ts'
 import type { ServiceContext } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 /** A message that is on disk already is delivered in the next turn, unless storage is behind: then turns are many, and time is counted. */
 const TURNS_LOOKED_IN = 4

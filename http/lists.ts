@@ -4,10 +4,10 @@
  */
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
-import type { Exchange } from './exchange.ts'
-import { visibleProject } from './projects.ts'
 import { markCursor } from './replies.ts'
+import { visibleProject } from './resources/projects.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 export const LIST_LIMIT_MAX = 500
 export const LIST_LIMIT_DEFAULT = 50

@@ -12,11 +12,11 @@ import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { bytesOf, environmentPaths } from '../storage/home-paths.ts'
 import type { Admission } from './admission.ts'
-import type { BodyReader } from './body.ts'
-import { CARETAKERS_FAIL, caretakersOf } from './caretakers.ts'
+import type { BodyReader } from './bodies/body.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
+import { CARETAKERS_FAIL, caretakersOf } from './resources/caretakers.ts'
 import type { ServiceContext } from './route.ts'
-import type { RouteEntry } from './route-entry.ts'
+import type { RouteEntry } from './wire/route-entry.ts'
 
 /** A part that wants a metric makes a prom-client object with `registers: [metrics.registry]`. */
 export interface Metrics {

@@ -2,7 +2,7 @@
  * `If-Match` (RFC 9110 section 13.1.1) on what changes a document: whoever writes says which version was read, so that
  * nobody overwrites what they have not seen. The entity tag of a document is its `version` in quotes.
  */
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 export const IF_MATCH_HEADER = 'if-match'
 

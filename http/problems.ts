@@ -164,7 +164,7 @@ export interface ProblemExtra {
   readonly state?: string
   readonly allowed?: readonly string[]
   readonly retryAfterSeconds?: number
-  /** Further members (RFC 9457 section 3.2), each told of in http/problem-schema.ts. */
+  /** Further members (RFC 9457 section 3.2), each told of in http/api-documents/problem-schema.ts. */
   readonly members?: ProblemMembers
 }
 

@@ -6,9 +6,9 @@ import { shown } from '../machines/clipped.ts'
 import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
-import type { Exchange } from './exchange.ts'
 import { codeOfRefusal } from './problems.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 /** Answer with the problem that a machine or the runtime named. */
 export function refuse(exchange: Exchange, refused: Refused): void {

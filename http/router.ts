@@ -7,18 +7,18 @@ import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
 import { type AccessCheck, admit, revocationFault, runnerParamOf, SOCKET_TOKEN_PREFIX } from './access.ts'
 import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admission.ts'
-import { type Arrivals, namedBy } from './arrivals.ts'
-import type { BodyReader } from './body.ts'
-import { BrowserUpgrade } from './browser-upgrade.ts'
-import { type Ending, refusedAtEnd } from './ending.ts'
-import { Exchange } from './exchange.ts'
-import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './incoming.ts'
+import type { BodyReader } from './bodies/body.ts'
 import { takesOrigin } from './origin.ts'
-import { Pending } from './pending.ts'
 import { QueryParser } from './query.ts'
-import { requestLog } from './request-log.ts'
+import { type Arrivals, namedBy } from './resources/arrivals.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
-import type { RouteEntry } from './route-entry.ts'
+import { BrowserUpgrade } from './wire/browser-upgrade.ts'
+import { type Ending, refusedAtEnd } from './wire/ending.ts'
+import { Exchange } from './wire/exchange.ts'
+import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from './wire/incoming.ts'
+import { Pending } from './wire/pending.ts'
+import { requestLog } from './wire/request-log.ts'
+import type { RouteEntry } from './wire/route-entry.ts'
 import {
   type Server,
   UWS_DISABLED_COMPRESSION,
@@ -26,7 +26,7 @@ import {
   type UwsRequest,
   type UwsResponse,
   type UwsVerb,
-} from './uws.ts'
+} from './wire/uws.ts'
 
 const VERBS: Readonly<Record<Method, UwsVerb>> = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' }
 const JSON_ONLY: readonly string[] = ['application/json']

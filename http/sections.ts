@@ -6,14 +6,14 @@
 
 import type { ActorKind } from '../machines/machine.ts'
 import type { ListResult, ListRow, SnapshotOf } from '../runtime/api.ts'
-import type { FindRows } from '../runtime/newest.ts'
+import type { FindRows } from '../runtime/collections/newest.ts'
 import { readable } from '../runtime/reader.ts'
 import { utcNow } from './clock.ts'
-import type { Exchange } from './exchange.ts'
 import { inTurns } from './later-turns.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, lookingAhead, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 export type Section = IndexSection | MemorySection
 

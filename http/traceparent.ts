@@ -1,5 +1,5 @@
 /** W3C trace context, level 1: the header `traceparent`. What is malformed is ignored, as the standard asks. */
-import type { TraceParent } from '../runtime/run-requests.ts'
+import type { TraceParent } from '../runtime/entities/run-requests.ts'
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/
 

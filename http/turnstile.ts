@@ -1,5 +1,5 @@
 /** Lets requests through one at a time for each key: whoever comes next sees what the one before has done. */
-import type { Exchange } from './exchange.ts'
+import type { Exchange } from './wire/exchange.ts'
 
 /** Calls `leave` when the next one may come, at once or later. */
 type Pass = (leave: () => void) => void

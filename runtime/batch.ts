@@ -18,12 +18,12 @@ import { OwnEvents } from '../machines/own-event.ts'
 import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { Actor, Mail } from './actor.ts'
 import type { CommittedStep, Refused, Reply, Taken } from './api.ts'
-import type { Clock } from './clock.ts'
 import { sendersRememberedMax } from './limits.ts'
 import { nextMessageNumber } from './message-number.ts'
 import type { ActorRecord } from './record.ts'
 import type { Outcome } from './stepper.ts'
 import { addPayloadFields } from './stream/fields.ts'
+import type { Clock } from './time/clock.ts'
 import { clearTimer, type Numbering, newParts, type StepParts, WrittenStep } from './written-step.ts'
 
 /** What a message came to, told to its sender after the commit. */

@@ -8,8 +8,7 @@ import type { Journal, ListRow } from '../storage/journal.ts'
 import { turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
 import type { Nature } from './api.ts'
-import { BelievedClock } from './believed-clock.ts'
-import { isKeyOver, KEPT_KEYS } from './kept-keys.ts'
+import { isKeyOver, KEPT_KEYS } from './entities/kept-keys.ts'
 import {
   retentionFirstSweepMs,
   retentionPagesUnderWay,
@@ -21,6 +20,7 @@ import {
 import type { Logger } from './log.ts'
 import type { Reader } from './reader.ts'
 import type { Settings } from './settings.ts'
+import { BelievedClock } from './time/believed-clock.ts'
 
 interface RetentionParts {
   readonly journal: Journal

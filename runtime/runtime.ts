@@ -17,8 +17,6 @@ import { Alone } from './alone.ts'
 import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
-import { type Clock, serviceClock } from './clock.ts'
-import { type Amend, Due, refusedRetryMs } from './due.ts'
 import * as limits from './limits.ts'
 import { Load } from './load.ts'
 import type { Logger } from './log.ts'
@@ -29,6 +27,8 @@ import { SetAside } from './set-aside.ts'
 import type { Settings } from './settings.ts'
 import { type Stepper, stepperOf } from './stepper.ts'
 import { ReadTurns } from './stream/read-turns.ts'
+import { type Clock, serviceClock } from './time/clock.ts'
+import { type Amend, Due, refusedRetryMs } from './time/due.ts'
 
 interface RuntimeOptions {
   readonly nature: Nature

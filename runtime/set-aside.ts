@@ -6,12 +6,12 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'
-import { Alarm } from './alarm.ts'
 import type { Answer, Nature } from './api.ts'
-import { pauseMs } from './backoff.ts'
 import type { Batch } from './batch.ts'
+import { pauseMs } from './control/backoff.ts'
 import { setAsideRetryMsMax } from './limits.ts'
 import type { Logger } from './log.ts'
+import { Alarm } from './time/alarm.ts'
 
 interface Entry {
   readonly ref: ActorRef

@@ -40,7 +40,7 @@ export interface Settings {
   readonly eventBytesMax: number
   /** Largest sum of all headers of a request. */
   readonly headerBytesMax: number
-  /** Sum of bodies being received at one moment; of uploads half of it (http/body-room.ts). */
+  /** Sum of bodies being received at one moment; of uploads half of it (http/bodies/body-room.ts). */
   readonly bodiesInFlightBytesMax: number
   /** Largest body of an ingest, streamed. */
   readonly ingestBytesMax: number

@@ -15,7 +15,7 @@ const outside = ['test', 'bench']
 
 /** Libraries that must be known in few places, and those places. */
 const confined: Record<string, RegExp> = {
-  'uWebSockets.js': /^(http\/uws\.ts|bench\/.*)$/,
+  'uWebSockets.js': /^(http\/wire\/uws\.ts|bench\/.*)$/,
   xstate: /^(machines\/.*|runtime\/stepper\.ts|test\/.*|bench\/.*)$/,
   lmdb: /^(storage\/.*|bench\/.*|test\/storage\/.*)$/,
   typebox: /^(machines\/schema(-parts)?\.ts|test\/machines\/schema-parts\.test\.ts)$/,
@@ -37,13 +37,13 @@ const doors: Record<string, RegExp> = {
   'storage/log-identity.ts': /^runtime\/stream\//,
   'storage/nature.ts': /^(http|runtime)\//,
   'storage/read-fault.ts': /^(http\/faults|runtime\/stream\/(event-stream|find-events))\.ts$/,
-  'storage/open-journal.ts': /^(http\/service|runtime\/offline)\.ts$/,
-  'storage/home-paths.ts': /^http\/(admin-token|backups|metrics)\.ts$/,
+  'storage/open-journal.ts': /^(http\/service|runtime\/offline\/offline)\.ts$/,
+  'storage/home-paths.ts': /^http\/(admin-token|resources\/backups|metrics)\.ts$/,
   'storage/flush.ts': /^http\/admin-token\.ts$/,
-  'storage/backup.ts': /^http\/backups\.ts$/,
-  'storage/home-refused.ts': /^http\/backups\.ts$/,
-  'storage/findings.ts': /^runtime\/verify-hooks\.ts$/,
-  'storage/import.ts': /^runtime\/import\.ts$/,
+  'storage/backup.ts': /^http\/resources\/backups\.ts$/,
+  'storage/home-refused.ts': /^http\/resources\/backups\.ts$/,
+  'storage/findings.ts': /^runtime\/offline\/verify-hooks\.ts$/,
+  'storage/import.ts': /^runtime\/offline\/import\.ts$/,
 }
 
 /** The longest a source file of the product may be, so that it can be read in a sitting. */
@@ -281,7 +281,7 @@ t.test('the machines know no clock, no randomness and no input or output', async
 })
 
 t.test('what a handler goes on with behind a promise passes through its exchange', async (t) => {
-  const isHandlers = (file: string): boolean => folderOf(file) === 'http' && file !== 'http/exchange.ts'
+  const isHandlers = (file: string): boolean => folderOf(file) === 'http' && file !== 'http/wire/exchange.ts'
   t.same(
     [...sources].filter(([file, source]) => isHandlers(file) && /\.then\(/.test(source)).map(([file]) => file),
     [],

@@ -14,10 +14,10 @@ import { itemId } from '../../machines/documents/work-item.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'agent sessions'
 type SessionSnapshot = SnapshotOf<AgentSessionContext>

@@ -1,12 +1,12 @@
 /** Backups of the whole service: asked for, and followed to their end. */
 import { digestOf } from '../../machines/digest.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
-import type { Backup, BackupDocument, Backups } from '../backups.ts'
 import { utcNow } from '../clock.ts'
-import type { Exchange } from '../exchange.ts'
 import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { located, notFound } from '../replies.ts'
+import type { Backup, BackupDocument, Backups } from '../resources/backups.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'service'
 const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'

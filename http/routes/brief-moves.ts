@@ -14,9 +14,10 @@ import {
   formationBriefDocument,
 } from '../../machines/documents/formation-brief.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
-import { sourcesOf } from '../../runtime/brief-sources.ts'
+import { sourcesOf } from '../../runtime/entities/brief-sources.ts'
 import { mayDo } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
+import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
+import { notFound } from '../replies.ts'
 import {
   answerCompiled,
   type BriefSnapshot,
@@ -24,10 +25,9 @@ import {
   visibleBrief,
   withCompiled,
   withReadableBrief,
-} from '../formation-briefs.ts'
-import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
-import { notFound } from '../replies.ts'
+} from '../resources/formation-briefs.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'formation briefs'
 const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }

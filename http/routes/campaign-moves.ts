@@ -14,10 +14,10 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { readable } from '../../runtime/reader.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
-import { campaignDocumentOf, visibleCampaign } from '../campaign-answers.ts'
-import type { Exchange } from '../exchange.ts'
-import { type Move, type Moved, moveRoute, tellMoved } from '../moves.ts'
+import { campaignDocumentOf, visibleCampaign } from '../resources/campaign-answers.ts'
+import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 type Campaign = SnapshotOf<CampaignContext>
 

@@ -16,11 +16,11 @@ import {
 } from '../../runtime/stream/find-events.ts'
 import type { Histories } from '../../runtime/stream/history-walk.ts'
 import { NewestEvents } from '../../runtime/stream/newest-events.ts'
-import type { Exchange } from '../exchange.ts'
 import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch.ts'
+import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch/watch.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 /**
  * Which history holds everything that the filter lets through. A run request has its trace to itself; one of others is looked for

@@ -11,14 +11,14 @@ import {
 import { modules } from '../../machines/index.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
-import type { Exchange } from '../exchange.ts'
-import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../formation-briefs.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
-import { takesWork, visibleProject } from '../projects.ts'
 import { located, markCreated, whenHeard } from '../replies.ts'
+import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
+import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'formation briefs'
 const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }

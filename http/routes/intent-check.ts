@@ -3,10 +3,10 @@ import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
 import { IntentCheck } from '../../machines/intent-check.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
 import { turn } from '../../storage/nature.ts'
-import type { Exchange } from '../exchange.ts'
-import { visibleProject } from '../projects.ts'
 import { markCursor } from '../replies.ts'
+import { visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 import { INTENT_AREA } from './intent-records.ts'
 
 /** Entities looked at between two turns of the event loop: some milliseconds. */

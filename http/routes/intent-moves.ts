@@ -10,8 +10,9 @@ import { isGuiding } from '../../machines/intent-record.ts'
 import { recordKey } from '../../machines/record-key.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
 import { holding } from '../holding.ts'
+import { inLaterTurns } from '../later-turns.ts'
+import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import {
   answerRecord,
   findRecord,
@@ -19,11 +20,10 @@ import {
   type RecordSnapshot,
   tellRecord,
   visibleRecord,
-} from '../intent-records.ts'
-import { inLaterTurns } from '../later-turns.ts'
-import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
+} from '../resources/intent-records.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { Turnstile } from '../turnstile.ts'
+import type { Exchange } from '../wire/exchange.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'
 
 const MOVES = {

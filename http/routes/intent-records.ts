@@ -15,16 +15,22 @@ import { recordKey } from '../../machines/record-key.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerRecord, type RecordSnapshot, staysWithin, tellRecord, visibleRecord } from '../intent-records.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { IF_MATCH_HEADER, requireVersion, setEntityTag } from '../preconditions.ts'
-import { takesWork, visibleProject } from '../projects.ts'
 import { located, markCreated, markCursor, refuse, whenHeard } from '../replies.ts'
+import {
+  answerRecord,
+  type RecordSnapshot,
+  staysWithin,
+  tellRecord,
+  visibleRecord,
+} from '../resources/intent-records.ts'
+import { takesWork, visibleProject } from '../resources/projects.ts'
+import { slugOf } from '../resources/slug.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
-import { slugOf } from '../slug.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 export const INTENT_AREA = 'intent records'
 const ENTITY_TAG = { ETag: 'The version, in quotes: `If-Match` of a change.' }

@@ -8,8 +8,8 @@ import { POLL_WAIT_SECONDS_MAX } from '../../machines/documents/run-request.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { PollAnswer, PollRefusal } from '../../runtime/dispatch/runner.ts'
 import { revocationFault } from '../access.ts'
-import type { Exchange } from '../exchange.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const newsHeaders = {
   'Intendant-Draining': '`true`: the runner takes nothing new; it finishes what it holds.',

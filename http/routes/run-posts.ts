@@ -21,14 +21,14 @@ import { holds } from '../../machines/run-request/rules.ts'
 import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
-import { isEngineRunOfAnother } from '../../runtime/engine-runs.ts'
-import { admitEvents, type StatedEvent } from '../events-in.ts'
-import { type Exchange, PREFER_HEADER } from '../exchange.ts'
+import { isEngineRunOfAnother } from '../../runtime/entities/engine-runs.ts'
+import { admitEvents, type StatedEvent } from '../events-in/strict-door.ts'
 import { holding, type Until, untilNothing } from '../holding.ts'
 import type { ProblemCode } from '../problems.ts'
 import { asItStands, cursorAt, markCursor, whenTaken } from '../replies.ts'
+import { runAnswerOf, visibleRunRequest } from '../resources/run-request-answers.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
-import { runAnswerOf, visibleRunRequest } from '../run-request-answers.ts'
+import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
 
 const POST_PROBLEMS = [
   'not_found',

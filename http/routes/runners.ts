@@ -11,18 +11,18 @@ import {
   runnerTokenDocument,
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import { newSecret } from '../../runtime/access/secrets.ts'
 import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
-import type { Principal } from '../../runtime/principals.ts'
 import { readable } from '../../runtime/reader.ts'
-import { newSecret } from '../../runtime/secrets.ts'
 import { mayDo, maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import type { Exchange } from '../exchange.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { projectId } from '../projects.ts'
 import { askFor, located, markCursor, notFound, refuse, refuseUnseen, UNCACHED, whenTaken } from '../replies.ts'
+import { projectId } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'runners'
 const one = { description: 'The runner.', schema: runnerDocument }

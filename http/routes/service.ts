@@ -1,14 +1,14 @@
 /** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
 import { anyObject, mapOf, stringEnum, Type } from '../../machines/schema.ts'
-import type { Principal } from '../../runtime/principals.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { maySee } from '../access.ts'
-import { asyncApiDocument } from '../asyncapi.ts'
-import { CARETAKERS_FAIL, passedOverCount } from '../caretakers.ts'
-import type { Exchange } from '../exchange.ts'
-import { openApiDocument } from '../openapi.ts'
+import { asyncApiDocument } from '../api-documents/asyncapi.ts'
+import { openApiDocument } from '../api-documents/openapi.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
+import { CARETAKERS_FAIL, passedOverCount } from '../resources/caretakers.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 /** What the routes must know beyond the parts of the service. */
 export interface About {

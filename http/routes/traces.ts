@@ -5,12 +5,12 @@ import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
-import type { Exchange } from '../exchange.ts'
 import { LINK_TOLD, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
+import { type RunOfTrace, runsOfTrace } from '../resources/trace-runs.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { type RunOfTrace, runsOfTrace } from '../trace-runs.ts'
-import { cursorParameter, placeFor } from '../watch.ts'
+import { cursorParameter, placeFor } from '../watch/watch.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 const traceDocument = Type.Object(
   {

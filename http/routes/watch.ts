@@ -3,11 +3,11 @@ import { Gauge } from 'prom-client'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { EventStream } from '../../runtime/stream/event-stream.ts'
 import { streamLimits } from '../../runtime/stream/limits.ts'
-import type { Exchange } from '../exchange.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch.ts'
-import { type WatchRequest, watchSocket } from '../watch-socket.ts'
-import { watchBySse } from '../watch-sse.ts'
+import { type WatchRequest, watchSocket } from '../watch/socket.ts'
+import { watchBySse } from '../watch/sse.ts'
+import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch/watch.ts'
+import type { Exchange } from '../wire/exchange.ts'
 
 /** Watchers at one moment. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
 const watchersMax = 10_000

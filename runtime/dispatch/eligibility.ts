@@ -6,7 +6,7 @@
 import type { Throttle } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { requiredLabels } from '../../machines/run-request/demand.ts'
-import type { IndexHeap } from '../index-heap.ts'
+import type { IndexHeap } from '../collections/index-heap.ts'
 import type { Wanted } from './api.ts'
 import type { TurnLinks } from './turns.ts'
 

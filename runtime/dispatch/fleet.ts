@@ -4,7 +4,7 @@
  */
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
-import { IndexHeap, type Positions } from '../index-heap.ts'
+import { IndexHeap, type Positions } from '../collections/index-heap.ts'
 import { presenceRetryMs, stoodStillMs } from '../limits.ts'
 import type { RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'

@@ -6,7 +6,7 @@
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { exclusiveRepository } from '../../machines/run-request/demand.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
-import { addTo } from '../sets.ts'
+import { addTo } from '../collections/sets.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'

@@ -4,7 +4,7 @@
  * the runners, the one that polled last. Each first looks along that order, where most find what they may have at
  * once, and after as many looks walks over all that the runner may take, or all that may take the request.
  */
-import type { Guard } from '../guard.ts'
+import type { Guard } from '../control/guard.ts'
 import type { Asking, Demand, Supply } from './eligibility.ts'
 import { carriesLabels, isAllowed, mayTake } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'

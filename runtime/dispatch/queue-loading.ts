@@ -4,7 +4,7 @@
  */
 import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'
-import type { Guard } from '../guard.ts'
+import type { Guard } from '../control/guard.ts'
 import type { Likeness, Queue } from './queue.ts'
 import { readRequest } from './snapshots.ts'
 

@@ -4,7 +4,7 @@
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Runtime, SnapshotOf } from '../api.ts'
-import type { Guard } from '../guard.ts'
+import type { Guard } from '../control/guard.ts'
 import type { Demand } from './eligibility.ts'
 
 /** Why nothing of a kind starts. */

@@ -3,9 +3,9 @@ import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import type { FindRows } from '../collections/newest.ts'
+import type { Health } from '../control/guard.ts'
 import type { Visible } from '../dispatch/api.ts'
-import type { Health } from '../guard.ts'
-import type { FindRows } from '../newest.ts'
 import type { Entry } from './ledger.ts'
 
 export interface Scheduler {

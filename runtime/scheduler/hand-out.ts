@@ -6,8 +6,8 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import { isDecidedBySource } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
-import { committed } from '../committed.ts'
-import { runRequestMessage } from '../run-requests.ts'
+import { committed } from '../control/committed.ts'
+import { runRequestMessage } from '../entities/run-requests.ts'
 
 /** What only looks may be asked again: an agent that failed once is no reason to call a person. */
 const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {

@@ -4,9 +4,9 @@
  * repository cost it nothing. Items that wait for a time, or for others, are asked one by one.
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
+import { IndexHeap } from '../collections/index-heap.ts'
+import { SortedList } from '../collections/sorted-list.ts'
 import type { Wanted } from '../dispatch/api.ts'
-import { IndexHeap } from '../index-heap.ts'
-import { SortedList } from '../sorted-list.ts'
 
 /** What decides in which line something waits. */
 interface InLine {

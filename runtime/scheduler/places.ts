@@ -1,6 +1,6 @@
 /** What the rules ask of an item's project, and of the campaign whose cycle it is: read once until that changes. */
 import type { Runtime } from '../api.ts'
-import { committed } from '../committed.ts'
+import { committed } from '../control/committed.ts'
 
 interface Place {
   readonly repository: string

@@ -1,6 +1,6 @@
 /** Items that wait for nothing but a runner, and that no registered one may take: worked out when somebody reads them. */
 import type { ListRow } from '../api.ts'
-import { type FindRows, newestFirst } from '../newest.ts'
+import { type FindRows, newestFirst } from '../collections/newest.ts'
 import type { Entry } from './ledger.ts'
 import type { Lines } from './lines.ts'
 

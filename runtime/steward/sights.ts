@@ -13,7 +13,7 @@ import { isHeldFor } from '../../machines/initiative/effects.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Runtime } from '../api.ts'
-import { committed } from '../committed.ts'
+import { committed } from '../control/committed.ts'
 
 type Reading = Pick<Runtime, 'read'>
 type Seen = Omit<Sight, 'member' | 'project'>

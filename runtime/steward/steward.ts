@@ -6,9 +6,9 @@
 import type { InitiativeBody, InitiativeContext } from '../../machines/initiative/context.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
-import { committed } from '../committed.ts'
-import { ControlLoop } from '../control-loop.ts'
-import type { Health } from '../guard.ts'
+import { committed } from '../control/committed.ts'
+import { ControlLoop } from '../control/control-loop.ts'
+import type { Health } from '../control/guard.ts'
 import type { Logger } from '../log.ts'
 import { viewOf } from './sights.ts'
 

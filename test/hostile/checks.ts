@@ -1,6 +1,7 @@
 /** What must hold of every answer, whatever was asked. Each check says what is wrong, or nothing. */
-import { DROPPED_BYTES_MAX } from '../../http/lingering.ts'
+
 import { problemTable } from '../../http/problems.ts'
+import { DROPPED_BYTES_MAX } from '../../http/wire/lingering.ts'
 import type { Documented } from '../http/documented.ts'
 import type { Answer, Outcome } from './connection.ts'
 import { markersIn } from './markers.ts'

@@ -4,7 +4,7 @@
  * write carries the project's marker, so that a marker in somebody else's answer is a leak.
  */
 import { ROLES } from '../../machines/documents/token.ts'
-import { ROLE_RIGHTS } from '../../runtime/rights.ts'
+import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
 import type { Random } from '../random.ts'
 import { markerOf, markersIn } from './markers.ts'
 import type { Operation } from './operations.ts'

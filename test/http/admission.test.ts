@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Admission, projectParamOf, urgencyOf } from '../../http/admission.ts'
-import type { Exchange } from '../../http/exchange.ts'
 import type { Route } from '../../http/route.ts'
+import type { Exchange } from '../../http/wire/exchange.ts'
 import { fairWaitMs, flowInFlightMin, newWorkWaitMsMax, promisedWorkWaitMsMax } from '../../runtime/limits.ts'
 import { startTestService } from './service-harness.ts'
 

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { Arrivals, namedBy } from '../../http/arrivals.ts'
 import { LOOK_AGAIN_MS } from '../../http/later-turns.ts'
+import { Arrivals, namedBy } from '../../http/resources/arrivals.ts'
 import { projectIdOf, recordIdOfSlug, runRequestIdOf } from '../../machines/ids.ts'
 import { HeldNature } from '../natures/held.ts'
 import { until } from '../until.ts'

@@ -1,6 +1,6 @@
 /** One key, one body: of creates that are named by what was asked for, where the key alone does not lead to the id. */
 import t from 'tap'
-import { KEPT_KEYS } from '../../runtime/kept-keys.ts'
+import { KEPT_KEYS } from '../../runtime/entities/kept-keys.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { LAST_PART } from '../../storage/environments.ts'

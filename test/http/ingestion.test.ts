@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { Waiting } from '../../http/body-turns.ts'
-import { ArrayElements, type Elements, Lines } from '../../http/elements.ts'
-import { type IngestEnd, Ingestion, type IngestionOptions } from '../../http/ingestion.ts'
-import type { TolerantDoor } from '../../http/tolerant-door.ts'
+import type { Waiting } from '../../http/bodies/body-turns.ts'
+import { ArrayElements, type Elements, Lines } from '../../http/bodies/elements.ts'
+import type { TolerantDoor } from '../../http/events-in/tolerant-door.ts'
+import { type IngestEnd, Ingestion, type IngestionOptions } from '../../http/events-in/trace-ingestion.ts'
 
 const DOOR = {
   traceId: 'a'.repeat(32),

@@ -1,6 +1,6 @@
 /** The ten rules of SPEC 6.18, each over HTTP, and what must not happen twice. */
 import t from 'tap'
-import { verifyHooks } from '../../runtime/verify-hooks.ts'
+import { verifyHooks } from '../../runtime/offline/verify-hooks.ts'
 import { verifyHome } from '../../storage/verify.ts'
 import { until } from '../until.ts'
 import {

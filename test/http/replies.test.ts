@@ -1,8 +1,8 @@
 /** What is answered alike for every resource. */
 import t from 'tap'
-import type { Exchange } from '../../http/exchange.ts'
 import { whenNamed } from '../../http/replies.ts'
 import type { ServiceContext } from '../../http/route.ts'
+import type { Exchange } from '../../http/wire/exchange.ts'
 import type { Answer } from '../../runtime/api.ts'
 
 type Named = Parameters<typeof whenNamed>[2]

@@ -1,7 +1,7 @@
 /** Requests with one key go one after the other, in the order in which they came, and a long line costs each of them no more. */
 import t from 'tap'
-import type { Exchange } from '../../http/exchange.ts'
 import { Turnstile } from '../../http/turnstile.ts'
+import type { Exchange } from '../../http/wire/exchange.ts'
 
 /** One who asks, and how often it was looked at whether he is there still. */
 class Asker {

@@ -1,7 +1,7 @@
 /** What a key makes before and after a restore: never an id that the log which was lost may have made. */
 import t from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
-import { createOfKey } from '../../runtime/generations.ts'
+import { createOfKey } from '../../runtime/entities/generations.ts'
 import { silentLogger } from '../../runtime/log.ts'
 import { restoredMark } from '../../runtime/restored-log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import type { Answer } from '../../runtime/api.ts'
-import { KEPT_KEYS, keptKey, madeByKey } from '../../runtime/kept-keys.ts'
+import { KEPT_KEYS, keptKey, madeByKey } from '../../runtime/entities/kept-keys.ts'
 import {
   retentionRowsKeptPerSweepMax,
   retentionRowsPerPage,

@@ -3,7 +3,7 @@
  * router as if they had been read from a connection; answers and frames are handed to whoever made them.
  */
 import type { Socket } from '../../http/route.ts'
-import type { Server, UwsApp, UwsHandler, UwsRequest, UwsResponse, UwsSocketBehavior } from '../../http/uws.ts'
+import type { Server, UwsApp, UwsHandler, UwsRequest, UwsResponse, UwsSocketBehavior } from '../../http/wire/uws.ts'
 
 export interface WireRequest {
   readonly method: string

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
+import { IndexHeap } from '../../../runtime/collections/index-heap.ts'
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
-import { IndexHeap } from '../../../runtime/index-heap.ts'
 import { TurnedNature } from '../../natures/turned.ts'
 import { requestId } from './fake.ts'
 

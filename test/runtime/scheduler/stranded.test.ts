@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { ListRow } from '../../../runtime/api.ts'
-import { newestFirst } from '../../../runtime/newest.ts'
+import { newestFirst } from '../../../runtime/collections/newest.ts'
 import { Ledger } from '../../../runtime/scheduler/ledger.ts'
 import { strandedItems, strandedLooksMax } from '../../../runtime/scheduler/stranded.ts'
 

@@ -61,19 +61,19 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a lease ends one millisecond early',
-    'runtime/deadlines.ts',
+    'runtime/time/deadlines.ts',
     '  armed.dueMs = nowMs + armed.deadline.afterMs\n',
     '  armed.dueMs = nowMs + armed.deadline.afterMs - 1\n',
   ),
   fault(
     'a heartbeat does not renew the lease',
-    'runtime/deadlines.ts',
+    'runtime/time/deadlines.ts',
     'if (one.deadline.renewedBy.length > 0) restart(one, nowMs)',
     'if (one.deadline.renewedBy.length === 0) restart(one, nowMs)',
   ),
   fault(
     'whoever posts about a run renews its lease',
-    'runtime/deadlines.ts',
+    'runtime/time/deadlines.ts',
     'if (one.deadline.renewedBy.includes(type)) restart(one, nowMs)',
     'if (one.deadline.renewedBy.length > 0) restart(one, nowMs)',
   ),
@@ -165,7 +165,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'timers are not read again after a restart',
-    'runtime/timers.ts',
+    'runtime/time/timers.ts',
     'if (!this.isTaken(row)) this.push({ kind: row.kind as ActorRef',
     'if (this.isTaken(row)) this.push({ kind: row.kind as ActorRef',
   ),
@@ -320,13 +320,13 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a start leaves running what ran inside the service',
-    'runtime/agent-sessions.ts',
+    'runtime/entities/agent-sessions.ts',
     '        else sessions.set(open.id, left.at)\n',
     '',
   ),
   fault(
     'an agent session outlives its lost run',
-    'runtime/agent-sessions.ts',
+    'runtime/entities/agent-sessions.ts',
     '  return { at, inMs: ',
     "  if (value === 'lost') return undefined\n  return { at, inMs: ",
   ),

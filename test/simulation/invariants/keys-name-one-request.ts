@@ -4,7 +4,7 @@
  * has made is forgotten soon after.
  */
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
-import { isKeyOver, KEPT_KEYS } from '../../../runtime/kept-keys.ts'
+import { isKeyOver, KEPT_KEYS } from '../../../runtime/entities/kept-keys.ts'
 import { SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'

@@ -1,5 +1,5 @@
 /** What the service has of an entity is what the log says of it: asked at every start, and at the end of all of storage. */
-import { verifyHooks } from '../../../runtime/verify-hooks.ts'
+import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
 import { verify } from '../../../storage/verify.ts'
 import type { Process } from '../process.ts'
 import { Violation } from '../violation.ts'

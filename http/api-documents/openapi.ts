@@ -1,0 +1,270 @@
+/** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
+
+import { PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
+import type { Route, RouteUpload } from '../route.ts'
+import { type Example, examples } from './examples.ts'
+import { parameters } from './parameters.ts'
+import { problemSchema } from './problem-schema.ts'
+import { Components } from './schemas.ts'
+
+/** Problems that many routes may answer with, and which: a word of each is part of the names of the answers. */
+const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; of(route: Route): boolean }>> = {
+  Any: {
+    codes: [
+      'malformed_path',
+      'invalid_header',
+      'invalid_query',
+      'unsupported_api_version',
+      'not_acceptable',
+      'headers_too_large',
+      'internal_error',
+      'stopping',
+    ],
+    of: () => true,
+  },
+  /** Whoever is let in may meet a record that cannot be read, or a view that is behind. */
+  Token: {
+    codes: ['unauthenticated', 'forbidden', 'view_behind', 'quarantined', 'storage_failed'],
+    of: ({ access }) => access.right !== 'none',
+  },
+  Body: {
+    codes: [
+      'malformed_body',
+      'body_too_large',
+      'unsupported_media_type',
+      'unsupported_content_encoding',
+      'bodies_in_flight',
+    ],
+    of: ({ body, upload }) => body !== undefined || upload !== undefined,
+  },
+  /** What takes time: the token may end meanwhile. */
+  Ended: {
+    codes: ['token_expired', 'token_revoked'],
+    of: ({ body, upload, query }) =>
+      body !== undefined || upload !== undefined || Object.hasOwn(parametersOf(query), 'wait'),
+  },
+  /** An upload is read piece by piece, and each piece has its own faults. */
+  Whole: { codes: ['body_too_deep', 'invalid_body'], of: ({ body }) => body !== undefined },
+  Change: {
+    codes: ['too_many_in_flight', 'overloaded', 'view_backlog', 'disk_reserve', 'read_only'],
+    of: ({ method }) => method !== 'GET',
+  },
+  Cursor: {
+    codes: ['invalid_cursor'],
+    of: ({ method, query }) => {
+      const asked = parametersOf(query)
+      return method === 'GET' && (Object.hasOwn(asked, 'cursor') || Object.hasOwn(asked, 'since'))
+    },
+  },
+}
+
+interface Shape {
+  readonly properties?: object
+}
+
+function parametersOf(query: Route['query']): object {
+  return (query as Shape | undefined)?.properties ?? {}
+}
+
+/** Every problem that the route may answer with. */
+function problemsOf(route: Route): readonly ProblemCode[] {
+  const codes = new Set<ProblemCode>(route.problems)
+  for (const group of Object.values(GROUPS)) if (group.of(route)) for (const code of group.codes) codes.add(code)
+  if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')
+  return PROBLEM_CODES.filter((code) => codes.has(code))
+}
+
+/** What each area is about, in one sentence. */
+const AREAS: Readonly<Record<string, string>> = {
+  projects: 'What all else belongs to.',
+  'intent records': 'What a project means to keep.',
+  'discoveries and hypotheses': 'What inspections have seen, and what they believe that it means.',
+  drift: 'Whether the code still is what the records say.',
+  'formation briefs': 'What a run is to achieve and to protect.',
+  'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
+  initiatives: 'Shared outcomes: their members, what steering decided, what was found, what owners said.',
+  pacing: 'What may start, and what may not.',
+  campaigns: 'Missions that are worked off one task at a time, until their evidence holds.',
+  'run requests': 'Work on its way to a runner and back.',
+  'engine capabilities': 'What the engines of a project say they can do.',
+  'engine runs': 'What one attempt did inside the engine.',
+  'agent sessions': 'What coding agents do now and did: as their engines report it.',
+  runners: 'Who may take work.',
+  events: 'What happened: stated, listed, followed.',
+  attention: 'What needs a person.',
+  access: 'Tokens of people and programs.',
+  service: 'The service about itself.',
+}
+
+/** The document. Throws if two different schemas have one title: a test makes it. */
+export function openApiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
+  const components = new Components()
+  components.refer(problemSchema)
+  const paths: Record<string, Record<string, unknown>> = {}
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}')
+    paths[path] ??= {}
+    paths[path][route.method.toLowerCase()] = operation(route, components)
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Intendant',
+      version,
+      description:
+        'The control plane for fleets of coding-agent runners. What is refused is answered as a problem (RFC 9457): tell them ' +
+        'apart by `code`. A list goes on at `next_cursor`, until a page has none. `/api/watch` streams what happens, from the ' +
+        '`Watch-Cursor` of any answer; what its events carry is in `/asyncapi.json`. Each answer has `API-Version: 1`, which a ' +
+        'request may ask for.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(routes.map(({ area }) => area))].map((name) => ({ name, description: AREAS[name] ?? name })),
+    security: [{ token: [] }],
+    paths,
+    components: {
+      schemas: components.schemas,
+      responses: components.responses,
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
+    },
+  }
+}
+
+function operation(route: Route, components: Components): Record<string, unknown> {
+  const { right, runner } = route.access
+  const example = examples[`${route.method} ${route.path}`]
+  return {
+    operationId: operationId(route),
+    tags: [route.area],
+    summary: route.summary,
+    ...(route.description === undefined ? {} : { description: route.description }),
+    ...(right === 'none' ? { security: [] } : {}),
+    'x-right': right,
+    ...(runner === undefined ? {} : { 'x-runner': runner }),
+    parameters: parameters(route),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, components, example?.body) }),
+    ...(route.upload === undefined ? {} : { requestBody: uploadBody(route.upload, components, example) }),
+    responses: { ...responses(route, components, example?.answer), ...problems(route, components) },
+  }
+}
+
+/** The paths that SPEC names without `/api` have twins beneath it. */
+const BESIDE_A_TWIN = /^\/(formation-briefs|projects|hypotheses)(\/|$)/
+
+/** `acceptRunRequest`; of the two paths of one operation the one that is not beneath `/api` is `acceptHypothesisAtRoot`. */
+function operationId({ operation, path }: Route): string {
+  return BESIDE_A_TWIN.test(path) ? `${operation}AtRoot` : operation
+}
+
+function capital(word: string): string {
+  return word.slice(0, 1).toUpperCase() + word.slice(1)
+}
+
+function requestBody(route: Route, components: Components, example: unknown): object {
+  const schema = components.refer(route.body!.schema)
+  return {
+    required: route.body!.optional !== true,
+    content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
+  }
+}
+
+/** Each content type with its own example. */
+function uploadBody(upload: RouteUpload, components: Components, example: Example | undefined): object {
+  const contents = Object.entries(upload.contents).map(([type, schema]) => {
+    const shown = example?.uploads?.[type]
+    return [type, { schema: components.refer(schema), ...(shown === undefined ? {} : { example: shown }) }] as const
+  })
+  return { required: true, content: Object.fromEntries(contents) }
+}
+
+const WATCH_CURSOR = {
+  'Watch-Cursor': 'The point in the log that the answer is true for: what comes later is watched from there.',
+}
+
+/** Whether answers of the route say which point of the log they are true for: not those about the service itself, polls and streams. */
+function isMarked({ area, method, access, endless }: Route): boolean {
+  return area !== 'service' && endless !== true && !(method === 'GET' && access.right === 'runner')
+}
+
+/** As OpenAPI tells of headers. */
+function headersOf(described: Readonly<Record<string, string>>): object {
+  const headers = Object.entries(described).map(
+    ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
+  )
+  return headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }
+}
+
+function responses(route: Route, components: Components, answerExample: unknown): Record<string, object> {
+  const described: Record<string, object> = {}
+  const ofAll = isMarked(route) ? WATCH_CURSOR : {}
+  for (const [status, answer] of Object.entries(route.answers)) {
+    const example = answer.example ?? (Number(status) < 300 ? answerExample : undefined)
+    // A body without a schema (a stream) still has its type.
+    const isEmpty = answer.schema === undefined && answer.contentType === undefined
+    const schema = answer.schema === undefined ? {} : { schema: components.refer(answer.schema) }
+    const content = isEmpty ? undefined : { ...schema, ...(example === undefined ? {} : { example }) }
+    described[status] = {
+      description: answer.description,
+      ...headersOf({ ...ofAll, ...answer.headers }),
+      ...(content === undefined ? {} : { content: { [answer.contentType ?? 'application/json']: content } }),
+    }
+  }
+  return described
+}
+
+/** One response a status, naming the codes that it may carry. Routes that may answer with the same share it. */
+function problems(route: Route, components: Components): Record<string, object> {
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of problemsOf(route)) {
+    const { status } = problemTable[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const described = [...byStatus].map(([status, codes]) => {
+    const name = nameOfProblems(route, status, codes)
+    components.answer(name, problemResponse(status, codes))
+    return [String(status), { $ref: `#/components/responses/${name}` }] as const
+  })
+  return Object.fromEntries(described)
+}
+
+/** Generators make file names and types of it. */
+const NAME_CHARS_MAX = 100
+
+/** `Problem409AnyIllegalMove`: the status, the groups that some of its codes are of, and its further codes, as many as there is room for. */
+function nameOfProblems(route: Route, status: number, codes: readonly ProblemCode[]): string {
+  const known = new Set<ProblemCode>()
+  const groups = Object.entries(GROUPS).flatMap(([name, group]) => {
+    const ofStatus = group.of(route) ? group.codes.filter((code) => problemTable[code].status === status) : []
+    for (const code of ofStatus) known.add(code)
+    return ofStatus.length === 0 ? [] : [name]
+  })
+  const further = codes.filter((code) => !known.has(code)).map((code) => code.split('_').map(capital).join(''))
+  const named = (count: number): string => {
+    const rest = count === further.length ? [] : [`And${further.length - count}More`]
+    return ['Problem', status, ...groups, ...further.slice(0, count), ...rest].join('')
+  }
+  let count = further.length
+  while (count > 0 && named(count).length > NAME_CHARS_MAX) count -= 1
+  return named(count)
+}
+
+function problemResponse(status: number, codes: readonly ProblemCode[]): object {
+  const described = codes.map((code) => `\`${code}\`: ${problemTable[code].title}.`).join(' ')
+  const schema = {
+    allOf: [{ $ref: '#/components/schemas/Problem' }],
+    properties: { status: { const: status }, code: { enum: codes } },
+  }
+  const content = { 'application/problem+json': { schema } }
+  return { description: described, ...headersOf(headersOfProblems(status, codes)), content }
+}
+
+function headersOfProblems(status: number, codes: readonly ProblemCode[]): Readonly<Record<string, string>> {
+  const isPassing = codes.some((code) => problemTable[code].retryAfterSeconds !== undefined)
+  return {
+    ...(codes.includes('unsupported_content_encoding')
+      ? { 'Accept-Encoding': '`identity`, where the body was compressed.' }
+      : {}),
+    ...(status === 401 ? { 'WWW-Authenticate': '`Bearer`' } : {}),
+    ...(isPassing ? { 'Retry-After': 'Seconds after which to ask again, where that may help.' } : {}),
+  }
+}

@@ -1,0 +1,82 @@
+/** The parameters of a route as OpenAPI 3.1 describes them: of its path, of its query, and the headers that matter. */
+import { PROMPT_PHASES } from '../../machines/documents/compiled-brief.ts'
+import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../machines/documents/fields.ts'
+import type { TSchema } from '../../machines/schema.ts'
+import { IF_MATCH_HEADER } from '../preconditions.ts'
+import type { Route } from '../route.ts'
+
+/** What a parameter of a path names, by the segment before it. */
+const NAMED: Readonly<Record<string, string>> = {
+  projects: 'The project, by its id or its key.',
+  'intent-records': 'The intent record, by its id or its key.',
+  relationships: 'The relationship, as the record lists it.',
+  discoveries: 'The discovery.',
+  hypotheses: 'The hypothesis.',
+  drift: 'The intent record, by its id, its key or its slug.',
+  'formation-briefs': 'The formation brief.',
+  prompts: 'The phase whose prompt it is.',
+  'run-requests': 'The run request.',
+  'engine-runs': 'The engine run.',
+  runners: 'The runner.',
+  'work-items': 'The work item.',
+  campaigns: 'The campaign.',
+  initiatives: 'The initiative.',
+  'agent-sessions': 'The agent session.',
+  events: 'The event.',
+  traces: 'The trace.',
+  tokens: 'The token, by its id.',
+  problems: 'The code of the problem.',
+  backups: 'The name of the backup.',
+}
+
+/** What such a parameter may be, where that is a few words. */
+const WORDS: Readonly<Record<string, readonly string[]>> = { prompts: PROMPT_PHASES }
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'idempotency-key': `Whoever asks again with this key gets the answer of the first time, for 24 hours. 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters.`,
+  prefer: '`return=minimal`: no more of the run request than where it stands (RFC 7240).',
+  traceparent: 'The caller’s own span (W3C Trace Context).',
+  'last-event-id': 'The cursor to go on behind.',
+  'if-match': 'The ETag that was read: what has changed since is not touched.',
+}
+
+export function parameters(route: Route): readonly object[] {
+  return [...inPath(route), ...inQuery(route), ...inHeaders(route)]
+}
+
+function inPath({ path }: Route): object[] {
+  return [...path.matchAll(/([^/]+)\/:(\w+)/g)].map(([, segment = '', name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    ...described(NAMED[segment]),
+    schema: { type: 'string', ...(WORDS[segment] === undefined ? {} : { enum: WORDS[segment] }) },
+  }))
+}
+
+function inQuery(route: Route): object[] {
+  const { properties = {} } = (route.query ?? {}) as { properties?: Record<string, TSchema & { description?: string }> }
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    name,
+    in: 'query',
+    required: false,
+    ...described(description),
+    schema,
+  }))
+}
+
+function inHeaders({ headers = [], problems = [] }: Route): object[] {
+  const shown = headers.filter((name) => Object.hasOwn(HEADERS, name))
+  return shown.map((name) => ({
+    name,
+    in: 'header',
+    // What is answered without it is 428.
+    required: name === IF_MATCH_HEADER && problems.includes('precondition_required'),
+    ...described(HEADERS[name]),
+    schema: { type: 'string' },
+  }))
+}
+
+function described(description: string | undefined): object {
+  return description === undefined ? {} : { description }
+}

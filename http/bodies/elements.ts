@@ -1,0 +1,267 @@
+/**
+ * A stream of bytes taken apart into JSON texts: lines, or the elements of one array. Holds no more than the chunk that
+ * it was given and the one element that has begun; of an element that is too long it keeps nothing but its place.
+ */
+import { Gathered } from './growing-buffer.ts'
+
+/** One line, or one element of the array, as it stands there. */
+export interface Element {
+  /** Its place, from 1. */
+  readonly number: number
+  /** Undefined: it was longer than what is taken. */
+  readonly bytes: Uint8Array | undefined
+}
+
+export interface Elements {
+  /** The next bytes. Only once the ones before are used up: `next` answered undefined. */
+  push(chunk: Uint8Array): void
+  /** The next element; undefined while it is not whole. */
+  next(): Element | undefined
+  /** All bytes have come. The element that had no end yet, if it may stand so. */
+  end(): Element | undefined
+  /** What is wrong with the whole, so that nothing more can be read from it. */
+  readonly fault: string | undefined
+}
+
+const LINE_FEED = 0x0a
+const NOTHING = new Uint8Array(0)
+
+/** What has come of the element that is being read. */
+class Piece {
+  readonly #bytesMax: number
+  readonly #gathered = new Gathered()
+  /** Most come whole, within one chunk: they are given as they lie there. */
+  #first: Uint8Array | undefined
+  #bytes = 0
+
+  constructor(bytesMax: number) {
+    this.#bytesMax = bytesMax
+  }
+
+  get isEmpty(): boolean {
+    return this.#bytes === 0
+  }
+
+  add(part: Uint8Array): void {
+    if (part.length === 0) return
+    const isFirst = this.#bytes === 0
+    this.#bytes += part.length
+    if (this.#bytes > this.#bytesMax) this.#drop()
+    else if (isFirst) this.#first = part
+    else {
+      if (this.#first !== undefined) this.#gathered.add(this.#first)
+      this.#first = undefined
+      this.#gathered.add(part)
+    }
+  }
+
+  /** The whole of it; undefined when it was too long. Begins anew. */
+  take(): Uint8Array | undefined {
+    const whole = this.#first ?? this.#gathered.take()
+    const isTooLong = this.#bytes > this.#bytesMax
+    this.#first = undefined
+    this.#bytes = 0
+    return isTooLong ? undefined : whole
+  }
+
+  #drop(): void {
+    this.#first = undefined
+    this.#gathered.take()
+  }
+}
+
+/** JSON lines: one JSON text a line, blank lines passed over. Never at fault as a whole. */
+export class Lines implements Elements {
+  readonly fault = undefined
+  readonly #piece: Piece
+  #chunk: Uint8Array = NOTHING
+  #at = 0
+  #number = 0
+
+  constructor(bytesMax: number) {
+    this.#piece = new Piece(bytesMax)
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunk = chunk
+    this.#at = 0
+  }
+
+  next(): Element | undefined {
+    while (this.#at < this.#chunk.length) {
+      this.#passBlankLines()
+      const end = this.#chunk.indexOf(LINE_FEED, this.#at)
+      this.#piece.add(this.#chunk.subarray(this.#at, end < 0 ? this.#chunk.length : end))
+      if (end < 0) break
+      this.#at = end + 1
+      const element = this.#line()
+      if (element !== undefined) return element
+    }
+    this.#chunk = NOTHING
+    this.#at = 0
+    return undefined
+  }
+
+  end(): Element | undefined {
+    return this.#line()
+  }
+
+  /** Byte by byte, since a chunk may be made of nothing else: as lines they would take forty times as long. */
+  #passBlankLines(): void {
+    if (!this.#piece.isEmpty) return
+    for (let at = this.#at; at < this.#chunk.length && isSpace(this.#chunk[at]!); ) {
+      if (this.#chunk[at++] !== LINE_FEED) continue
+      this.#number++
+      this.#at = at
+    }
+  }
+
+  #line(): Element | undefined {
+    this.#number++
+    const bytes = this.#piece.take()
+    return bytes?.every(isSpace) === true ? undefined : { number: this.#number, bytes }
+  }
+}
+
+type Where = 'before' | 'between' | 'inside' | 'behind' | 'after'
+
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** `{"events":` with any space in it. Longer than this before the array is not it. */
+const HEAD = /^\s*\{\s*"events"\s*:\s*$/
+const HEAD_BYTES_MAX = 1_024
+
+/**
+ * The elements of one JSON array, which may stand alone or as the member `events` of an object that has no other. Its
+ * own brackets are checked here, each element's by whoever parses it.
+ */
+export class ArrayElements implements Elements {
+  fault: string | undefined = undefined
+  readonly #piece: Piece
+  #chunk: Uint8Array = NOTHING
+  #at = 0
+  #number = 0
+  #where: Where = 'before'
+  /** What stands before the array. */
+  #head = ''
+  #isWrapped = false
+  #isClosed = false
+  /** A comma has promised one more element. */
+  #owesElement = false
+  #depth = 0
+  #inString = false
+  #isEscaped = false
+
+  constructor(bytesMax: number) {
+    this.#piece = new Piece(bytesMax)
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunk = chunk
+    this.#at = 0
+  }
+
+  next(): Element | undefined {
+    while (this.#at < this.#chunk.length && this.fault === undefined) {
+      if (this.#where === 'inside') {
+        const element = this.#inside()
+        if (element !== undefined) return element
+      } else this.#outside(this.#chunk[this.#at]!)
+    }
+    this.#chunk = NOTHING
+    this.#at = 0
+    return undefined
+  }
+
+  end(): undefined {
+    if (this.fault !== undefined) return
+    if (this.#where === 'before') this.fault = 'It ends before its array begins.'
+    else if (this.#where !== 'after') this.fault = 'It ends before its array does.'
+    else if (this.#isWrapped && !this.#isClosed) this.fault = 'It ends before its object does.'
+  }
+
+  /** One byte around the elements. */
+  #outside(byte: number): void {
+    const where = this.#where
+    if (where === 'before') {
+      this.#at++
+      this.#beginning(byte)
+      return
+    }
+    if (isSpace(byte)) {
+      this.#at++
+      return
+    }
+    if (where === 'after') {
+      this.#at++
+      if (byte === CLOSE_OBJECT && this.#isWrapped && !this.#isClosed) this.#isClosed = true
+      else
+        this.fault = this.#isWrapped ? 'Its object has more than `events` in it.' : 'Something stands behind its array.'
+      return
+    }
+    if (where === 'between' && byte !== CLOSE_ARRAY && byte !== COMMA) {
+      this.#where = 'inside'
+      return
+    }
+    this.#at++
+    if (byte === CLOSE_ARRAY && !this.#owesElement) this.#where = 'after'
+    else if (byte === COMMA && where === 'behind') {
+      this.#where = 'between'
+      this.#owesElement = true
+    } else this.fault = `Behind element ${this.#number} of its array, a comma or its end was expected.`
+  }
+
+  #beginning(byte: number): void {
+    if (byte !== OPEN_ARRAY) {
+      this.#head += String.fromCharCode(byte)
+      if (this.#head.length > HEAD_BYTES_MAX) this.fault = NO_ARRAY
+      return
+    }
+    this.#isWrapped = this.#head.trim() !== ''
+    if (this.#isWrapped && !HEAD.test(this.#head)) this.fault = NO_ARRAY
+    else this.#where = 'between'
+  }
+
+  /** Up to the end of the element, or of the chunk. Hot: every byte of the stream. */
+  #inside(): Element | undefined {
+    const chunk = this.#chunk
+    const from = this.#at
+    for (let i = from; i < chunk.length; i++) {
+      const byte = chunk[i]!
+      if (this.#inString) {
+        if (this.#isEscaped) this.#isEscaped = false
+        else if (byte === BACKSLASH) this.#isEscaped = true
+        else if (byte === QUOTE) this.#inString = false
+        continue
+      }
+      if (byte === QUOTE) this.#inString = true
+      else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) this.#depth++
+      else if (this.#depth === 0 && (byte === COMMA || byte === CLOSE_ARRAY)) return this.#whole(from, i)
+      else if ((byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) && this.#depth > 0) this.#depth--
+    }
+    this.#piece.add(chunk.subarray(from))
+    this.#at = chunk.length
+    return undefined
+  }
+
+  #whole(from: number, end: number): Element {
+    this.#piece.add(this.#chunk.subarray(from, end))
+    this.#at = end
+    this.#where = 'behind'
+    this.#owesElement = false
+    this.#number++
+    return { number: this.#number, bytes: this.#piece.take() }
+  }
+}
+
+const NO_ARRAY = 'It must be an array of events, or an object with nothing but the array `events`.'
+
+function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}

@@ -1,0 +1,70 @@
+/**
+ * The traces of emitted commands. Each makes a run request, and an exact trace names one request: a trace that a
+ * command states must be unused in its project, and a caller's `traceparent` is continued by one command only.
+ */
+import { TRACE_ID_PATTERN } from '../../machines/documents/fields.ts'
+import type { PreparedEvent } from '../../machines/events/envelope.ts'
+import { isCommand } from '../../machines/events/index.ts'
+import type { Runtime } from '../../runtime/api.ts'
+import { commandPlace } from '../../runtime/entities/run-requests.ts'
+import { takeTrace } from '../../runtime/entities/traces-in-flight.ts'
+import { holding, type Until } from '../holding.ts'
+import type { StatedEvent } from './strict-door.ts'
+
+export interface CommandTraces {
+  /** Places of the commands that cannot continue the caller's trace: they begin their own. */
+  readonly others: ReadonlySet<number>
+  /** Place of the first command that states a trace which is in use. */
+  readonly inUse: number | undefined
+}
+
+/**
+ * The command's key. It names the event, so that the same command, sent again, finds the request that it made.
+ */
+export function commandKey({ id }: PreparedEvent): string {
+  return `event:${id}`
+}
+
+/** W3C trace context: what the runner is handed as `traceparent` is made of it. */
+const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
+
+/** Place of the first command whose trace no run can be traced under; -1: there is none. */
+export function commandWithoutTrace(prepared: readonly PreparedEvent[]): number {
+  return prepared.findIndex(({ event_type, trace_id }) => isCommand(event_type) && !TRACE_ID.test(trace_id ?? ''))
+}
+
+/**
+ * Takes the traces of a post's commands for as long as `run` asks: they are given back once the commands are in the log, or
+ * refused. A command that was recorded before keeps the trace that it has.
+ */
+export function holdingTraces(
+  runtime: Runtime,
+  project: { readonly id: string; readonly key: string },
+  stated: readonly StatedEvent[],
+  prepared: readonly PreparedEvent[],
+  run: (traces: CommandTraces, until: Until) => void,
+): void {
+  const taken = new Map<string, () => void>()
+  const giveBack = (): void => {
+    for (const giveOneBack of taken.values()) giveOneBack()
+  }
+  holding(giveBack, (until) => {
+    const others = new Set<number>()
+    let inUse: number | undefined
+    for (const [i, event] of prepared.entries()) {
+      const { id, trace_id, event_type } = event
+      if (trace_id === null || !isCommand(event_type) || taken.has(id) || isRecorded(runtime, project, event)) continue
+      const giveOneBack = takeTrace(runtime, project.key, trace_id)
+      if (giveOneBack !== undefined) taken.set(id, giveOneBack)
+      else if (stated[i]!.trace_id === undefined) others.add(i)
+      else inUse ??= i
+    }
+    run({ others, inUse }, until)
+  })
+}
+
+function isRecorded(runtime: Runtime, project: { readonly id: string; readonly key: string }, event: PreparedEvent) {
+  const { id } = commandPlace(runtime, project.id, commandKey(event))
+  if (runtime.read({ kind: 'run_request', id }) !== undefined) return true
+  return runtime.journal.eventSequence(project.key, event.trace_id, event.id) !== undefined
+}

@@ -1,0 +1,151 @@
+/**
+ * The strict door for events that are stated from outside: owned types are refused, known payloads satisfy their
+ * schemas, ids are checked, and each event is identified and written once. All of a post, or none of it.
+ * Hot: a post holds up to 1,000 events, and its envelopes have passed the body's compiled check already.
+ */
+import { NotJson } from '../../machines/canonical.ts'
+import { type EventFields, eventId, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
+import { isCommand, isServiceOwned, validatePayload } from '../../machines/events/index.ts'
+import type { Throttle } from '../../machines/machine.ts'
+import type { FieldProblem } from '../problems.ts'
+import type { Exchange } from '../wire/exchange.ts'
+
+/** An event as it is posted: what is left out comes from where it is posted. */
+export interface StatedEvent {
+  readonly id?: string
+  readonly event_type: string
+  readonly project?: string
+  readonly occurred_at: string
+  readonly throttle?: Throttle
+  readonly payload?: Readonly<Record<string, unknown>>
+  readonly trace_id?: string | null
+  readonly span_id?: string | null
+  readonly parent_span_id?: string | null
+  readonly causation_id?: string | null
+  readonly gather_id?: string | null
+}
+
+interface Door {
+  readonly project: string
+  readonly traceId: string | null
+  readonly throttle: Throttle
+  /** The post is about a run: project, trace and throttle may be left out, but not differ. */
+  readonly isFixed: boolean
+  readonly eventBytesMax: number
+}
+
+/** Faults told for one post: enough to repair it. */
+const FAULTS_MAX = 50
+/** Longest UTF-8 encoding of one UTF-16 code unit. */
+const BYTES_PER_UNIT_MAX = 3
+const TRACE_DIGITS = 32
+const SPAN_DIGITS = 16
+const NO_PAYLOAD = Object.freeze({})
+
+/** The post's events, ready to be recorded; or undefined, after the problem was answered. */
+export function admitEvents(
+  exchange: Exchange,
+  events: readonly StatedEvent[],
+  door: Door,
+): PreparedEvent[] | undefined {
+  const prepared: PreparedEvent[] = new Array(events.length)
+  const faults: FieldProblem[] = []
+  for (let i = 0; i < events.length; i++) {
+    const stated = events[i]!
+    if (isServiceOwned(stated.event_type)) {
+      exchange.problem('service_owned_type', `Events of type ${stated.event_type} are stated by the service alone.`, {
+        errors: [{ pointer: `/events/${i}/event_type`, detail: 'is stated by the service alone' }],
+      })
+      return undefined
+    }
+    if (door.isFixed) differences(stated, door, i, faults)
+    const payload = stated.payload ?? NO_PAYLOAD
+    const payloadFaults = validatePayload(stated.event_type, payload)
+    for (const { pointer, detail } of payloadFaults) faults.push({ pointer: `/events/${i}/payload${pointer}`, detail })
+    if (faults.length >= FAULTS_MAX) break
+    if (faults.length > 0) continue
+    const event = prepare(fieldsOf(stated, payload, door), i, faults)
+    if (event === undefined) continue
+    if (isTooLarge(event.payloadText, door.eventBytesMax)) {
+      exchange.problem('event_too_large', `Event ${i} exceeds ${door.eventBytesMax} bytes.`)
+      return undefined
+    }
+    if (stated.id !== undefined && stated.id !== event.id) {
+      exchange.problem('event_id_mismatch', `Event ${i} is ${event.id} by its content; ${stated.id} was given.`, {
+        errors: [{ pointer: `/events/${i}/id`, detail: `must be ${event.id} or be left out` }],
+      })
+      return undefined
+    }
+    prepared[i] = event
+  }
+  if (faults.length === 0) return prepared
+  exchange.problem('invalid_event', 'The fields named in `errors` are wrong; nothing of the post was taken.', {
+    errors: faults.slice(0, FAULTS_MAX),
+  })
+  return undefined
+}
+
+function fieldsOf(stated: StatedEvent, payload: Readonly<Record<string, unknown>>, door: Door): EventFields {
+  return {
+    event_type: stated.event_type,
+    project: door.project,
+    occurred_at: stated.occurred_at,
+    throttle: stated.throttle ?? door.throttle,
+    payload,
+    trace_id: stated.trace_id === undefined || door.isFixed ? door.traceId : stated.trace_id,
+    span_id: stated.span_id,
+    parent_span_id: stated.parent_span_id,
+    causation_id: stated.causation_id,
+    gather_id: stated.gather_id,
+  }
+}
+
+function prepare(fields: EventFields, i: number, faults: FieldProblem[]): PreparedEvent | undefined {
+  try {
+    return prepareEvent(rooted(fields))
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    faults.push({ pointer: `/events/${i}${memberOf(fields, error)}${error.pointer}`, detail: error.detail })
+    return undefined
+  }
+}
+
+/** Which member of the event is no JSON: the pointer of the error starts at that member. */
+export function memberOf(fields: EventFields, { pointer }: NotJson): string {
+  if (pointer !== '') return '/payload'
+  const broken = Object.entries(fields).find(([, value]) => typeof value === 'string' && !value.isWellFormed())
+  return `/${broken?.[0] ?? 'payload'}`
+}
+
+/**
+ * A command without a trace begins one. Trace and span derive from what it says, so that the same command, sent
+ * again, is the same event.
+ */
+function rooted(fields: EventFields): EventFields {
+  if (fields.trace_id !== null || !isCommand(fields.event_type)) return fields
+  const digits = eventId(fields).slice(-TRACE_DIGITS)
+  return { ...fields, trace_id: digits, span_id: fields.span_id ?? digits.slice(-SPAN_DIGITS) }
+}
+
+function differences(
+  stated: StatedEvent,
+  { project, traceId, throttle }: Door,
+  i: number,
+  faults: FieldProblem[],
+): void {
+  if (stated.project !== undefined && stated.project !== project) {
+    faults.push({ pointer: `/events/${i}/project`, detail: `must be ${project}, the run request's` })
+  }
+  // Null is no trace (SPEC 6.1): as if left out.
+  if ((stated.trace_id ?? traceId) !== traceId) {
+    faults.push({ pointer: `/events/${i}/trace_id`, detail: `must be ${traceId}, the run request's` })
+  }
+  if (stated.throttle !== undefined && stated.throttle !== throttle) {
+    faults.push({ pointer: `/events/${i}/throttle`, detail: `must be ${throttle}, the run request's` })
+  }
+}
+
+/** Only a long text is measured: most are so short that no encoding could reach the bound. */
+function isTooLarge(text: string, bytesMax: number): boolean {
+  return text.length * BYTES_PER_UNIT_MAX > bytesMax && Buffer.byteLength(text) > bytesMax
+}

@@ -1,0 +1,79 @@
+/**
+ * The tolerant door for events of another log: a valid envelope is enough, and an id that was given is kept, since other
+ * engines hash differently. A payload that its type's schema finds fault with is recorded all the same, and marked.
+ */
+import { NotJson } from '../../machines/canonical.ts'
+import { ingestedTraceEventSchema, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
+import { isServiceOwned, validatePayload } from '../../machines/events/index.ts'
+import type { Throttle } from '../../machines/machine.ts'
+import { compile, type Fault } from '../../machines/schema.ts'
+import type { FieldProblem } from '../problems.ts'
+import { memberOf } from './strict-door.ts'
+
+/** What an event of the trace has where it says nothing itself, and which projects it may be of. */
+export interface TolerantDoor {
+  readonly traceId: string
+  readonly project: string | undefined
+  readonly throttle: Throttle
+  readonly eventBytesMax: number
+  /** Why an event may not be of this project; undefined: it may. */
+  whyNotProject(key: string): string | undefined
+}
+
+type Admission =
+  | { readonly ok: true; readonly event: PreparedEvent; readonly marks: readonly Fault[] }
+  | { readonly ok: false; readonly errors: readonly FieldProblem[] }
+
+const check = compile(ingestedTraceEventSchema)
+
+interface GivenEvent {
+  readonly id?: string
+  readonly event_type: string
+  readonly project?: string
+  readonly occurred_at: string
+  readonly throttle?: Throttle
+  readonly payload: Readonly<Record<string, unknown>>
+  readonly trace_id?: string | null
+  readonly span_id?: string | null
+  readonly parent_span_id?: string | null
+  readonly causation_id?: string | null
+  readonly gather_id?: string | null
+}
+
+/** The event, ready to be recorded, with what is wrong with its payload; or why it is refused. */
+export function admitTraceEvent(value: unknown, door: TolerantDoor): Admission {
+  const faults = check(value)
+  if (faults.length > 0) return { ok: false, errors: faults }
+  const given = value as GivenEvent
+  const { event_type, trace_id, project = door.project } = given
+  if (isServiceOwned(event_type)) return refused('/event_type', 'is stated by the service alone')
+  // Null is no trace (SPEC 6.1): as if left out.
+  if ((trace_id ?? door.traceId) !== door.traceId) return refused('/trace_id', `must be ${door.traceId}, the path's`)
+  if (project === undefined)
+    return refused('/project', 'is missing: the trace belongs to no run, and the query names none')
+  const whyNot = door.whyNotProject(project)
+  if (whyNot !== undefined) return refused('/project', whyNot)
+  return prepared(given, project, door)
+}
+
+function prepared(given: GivenEvent, project: string, door: TolerantDoor): Admission {
+  const { event_type, occurred_at, payload, span_id, parent_span_id, causation_id, gather_id } = given
+  const { traceId: trace_id, throttle } = door
+  const linked = { trace_id, span_id, parent_span_id, causation_id, gather_id }
+  const fields = { event_type, project, occurred_at, throttle: given.throttle ?? throttle, payload, ...linked }
+  let event: PreparedEvent
+  try {
+    event = prepareEvent(fields, given.id)
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    return refused(`${memberOf(fields, error)}${error.pointer}`, error.detail)
+  }
+  if (Buffer.byteLength(event.payloadText) > door.eventBytesMax) {
+    return refused('/payload', `exceeds ${door.eventBytesMax} bytes`)
+  }
+  return { ok: true, event, marks: validatePayload(event_type, payload) }
+}
+
+function refused(pointer: string, detail: string): Admission {
+  return { ok: false, errors: [{ pointer, detail }] }
+}

@@ -1,0 +1,284 @@
+/**
+ * One trace on its way in: taken apart as it comes, admitted event by event, and committed batch by batch. While a batch
+ * commits the socket is paused, so that memory holds one batch and one chunk, however long the trace is. What was
+ * committed stays, whatever becomes of the rest: the same trace sent again completes it.
+ */
+import type { PreparedEvent } from '../../machines/events/envelope.ts'
+import { projectIdOf } from '../../machines/ids.ts'
+import type { By } from '../../machines/machine.ts'
+import type { Answer, MessageBody, Refused, Runtime } from '../../runtime/api.ts'
+import type { Waiting } from '../bodies/body-turns.ts'
+import type { Element, Elements } from '../bodies/elements.ts'
+import { readJson } from '../bodies/json-text.ts'
+import type { Upload, UploadSink } from '../bodies/upload.ts'
+import type { FieldProblem } from '../problems.ts'
+import { admitTraceEvent, type TolerantDoor } from './tolerant-door.ts'
+
+/**
+ * Elements read in one turn, and their bytes, whatever becomes of them, whichever comes first: a few milliseconds of the main thread,
+ * and at most as much in one commit.
+ */
+const TURN_ELEMENTS_MAX = 250
+const TURN_BYTES_MAX = 256 * 1024
+/** Refused and marked elements beyond these are only counted. */
+const SHOWN_MAX = 200
+/** Faults told of one element. */
+const FAULTS_SHOWN_MAX = 5
+
+/** An element that was refused, or recorded with a mark. */
+interface Noted {
+  /** Its line, or its place in the array, from 1. */
+  readonly line: number
+  readonly errors: readonly FieldProblem[]
+}
+
+interface Counts {
+  accepted: number
+  duplicates: number
+}
+
+export interface IngestReport extends Counts {
+  refused_count: number
+  readonly refused: Noted[]
+  marked_count: number
+  readonly marked: Noted[]
+}
+
+type How =
+  | { readonly how: 'done'; readonly sequence: number }
+  /** The body as a whole cannot be read on. */
+  | { readonly how: 'malformed'; readonly detail: string }
+  | { readonly how: 'too_large' }
+  /** Who sends it may no longer do so. */
+  | { readonly how: 'unauthenticated' }
+  /** The service does not take writes now. */
+  | { readonly how: 'refused'; readonly refused: Refused }
+  /** It cannot be gone on with, for a fault that is not the body's. */
+  | { readonly how: 'failed'; readonly error: unknown }
+  | { readonly how: 'aborted' }
+
+/** How it has ended, and what was recorded until then. */
+export type IngestEnd = How & {
+  readonly report: IngestReport
+  readonly byProject: ReadonlyMap<string, Readonly<Counts>>
+}
+
+export interface IngestionOptions {
+  readonly runtime: Runtime
+  readonly upload: Upload
+  readonly elements: Elements
+  /** Who is said to have recorded the events: marks their ids as not computed here. */
+  readonly by: By
+  /** Whether who sends it may still do so: asked before each turn, since a trace may take hours to come. */
+  readonly mayGoOn: () => boolean
+  readonly onEnd: (end: IngestEnd) => void
+}
+
+export class Ingestion implements UploadSink, Waiting {
+  readonly #options: IngestionOptions
+  readonly #report: IngestReport = {
+    accepted: 0,
+    duplicates: 0,
+    refused_count: 0,
+    refused: [],
+    marked_count: 0,
+    marked: [],
+  }
+  readonly #byProject = new Map<string, Counts>()
+  readonly #batch = new Map<string, PreparedEvent[]>()
+  #batchEvents = 0
+  /** Of this turn and of those before it that ended for want of bytes. */
+  #readElements = 0
+  #readBytes = 0
+  /** Who admits the events; undefined until that is known. */
+  #door: TolerantDoor | undefined
+  /** Chunks that came before there was a door, or while a batch was committing. */
+  #waiting: Buffer[] = []
+  #isWhole = false
+  /** It waits for its turn to read on. */
+  #stands = false
+  #committing = 0
+  #sequence = 0
+  #isOver = false
+  /** How it ends once the batch that is being committed is. */
+  #broken: How | undefined
+
+  /** Must be called within uWebSockets.js's handler. Nothing is read before `begin`. */
+  constructor(options: IngestionOptions) {
+    this.#options = options
+    options.upload.receive(this)
+    options.upload.pause()
+  }
+
+  begin(door: TolerantDoor): void {
+    this.#door = door
+    this.#readOn()
+  }
+
+  chunk(bytes: Buffer): void {
+    this.#waiting.push(bytes)
+    this.#readOn()
+  }
+
+  end(): void {
+    this.#isWhole = true
+    this.#readOn()
+  }
+
+  /** What is being committed is counted before the end; what was not read is not taken. */
+  broken(why: 'too_large' | 'aborted'): void {
+    this.#waiting = []
+    if (this.#committing === 0) this.#over({ how: why })
+    else this.#broken = { how: why }
+  }
+
+  #readOn(): void {
+    if (this.#door === undefined || this.#committing > 0 || this.#stands || this.#isOver) return
+    const { upload } = this.#options
+    this.#stands = true
+    upload.stand(this)
+    // What comes meanwhile stays with the kernel.
+    if (this.#stands) upload.pause()
+  }
+
+  /** What is thrown in here ends this trace alone, and its client is told. */
+  takeTurn(): void {
+    this.#stands = false
+    try {
+      if (this.#options.mayGoOn()) this.#pump(this.#door!)
+      else this.#over({ how: 'unauthenticated' })
+    } catch (error) {
+      this.#over({ how: 'failed', error })
+    }
+  }
+
+  /** Reads on until the turn is used up or nothing is left to read. */
+  #pump(door: TolerantDoor): void {
+    const { elements, upload } = this.#options
+    while (!this.#isOver) {
+      const element = elements.next()
+      if (element !== undefined) {
+        this.#take(element, door)
+        this.#readElements++
+        this.#readBytes += element.bytes?.length ?? 0
+        if (this.#readElements < TURN_ELEMENTS_MAX && this.#readBytes < TURN_BYTES_MAX) continue
+        this.#endTurn()
+        return
+      }
+      if (elements.fault !== undefined) {
+        this.#stopAt(elements.fault)
+        return
+      }
+      const next = this.#waiting.shift()
+      if (next !== undefined) {
+        elements.push(next)
+        continue
+      }
+      if (this.#isWhole) this.#close(door)
+      else upload.resume()
+      return
+    }
+  }
+
+  /** What it has read is committed; where all of that was refused it stands behind the others. */
+  #endTurn(): void {
+    this.#readElements = 0
+    this.#readBytes = 0
+    if (this.#batchEvents > 0) this.#commit()
+    else this.#readOn()
+  }
+
+  /** Everything has come and is read. */
+  #close(door: TolerantDoor): void {
+    const { elements } = this.#options
+    const last = elements.end()
+    if (last !== undefined) this.#take(last, door)
+    if (elements.fault !== undefined) this.#stopAt(elements.fault)
+    else if (this.#batchEvents > 0) this.#commit()
+    else this.#done()
+  }
+
+  #stopAt(detail: string): void {
+    if (this.#batchEvents > 0) this.#commit(() => this.#over({ how: 'malformed', detail }))
+    else this.#over({ how: 'malformed', detail })
+  }
+
+  #done(): void {
+    this.#over({ how: 'done', sequence: this.#sequence })
+  }
+
+  #take({ number: line, bytes }: Element, door: TolerantDoor): void {
+    if (bytes === undefined) {
+      this.#note('refused', { line, errors: [{ pointer: '', detail: 'is longer than an event may be' }] })
+      return
+    }
+    const read = readJson(bytes, 'line')
+    if (!read.ok) {
+      this.#note('refused', { line, errors: read.errors ?? [{ pointer: '', detail: read.detail }] })
+      return
+    }
+    const admission = admitTraceEvent(read.value, door)
+    if (!admission.ok) {
+      this.#note('refused', { line, errors: admission.errors })
+      return
+    }
+    const { event, marks } = admission
+    if (marks.length > 0) this.#note('marked', { line, errors: marks.map(inPayload) })
+    const events = this.#batch.get(event.project)
+    if (events === undefined) this.#batch.set(event.project, [event])
+    else events.push(event)
+    this.#batchEvents++
+  }
+
+  #note(list: 'refused' | 'marked', { line, errors }: Noted): void {
+    const report = this.#report
+    report[`${list}_count`]++
+    if (report[list].length < SHOWN_MAX) report[list].push({ line, errors: errors.slice(0, FAULTS_SHOWN_MAX) })
+  }
+
+  /** Each project records its own; the next batch is read when all of them have. */
+  #commit(andThen: () => void = () => this.#readOn()): void {
+    const { runtime, upload, by } = this.#options
+    upload.pause()
+    const batch = [...this.#batch]
+    this.#batch.clear()
+    this.#batchEvents = 0
+    this.#committing = batch.length
+    for (const [project, events] of batch) {
+      const message = { type: 'record', by, events } as unknown as MessageBody
+      runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (answer) => {
+        this.#committing--
+        this.#recorded(project, answer)
+        if (this.#committing > 0 || this.#isOver) return
+        if (this.#broken === undefined) andThen()
+        else this.#over(this.#broken)
+      })
+    }
+  }
+
+  #recorded(project: string, answer: Answer): void {
+    if (!answer.ok) {
+      this.#broken ??= { how: 'refused', refused: answer }
+      return
+    }
+    const own = this.#byProject.get(project) ?? { accepted: 0, duplicates: 0 }
+    this.#byProject.set(project, own)
+    for (const counts of [this.#report, own]) {
+      counts.accepted += answer.accepted
+      counts.duplicates += answer.duplicates
+    }
+    this.#sequence = Math.max(this.#sequence, answer.sequence)
+  }
+
+  #over(how: How): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#waiting = []
+    this.#options.upload.finish()
+    this.#options.onEnd({ ...how, report: this.#report, byProject: this.#byProject })
+  }
+}
+
+function inPayload({ pointer, detail }: FieldProblem): FieldProblem {
+  return { pointer: `/payload${pointer}`, detail }
+}

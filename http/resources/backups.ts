@@ -1,0 +1,169 @@
+/**
+ * Backups of the running service: one at a time, whoever asked for it and whether they still wait, and what became of the
+ * last ones. What is told of them is memory: a backup that is whole is its folder.
+ */
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Runtime } from '../../runtime/api.ts'
+import { BackupAborted } from '../../storage/backup.ts'
+import { backupsPath } from '../../storage/home-paths.ts'
+import { HomeRefused } from '../../storage/home-refused.ts'
+import type { BackupReport } from '../../storage/journal.ts'
+import { utcNow } from '../clock.ts'
+import type { ProblemCode } from '../problems.ts'
+
+/** While a backup is copied nothing of the log's old pages is freed: past so much growth it is given up. */
+const GROWTH_BYTES_MAX = 1024 ** 3
+/** So many that have ended are told of. */
+const ENDED_MAX = 100
+
+/** As it is told. */
+export interface BackupDocument {
+  readonly name: string
+  /** `damaged`: it is there, and is of a log that is damaged. */
+  readonly state: 'running' | 'completed' | 'damaged' | 'failed'
+  /** Where it lies, or is to lie. */
+  readonly path: string
+  readonly begun_at: string
+  readonly ended_at?: string
+  readonly bytes?: number
+  /** Last event that it is sure to hold. */
+  readonly sequence?: number
+  readonly failure?: { readonly code: ProblemCode; readonly message: string }
+}
+
+export interface Backup {
+  document: BackupDocument
+  /** Who asked for it with which `Idempotency-Key`. */
+  readonly key: string | undefined
+  /** Resolves when it is not running any more. */
+  readonly ended: Promise<void>
+}
+
+export class Backups {
+  readonly #runtime: Runtime
+  readonly #log: Logger
+  readonly #ended = new Map<string, Backup>()
+  readonly #stop = new AbortController()
+  #running: Backup | undefined
+
+  /** Of a journal that can be copied while it runs. */
+  constructor(runtime: Runtime, log: Logger) {
+    this.#runtime = runtime
+    this.#log = log
+  }
+
+  get running(): BackupDocument | undefined {
+    return this.#running?.document
+  }
+
+  /** How it stands with the one of that name; undefined: there is none that began in this life of the service, or too long ago. */
+  find(name: string): BackupDocument | undefined {
+    return this.#running?.document.name === name ? this.#running.document : this.#ended.get(name)?.document
+  }
+
+  /** What the key has begun and has not failed, as long as it is told of. */
+  findByKey(key: string): Backup | undefined {
+    const isOf = (one: Backup): boolean => one.key === key && one.document.state !== 'failed'
+    if (this.#running !== undefined && isOf(this.#running)) return this.#running
+    return [...this.#ended.values()].findLast(isOf)
+  }
+
+  /** Begins a backup. Call only while none is running. */
+  begin(name: string, key?: string): Backup {
+    const path = join(backupsPath(this.#runtime.settings.home), name)
+    const document = { name, state: 'running', path, begun_at: this.#now() } as const
+    let end = (): void => {}
+    const begun: Backup = {
+      document,
+      key,
+      ended: new Promise((resolve) => {
+        end = resolve
+      }),
+    }
+    this.#running = begun
+    const { signal } = this.#stop
+    const giveUp = (): void => settle(GIVEN_UP)
+    const settle = (outcome: Partial<BackupDocument>): void => {
+      signal.removeEventListener('abort', giveUp)
+      // It was given up and told so, and the copy has come to its end only now.
+      if (begun.document.state !== 'running') return
+      begun.document = { ...document, ...outcome, ended_at: this.#now() }
+      this.#running = undefined
+      const isThere = outcome.failure?.code === 'already_exists'
+      // What is told of the one that is there stays.
+      if (!isThere || !this.#ended.has(name)) this.#keep(begun)
+      end()
+    }
+    signal.addEventListener('abort', giveUp)
+    void this.#make(begun, settle)
+    return begun
+  }
+
+  /** The service stops: what is running is given up and told so, since nobody can wait for it. */
+  close(): void {
+    this.#stop.abort(new BackupAborted('the service is stopping'))
+  }
+
+  #now(): string {
+    return utcNow({ runtime: this.#runtime })
+  }
+
+  async #make({ document: { path } }: Backup, settle: (outcome: Partial<BackupDocument>) => void): Promise<void> {
+    try {
+      const { bytes, sequence, faults } = await this.#copy(path)
+      if (faults.length === 0) {
+        settle({ state: 'completed', bytes, sequence })
+        this.#log.info({ path, bytes, sequence }, 'a backup is made')
+      } else {
+        settle({ ...damaged(path, faults), bytes, sequence })
+        this.#log.error({ path, bytes, sequence, faults }, 'a backup is made, of a log that is damaged')
+      }
+    } catch (error) {
+      const outcome = this.#stop.signal.aborted ? GIVEN_UP : failed(error as Error)
+      settle(outcome)
+      if (outcome.failure?.code === 'backup_failed') this.#log.error({ err: error, path }, 'a backup failed')
+    }
+  }
+
+  #copy(path: string): Promise<BackupReport> {
+    const { journal, settings } = this.#runtime
+    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: settings.diskReserveBytes }
+    return journal.backup!(path, bounds, this.#stop.signal)
+  }
+
+  #keep(one: Backup): void {
+    const { name } = one.document
+    this.#ended.delete(name)
+    this.#ended.set(name, one)
+    for (const oldest of this.#ended.keys()) {
+      if (this.#ended.size <= ENDED_MAX) return
+      this.#ended.delete(oldest)
+    }
+  }
+}
+
+function failed(error: Error): Partial<BackupDocument> {
+  if (error instanceof HomeRefused && error.code === 'not_empty') {
+    return failure('already_exists', 'A backup of that name is there already.')
+  }
+  return failure('backup_failed', error.message)
+}
+
+function damaged(path: string, faults: readonly string[]): Partial<BackupDocument> {
+  const way = 'a restore takes it only with --no-verify, and earlier backups may be whole: keep them'
+  const message = `The backup is in ${path}, and is of a log that is damaged: ${faults.join('; ')}. So ${way}.`
+  return { ...failure('backup_damaged', message), state: 'damaged' }
+}
+
+const failure = (code: ProblemCode, message: string): Partial<BackupDocument> => ({
+  state: 'failed',
+  failure: { code, message },
+})
+
+const GIVEN_UP = failure('stopping', 'The service is stopping: a backup that is not whole is given up.')
+
+/** Undefined for a journal that cannot be copied while it runs. */
+export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {
+  return runtime.journal.backup === undefined ? undefined : new Backups(runtime, log)
+}

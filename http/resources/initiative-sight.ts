@@ -1,0 +1,51 @@
+/**
+ * Who sees an initiative, and what of its assessments: their items and runs stand in one project, and what they were
+ * told speaks of all of them. So who may not see each of them sees that an assessment runs and how it settled (SPEC 3.4 has the reason in it), and not what it
+ * was asked and answered.
+ */
+import { INITIATIVE_NAME_PATTERN } from '../../machines/documents/initiative.ts'
+import type { InitiativeContext } from '../../machines/initiative/context.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import { readable } from '../../runtime/reader.ts'
+import { maySee } from '../access.ts'
+import type { ServiceContext } from '../route.ts'
+
+const NAME = new RegExp(INITIATIVE_NAME_PATTERN)
+const ASSESSMENT = 'initiative_advance_requested'
+
+export function maySeeInitiative(reader: Principal, { projects }: Pick<InitiativeContext, 'projects'>): boolean {
+  return projects.every((project) => maySee(reader, project))
+}
+
+export function findInitiative(
+  { runtime }: ServiceContext,
+  reader: Principal,
+  name: string,
+): SnapshotOf<InitiativeContext> | undefined {
+  const snapshot = NAME.test(name) ? runtime.read({ kind: 'initiative', id: name }) : undefined
+  return snapshot !== undefined && maySeeInitiative(reader, snapshot.context) ? snapshot : undefined
+}
+
+interface Shown {
+  readonly entry_event?: string
+  readonly work_item_id?: string
+  readonly payload?: Readonly<Record<string, unknown>>
+  readonly source?: { readonly kind: string; readonly ref: string; readonly role?: string }
+  readonly result?: unknown
+}
+
+/** The document of an item or of a run request, less what an assessment was told and answered that is not for the reader. */
+export function withoutSteering<D extends Shown>(service: ServiceContext, reader: Principal, shown: D): D {
+  const name = assessmentOf(shown)
+  if (name === undefined || reader.projects === '*') return shown
+  if (readable(() => findInitiative(service, reader, name)) !== undefined) return shown
+  const { result: _, ...rest } = shown
+  return { ...rest, ...(shown.payload === undefined ? {} : { payload: {} }) } as D
+}
+
+function assessmentOf({ entry_event, work_item_id, payload, source }: Shown): string | undefined {
+  if (source?.kind === 'initiative' && source.role === 'assessment') return source.ref
+  // One that somebody made by hand is no assessment.
+  return entry_event === ASSESSMENT && work_item_id !== undefined ? String(payload?.initiative) : undefined
+}

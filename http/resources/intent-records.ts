@@ -1,0 +1,79 @@
+/** What the routes of intent have in common: how a record is named, found and told. */
+import { recordIdOfSlug } from '../../machines/ids.ts'
+import { utc } from '../../machines/instant.ts'
+import type { IntentRecordContext, RecordContent } from '../../machines/intent-record/context.ts'
+import { pathFaults } from '../../machines/intent-record/places.ts'
+import { document } from '../../machines/intent-record/view.ts'
+import { isSlug, recordIdOf } from '../../machines/record-key.ts'
+import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import { maySee } from '../access.ts'
+import { type Until, untilNothing } from '../holding.ts'
+import { setEntityTag } from '../preconditions.ts'
+import { markCursor, notFound, whenHeard } from '../replies.ts'
+import type { ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
+import { projectId } from './projects.ts'
+
+export type RecordSnapshot = SnapshotOf<IntentRecordContext>
+export type RecordMessage = MessageBody & Record<string, unknown>
+
+/** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
+export function recordIdOfName(named: string, project_id?: string): string | undefined {
+  const id = recordIdOf(named, projectId)
+  if (id !== undefined) return id
+  return project_id !== undefined && isSlug(named) ? recordIdOfSlug(project_id, named) : undefined
+}
+
+/** The record of that name, where it exists and, if a project is given, belongs to it. */
+export function findRecord(service: ServiceContext, named: string, project_id?: string): RecordSnapshot | undefined {
+  const id = recordIdOfName(named, project_id)
+  const record = id === undefined ? undefined : service.runtime.read({ kind: 'intent_record', id })
+  return project_id === undefined || record?.context.project_id === project_id ? record : undefined
+}
+
+/** The record that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
+  const named = exchange.params[0]!
+  const record = findRecord(service, named)
+  if (record !== undefined && maySee(exchange.principal, record.context.project)) return record
+  notFound(exchange, 'intent record', named)
+  return undefined
+}
+
+/** A scope is of the repository. False: it leads out of that, and the problem was answered. */
+export function staysWithin(exchange: Exchange, scope: RecordContent['scope'], pointer: string): boolean {
+  const errors = pathFaults(scope, pointer)
+  if (errors.length > 0) exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors })
+  return errors.length === 0
+}
+
+/** Whatever is excused is looked at again, at a time to come as seen `from` then (UTC). False: a problem was answered. */
+export function reviewLiesAhead(
+  exchange: Exchange,
+  { what, review_at, pointer }: { readonly what: string; readonly review_at: string; readonly pointer: string },
+  from: string,
+): boolean {
+  if ((utc(review_at) ?? '') > from) return true
+  exchange.problem('invalid_body', `The review of ${what} lies ahead.`, {
+    errors: [{ pointer, detail: `must be a time to come, got ${review_at}` }],
+  })
+  return false
+}
+
+/** Tell the record, and answer with what it has become. What `until` holds is held until it has heard, also when who asked has gone. */
+export function tellRecord(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context }: RecordSnapshot,
+  message: RecordMessage,
+  answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
+  until: Until = untilNothing,
+): void {
+  const ref = { kind: 'intent_record', id: context.id } as const
+  service.runtime.ask(ref, { ...message, by: exchange.by }, until(whenHeard(exchange, answered)))
+}
+
+export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {
+  markCursor(service, exchange, taken.sequence)
+  setEntityTag(exchange, taken.snapshot.context.version).answer(status, document(taken.snapshot))
+}

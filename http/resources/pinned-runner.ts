@@ -1,0 +1,14 @@
+/** The only runner that may do the work, as the body of a create names it. */
+import { isRemovedRunner, removedForGood } from '../../runtime/entities/removed-runners.ts'
+import type { ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
+
+/** False: it was removed for good, so that the work would wait for ever, and the problem was answered. */
+export function mayBePinned({ runtime }: ServiceContext, exchange: Exchange): boolean {
+  const { runner_id: pin } = exchange.body as { readonly runner_id?: string }
+  if (pin === undefined || !isRemovedRunner(runtime, pin, exchange.principal.projects)) return true
+  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+    errors: [{ pointer: '/runner_id', detail: removedForGood(pin) }],
+  })
+  return false
+}

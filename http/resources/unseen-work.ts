@@ -1,0 +1,31 @@
+/** What waits may wait for work of projects that the reader may not see: that it does is told, and nothing of that work. */
+import { idPattern, isId } from '../../machines/ids.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import { readable } from '../../runtime/reader.ts'
+import { maySee } from '../access.ts'
+import type { ServiceContext } from '../route.ts'
+
+const WORK = new RegExp(`${idPattern('wi')}|${idPattern('runreq')}`, 'g')
+
+/**
+ * The reason for the reader's eyes: where it names work that does not exist for the reader, in other words, since what stands
+ * beside the name speaks of that work, too.
+ * @param inOtherWords what is told then, by code
+ */
+export function withoutOthers<C extends string>(
+  service: ServiceContext,
+  reader: Principal,
+  why: { readonly code: C; readonly detail: string },
+  inOtherWords: Readonly<Partial<Record<C, string>>>,
+): { code: C; detail: string } {
+  const { code, detail } = why
+  const isTold = reader.projects === '*' || (detail.match(WORK) ?? []).every((id) => isSeen(service, reader, id))
+  return { code, detail: isTold ? detail : (inOtherWords[code] ?? 'Waits for other work.') }
+}
+
+function isSeen({ runtime }: ServiceContext, reader: Principal, id: string): boolean {
+  const kind = isId('wi', id) ? 'work_item' : 'run_request'
+  const named = readable(() => runtime.read({ kind, id }), 'unreadable' as const)
+  // Its own run may be on its way yet; of what is gone there is nothing to tell.
+  return named === undefined || (named !== 'unreadable' && maySee(reader, named.context.project))
+}

@@ -1,0 +1,76 @@
+/** What is served of a work item: its document with what only the running service knows, and for whose eyes. */
+
+import { isBuiltUpon } from '../../machines/campaign/chain.ts'
+import type { CampaignContext } from '../../machines/campaign/context.ts'
+import type { ItemWaitingBecause, WorkItem } from '../../machines/documents/work-item.ts'
+import { isId } from '../../machines/ids.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import { cycleOf } from '../../machines/work-item/owner.ts'
+import { document } from '../../machines/work-item/view.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import { readable } from '../../runtime/reader.ts'
+import { maySee } from '../access.ts'
+import { notFound } from '../replies.ts'
+import type { ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
+import { withoutSteering } from './initiative-sight.ts'
+import { withoutOthers } from './unseen-work.ts'
+
+type WorkItemSnapshot = SnapshotOf<WorkItemContext>
+
+/** Why it waits, where what it waits for belongs to a project that the reader may not see. */
+const HELD_BY_OTHERS = {
+  dependency_cannot_land: 'other work, which it depends on, did not land',
+  stopping: 'other work has not ended',
+  repository_busy: 'its repository is held by other work',
+  dependency: 'waits for other work to land',
+  handed_out: 'handed out, and its repository is held by other work',
+} as const
+
+/** While it waits, its reason is the rule that holds it back now. */
+export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
+  const shown = withoutSteering(service, reader, document(snapshot)) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
+  const campaign = builtUponBy(service, snapshot)
+  if (campaign !== undefined) shown.built_upon_by = campaign
+  const why = waitingBecauseOf(service, reader, snapshot)
+  if (why === undefined) return shown
+  shown.waiting_because = why
+  if (snapshot.value === 'queued') shown.reason = why.detail
+  return shown
+}
+
+/** The campaign that goes on from the preserved work of its own cycle, as far as that can be read. */
+export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
+  const campaign = value === 'preserved' ? cycleOf(context.asked) : undefined
+  if (campaign === undefined) return undefined
+  const owner: SnapshotOf<CampaignContext> | undefined = readable(() =>
+    runtime.read({ kind: 'campaign', id: campaign }),
+  )
+  return owner !== undefined && isBuiltUpon(owner, context.id) ? campaign : undefined
+}
+
+export function waitingBecauseOf(
+  service: ServiceContext,
+  reader: Principal,
+  { value, context }: WorkItemSnapshot,
+): ItemWaitingBecause | undefined {
+  // What runs waits, too, where its run does again.
+  if (value !== 'submitted' && value !== 'queued' && value !== 'held' && value !== 'running') return undefined
+  const why = service.scheduler.waitingBecause(context.id, reader.projects)
+  return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
+}
+
+/** The item that the path names, if it exists for the asker; else 404 is answered. */
+export function visibleWorkItem(service: ServiceContext, exchange: Exchange): WorkItemSnapshot | undefined {
+  const id = exchange.params[0]!
+  const snapshot = findWorkItem(service, exchange.principal, id)
+  if (snapshot === undefined) notFound(exchange, 'work item', id)
+  return snapshot
+}
+
+/** The item of that id, if it exists for the reader. */
+export function findWorkItem(service: ServiceContext, reader: Principal, id: string): WorkItemSnapshot | undefined {
+  const snapshot = isId('wi', id) ? service.runtime.read({ kind: 'work_item', id }) : undefined
+  return snapshot !== undefined && maySee(reader, snapshot.context.project) ? snapshot : undefined
+}

@@ -1,0 +1,103 @@
+/**
+ * Whether a run request may name its brief. Its invariant: what runs was compiled and approved to the letter, at this
+ * revision, and with the intent as it stands now; what has moved since takes a fresh approval.
+ */
+
+import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
+import { speaksFor, standingApproval } from '../../machines/formation-brief/approvals.ts'
+import { intentDigest } from '../../machines/formation-brief/compiler.ts'
+import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
+import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
+import type { By } from '../../machines/machine.ts'
+import type { Refused, Runtime, SnapshotOf } from '../api.ts'
+import { sourcesOf } from './brief-sources.ts'
+
+/** What the brief gives to a run that follows it. */
+export interface BriefOfRun {
+  /** Where the run says nothing: what the brief was compiled for. */
+  readonly repo: NonNullable<RunRequestCreate['repo']>
+  /** Whose approval of the brief is also that of the run; undefined: it needs one of its own. */
+  readonly approvedBy: By | undefined
+  /** The run names another repository or branch than the brief was approved for. */
+  readonly isElsewhere: boolean
+}
+
+type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
+
+/** Undefined: the request names no brief. */
+export function briefOfRun(
+  runtime: Runtime,
+  project: SnapshotOf<any>,
+  body: RunRequestCreate,
+): BriefAnswer | undefined {
+  if (body.brief === undefined) return undefined
+  const { id, digest } = body.brief
+  const { key } = project.context
+  const brief: SnapshotOf<FormationBriefContext> | undefined = runtime.read({ kind: 'formation_brief', id })
+  if (brief === undefined || brief.context.project !== key) {
+    return refused('unknown_brief', `The project ${key} has no formation brief ${id}.`, '/brief/id')
+  }
+  const { compiled } = brief.context
+  if (brief.value === 'archived') {
+    return refused('brief_archived', 'An archived brief is kept for audit only.', '/brief/id')
+  }
+  if (compiled === undefined) {
+    return refused('brief_not_compiled', `The brief is ${brief.value}: compile it first.`, '/brief/id')
+  }
+  if (compiled.digest !== digest) {
+    const detail = `The brief's digest is ${compiled.digest}; ${digest} was given.`
+    return refused('brief_digest_mismatch', detail, '/brief/digest')
+  }
+  if (brief.context.internal.runs.length >= OPEN_RUNS_MAX) {
+    return refused('brief_busy', `${OPEN_RUNS_MAX} runs of the brief have not ended: let some end, or cancel them.`)
+  }
+  return approvedBrief(runtime, { brief: brief.context, repository: project.context.repository }, body)
+}
+
+interface BriefOfProject {
+  readonly brief: FormationBriefContext
+  /** Of the project: what a brief is for that names none. */
+  readonly repository: string | undefined
+}
+
+function approvedBrief(
+  runtime: Runtime,
+  { brief: context, repository }: BriefOfProject,
+  body: RunRequestCreate,
+): BriefAnswer {
+  const { sections, compiled } = context
+  const revision = body.repo?.revision ?? compiled!.revision
+  const intent = intentDigest(sourcesOf(runtime, context))
+  if (standingApproval(context, revision, intent) === undefined) {
+    const moved = 'Its prompts, the intent behind it or the revision have moved since the brief was approved'
+    return refused(
+      'reapproval_required',
+      `${moved}: approve it again${revision === undefined ? '' : ` at ${revision}`}.`,
+    )
+  }
+  const { throttle = 'dry_run', entry_event, retry, again = false } = body
+  const full = standingApproval(context, revision, intent, 'full')
+  const isElsewhere = worksElsewhere(body.repo, {
+    path: sections.repo?.path ?? repository,
+    branch: sections.repo?.branch,
+  })
+  const asked = { throttle, entry_event, retries: retry !== undefined, again, elsewhere: isElsewhere }
+  const approvedBy = throttle === 'full' && speaksFor(context, asked) ? full?.by : undefined
+  const repo = { ...sections.repo, ...(revision === undefined ? {} : { revision }) }
+  return { ok: true, brief: { repo, approvedBy, isElsewhere } }
+}
+
+/** Whether a run names what was not agreed: what it leaves out it takes from the brief, and then from the project. */
+function worksElsewhere(
+  named: RunRequestCreate['repo'],
+  agreed: { path: string | undefined; branch: string | undefined },
+) {
+  if (named === undefined) return false
+  const { path = agreed.path, branch = agreed.branch } = named
+  return path !== agreed.path || branch !== agreed.branch
+}
+
+/** A run request that is refused; `pointer`: the member of its body that is at fault. */
+export function refused(code: string, detail: string, pointer?: string): Refused {
+  return { ok: false, refusal: pointer === undefined ? { code, detail } : { code, detail, pointer } }
+}

@@ -1,0 +1,27 @@
+/** What the references of a formation brief lead to, from committed data: the records that may guide a run, and the others. */
+
+import type { SourceRecord } from '../../machines/documents/compiled-brief.ts'
+import { type BriefReferring, recordIdsOf, type Sources } from '../../machines/formation-brief/snapshot.ts'
+import type { IntentRecordContext } from '../../machines/intent-record/context.ts'
+import { isGuiding } from '../../machines/intent-record.ts'
+import { recordKey } from '../../machines/record-key.ts'
+import type { Runtime, SnapshotOf } from '../api.ts'
+
+/** What another project has is not there for the brief. */
+export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring): Sources {
+  const records: SourceRecord[] = []
+  const unfit: { id: string; why: string }[] = []
+  for (const id of recordIdsOf(brief)) {
+    const snapshot: SnapshotOf<IntentRecordContext> | undefined = runtime.read({ kind: 'intent_record', id })
+    if (snapshot === undefined || snapshot.context.project !== brief.project) {
+      unfit.push({ id, why: 'is no intent record of the project' })
+    } else if (isGuiding(snapshot.value)) records.push(sourceOf(snapshot.context))
+    else unfit.push({ id, why: `is ${snapshot.value}: only accepted and active records guide a run` })
+  }
+  return { records, unfit }
+}
+
+/** What the record says, and nothing of what was observed of it or of where it stands. */
+function sourceOf({ id, project, slug, version, content }: IntentRecordContext): SourceRecord {
+  return { id, key: recordKey(project, slug), version, ...content }
+}

@@ -1,0 +1,185 @@
+/**
+ * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
+ * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
+ * there is no restriction, and a manifest whose runner is gone, or may work for the project no more, does not count. Nor
+ * does one of which no sense can be made, in place of which the one before it stands.
+ */
+import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
+import type { Throttle } from '../../machines/machine.ts'
+import type { RunnerContext } from '../../machines/runner.ts'
+import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
+import { committed } from '../control/committed.ts'
+import type { Health } from '../control/guard.ts'
+import { SecondTries } from '../control/second-tries.ts'
+import type { Dispatcher } from '../dispatch/api.ts'
+import type { Logger } from '../log.ts'
+import { readable } from '../reader.ts'
+
+/** Of a manifest, what is asked of it: whoever asks meets no mistake in it. */
+interface Served {
+  readonly runnerId: string | undefined
+  readonly engine: string
+  readonly events: ReadonlySet<string>
+  readonly modes: ReadonlySet<string>
+}
+
+/** What is to be run; `entryEvent` may not be known yet. */
+interface AskedOfEngine {
+  readonly project: string
+  readonly entryEvent?: string | undefined
+  readonly throttle: Throttle
+  /** The only runner that may take it. */
+  readonly runnerId?: string | undefined
+}
+
+export class Capabilities {
+  private readonly runtime: Runtime
+  private readonly dispatcher: Pick<Dispatcher, 'setCapable'>
+  /** By project, then by whom the manifest speaks for. */
+  private readonly byProject = new Map<string, Map<string, Served>>()
+  /** How many of them name a runner: while none does, the dispatcher need not ask. */
+  private naming = 0
+  private readonly tries: SecondTries
+
+  constructor(runtime: Runtime, dispatcher: Pick<Dispatcher, 'setCapable'>, log: Logger) {
+    this.runtime = runtime
+    this.dispatcher = dispatcher
+    this.tries = new SecondTries({
+      nature: runtime.nature,
+      log,
+      name: 'capabilities',
+      reread: (ref) => this.reread(ref),
+    })
+    for (const { ref, snapshot } of runtime.scan('engine_capability', 'all', ''))
+      this.tries.guard.guarded(ref, () => this.put(snapshot.context))
+    if (this.naming > 0) this.tellDispatcher()
+    runtime.onCommit((steps) => this.onCommit(steps))
+  }
+
+  get health(): Health {
+    return this.tries.guard.health
+  }
+
+  close(): void {
+    this.tries.close()
+  }
+
+  /** Why no engine of the project can serve this, in a sentence; undefined: one can, or nobody has said. */
+  incapable(asked: AskedOfEngine): string | undefined {
+    const manifests = this.byProject.get(asked.project)
+    if (manifests === undefined) return undefined
+    const { entryEvent, throttle, runnerId } = asked
+    const work = `${entryEvent ?? 'work'} at throttle ${throttle}`
+    if (runnerId !== undefined) {
+      const own = manifests.get(keyOf({ runner_id: runnerId }))
+      if (own !== undefined && this.counts(own, asked.project) && !serves(own, asked))
+        return `The manifest of runner ${runnerId} does not serve ${work}.`
+    }
+    for (const manifest of manifests.values())
+      if (serves(manifest, asked) && this.counts(manifest, asked.project)) return undefined
+    const counting = [...manifests.values()].filter((manifest) => this.counts(manifest, asked.project))
+    if (counting.length === 0) return undefined
+    const engines = [...new Set(counting.map(({ engine }) => engine))].sort()
+    return `No manifest of the project serves ${work}: there are those of ${engines.join(', ')}.`
+  }
+
+  /** Whether the manifest still counts. */
+  isCurrent({ project, manifest }: EngineCapabilityContext): boolean {
+    const known = this.byProject.get(project)?.get(keyOf(manifest))
+    return known !== undefined && this.counts(known, project)
+  }
+
+  /** Whether its runner may still work for the project. Asked when it matters: what a runner may is changed, and changed back. */
+  private counts({ runnerId }: Served, project: string): boolean {
+    if (runnerId === undefined) return true
+    const runner = this.runner(runnerId)
+    if (runner === undefined) return true
+    const { allowed_projects } = runner.context
+    return runner.value !== 'removed' && (allowed_projects.includes('*') || allowed_projects.includes(project))
+  }
+
+  private onCommit(steps: readonly CommittedStep[]): void {
+    let isNews = false
+    for (const { ref, after } of steps) {
+      if (ref.kind !== 'engine_capability' && ref.kind !== 'runner') continue
+      if (this.tries.guard.guarded(ref, () => this.note(ref, after)) === true) isNews = true
+    }
+    if (isNews) this.tellDispatcher()
+  }
+
+  private reread(ref: ActorRef): void {
+    const snapshot = committed(this.runtime, ref)
+    if (snapshot !== undefined && this.note(ref, snapshot)) this.tellDispatcher()
+  }
+
+  /** Whether that is news. */
+  private note({ kind, id }: ActorRef, { value, context }: SnapshotOf<any>): boolean {
+    if (kind === 'runner') return value === 'removed' && this.drop(id)
+    this.put(context)
+    return true
+  }
+
+  private put({ project, manifest }: EngineCapabilityContext): void {
+    const served = servedBy(manifest)
+    if (manifest.runner_id !== undefined && this.runner(manifest.runner_id)?.value === 'removed') return
+    let manifests = this.byProject.get(project)
+    if (manifests === undefined) {
+      manifests = new Map()
+      this.byProject.set(project, manifests)
+    }
+    const key = keyOf(manifest)
+    if (manifest.runner_id !== undefined && !manifests.has(key)) this.naming++
+    manifests.set(key, served)
+  }
+
+  private runner(id: string): SnapshotOf<RunnerContext> | undefined {
+    return readable(() => this.runtime.read({ kind: 'runner', id }))
+  }
+
+  /** The runner is gone, and what was said of it with it. */
+  private drop(runnerId: string): boolean {
+    const before = this.naming
+    for (const [project, manifests] of this.byProject) {
+      if (!manifests.delete(keyOf({ runner_id: runnerId }))) continue
+      this.naming--
+      if (manifests.size === 0) this.byProject.delete(project)
+    }
+    return this.naming < before
+  }
+
+  /** Parked polls are looked at again: what was not for them may be now. */
+  private tellDispatcher(): void {
+    const { byProject } = this
+    if (this.naming === 0) {
+      this.dispatcher.setCapable(undefined)
+      return
+    }
+    this.dispatcher.setCapable((runnerId, asked) => {
+      const own = byProject.get(asked.project)?.get(keyOf({ runner_id: runnerId }))
+      return own === undefined || serves(own, asked)
+    })
+  }
+}
+
+function servedBy({
+  runner_id: runnerId,
+  engine,
+  supported_entry_events,
+  supported_throttle_modes,
+}: EngineCapabilityContext['manifest']): Served {
+  return {
+    runnerId,
+    engine,
+    events: new Set([...supported_entry_events]),
+    modes: new Set([...supported_throttle_modes]),
+  }
+}
+
+function serves({ events, modes }: Served, { entryEvent, throttle }: Omit<AskedOfEngine, 'project'>): boolean {
+  return modes.has(throttle) && (entryEvent === undefined || events.has(entryEvent) || events.has('*'))
+}
+
+/** Whom the manifest speaks for. A runner's id has no colon in it. */
+export function keyOf({ runner_id, engine = '' }: { readonly runner_id?: string; readonly engine?: string }): string {
+  return runner_id === undefined ? `engine:${engine}` : `runner:${runner_id}`
+}

@@ -1,0 +1,73 @@
+/**
+ * Finds an engine run by its id, whether it is an actor of its own (something was reported on it, or its run request has
+ * left it) or stands in its run request alone. Reads committed data; an id that a runner chose is looked up in an index.
+ */
+
+import type { EngineRun } from '../../machines/documents/engine-run.ts'
+import { type EngineRunIdentity, engineRunModule } from '../../machines/engine-run.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { heldEngineRun, requestOfFirstEngineRun, unreportedEngineRun } from '../../machines/run-request/view.ts'
+import type { Runtime, SnapshotOf } from '../api.ts'
+import { readable } from '../reader.ts'
+
+export interface KnownEngineRun {
+  /** What a message to its actor says of it, in case it is the first. */
+  readonly identity: EngineRunIdentity
+  readonly document: EngineRun
+}
+
+/** Undefined: there is none. Rejects with ViewBehind. */
+export async function findEngineRun(runtime: Runtime, id: string): Promise<KnownEngineRun | undefined> {
+  const found = engineRunAtHand(runtime, id)
+  if (found !== undefined) return found
+  const { snapshots } = await runtime.list({ kind: 'run_request', index: 'engine_run', value: id, limit: 1 })
+  // What the view said may have changed since: the run may be an actor now, which its request has left.
+  return engineRunAtHand(runtime, id) ?? ofRequest(snapshots[0], id)
+}
+
+/**
+ * Whether the engine run is that of another run request, or has the digits of one and will be its own. True of what is committed:
+ * who names a run asks with nobody else on the way who names the same. Rejects with ViewBehind.
+ */
+export async function isEngineRunOfAnother(runtime: Runtime, id: string, requestId: string): Promise<boolean> {
+  const heir = requestOfFirstEngineRun(id)
+  const inherits = heir === requestId ? undefined : readable(() => runtime.read({ kind: 'run_request', id: heir }), {})
+  if (inherits !== undefined) return true
+  const run = await findEngineRun(runtime, id)
+  return run !== undefined && run.identity.run_request_id !== requestId
+}
+
+/** The run, unless it is one that only the index knows. */
+export function engineRunAtHand(runtime: Runtime, id: string): KnownEngineRun | undefined {
+  const actor = runtime.read({ kind: 'engine_run', id })
+  if (actor !== undefined) {
+    const { span_id, causation_id, gather_id } = actor.context.internal
+    const document = engineRunModule.document(actor) as EngineRun
+    return { identity: { ...identityOf(document), span_id, causation_id, gather_id }, document }
+  }
+  return ofRequest(runtime.read({ kind: 'run_request', id: requestOfFirstEngineRun(id) }), id)
+}
+
+function ofRequest(request: SnapshotOf<RunRequestContext> | undefined, id: string): KnownEngineRun | undefined {
+  if (request === undefined || request.context.engine_run_id !== id) return undefined
+  const identity = heldEngineRun(request)!
+  return { identity, document: unreportedEngineRun(identity) }
+}
+
+function identityOf(run: EngineRun): Omit<EngineRunIdentity, 'span_id' | 'causation_id' | 'gather_id'> {
+  const { project, project_id, run_request_id, formation_brief_id, attempt } = run
+  const { runner_id, throttle, trace_id, opened_at } = run
+  const brief = formation_brief_id === undefined ? {} : { formation_brief_id }
+  return {
+    id: run.id,
+    project,
+    project_id,
+    run_request_id,
+    ...brief,
+    attempt,
+    runner_id,
+    throttle,
+    trace_id,
+    opened_at,
+  }
+}

@@ -1,0 +1,235 @@
+/**
+ * Making run requests, wherever they come from (a person's post, an emitted command). Its invariant: one key, one
+ * request (runtime/entities/generations.ts), and one request, one trace.
+ */
+
+import { digestOf } from '../../machines/digest.ts'
+import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
+import { validatePayload } from '../../machines/events/index.ts'
+import { runRequestIdOf } from '../../machines/ids.ts'
+import { instantMs } from '../../machines/instant.ts'
+import type { By, SnapshotOf } from '../../machines/machine.ts'
+import type { CreateRunRequest } from '../../machines/run-request/context.ts'
+import type { Answer, Refused, Runtime } from '../api.ts'
+import type { Visible } from '../dispatch/api.ts'
+import { readable } from '../reader.ts'
+import { type BriefOfRun, briefOfRun, refused } from './brief-runs.ts'
+import type { Capabilities } from './capabilities.ts'
+import { createOfKey, generationOf, idOfGeneration, type Keyed, reservationOf } from './generations.ts'
+import { isRemovedRunner, removedForGood } from './removed-runners.ts'
+import { newSpanId, newTraceId } from './trace-ids.ts'
+import { NOTHING_TAKEN, takeTrace } from './traces-in-flight.ts'
+
+/** W3C trace context of the caller: the trace, and the span that is to be the parent. */
+export interface TraceParent {
+  readonly traceId: string
+  readonly spanId: string
+}
+
+interface RunRequestOrder {
+  /** The committed snapshot of the project that it is for. */
+  readonly project: SnapshotOf<any>
+  /** As validated by the create body's schema. */
+  readonly body: RunRequestCreate
+  /** A key that the caller gave; without one it is derived from what is asked for. */
+  readonly idempotencyKey: string | undefined
+  readonly by: By
+  readonly traceParent: TraceParent | undefined
+  readonly capabilities: Pick<Capabilities, 'incapable'>
+  /** Keys of the projects that whoever asks may see, or all. */
+  readonly visible: Visible
+}
+
+type RunRequestReply = (answer: Answer, id: string) => void
+
+const RESERVATION_SCOPE = 'run_request'
+
+/**
+ * Make the request, or find the one that has its key (`repeat` of the answer is `replay`). Refusals beyond the
+ * machine's: `project_archived`, `unknown_brief`, `brief_digest_mismatch`, `brief_not_compiled`, `brief_archived`,
+ * `brief_busy`, `reapproval_required`, `engine_incapable`, `trace_in_use`, `invalid_body`.
+ */
+export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply: RunRequestReply): void {
+  const fault = whyNotTimes(order.body)
+  if (fault !== undefined) {
+    reply(fault, '')
+    return
+  }
+  const followed = briefOfRun(runtime, order.project, order.body)
+  const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
+  // Stands against a new request; one that was made under a given key before is answered all the same.
+  const unfollowed = followed?.ok === false ? followed : undefined
+  const whyNotNew =
+    whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotPinned(runtime, order) ?? whyNotServed(order)
+  const { project, project_id, idempotency_key, key_given, trace_id } = message
+  const isTraceGiven = order.body.trace_id !== undefined
+  const isTraceTaken = isTraceGiven || trace_id === order.traceParent?.traceId
+  const before = (id: string): Refused | (() => void) => {
+    if (whyNotNew === undefined && !isTraceTaken) return NOTHING_TAKEN
+    // One that cannot be read is there too: its actor says so.
+    const isThere = readable(() => runtime.read({ kind: 'run_request', id }), 'unreadable') !== undefined
+    if (whyNotNew !== undefined && !(key_given && isThere)) return whyNotNew
+    if (!isTraceTaken || isThere) return NOTHING_TAKEN
+    const giveBack = takeTrace(runtime, project, trace_id)
+    if (giveBack !== undefined) return giveBack
+    if (isTraceGiven) return refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
+    // Another one, which the log does not know yet, continues the caller's trace.
+    message.trace_id = newTraceId(runtime.nature)
+    return NOTHING_TAKEN
+  }
+  createOfKey(runtime, { ...keyedBy(project_id, idempotency_key), message, before }, reply)
+}
+
+function keyedBy(projectId: string, key: string): Keyed {
+  const idOf = (generation: number): string => runRequestIdOf(projectId, key, generation)
+  return { kind: 'run_request', scope: RESERVATION_SCOPE, key: idOf(0), idOf, isFenced: true }
+}
+
+/** The id of the run request that an emitted command makes or has made, and what is to be kept with it. */
+export function commandPlace(runtime: Runtime, projectId: string, key: string) {
+  const keyed = keyedBy(projectId, key)
+  const generation = generationOf(runtime, keyed)
+  return { id: idOfGeneration(keyed, generation), ...reservationOf(keyed, generation) }
+}
+
+/**
+ * The message that creates the request, but for its id: all that does not depend on the generation. The given
+ * trace, else the caller's where the project does not know it yet, else a new one.
+ */
+export function runRequestMessage(
+  runtime: Runtime,
+  order: Omit<RunRequestOrder, 'capabilities' | 'visible'>,
+  brief?: BriefOfRun,
+): RunRequestMessage {
+  const { project, body, by, traceParent } = order
+  const context = project.context as { id: string; key: string; repository?: string }
+  const key = order.idempotencyKey ?? digestOf(factsOf(context.key, body, by))
+  const { graceMs, lateEventsMs, idempotencyMs } = runtime.settings
+  const repo = repoOf(context.repository, body, brief)
+  // Named member by member: two spreads of so many make a dictionary, and each look at what it lacks costs a search.
+  const message: Filled<CreateRunRequest> = {
+    type: 'create',
+    id: '',
+    by,
+    project: context.key,
+    project_id: context.id,
+    entry_event: body.entry_event,
+    payload: body.payload,
+    throttle: body.throttle,
+    access: body.access,
+    lane: body.lane,
+    brief: body.brief,
+    repo,
+    labels: body.labels,
+    runner_id: body.runner_id,
+    priority: body.priority,
+    again: body.again,
+    not_before: body.not_before,
+    expires_at: body.expires_at,
+    timeout_seconds: body.timeout_seconds,
+    retry: body.retry,
+    reporting: body.reporting,
+    idempotency_key: key,
+    key_given: order.idempotencyKey !== undefined,
+    fingerprint: order.idempotencyKey === undefined ? key : fingerprintOf(body),
+    repository: repo?.path ?? context.id,
+    requested_by: by,
+    work_item_id: undefined,
+    approved: undefined,
+    approved_by: brief?.approvedBy,
+    trace_id: body.trace_id ?? freshTrace(runtime, context.key, traceParent),
+    span_id: newSpanId(runtime.nature),
+    parent_span_id: body.trace_id === undefined ? (traceParent?.spanId ?? null) : null,
+    causation_id: undefined,
+    gather_id: undefined,
+    elsewhere: brief?.isElsewhere === true ? true : undefined,
+    limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
+    events: undefined,
+  }
+  return message as CreateRunRequest
+}
+
+/** Its trace may turn out to be another's before it is sent. */
+type RunRequestMessage = CreateRunRequest & { trace_id: string }
+
+/** Every member, of which the optional ones may be undefined. */
+type Filled<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
+
+/** Where the run says nothing, its brief does, and then its project. Undefined: nobody says anything. */
+function repoOf(
+  path: string | undefined,
+  body: RunRequestCreate,
+  brief: BriefOfRun | undefined,
+): RunRequestCreate['repo'] {
+  const repo = { ...(path === undefined ? {} : { path }), ...brief?.repo, ...body.repo }
+  return Object.keys(repo).length === 0 && body.repo === undefined ? undefined : repo
+}
+
+function fingerprintOf({ idempotency_key: _, trace_id, ...asked }: RunRequestCreate): string {
+  return digestOf({ ...asked, trace_id: trace_id ?? null })
+}
+
+/** The caller's trace is continued once; a second request under it gets its own and keeps the parent as its link. */
+function freshTrace(runtime: Runtime, project: string, parent: TraceParent | undefined): string {
+  if (parent !== undefined && !runtime.journal.hasTrace(project, parent.traceId)) return parent.traceId
+  return newTraceId(runtime.nature)
+}
+
+/** What makes two requests without a given key the same: what is to be done, where, by whom and under which rules. */
+function factsOf(project: string, body: RunRequestCreate, by: By) {
+  const { repo: { revision: _, ...place } = {}, labels = [], runner_id, access = 'full', lane = 'interactive' } = body
+  return {
+    // Of these only what is not as in most requests.
+    ...(Object.keys(place).length === 0 ? {} : { repo: place }),
+    ...(labels.length === 0 ? {} : { labels: labels.toSorted() }),
+    ...(runner_id === undefined ? {} : { runner_id }),
+    ...(access === 'full' ? {} : { access }),
+    ...(lane === 'interactive' ? {} : { lane }),
+    project,
+    repo_revision: body.repo?.revision ?? null,
+    brief_digest: body.brief?.digest ?? null,
+    entry_event: body.entry_event,
+    payload: body.payload ?? {},
+    throttle: body.throttle ?? 'dry_run',
+    requester: by.name,
+  }
+}
+
+function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused | undefined {
+  if (value === 'active') return undefined
+  return refused('project_archived', `the project ${context.key} is archived and takes no new work`)
+}
+
+/** What a known event cannot carry when it is stated starts no work either. */
+function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused | undefined {
+  const faults = validatePayload(entry_event, payload)
+  if (faults.length === 0) return undefined
+  const errors = faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail }))
+  const detail = `The payload is none of ${entry_event}: the fields named in \`errors\` are wrong.`
+  return { ok: false, refusal: { code: 'invalid_body', detail, errors } }
+}
+
+/** Nor does what would wait for ever for the one runner that it names. */
+function whyNotPinned(runtime: Runtime, { body: { runner_id: pin }, visible }: RunRequestOrder): Refused | undefined {
+  if (pin === undefined || !isRemovedRunner(runtime, pin, visible)) return undefined
+  return refused('invalid_body', `The field runner_id is wrong: ${removedForGood(pin)}.`, '/runner_id')
+}
+
+/** What no engine of the project can do is refused, not left waiting. */
+function whyNotServed({ project, body, capabilities }: RunRequestOrder): Refused | undefined {
+  const { entry_event: entryEvent, throttle = 'dry_run', runner_id: runnerId } = body
+  const why = capabilities.incapable({ project: project.context.key, entryEvent, throttle, runnerId })
+  return why === undefined ? undefined : refused('engine_incapable', why)
+}
+
+function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {
+  for (const [name, time] of Object.entries({ not_before, expires_at })) {
+    // RFC 3339 allows a leap second, and a timer cannot be set to one.
+    if (time === undefined || !Number.isNaN(instantMs(time))) continue
+    return refused('invalid_body', `The field ${name} is in a leap second: give a second beside it.`, `/${name}`)
+  }
+  if (not_before === undefined || expires_at === undefined) return undefined
+  if (instantMs(not_before) < instantMs(expires_at)) return undefined
+  const detail = 'It would expire before it may be offered: expires_at must be after not_before.'
+  return refused('invalid_body', detail, '/expires_at')
+}

@@ -1,0 +1,33 @@
+/**
+ * A home opened without a service, for what is done while nothing else may (restore, import). The instance lock holds a
+ * running service off. Whoever has other things to do besides loads it only when it is needed: it brings the native libraries.
+ */
+import { modules } from '../../machines/index.ts'
+import { realNature } from '../../storage/nature.ts'
+import { openDiskJournal } from '../../storage/open-journal.ts'
+import type { Runtime } from '../api.ts'
+import { silentLogger } from '../log.ts'
+import { createRuntime } from '../runtime.ts'
+import type { Settings } from '../settings.ts'
+import { upgradeIndexes } from '../upgrade.ts'
+
+/** Opens the whole actor system for the time of `use`. A failed commit rejects. */
+export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
+  const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
+  await upgradeIndexes(journal, modules, silentLogger)
+  let fail = (_: Error): void => {}
+  const failed = new Promise<never>((_, reject) => {
+    fail = reject
+  })
+  const runtime = createRuntime(journal, settings, {
+    nature: realNature,
+    log: silentLogger,
+    modules,
+    onFatal: (error) => fail(error),
+  })
+  try {
+    return await Promise.race([use(runtime), failed])
+  } finally {
+    await runtime.close()
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * What is done with a log once it is restored; what that means ever after: restored-log.ts. The world went on after the backup was
+ * taken: runners may hold attempts that this log knows nothing of, so every unsettled request is fenced with a higher attempt, and
+ * whoever was revoked since then is a principal again.
+ */
+
+import { deriveId } from '../../machines/ids.ts'
+import type { By } from '../../machines/machine.ts'
+import { isSettledRun } from '../../machines/run-request/states.ts'
+import { turn } from '../../storage/nature.ts'
+import { createAdminToken } from '../access/admin-token.ts'
+import { isExpired } from '../access/principals.ts'
+import { newSecret } from '../access/secrets.ts'
+import { allOfKind } from '../all-of-kind.ts'
+import type { MessageBody, Runtime } from '../api.ts'
+import { restoredMark } from '../restored-log.ts'
+
+/** Who restores. */
+export function restorer(origin: string): By {
+  return { id: 'restore', name: 'intendant restore', origin }
+}
+
+interface Restored {
+  /** Unsettled requests whose attempt was raised. */
+  readonly fenced: number
+  /** Ids of those that are `lost` now: a person must say what became of the work. */
+  readonly lost: readonly string[]
+  /** Requests that could not be fenced, with the reason. Not empty: the home must not be served. */
+  readonly unfenced: readonly { readonly id: string; readonly reason: string }[]
+  /** Tokens and runners that are valid in the restored home. */
+  readonly credentials: readonly { readonly kind: 'token' | 'runner'; readonly id: string; readonly name: string }[]
+}
+
+/** Messages that were under way when the backup was taken are delivered in the first turns, one upon the other. */
+const TURNS_WAITED = 100
+
+/** So many share a flush: one after the other each would wait for a flush of its own. */
+const FENCED_AT_ONCE = 500
+
+/** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
+export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
+  // Some of them make run requests: in the world that went on, somebody may hold these, too.
+  for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.nature)
+  const lost: string[] = []
+  const unfenced: { id: string; reason: string }[] = []
+  let fenced = 0
+  const ids = await unsettled(runtime)
+  const fence = (id: string) => runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by } as MessageBody)
+  for (let first = 0; first < ids.length; first += FENCED_AT_ONCE) {
+    const some = ids.slice(first, first + FENCED_AT_ONCE)
+    const answers = await Promise.all(some.map(fence))
+    for (const [at, answer] of answers.entries()) {
+      const id = some[at]!
+      // A timer that was due long ago may have settled it meanwhile.
+      if (!answer.ok && isSettledRun(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
+      if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
+      else {
+        fenced += 1
+        if (answer.snapshot.value === 'lost') lost.push(id)
+      }
+    }
+  }
+  return { fenced, lost, unfenced, credentials: await credentials(runtime) }
+}
+
+/** Marks the log as a restored one, with the step that makes a fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
+export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
+  const { token, hash } = newSecret()
+  const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
+  const answer = await createAdminToken(runtime, { id, hash, by, reservation: restoredMark(runtime.journal.epoch) })
+  if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)
+  return token
+}
+
+async function unsettled(runtime: Runtime): Promise<string[]> {
+  const ids: string[] = []
+  for await (const { context, value } of allOfKind(runtime, 'run_request'))
+    if (!isSettledRun(value)) ids.push(context.id)
+  return ids
+}
+
+async function credentials(runtime: Runtime): Promise<Restored['credentials']> {
+  const found: { kind: 'token' | 'runner'; id: string; name: string }[] = []
+  for (const kind of ['token', 'runner'] as const) {
+    for await (const { context, value } of allOfKind(runtime, kind)) {
+      if (value === 'revoked' || value === 'removed' || isExpired(context, runtime.nature.wallMs())) continue
+      found.push({ kind, id: context.id, name: context.name ?? context.id })
+    }
+  }
+  return found
+}

@@ -1,0 +1,137 @@
+/**
+ * Deadlines that live in memory on the monotonic clock: offers and leases. Nothing of them is written, so a
+ * heartbeat costs no commit; at start, and after a time in which the service refused writes or stood still, each
+ * begins again in full length, so that downtime is nobody's fault.
+ */
+import type { ActorRef, Deadline } from '../../machines/machine.ts'
+import { SweptHeap } from '../collections/swept-heap.ts'
+
+interface Armed {
+  readonly ref: ActorRef
+  deadline: Deadline
+  armedMs: number
+  /** Monotonic due time; the heap may hold an earlier one, which then moves on when it comes up. */
+  dueMs: number
+  live: boolean
+  /** It was begun anew because of a standstill, and nobody was heard since. */
+  isSpared: boolean
+  /** How often it was renewed or fell due: two of these may be of one moment. */
+  restarts: number
+}
+
+/**
+ * Up to when nobody could be heard, monotonic milliseconds: a deadline armed before starts again in full length instead of falling due.
+ * `stoodStillMs`: what was sent meanwhile lies in the sockets, and is read; so this is granted once, until somebody is heard. A
+ * service that stands still again and again would keep what is lost for ever.
+ */
+export interface Unheard {
+  readonly refusedMs: number
+  readonly stoodStillMs: number
+}
+
+const NONE: readonly Armed[] = []
+
+export class Deadlines {
+  private readonly heap = new SweptHeap<Armed>()
+  private readonly byActor = new Map<string, readonly Armed[]>()
+
+  /** Monotonic time of the earliest heap entry: never later than the earliest deadline. */
+  nextMs(): number | undefined {
+    return this.heap.peekKey()
+  }
+
+  get size(): number {
+    return this.byActor.size
+  }
+
+  /** Entries in memory, those of ended deadlines among them. */
+  get entries(): number {
+    return this.heap.size
+  }
+
+  /** Make the actor's deadlines those given: new ones start, gone ones end, others run on. */
+  set(key: string, ref: ActorRef, deadlines: readonly Deadline[], nowMs: number): void {
+    const armed = this.byActor.get(key) ?? NONE
+    if (armed === NONE && deadlines.length === 0) return
+    const next: Armed[] = []
+    for (const deadline of deadlines) {
+      const known = armed.find((one) => one.deadline.name === deadline.name && one.deadline.key === deadline.key)
+      if (known === undefined) next.push(this.arm(ref, deadline, nowMs))
+      else {
+        known.deadline = deadline
+        next.push(known)
+      }
+    }
+    for (const one of armed) if (!next.includes(one)) this.heap.end(one)
+    if (next.length > 0) this.byActor.set(key, next)
+    else this.byActor.delete(key)
+  }
+
+  /** Start those of the actor's deadlines again in full length that a post of this type renews. */
+  heard(key: string, type: string, nowMs: number): void {
+    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.includes(type)) restart(one, nowMs)
+  }
+
+  /** Start all of them again that anything renews. */
+  renew(key: string, nowMs: number): void {
+    for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.length > 0) restart(one, nowMs)
+  }
+
+  /** Monotonic due time of a deadline that runs now. */
+  dueMs(key: string, name: string): number | undefined {
+    return this.byActor.get(key)?.find((one) => one.deadline.name === name)?.dueMs
+  }
+
+  /** Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. */
+  takeDue(
+    nowMs: number,
+    unheard: Unheard,
+    limit: number,
+    due: (ref: ActorRef, deadline: Deadline, isDue: () => boolean) => void,
+  ): void {
+    for (let taken = 0; taken < limit; ) {
+      const one = this.heap.takeUpTo(nowMs)
+      if (one === undefined) return
+      spare(one, unheard)
+      if (one.dueMs > nowMs) {
+        this.heap.push(one.dueMs, one)
+        continue
+      }
+      // It stays armed, and falls due again after its full length, until a step of the actor ends it: a message
+      // that was refused for want of room must come again.
+      restart(one, nowMs)
+      this.heap.push(one.dueMs, one)
+      taken++
+      const { restarts } = one
+      due(one.ref, one.deadline, () => one.live && one.restarts === restarts)
+    }
+  }
+
+  private arm(ref: ActorRef, deadline: Deadline, nowMs: number): Armed {
+    const armed = {
+      ref,
+      deadline,
+      armedMs: nowMs,
+      dueMs: nowMs + deadline.afterMs,
+      live: true,
+      isSpared: false,
+      restarts: 0,
+    }
+    this.heap.push(armed.dueMs, armed)
+    return armed
+  }
+}
+
+function spare(armed: Armed, { refusedMs, stoodStillMs }: Unheard): void {
+  if (armed.armedMs < refusedMs) restart(armed, refusedMs)
+  if (armed.armedMs >= stoodStillMs || armed.isSpared) return
+  restart(armed, stoodStillMs)
+  armed.isSpared = true
+}
+
+function restart(armed: Armed, nowMs: number): void {
+  armed.armedMs = nowMs
+  armed.dueMs = nowMs + armed.deadline.afterMs
+  armed.isSpared = false
+  armed.restarts++
+}

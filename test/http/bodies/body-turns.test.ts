@@ -1,0 +1,193 @@
+import t, { type Test } from 'tap'
+import { BodyTurns, SMALL_BODY_BYTES } from '../../../http/bodies/body-turns.ts'
+import { HeldNature } from '../../natures/held.ts'
+import { raw, startTestService } from '../service-harness.ts'
+
+/** Bodies that take so long each, what was read since it was last asked, and the turn that is due. */
+function open() {
+  let nowMs = 0
+  const turns: (() => void)[] = []
+  const told: string[] = []
+  const bodies = new BodyTurns({ monotonicMs: () => nowMs, nextTurn: (run) => turns.push(run) })
+  return {
+    come: (name: string, takesMs: number): string[] => {
+      bodies.stand({
+        takeTurn: (waitedMs) => {
+          told.push(`${name} after ${waitedMs}`)
+          nowMs += takesMs
+        },
+      })
+      return told.splice(0)
+    },
+    /** Others take so long before it. */
+    turn: (othersMs: number): string[] => {
+      nowMs += othersMs
+      for (const run of turns.splice(0)) run()
+      return told.splice(0)
+    },
+    due: () => turns.length,
+    /** A small body comes, and takes so long. False: there is no time for it. */
+    small: (takesMs: number): boolean => {
+      if (!bodies.hasTimeForSmall) return false
+      bodies.read(() => {
+        nowMs += takesMs
+      })
+      return true
+    },
+    /** One that stands again so many times, a part of it in each turn. */
+    comeInParts: (name: string, takesMs: number, parts: number): string[] => {
+      let left = parts
+      const body = {
+        takeTurn: () => {
+          left -= 1
+          told.push(`${name} ${left} to come`)
+          nowMs += takesMs
+          if (left > 0) bodies.stand(body)
+        },
+      }
+      bodies.stand(body)
+      return told.splice(0)
+    },
+  }
+}
+
+t.test('large bodies are read in the order in which they came, some milliseconds in a turn', (t) => {
+  const { come, turn, due } = open()
+  t.same(come('a', 6), ['a after 0'], 'there is time')
+  t.same(come('b', 6), ['b after 0'], 'one that is begun is read to its end')
+  for (const name of 'cdef') t.same(come(name, 6), [])
+  t.equal(due(), 1)
+  t.same(turn(3), ['c after 3', 'd after 9'])
+  t.same(come('g', 1), [], 'those that wait come first')
+  t.same(turn(0), ['e after 15', 'f after 21'])
+  t.same(turn(0), ['g after 12'])
+  t.same(come('h', 1), ['h after 0'])
+  t.same(turn(0), [])
+  t.equal(due(), 0)
+  t.end()
+})
+
+t.test('one that takes longer than a turn is read alone', (t) => {
+  const { come, turn, due } = open()
+  t.same(come('a', 100), ['a after 0'])
+  t.same(come('b', 100), [])
+  t.same(come('c', 1), [])
+  t.same(turn(50), ['b after 50'])
+  t.same(turn(0), ['c after 150'])
+  t.same(turn(0), [])
+  t.equal(due(), 0)
+  t.same(come('d', 1), ['d after 0'], 'a new turn has all its time')
+  t.end()
+})
+
+t.test('small ones have more time, and large ones what they leave of theirs', (t) => {
+  const { come, small, turn } = open()
+  t.ok(small(9))
+  t.same(come('a', 1), ['a after 0'])
+  t.same(come('b', 1), [], 'ten milliseconds are over')
+  t.ok(small(29), 'and forty are not')
+  t.ok(small(5))
+  t.notOk(small(1))
+  t.same(turn(0), ['b after 34'])
+  t.ok(small(1))
+  t.end()
+})
+
+t.test('one that is read in parts stands behind the others for each', (t) => {
+  const { come, comeInParts, turn } = open()
+  t.same(comeInParts('a', 4, 3), ['a 2 to come'])
+  t.same(come('b', 4), [])
+  t.same(turn(0), ['a 1 to come', 'b after 4', 'a 0 to come'])
+  t.end()
+})
+
+const POST = (admin: string, body: string, project = 'greeter'): string =>
+  `POST /api/projects/${project}/run-requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n` +
+  `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`
+const BODY = (name: string, chars: number): string =>
+  JSON.stringify({ entry_event: 'greet_requested', payload: { name, note: 'x'.repeat(chars) } })
+
+t.test('each of some that come at once is answered, and their bytes are given back', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const bodies = Array.from({ length: 4 }, (_, i) => BODY(`n${i}`, SMALL_BODY_BYTES * 10))
+  const answers = await Promise.all(bodies.map((body) => s.call('POST', '/api/projects/greeter/run-requests', body)))
+  for (const [i, { status, body }] of answers.entries()) {
+    t.equal(status, 201)
+    t.equal(body.payload.name, `n${i}`)
+  }
+  t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0\n/)
+})
+
+/** A service in a turn that has no time left for large bodies: one was read, and waits for the turn's commit. */
+async function openBusy(t: Test) {
+  const nature = new HeldNature()
+  const s = await startTestService(t, {}, { nature })
+  await s.project('greeter')
+  nature.hold()
+  nature.lookMs = 20
+  const first = s.call('POST', '/api/projects/greeter/run-requests', BODY('first', SMALL_BODY_BYTES))
+  const bytesAre = async (expected: RegExp): Promise<void> => {
+    while (!expected.test((await s.call('GET', '/metrics')).body));
+  }
+  const inFlight = /intendant_messages_in_flight 1\n/
+  await bytesAre(inFlight)
+  nature.lookMs = 0
+  const names = async (): Promise<string[]> => {
+    const { items } = (await s.expect(200, 'GET', '/api/projects/greeter/run-requests')).body
+    return items.map(({ payload }: any) => payload.name)
+  }
+  return { s, nature, first, bytesAre, names }
+}
+
+const NONE_HELD = /intendant_http_body_bytes_in_flight 0\n/
+const SOME_HELD = /intendant_http_body_bytes_in_flight [1-9]/
+
+t.test('one that has waited too long for its turn is asked to come back, and nothing of it is taken', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', SMALL_BODY_BYTES))
+  await bytesAre(SOME_HELD)
+  nature.hurry(6_000)
+  nature.letGo()
+  t.equal((await first).status, 201)
+  const { status, body, headers } = await late
+  t.equal(status, 503)
+  t.match(body, { code: 'overloaded', retryable: true, detail: /It has waited for 6\d{3} ms/ })
+  t.ok(headers.get('retry-after'))
+  t.same(await names(), ['first'])
+  await bytesAre(NONE_HELD)
+})
+
+t.test('one whose client goes away before its turn is not taken', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const { port } = s.service
+  const gone = raw(port, [POST(s.admin, BODY('gone', SMALL_BODY_BYTES))], 1_000)
+  await bytesAre(SOME_HELD)
+  t.equal(await gone, '')
+  await bytesAre(NONE_HELD)
+  nature.letGo()
+  t.equal((await first).status, 201)
+  t.same(await names(), ['first'])
+})
+
+t.test('a trace that is ingested takes its turn like any large body, and is whole in the end', async (t) => {
+  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const events = Array.from({ length: 600 }, (_, n) => ({
+    event_type: 'noted',
+    project: 'greeter',
+    throttle: 'dry_run',
+    occurred_at: '2026-01-01T00:00:00Z',
+    payload: { n },
+  }))
+  const path = `/engine/traces/${'a'.repeat(32)}/ingest`
+  const trace = s.call('POST', path, events.map((event) => JSON.stringify(event)).join('\n'), {
+    headers: { 'content-type': 'application/x-ndjson' },
+  })
+  await bytesAre(SOME_HELD)
+  t.equal(s.service.runtime.load.messagesInFlight, 1, 'no event of it is read in a turn that has no time left')
+  nature.letGo()
+  t.equal((await first).status, 201)
+  t.match((await trace).body, { accepted: 600, duplicates: 0, refused_count: 0 })
+  t.same(await names(), ['first'])
+  await bytesAre(NONE_HELD)
+})

@@ -1,0 +1,143 @@
+/** Watch as server-sent events over real connections: fields, resuming as an EventSource does, slow readers, ends. */
+import t from 'tap'
+import type { EventDraft } from '../../runtime/stream/fake-log.ts'
+import { harnessFor, idOf, idsOf, openDeaf, watchSse } from '../watch-harness.ts'
+
+const draft = (project: string, payload: Record<string, unknown> = {}): EventDraft => ({
+  event_type: 'noted',
+  project,
+  payload,
+})
+
+const asking = (query: string): string =>
+  `GET /api/watch${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nAccept: text/event-stream\r\n\r\n`
+
+t.test('each frame is one server-sent event: id its cursor, event its type, data its JSON', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit([draft('a')])
+  const { frames, ids, types, response } = await watchSse(harness, '?since=earliest')
+  t.equal(response.headers.get('content-type'), 'text/event-stream')
+  t.equal(response.headers.get('cache-control'), 'no-store')
+  t.equal(response.headers.get('api-version'), '1')
+  await frames.until((f) => f.ids.length === 1)
+  harness.log.commit([draft('a', { text: 'two\nlines\r\n\u2028 and data: lookalikes' })])
+  await frames.until((f) => f.ids.length === 2)
+  t.same(types, ['hello', 'events', 'events'])
+  t.same(ids, ['e0e0e0e0e0e0.0', 'e0e0e0e0e0e0.1.i0i0i0', 'e0e0e0e0e0e0.2.i0i0i0'])
+  t.same(
+    ids,
+    frames.all.map((frame) => frame.cursor),
+  )
+})
+
+t.test('Last-Event-ID resumes behind it, whatever the URL says', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit([draft('a'), draft('a'), draft('a')])
+  const { frames } = await watchSse(harness, '?since=earliest', { 'last-event-id': 'e0e0e0e0e0e0.2.i0i0i0' })
+  await frames.until((f) => f.ids.length === 1)
+  t.same(frames.ids, [idOf(3)])
+})
+
+t.test('a long replay comes whole, and goes on live', async (t) => {
+  const harness = await harnessFor(t)
+  const text = 'x'.repeat(1_000)
+  for (let i = 0; i < 20; i++) harness.log.commit(Array.from({ length: 1_000 }, () => draft('a', { text })))
+  const { frames } = await watchSse(harness, '?since=earliest')
+  await frames.until((f) => f.ids.length >= 20_000)
+  harness.log.commit([draft('a')])
+  await frames.until((f) => f.ids.length > 20_000)
+  t.same(frames.ids, idsOf(1, 20_001))
+})
+
+t.test('a reader that pauses is parked and gets the rest when it reads again, to the last byte', async (t) => {
+  const harness = await harnessFor(t)
+  const socket = openDeaf(harness, asking(''))
+  t.teardown(() => socket.destroy())
+  const { frames } = await watchSse(harness, '')
+  await frames.until((f) => f.all.length === 1)
+  const text = 'x'.repeat(4_000)
+  for (let i = 0; i < 60; i++) {
+    harness.log.commit(Array.from({ length: 50 }, () => draft('a', { text })))
+    await frames.until((f) => f.ids.length >= (i + 1) * 50)
+  }
+  t.match(await harness.metrics(), /intendant_watchers\{state="parked"\} 1/)
+  let received = ''
+  socket.setEncoding('utf8')
+  await new Promise<void>((resolve) => {
+    socket.on('data', (chunk: string) => {
+      received += chunk
+      // The last event must come by itself: nothing more is committed that could push it.
+      if (received.includes(idOf(3_000))) resolve()
+    })
+    socket.resume()
+  })
+  const ids = [...received.matchAll(/"id":"(evt_[0-9a-f]{32})"/g)].map(([, id]) => id)
+  t.same(ids, idsOf(1, 3_000))
+})
+
+t.test('what is wrong with the question is an HTTP problem', async (t) => {
+  const harness = await harnessFor(t)
+  harness.log.commit(Array.from({ length: 10 }, () => draft('a')))
+  harness.log.trim(5)
+  const ask = async (query: string, headers: Record<string, string> = {}) => {
+    const { response } = await watchSse(harness, query, headers)
+    return { status: response.status, problem: (await response.json()) as Record<string, unknown> }
+  }
+  t.match(await ask('?since=e0e0e0e0e0e0.1.i0i0i0'), {
+    status: 410,
+    problem: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5.i0i0i0' },
+  })
+  t.match(await ask('?since=ffffffffffff.7'), { status: 410, problem: { code: 'cursor_of_another_log' } })
+  t.match(await ask('', { 'last-event-id': 'nonsense' }), { status: 400, problem: { code: 'invalid_cursor' } })
+  t.match(await ask('?colour=red'), { status: 400, problem: { code: 'invalid_query' } })
+  t.match(await ask('', { accept: 'application/json' }), { status: 406, problem: { code: 'not_acceptable' } })
+  t.match(await ask('', { authorization: 'Bearer nobody' }), { status: 401, problem: { code: 'unauthenticated' } })
+})
+
+t.test('a confined token does not learn what happens elsewhere', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('confined', ['a'])
+  const { frames } = await watchSse(harness, '?since=earliest', { authorization: 'Bearer confined' })
+  await frames.until((f) => f.all.length === 1)
+  harness.log.commit([draft('b'), { event_type: 'pacing_resumed', project: 'system' }, draft('system'), draft('a')])
+  await frames.until((f) => f.ids.length === 2)
+  t.same(frames.ids, [idOf(2), idOf(4)])
+})
+
+t.test('revocation ends a stream with an error frame', async (t) => {
+  const harness = await harnessFor(t)
+  harness.principals.add('passing')
+  const { frames } = await watchSse(harness, '', { authorization: 'Bearer passing' })
+  await frames.until((f) => f.all.length === 1)
+  harness.principals.revoke('passing')
+  await frames.until((f) => f.ended !== undefined, 1_000)
+  t.match(frames.all.at(-1), { type: 'error', problem: { status: 401, code: 'token_revoked' } })
+})
+
+t.test('a graceful stop ends the answer properly, with all that was committed', async (t) => {
+  const harness = await harnessFor(t)
+  const { frames } = await watchSse(harness, '')
+  await frames.until((f) => f.all.length === 1)
+  harness.log.commit([draft('a')])
+  harness.stopStreams()
+  await frames.until((f) => f.ended !== undefined)
+  t.same(frames.ids, [idOf(1)])
+  t.match(frames.all.at(-1), { type: 'error', problem: { code: 'stopping', status: 503, retryable: true } })
+  t.equal(frames.ended!.reason, 'end', 'not a cut connection')
+  const { response } = await watchSse(harness, '')
+  t.equal(response.status, 503)
+  t.ok(response.headers.get('retry-after'))
+})
+
+t.test('a reader that leaves is forgotten', async (t) => {
+  const harness = await harnessFor(t)
+  const { frames, close } = await watchSse(harness, '')
+  await frames.until((f) => f.all.length === 1)
+  t.equal(harness.principals.listening('all'), 1)
+  close()
+  await frames.until((f) => f.ended !== undefined)
+  // The server hears of it with the next turns of its loop; a commit meets nobody and does no harm.
+  while (harness.principals.listening('all') > 0) await new Promise(setImmediate)
+  harness.log.commit([draft('a')])
+  t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
+})

@@ -1,0 +1,75 @@
+/** Mistakes of the program at a manifest: planted, since there are to be none. */
+import t from 'tap'
+import type { CommitListener, Runtime } from '../../../runtime/api.ts'
+import { Capabilities } from '../../../runtime/entities/capabilities.ts'
+import { setAsideRetryMs } from '../../../runtime/limits.ts'
+import { silentLogger } from '../../../runtime/log.ts'
+import { TurnedNature } from '../../natures/turned.ts'
+
+const manifest = (runner_id: string, more: object = {}) => ({
+  value: 'current',
+  context: {
+    project: 'shop',
+    manifest: { runner_id, engine: 'e', supported_entry_events: ['a'], supported_throttle_modes: ['full'], ...more },
+  },
+})
+const senseless = manifest('r1', { supported_throttle_modes: undefined })
+
+function world(records: Record<string, object>) {
+  const nature = new TurnedNature()
+  const told: any[] = []
+  const listeners: CommitListener[] = []
+  const runtime = {
+    nature,
+    *scan() {
+      for (const [id, snapshot] of Object.entries(records)) yield { ref: { kind: 'engine_capability', id }, snapshot }
+    },
+    read: ({ kind, id }: { kind: string; id: string }) => (kind === 'runner' ? undefined : records[id]),
+    onCommit: (listener: CommitListener) => listeners.push(listener),
+  } as unknown as Runtime
+  let capable: any
+  const log = { ...silentLogger, error: (fields: object, said: string) => told.push({ ...fields, said }) }
+  const setCapable = (given: unknown) => {
+    capable = given
+  }
+  const capabilities = new Capabilities(runtime, { setCapable }, log)
+  t.teardown(() => capabilities.close())
+  return {
+    nature,
+    told,
+    capabilities,
+    isCapable: (runnerId: string, entryEvent = 'a') =>
+      capable === undefined || capable(runnerId, { project: 'shop', entryEvent, throttle: 'full' }),
+    commit(changed: Record<string, object>) {
+      Object.assign(records, changed)
+      const refOf = (id: string) => ({ kind: 'engine_capability', id })
+      const steps = Object.entries(changed).map(([id, after]) => ({ ref: refOf(id), after }))
+      for (const listener of listeners) listener(steps as never, [], {} as never)
+    },
+  }
+}
+
+const asked = { project: 'shop', entryEvent: 'a', throttle: 'full' } as const
+
+t.test('a manifest of which no sense can be made keeps no service from its start, and no other from its word', (t) => {
+  const w = world({ m1: senseless, m2: manifest('r2') })
+  t.match(w.told, [{ by: 'capabilities', kind: 'engine_capability', id: 'm1', failures: 1 }])
+  t.ok(w.isCapable('r1'), 'it does not count')
+  t.same([w.isCapable('r2'), w.isCapable('r2', 'b')], [true, false])
+  t.equal(w.capabilities.incapable(asked), undefined)
+  t.equal(w.capabilities.health.passedOverCount, 1)
+  t.end()
+})
+
+t.test('the same in a commit, and it counts when it is understood', (t) => {
+  const w = world({})
+  w.commit({ m1: senseless, m2: manifest('r2', { supported_entry_events: ['b'] }) })
+  t.match(w.told, [{ id: 'm1' }])
+  t.notOk(w.isCapable('r2'))
+  t.match(w.capabilities.incapable(asked), /No manifest of the project serves/)
+  w.commit({ m1: manifest('r1') })
+  w.nature.advance(setAsideRetryMs)
+  t.equal(w.capabilities.incapable(asked), undefined)
+  t.equal(w.capabilities.health.passedOverCount, 0)
+  t.end()
+})

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { newSpanId, newTraceId } from '../../../runtime/entities/trace-ids.ts'
+
+t.test('traces sort by when they were made, and are those of W3C Trace Context', async (t) => {
+  let nowMs = 999.75
+  let made = 0
+  const nature = { wallMs: () => nowMs, randomHex: (digits: number) => (made++ % 16).toString(16).repeat(digits) }
+  const traces: string[] = []
+  for (const ms of [999.75, 1_000, 1_000, 1_700_000_000_000, 2 ** 44]) {
+    nowMs = ms
+    traces.push(newTraceId(nature))
+  }
+  for (const trace of traces) t.match(trace, /^[0-9a-f]{32}$/)
+  t.same(traces.toSorted(), traces)
+  t.equal(new Set(traces).size, traces.length)
+  t.equal(traces[0], `0000000003e7${'0'.repeat(20)}`)
+  t.match(newSpanId(nature), /^[0-9a-f]{16}$/)
+})

@@ -1,0 +1,261 @@
+import { cpSync } from 'node:fs'
+import t, { type Test } from 'tap'
+import { loadSettings } from '../../../cli/settings.ts'
+import { prepareEvent } from '../../../machines/events/envelope.ts'
+import { projectIdOf } from '../../../machines/ids.ts'
+import type { ActorKind } from '../../../machines/machine.ts'
+import type { Runtime } from '../../../runtime/api.ts'
+import { withRuntime } from '../../../runtime/offline/offline.ts'
+import { fenceRestored } from '../../../runtime/offline/restore.ts'
+import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
+import { restoreFiles } from '../../../storage/backup.ts'
+import { openEnvironments } from '../../../storage/home-environments.ts'
+import { realNature } from '../../../storage/nature.ts'
+import { verifyHome } from '../../../storage/verify.ts'
+import { command } from '../../cli/processes.ts'
+import { CREATE } from '../../machines/run-request-samples.ts'
+
+const BY = { id: `tok_${'1'.repeat(24)}`, name: 'ann' }
+const PROJECT = projectIdOf('acme')
+const TOKEN = `tok_${'2'.repeat(24)}`
+const BRIEF = `brief_${'3'.repeat(24)}`
+const RUN = `run_${'4'.repeat(24)}`
+const REQUEST = CREATE.id
+const OTHER = `runreq_${'b'.repeat(24)}`
+const HASH = 'a'.repeat(64)
+const YEAR_MS = 365 * 86_400_000
+
+const settingsOf = (home: string) => loadSettings({ flags: { home }, env: {} })
+
+async function tell(runtime: Runtime, kind: ActorKind, id: string, type: string, rest: object = {}): Promise<void> {
+  const answer = await runtime.askAsync({ kind, id }, { type, by: BY, ...rest } as never)
+  if (!answer.ok) throw new Error(`${type} of ${kind} ${id}: ${answer.refusal.detail}`)
+}
+
+/** One of each kind, and for the run requests a life of many moves. */
+async function live(runtime: Runtime): Promise<void> {
+  const holder = { runner_id: 'r1', attempt: 1 }
+  await tell(runtime, 'project', PROJECT, 'create', { id: PROJECT, key: 'acme', name: 'Acme' })
+  await tell(runtime, 'project', PROJECT, 'update', { name: 'Acme Ltd' })
+  await tell(runtime, 'runner', 'r1', 'create', { id: 'r1', labels: ['linux'], credential_hash: HASH })
+  await tell(runtime, 'runner', 'r1', 'came_online')
+  await tell(runtime, 'runner', 'r1', 'session', { instance: 'i', version: '1', in_flight: [] })
+  await tell(runtime, 'token', TOKEN, 'create', { id: TOKEN, name: 'ci', hash: HASH, roles: ['viewer'] })
+  const sections = { title: 'Greet', objective: 'say hello' }
+  await tell(runtime, 'formation_brief', BRIEF, 'create', {
+    id: BRIEF,
+    project: 'acme',
+    project_id: PROJECT,
+    sections,
+  })
+  const asked = { ...CREATE, project_id: PROJECT, retry: { max_attempts: 2, on: ['execution'] } }
+  await tell(runtime, 'run_request', REQUEST, 'create', asked)
+  await tell(runtime, 'run_request', REQUEST, 'offer', { runner_id: 'r1' })
+  await tell(runtime, 'run_request', REQUEST, 'started', { ...holder, engine_run_id: RUN })
+  await tell(runtime, 'run_request', REQUEST, 'failed', { ...holder, class: 'execution', message: 'no', digest: 'd' })
+  await tell(runtime, 'run_request', OTHER, 'create', { ...asked, id: OTHER, trace_id: 'e'.repeat(32) })
+  await tell(runtime, 'run_request', OTHER, 'offer', { runner_id: 'r1' })
+  await tell(runtime, 'run_request', OTHER, 'accepted', holder)
+  const observation = { id: `obs_${'5'.repeat(24)}`, result: 'pass', observed_by: 'ann', source_type: 'test' }
+  await tell(runtime, 'engine_run', RUN, 'evidence', { observations: [observation] })
+  await tell(runtime, 'engine_run', RUN, 'trace_summary', { summary: {}, digest: 'd' })
+}
+
+async function lived(test: Test): Promise<string> {
+  const home = `${test.testdir()}/home`
+  await withRuntime(settingsOf(home), live)
+  return home
+}
+
+/** Changes a closed home's records behind the service's back. */
+async function tamper(home: string, kind: string, id: string, change: (record: any) => unknown): Promise<void> {
+  const { view, close } = await openEnvironments(home, () => {})
+  const record = JSON.parse(view.snapshots.get([kind, id])!)
+  const changed = change(record)
+  await view.env.commit(() => {
+    if (changed === undefined) view.snapshots.remove([kind, id])
+    else view.snapshots.put([kind, id], JSON.stringify(changed))
+  })
+  await close()
+}
+
+const inContext = (members: object) => (record: any) => {
+  Object.assign(record.s.context, members)
+  return record
+}
+const inState = (value: string) => (record: any) => {
+  record.s.value = value
+  return record
+}
+
+const assertions = async (home: string) =>
+  (await verifyHome(home, verifyHooks())).findings.filter(({ code }) =>
+    ['assertion_wrong', 'creation_missing', 'record_missing'].includes(code),
+  )
+
+t.test('nothing is wrong with what the service itself wrote, restored or not', async (t) => {
+  const home = await lived(t)
+  t.same((await verifyHome(home, verifyHooks())).findings, [])
+  const restored = `${t.testdirName}/restored`
+  await restoreFiles(home, restored, {
+    async settle(draft) {
+      const { fenced, lost } = await withRuntime(settingsOf(draft), (runtime) => fenceRestored(runtime, BY))
+      t.same([fenced, lost], [2, [OTHER]])
+    },
+  })
+  t.same((await verifyHome(restored, verifyHooks())).findings, [])
+})
+
+t.test('a record that is not as the newest event says is named with the event and the difference', async (t) => {
+  const sound = await lived(t)
+  const cases: [string, string, (record: any) => unknown, RegExp][] = [
+    ['run_request', REQUEST, inState('started'), /run_request_requeued, says state "queued", the record has "started"/],
+    ['run_request', REQUEST, inContext({ attempt: 7 }), /run_request_requeued, says attempt 2, the record has 7/],
+    ['run_request', OTHER, inContext({ offered_to: 'r2' }), /accepted, says offered_to "r1", the record has "r2"/],
+    ['run_request', OTHER, inContext({ trace_id: 'f' }), /run_request_created, says trace_id "e+", the record has "f"/],
+    ['project', PROJECT, inContext({ name: 'Other' }), /project_updated, says name "Acme Ltd", the record has "Other"/],
+    ['project', PROJECT, inState('archived'), /project_updated, says state "active", the record has "archived"/],
+    ['runner', 'r1', inContext({ capacity: 9 }), /runner_registered, says capacity 1, the record has 9/],
+    ['runner', 'r1', inState('removed'), /runner_updated, says state "registered", the record has "removed"/],
+    [
+      'runner',
+      'r1',
+      (record) => inContext({ internal: { ...record.s.context.internal, online: false } })(record),
+      /runner_online, says online true, the record has false/,
+    ],
+    ['token', TOKEN, inContext({ rights: ['view'] }), /token_created, says rights \[\], the record has \["view"\]/],
+    ['token', TOKEN, inState('revoked'), /token_created, says state "active", the record has "revoked"/],
+    ['formation_brief', BRIEF, inContext({ version: 7 }), /brief_created, says version 1, the record has 7/],
+    [
+      'engine_run',
+      RUN,
+      inContext({ run_request_id: 'x' }),
+      /trace_summary_recorded, says run_request_id "runreq_a+", the/,
+    ],
+    [
+      'run_request',
+      OTHER,
+      inContext({ engine_run_id: 'x' }),
+      /engine_run_opened, says engine_run_id "run_.*", the record has "x"/,
+    ],
+    ['engine_run', RUN, inContext({ evidence: [] }), /evidence_observed, says last_observation "obs_5+", the record/],
+    ['engine_run', RUN, inContext({ trace_summary: undefined }), /trace_summary_recorded, says summarized true, the/],
+  ]
+  for (const [i, [kind, id, change, detail]] of cases.entries()) {
+    const home = `${t.testdirName}/case${i}`
+    cpSync(sound, home, { recursive: true })
+    await tamper(home, kind, id, change)
+    const found = await assertions(home)
+    t.match(found, [{ code: 'assertion_wrong', where: `${kind} ${id}`, detail }], `${kind} ${detail}`)
+    t.match(found[0]?.detail, /^event \d+, /)
+  }
+})
+
+t.test('an entity that only the log knows, and one that only the view knows, are named', async (t) => {
+  const sound = await lived(t)
+  for (const [kind, id, type] of [
+    ['run_request', REQUEST, 'run_request_created'],
+    ['project', PROJECT, 'project_created'],
+    ['runner', 'r1', 'runner_registered'],
+    ['token', TOKEN, 'token_created'],
+    ['formation_brief', BRIEF, 'formation_brief_created'],
+    ['engine_run', RUN, 'trace_summary_recorded'],
+  ] as const) {
+    const home = `${t.testdirName}/${kind}`
+    cpSync(sound, home, { recursive: true })
+    await tamper(home, kind, id, () => undefined)
+    t.match(await assertions(home), [
+      {
+        code: 'record_missing',
+        where: `${kind} ${id}`,
+        detail: new RegExp(`^event \\d+, ${type}, says that it exists`),
+      },
+    ])
+    // No event of its own says that an engine run was made.
+    if (kind === 'engine_run') continue
+    const ghost = `${t.testdirName}/${kind}-ghost`
+    cpSync(sound, ghost, { recursive: true })
+    const { view, close } = await openEnvironments(ghost, () => {})
+    const record = JSON.parse(view.snapshots.get([kind, id])!)
+    await view.env.commit(() => {
+      view.snapshots.put([kind, 'ghost'], JSON.stringify(record))
+    })
+    await close()
+    t.match(await assertions(ghost), [{ code: 'creation_missing', where: `${kind} ghost`, detail: /no event/ }])
+  }
+})
+
+t.test('what retention has removed is missed by nobody; what it must have left is', async (t) => {
+  const home = await lived(t)
+  const moved = `${t.testdirName}/moved`
+  await withRuntime(settingsOf(home), async (runtime) => {
+    const { journal } = runtime
+    await journal.trim({ beforeSequence: journal.lastSequence })
+  })
+  t.same((await verifyHome(home, verifyHooks())).findings, [])
+  cpSync(home, moved, { recursive: true })
+  await tamper(moved, 'engine_run', RUN, () => undefined)
+  t.same(await assertions(moved), [], 'retired with its creation')
+  await tamper(home, 'runner', 'r1', inContext({ created_at: '2999-01-01T00:00:00.000000Z' }))
+  t.match(await assertions(home), [{ code: 'creation_missing', where: 'runner r1', detail: /made at 2999/ }])
+})
+
+t.test('what a clock that was ahead has made is missed by nobody behind retention', async (t) => {
+  const home = await lived(t)
+  const { wallMs } = realNature
+  const clock = t.intercept(realNature, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
+  const early = { id: 'early', labels: ['linux'], credential_hash: HASH }
+  await withRuntime(settingsOf(home), (runtime) => tell(runtime, 'runner', 'early', 'create', early))
+  clock.restore()
+  await withRuntime(settingsOf(home), async (runtime) => {
+    await tell(runtime, 'runner', 'now', 'create', { ...early, id: 'now', credential_hash: 'b'.repeat(64) })
+    const { journal } = runtime
+    const { lastSequence } = journal
+    // It takes what the view holds already.
+    while (journal.oldestSequence <= lastSequence) await journal.trim({ recordedBeforeMs: wallMs() })
+    await tell(runtime, 'runner', 'later', 'create', { ...early, id: 'later', credential_hash: 'c'.repeat(64) })
+  })
+  t.same((await verifyHome(home, verifyHooks())).findings, [])
+  for (const days of [363, 367]) {
+    const other = `${t.testdirName}/${days}`
+    cpSync(home, other, { recursive: true })
+    const created_at = new Date(wallMs() + days * 86_400_000).toISOString().replace('Z', '000Z')
+    await tamper(other, 'runner', 'early', inContext({ created_at }))
+    t.match(await assertions(other), [{ code: 'creation_missing', where: 'runner early' }], 'no such time was taken')
+  }
+})
+
+t.test('imported history asserts nothing, also where a runner or a project calls itself import', async (t) => {
+  const home = await lived(t)
+  const { importEvents } = await import('../../../runtime/offline/import.ts')
+  const { writeFileSync } = await import('node:fs')
+  const stated = (id: string, state: string) =>
+    prepareEvent({
+      event_type: 'run_request_completed',
+      project: 'acme',
+      occurred_at: '2026-01-01T00:00:00Z',
+      throttle: 'dry_run',
+      payload: { run_request_id: id, state, attempt: 9 },
+    })
+  const file = `${t.testdirName}/events.jsonl`
+  const lines = [stated(REQUEST, 'completed'), stated(`runreq_${'9'.repeat(24)}`, 'completed')]
+  writeFileSync(file, lines.map(({ payloadText: _, ...event }) => `${JSON.stringify(event)}\n`).join(''))
+  await withRuntime(settingsOf(home), async (runtime) => {
+    t.match(await importEvents(runtime, [file], 'here'), { accepted: 2 })
+    const by = { id: 'import', name: 'runner:import' }
+    await tell(runtime, 'run_request', OTHER, 'started', { runner_id: 'r1', attempt: 1, by })
+  })
+  t.same((await verifyHome(home, verifyHooks())).findings, [])
+  await tamper(home, 'run_request', OTHER, inState('accepted'))
+  t.match(await assertions(home), [{ code: 'assertion_wrong', detail: /run_request_started, says state "started"/ }])
+})
+
+t.test('the command names what is wrong, in words and as JSON', async (t) => {
+  const home = await lived(t)
+  await tamper(home, 'run_request', REQUEST, inContext({ attempt: 7 }))
+  const { code, out } = await command('verify', home)
+  t.equal(code, 1)
+  t.match(out, new RegExp(`assertion_wrong +run_request ${REQUEST} +event \\d+, .*says attempt 2, the record has 7`))
+  const json = JSON.parse((await command('verify', home, '--json')).out)
+  t.match(json, { findings_count: 1, findings: [{ code: 'assertion_wrong', where: `run_request ${REQUEST}` }] })
+})

@@ -1,0 +1,145 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Deadline } from '../../../machines/machine.ts'
+import { MinHeap } from '../../../runtime/collections/heap.ts'
+import { Deadlines, type Unheard } from '../../../runtime/time/deadlines.ts'
+
+const ref = { kind: 'run_request', id: 'r' } as const
+const lease = (key: string, afterMs = 100, renewedBy = ['heartbeat']): Deadline => ({
+  name: 'lease',
+  key,
+  afterMs,
+  renewedBy,
+  message: { type: 'lease_expired', key },
+})
+
+const HEARD: Unheard = { refusedMs: Number.NEGATIVE_INFINITY, stoodStillMs: Number.NEGATIVE_INFINITY }
+
+function due(deadlines: Deadlines, nowMs: number, unheard: Partial<Unheard> = {}): string[] {
+  const out: string[] = []
+  deadlines.takeDue(nowMs, { ...HEARD, ...unheard }, 100, (_ref, deadline) => out.push(deadline.key))
+  return out
+}
+
+t.test('a heap gives its items in the order of their keys', async (t) => {
+  fc.assert(
+    fc.property(fc.array(fc.integer()), (keys) => {
+      const heap = new MinHeap<number>()
+      for (const key of keys) heap.push(key, key)
+      const out: number[] = []
+      while (heap.size > 0) out.push(heap.pop()!)
+      t.same(
+        out,
+        [...keys].sort((a, b) => a - b),
+      )
+    }),
+  )
+})
+
+t.test('a deadline falls due once its length has passed and not before', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 99), [])
+  t.same(due(deadlines, 100), ['1'])
+})
+
+t.test('a step that leaves a deadline in force does not move it', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  deadlines.set('k', ref, [lease('1')], 60)
+  t.same(due(deadlines, 100), ['1'])
+})
+
+t.test('a renewal starts a renewing deadline again, and does not move a fixed one', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, []), name: 'offer' }], 0)
+  deadlines.renew('k', 60)
+  t.same(due(deadlines, 150), ['2'])
+  t.same(due(deadlines, 160), ['1'])
+})
+
+t.test('a post renews the deadlines that are renewed by its type, and no other', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, ['events']), name: 'other' }], 0)
+  deadlines.heard('k', 'heartbeat', 60)
+  deadlines.heard('k', 'cancel', 80)
+  t.same(due(deadlines, 150), ['2'])
+  t.same(due(deadlines, 160), ['1'])
+})
+
+t.test('one that is renewed or ended while its message waits is not due any more', async (t) => {
+  const deadlines = new Deadlines()
+  const waiting: (() => boolean)[] = []
+  const take = (nowMs: number) => deadlines.takeDue(nowMs, HEARD, 100, (_ref, _deadline, isDue) => waiting.push(isDue))
+  deadlines.set('k', ref, [lease('1')], 0)
+  take(100)
+  t.equal(waiting[0]!(), true)
+  deadlines.renew('k', 100)
+  t.equal(waiting[0]!(), false, 'also in the same moment')
+  take(200)
+  t.equal(waiting[1]!(), true)
+  deadlines.set('k', ref, [], 202)
+  t.equal(waiting[1]!(), false)
+})
+
+t.test('a renewed deadline counts from the renewal, and one that ended never falls due', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  deadlines.renew('k', 90)
+  t.equal(deadlines.dueMs('k', 'lease'), 190)
+  t.same(due(deadlines, 189), [])
+  deadlines.set('k', ref, [], 189)
+  t.same(due(deadlines, 1_000), [])
+  t.equal(deadlines.size, 0)
+})
+
+t.test('another occasion of the same deadline starts in full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('attempt 1', 100, [])], 0)
+  deadlines.set('k', ref, [lease('attempt 2', 100, [])], 90)
+  t.same(due(deadlines, 100), [])
+  t.same(due(deadlines, 190), ['attempt 2'])
+})
+
+t.test('a deadline that ran while writes were refused starts again in full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 120, { refusedMs: 110 }), [])
+  t.same(due(deadlines, 209, { refusedMs: 110 }), [])
+  t.same(due(deadlines, 215, { refusedMs: 212 }), [], 'as often as that is')
+  t.same(due(deadlines, 311, { refusedMs: 212 }), [])
+  t.same(due(deadlines, 312, { refusedMs: 212 }), ['1'])
+})
+
+t.test('one that ran while the process stood still does so once, until somebody is heard', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 120, { stoodStillMs: 120 }), [])
+  t.same(due(deadlines, 219, { stoodStillMs: 120 }), [])
+  t.same(due(deadlines, 230, { stoodStillMs: 230 }), ['1'])
+  t.same(due(deadlines, 340, { stoodStillMs: 340 }), [], 'it was told')
+  deadlines.heard('k', 'heartbeat', 400)
+  t.same(due(deadlines, 510, { stoodStillMs: 510 }), [], 'heard meanwhile')
+  t.same(due(deadlines, 620, { stoodStillMs: 620 }), ['1'])
+})
+
+t.test('a deadline whose message changed nothing comes again after its full length', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('k', ref, [lease('1')], 0)
+  t.same(due(deadlines, 100), ['1'])
+  t.same(due(deadlines, 150), [])
+  t.same(due(deadlines, 200), ['1'])
+})
+
+t.test('deadlines that ended do not pile up in memory until their time', async (t) => {
+  const deadlines = new Deadlines()
+  deadlines.set('kept', ref, [lease('kept', 500)], 0)
+  for (let run = 0; run < 20_000; run++) {
+    deadlines.set(`run ${run}`, ref, [lease('1', 1_000)], 0)
+    deadlines.set(`run ${run}`, ref, [], 0)
+  }
+  t.ok(deadlines.entries < 3_000, `${deadlines.entries} entries`)
+  t.equal(deadlines.size, 1)
+  t.same(due(deadlines, 500), ['kept'])
+  t.same(due(deadlines, 900), [])
+})
