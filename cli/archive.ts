@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { decodeCursor, encodeCursor } from '../runtime/stream/cursor.ts'
-import type { ExportPlace, ExportReport, Gap } from '../storage/export.ts'
+import type { ExportPlace, ExportReport, Gap } from '../storage/copies/export.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
@@ -48,7 +48,7 @@ export function addArchive(program: Command, act: Act): void {
 
 async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Promise<number> {
   const [{ verifyHome }, { verifyHooks }] = await Promise.all([
-    import('../storage/verify.ts'),
+    import('../storage/verify/verify.ts'),
     import('../runtime/offline/verify-hooks.ts'),
   ])
   const checked = folder === undefined ? home : resolve(folder)
@@ -89,7 +89,7 @@ function present(home: string): string {
 }
 
 async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
-  const { exportEvents } = await import('../storage/export.ts')
+  const { exportEvents } = await import('../storage/copies/export.ts')
   const report = await exportEvents(present(home), resolve(dir), after)
   const { log, events, files, firstSequence, lastSequence, forgotten, unreadable, gaps, unread } = report
   if (json) print.json(exportShown(report))

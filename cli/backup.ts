@@ -4,8 +4,8 @@ import type { Command } from 'commander'
 import type { Answer, Client } from '../engine/client.ts'
 import { describeRetry, ServiceRefused } from '../engine/errors.ts'
 import { mayHelpInTime, pause, retrying } from '../engine/retry.ts'
-import type { VerifyReport } from '../storage/findings.ts'
-import { adminTokenPath } from '../storage/home-paths.ts'
+import { adminTokenPath } from '../storage/home/home-paths.ts'
+import type { VerifyReport } from '../storage/verify/findings.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
@@ -105,10 +105,10 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
   const settings = loadSettings({ flags: { home }, env: world.env })
   const [{ restoreFiles }, { withRuntime }, { fenceRestored, makeAdminToken, restorer }, { writeOwnerOnly }] =
     await Promise.all([
-      import('../storage/backup.ts'),
+      import('../storage/copies/backup.ts'),
       import('../runtime/offline/offline.ts'),
       import('../runtime/offline/restore.ts'),
-      import('../storage/flush.ts'),
+      import('../storage/files/flush.ts'),
     ])
   const by = restorer(originOf(origin))
   let outcome: { restored: any; token: string } | undefined
@@ -167,11 +167,11 @@ async function assertSound(
 /** Of a draft whose pages were looked at; its log is, here. */
 async function reportOn(draft: string): Promise<VerifyReport> {
   const [{ verifyWhole }, { reportOf }, { assertLogWhole }, { verifyHooks }, { HomeRefused }] = await Promise.all([
-    import('../storage/verify.ts'),
-    import('../storage/findings.ts'),
-    import('../storage/home-checks.ts'),
+    import('../storage/verify/verify.ts'),
+    import('../storage/verify/findings.ts'),
+    import('../storage/home/home-checks.ts'),
     import('../runtime/offline/verify-hooks.ts'),
-    import('../storage/home-refused.ts'),
+    import('../storage/home/home-refused.ts'),
   ])
   try {
     await assertLogWhole(draft, 'every')

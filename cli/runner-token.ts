@@ -5,8 +5,8 @@
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '../engine/errors.ts'
-import { writeOwnerOnly } from '../storage/flush.ts'
-import { FILE_MODE, FOLDER_MODE } from '../storage/modes.ts'
+import { writeOwnerOnly } from '../storage/files/flush.ts'
+import { FILE_MODE, FOLDER_MODE } from '../storage/files/modes.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 export function runnerTokenFile(home: string, id: string): string {

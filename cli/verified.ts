@@ -1,5 +1,5 @@
 /** What was found in a home or a backup, as `verify` and `restore` tell it. */
-import type { VerifyReport } from '../storage/findings.ts'
+import type { VerifyReport } from '../storage/verify/findings.ts'
 import { safe } from './print.ts'
 import type { Cli } from './world.ts'
 

@@ -9,8 +9,8 @@ import { createAdminToken } from '../runtime/access/admin-token.ts'
 import { newSecret } from '../runtime/access/secrets.ts'
 import type { Runtime } from '../runtime/api.ts'
 import type { Logger } from '../runtime/log.ts'
-import { writeOwnerOnly } from '../storage/flush.ts'
-import { adminTokenPath } from '../storage/home-paths.ts'
+import { writeOwnerOnly } from '../storage/files/flush.ts'
+import { adminTokenPath } from '../storage/home/home-paths.ts'
 
 /** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
 export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {

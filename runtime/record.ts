@@ -62,7 +62,7 @@ function contextText(context: Record<string, unknown>, lasting: readonly string[
 }
 
 /**
- * What the step changed, as storage/record-change.ts reads it; undefined: the record is to be written whole. Hot:
+ * What the step changed, as storage/log/record-change.ts reads it; undefined: the record is to be written whole. Hot:
  * members of the context that are the same object as before have not changed, and are not looked into.
  */
 export function encodeChange(before: ActorRecord, after: ActorRecord): string | undefined {

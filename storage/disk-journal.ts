@@ -3,16 +3,14 @@
  * flushed transaction of the log, and answers before it returns. It may be killed at any moment: starting again
  * applies what the redo holds. After a failed commit nothing more is written: neither the disk nor LMDB can be trusted on after it.
  */
-import { Applier } from './applier.ts'
-import { backup } from './backup.ts'
-import type { DiskReserve, FreeBytes } from './disk-reserve.ts'
+
+import { backup } from './copies/backup.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
-import type { EventLog } from './event-log.ts'
-import { damaged } from './home-checks.ts'
-import type { EnvironmentOptions } from './home-environments.ts'
-import { environmentPaths } from './home-paths.ts'
-import { Indexes } from './indexes.ts'
-import type { InstanceLock } from './instance-lock.ts'
+import type { DiskReserve, FreeBytes } from './home/disk-reserve.ts'
+import { damaged } from './home/home-checks.ts'
+import type { EnvironmentOptions } from './home/home-environments.ts'
+import { environmentPaths } from './home/home-paths.ts'
+import type { InstanceLock } from './home/instance-lock.ts'
 import type {
   BackupBounds,
   BackupReport,
@@ -33,8 +31,13 @@ import type {
   TrimStep,
 } from './journal.ts'
 import { JournalFailure, LIST_WAIT_MS } from './journal.ts'
-import { assertStep } from './keys.ts'
+import type { EventLog } from './log/event-log.ts'
 import type { Nature } from './nature.ts'
+import { applyRedo } from './recovery.ts'
+import { trimOldest } from './retention/retention.ts'
+import { Applier } from './view/applier.ts'
+import { Indexes } from './view/indexes.ts'
+import { assertStep } from './view/keys.ts'
 import {
   countAcross,
   historyAcross,
@@ -43,11 +46,9 @@ import {
   listAcross,
   outboxAcross,
   timersAcross,
-} from './overlay.ts'
-import { applyRedo } from './recovery.ts'
-import { sweepReservations } from './removals.ts'
-import { trimOldest } from './retention.ts'
-import { type DueTimer, scanPages, type View } from './view.ts'
+} from './view/overlay.ts'
+import { sweepReservations } from './view/removals.ts'
+import { type DueTimer, scanPages, type View } from './view/view.ts'
 
 export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'onThreadEnd' | 'logFileBytesMax'> {
   /** `ENGINE_HOME`. Made when it does not exist. */

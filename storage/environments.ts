@@ -1,12 +1,12 @@
 /**
  * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
  * writer each, whole transactions, snapshots to read from. The log is in files written at their end (storage/segments/), the view in
- * LMDB (storage/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
+ * LMDB (storage/view/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
  * and `view` by `commit` alone.
  */
-import type { FreeBytes } from './disk-reserve.ts'
-import type { Forgetter } from './forgetter.ts'
-import type { InstanceLock } from './instance-lock.ts'
+import type { FreeBytes } from './home/disk-reserve.ts'
+import type { InstanceLock } from './home/instance-lock.ts'
+import type { Forgetter } from './retention/forgetter.ts'
 
 /** [kind, id] and the like; parts compare as numbers before strings, strings by their UTF-8. */
 export type Key = (string | number | Uint8Array)[]
@@ -97,9 +97,9 @@ export interface ViewEnvironment extends Environment {
 
 export interface LogTables {
   readonly env: LogEnvironment
-  /** Sequence number of the first -> the texts of some events, one a line (storage/event-rows.ts). */
+  /** Sequence number of the first -> the texts of some events, one a line (storage/log/event-rows.ts). */
   readonly events: AppendedTable
-  /** Batch number -> the batch (storage/redo.ts). */
+  /** Batch number -> the batch (storage/log/redo.ts). */
   readonly redo: AppendedTable
   /** HEAD_* -> text. */
   readonly head: Head
@@ -115,7 +115,7 @@ export interface ViewTables {
   readonly counts: Table<Key>
   /** [project, trace id or '', event id] -> sequence, decimal. */
   readonly eventIds: Table<Key>
-  /** ['trace' | 'item', id, first sequence] -> the further sequences (storage/history-chunk.ts). */
+  /** ['trace' | 'item', id, first sequence] -> the further sequences (storage/view/history-chunk.ts). */
   readonly histories: Table<Key>
   /** [due ms, kind, id, name] -> JSON [generation, message]. */
   readonly timers: Table<Key>

@@ -4,7 +4,7 @@
  * one for tests and simulation; both pass test/storage/contract.
  */
 import type { Term } from '../machines/machine.ts'
-import type { LogIdentity } from './log-identity.ts'
+import type { LogIdentity } from './log/log-identity.ts'
 
 export interface NewEvent {
   /** `evt_` + 32 hex digits. */
@@ -62,7 +62,7 @@ export interface Step extends RecordText {
   /** The same, alone: where it is given, the step and its events need not stay in memory until the view is written. */
   readonly recordText?: RecordText
   /**
-   * What the step changed of the record of version - 1 (storage/record-change.ts): kept in the record's place until the
+   * What the step changed of the record of version - 1 (storage/log/record-change.ts): kept in the record's place until the
    * view holds the batch. Absent where there is no such record, or it is of another shape.
    */
   readonly change?: string | undefined

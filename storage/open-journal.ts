@@ -1,15 +1,15 @@
 /** What a start does until there is a journal to serve. */
 import { DiskJournal, type DiskJournalOptions } from './disk-journal.ts'
-import { DiskReserve } from './disk-reserve.ts'
 import type { Environments } from './environments.ts'
-import { EventLog } from './event-log.ts'
-import { withFailedReads } from './failed-reads.ts'
-import { assertMarker, damaged } from './home-checks.ts'
-import { folderMedium } from './home-environments.ts'
-import { HomeRefused } from './home-refused.ts'
+import { DiskReserve } from './home/disk-reserve.ts'
+import { assertMarker, damaged } from './home/home-checks.ts'
+import { folderMedium } from './home/home-environments.ts'
+import { HomeRefused } from './home/home-refused.ts'
+import { assertSchema } from './home/written-by.ts'
+import { EventLog } from './log/event-log.ts'
 import { realNature } from './nature.ts'
-import { View } from './view.ts'
-import { assertSchema } from './written-by.ts'
+import { withFailedReads } from './view/failed-reads.ts'
+import { View } from './view/view.ts'
 
 /**
  * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;

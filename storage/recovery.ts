@@ -1,9 +1,10 @@
 /** What a start does with the batches that the log holds and the view does not. */
-import type { Applier } from './applier.ts'
-import type { EventLog } from './event-log.ts'
-import type { Batch } from './redo.ts'
-import { finishRemovals } from './removals.ts'
-import type { View } from './view.ts'
+
+import type { EventLog } from './log/event-log.ts'
+import type { Batch } from './log/redo.ts'
+import type { Applier } from './view/applier.ts'
+import { finishRemovals } from './view/removals.ts'
+import type { View } from './view/view.ts'
 
 /**
  * Carries them into the view, and flushes both. The log is written first: where another process that writes this home is past

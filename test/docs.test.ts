@@ -294,7 +294,7 @@ t.test(
 t.test('what OPERATIONS.md says is answered or refused is what the program answers or refuses with', (t) => {
   const [, behind = ''] = page('OPERATIONS.md').split('\n## What can go wrong\n')
   const [failures = ''] = behind.split('\n## ')
-  const sources = ['storage/home-refused.ts', 'http/wire/uws.ts'].map(page).join('\n')
+  const sources = ['storage/home/home-refused.ts', 'http/wire/uws.ts'].map(page).join('\n')
   const named = [...failures.matchAll(/^#### (.*)$/gm)].flatMap(([, seen]) => [...seen!.matchAll(/`([a-z_]+)`/g)])
   const codes = named.map(([, code]) => code!).filter((code) => code !== 'lost')
   t.ok(codes.length > 15)

@@ -34,16 +34,16 @@ for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@n
 /** What storage shows to the folders above it besides the journal, and to whom there: all else goes through the `Journal`. */
 const doors: Record<string, RegExp> = {
   'storage/journal.ts': /^(http|runtime)\//,
-  'storage/log-identity.ts': /^runtime\/stream\//,
+  'storage/log/log-identity.ts': /^runtime\/stream\//,
   'storage/nature.ts': /^(http|runtime)\//,
   'storage/read-fault.ts': /^(http\/faults|runtime\/stream\/(event-stream|find-events))\.ts$/,
   'storage/open-journal.ts': /^(http\/service|runtime\/offline\/offline)\.ts$/,
-  'storage/home-paths.ts': /^http\/(admin-token|resources\/backups|metrics)\.ts$/,
-  'storage/flush.ts': /^http\/admin-token\.ts$/,
-  'storage/backup.ts': /^http\/resources\/backups\.ts$/,
-  'storage/home-refused.ts': /^http\/resources\/backups\.ts$/,
-  'storage/findings.ts': /^runtime\/offline\/verify-hooks\.ts$/,
-  'storage/import.ts': /^runtime\/offline\/import\.ts$/,
+  'storage/home/home-paths.ts': /^http\/(admin-token|resources\/backups|metrics)\.ts$/,
+  'storage/files/flush.ts': /^http\/admin-token\.ts$/,
+  'storage/copies/backup.ts': /^http\/resources\/backups\.ts$/,
+  'storage/home/home-refused.ts': /^http\/resources\/backups\.ts$/,
+  'storage/verify/findings.ts': /^runtime\/offline\/verify-hooks\.ts$/,
+  'storage/copies/import.ts': /^runtime\/offline\/import\.ts$/,
 }
 
 /** The longest a source file of the product may be, so that it can be read in a sitting. */

@@ -6,7 +6,7 @@
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { bytesOf } from '../../storage/home-paths.ts'
+import { bytesOf } from '../../storage/home/home-paths.ts'
 import { BadArguments } from '../args.ts'
 import { Child } from '../child.ts'
 import { command, resultsPath, say, writeJson } from '../command.ts'

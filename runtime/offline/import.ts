@@ -7,7 +7,7 @@ import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../../mac
 import { isId, projectIdOf } from '../../machines/ids.ts'
 import type { By } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
-import { readEvents } from '../../storage/import.ts'
+import { readEvents } from '../../storage/copies/import.ts'
 import type { MessageBody, Runtime } from '../api.ts'
 
 /** Who recorded an imported event. No token has this id, and a runner of this id has another name. */

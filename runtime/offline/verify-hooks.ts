@@ -3,7 +3,7 @@ import { eventId, isIngested, parseEventText } from '../../machines/events/envel
 import { modules } from '../../machines/index.ts'
 import type { ActorKind, MachineModule } from '../../machines/machine.ts'
 import { ASPECTS, differences } from '../../machines/testimony.ts'
-import type { Assertion, VerifyHooks, Witness } from '../../storage/findings.ts'
+import type { Assertion, VerifyHooks, Witness } from '../../storage/verify/findings.ts'
 import { type ActorRecord, decodeRecord } from '../record.ts'
 import { Stepper } from '../stepper.ts'
 import { isImported } from './import.ts'

@@ -4,7 +4,7 @@
  * is not known) one of a time that was lost when an older copy of the home was put back, instead of letting it silently go on
  * behind another event of that number.
  */
-import { isKnownBy, type LogIdentity } from '../../storage/log-identity.ts'
+import { isKnownBy, type LogIdentity } from '../../storage/log/log-identity.ts'
 
 /** What a cursor is checked against: the log as it is now. */
 export interface LogRange extends LogIdentity {

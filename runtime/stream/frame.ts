@@ -2,7 +2,7 @@
  * What goes over a watcher's wire, whole or not at all: hello, events, bookmark, error. A frame is encoded once,
  * however many watchers get it; events are spliced in as the texts that the log holds, never parsed for it.
  */
-import type { LogIdentity } from '../../storage/log-identity.ts'
+import type { LogIdentity } from '../../storage/log/log-identity.ts'
 import { encodeCursor } from './cursor.ts'
 
 /** UTF-8 never takes more than three bytes for a UTF-16 unit. */

@@ -4,7 +4,7 @@
  * and encoded once for all of them. Bounded in events and in text, whatever the number of watchers.
  */
 import type { EventPage } from '../../storage/journal.ts'
-import type { LogIdentity } from '../../storage/log-identity.ts'
+import type { LogIdentity } from '../../storage/log/log-identity.ts'
 import type { CommittedEvent } from '../api.ts'
 import type { LogRange } from './cursor.ts'
 import type { Filter } from './filter.ts'

@@ -1,6 +1,6 @@
 /** Frames read from a file, one after another. */
 import { Buffer } from 'node:buffer'
-import { readUpTo } from '../read-whole.ts'
+import { readUpTo } from '../files/read-whole.ts'
 import { ALIGNMENT, type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
 /** Of most files the first frame is all that is read. */

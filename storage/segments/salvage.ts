@@ -1,13 +1,13 @@
 /**
  * What can still be read of a log whose files are not what was written, or that the disk does not give: each file for itself, frame by
- * frame, and on behind what is none. For who takes events out (storage/event-source.ts): nothing is served from it, and nothing is written.
+ * frame, and on behind what is none. For who takes events out (storage/log/event-source.ts): nothing is served from it, and nothing is written.
  */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { HEAD_FLOOR, HEAD_LAST } from '../environments.ts'
-import type { EventRow } from '../event-rows.ts'
-import { segmentPath, segmentsIn } from '../home-paths.ts'
+import { readUpTo } from '../files/read-whole.ts'
+import { segmentPath, segmentsIn } from '../home/home-paths.ts'
+import type { EventRow } from '../log/event-rows.ts'
 import { readFault } from '../read-fault.ts'
-import { readUpTo } from '../read-whole.ts'
 import { KIND, rowMatches } from './frame.ts'
 import { type FrameAt, frameFrom, framesFrom } from './frames-in.ts'
 import { changesIn } from './segment.ts'

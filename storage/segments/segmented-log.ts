@@ -6,9 +6,9 @@
  */
 import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'
-import { flushFile } from '../flush.ts'
-import { segmentPath, segmentsIn } from '../home-paths.ts'
-import { HomeRefused } from '../home-refused.ts'
+import { flushFile } from '../files/flush.ts'
+import { segmentPath, segmentsIn } from '../home/home-paths.ts'
+import { HomeRefused } from '../home/home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
 import { Loaded } from './loaded.ts'
 import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'

@@ -4,8 +4,8 @@
  */
 import { Buffer } from 'node:buffer'
 import { fdatasyncSync, fstatSync, ftruncateSync } from 'node:fs'
-import { readUpTo } from '../read-whole.ts'
-import { writeWhole } from '../write-whole.ts'
+import { readUpTo } from '../files/read-whole.ts'
+import { writeWhole } from '../files/write-whole.ts'
 import { HEAD_BYTES, isIndex } from './frame.ts'
 import { framesFrom } from './frames-in.ts'
 import { trailerIn } from './trailer.ts'

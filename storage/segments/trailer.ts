@@ -1,7 +1,7 @@
 /** The end of a full file: it says where the frame is that says where the rows are. */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
-import { readWhole } from '../read-whole.ts'
+import { readWhole } from '../files/read-whole.ts'
 import { HEAD_BYTES, MAGIC } from './frame.ts'
 
 /** Magic, checksum of the rest and of the head of that frame, place of that frame. */

@@ -3,7 +3,7 @@
  * in a file what it has neither read nor written goes no further, and cuts and writes nothing: that was acknowledged by another.
  */
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
-import { HomeRefused } from '../home-refused.ts'
+import { HomeRefused } from '../home/home-refused.ts'
 import { hasFrameFrom } from './frames-in.ts'
 
 export function writtenByAnother(path: string, end: number): HomeRefused {

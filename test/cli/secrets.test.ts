@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { dataFilesOf } from '../../storage/home-paths.ts'
+import { dataFilesOf } from '../../storage/home/home-paths.ts'
 import { command, serve } from './processes.ts'
 
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')

@@ -1,7 +1,7 @@
 /** What a service holds after it died, against what those around it were told. Every function gives the faults it found. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyHooks } from '../../runtime/offline/verify-hooks.ts'
-import { verifyHome } from '../../storage/verify.ts'
+import { verifyHome } from '../../storage/verify/verify.ts'
 import { ask, follow } from './client.ts'
 import { type Fact, factOf, keysOf, type Memory, sequenceOf } from './memory.ts'
 

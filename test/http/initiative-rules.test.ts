@@ -1,7 +1,7 @@
 /** The ten rules of SPEC 6.18, each over HTTP, and what must not happen twice. */
 import t from 'tap'
 import { verifyHooks } from '../../runtime/offline/verify-hooks.ts'
-import { verifyHome } from '../../storage/verify.ts'
+import { verifyHome } from '../../storage/verify/verify.ts'
 import { until } from '../until.ts'
 import {
   advance,

@@ -19,7 +19,7 @@ import type {
 import { type Aspect, differences, type StatedFact } from '../../machines/testimony.ts'
 import { encodeChange, encodeRecord } from '../../runtime/record.ts'
 import { type Outcome, Stepper } from '../../runtime/stepper.ts'
-import { changedRecord } from '../../storage/record-change.ts'
+import { changedRecord } from '../../storage/log/record-change.ts'
 
 /** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
 export function snapshotFile(name: string): string {

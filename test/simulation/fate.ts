@@ -1,5 +1,5 @@
 /** What goes wrong with the service, its disk, its clock and its network, and when: drawn from the seed. */
-import type { HomeRefused } from '../../storage/home-refused.ts'
+import type { HomeRefused } from '../../storage/home/home-refused.ts'
 import type { Deed, DiskWorld, Phase } from './disk/disk.ts'
 import type { Change } from './disk/environment.ts'
 import { CLEAR, type Weather } from './network.ts'

@@ -2,9 +2,9 @@
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { backup, restoreFiles } from '../../storage/backup.ts'
-import { segmentPath } from '../../storage/home-paths.ts'
-import { verifyHome } from '../../storage/verify.ts'
+import { backup, restoreFiles } from '../../storage/copies/backup.ts'
+import { segmentPath } from '../../storage/home/home-paths.ts'
+import { verifyHome } from '../../storage/verify/verify.ts'
 import { flip, flipInEvents, flipInIndex } from './log-surgery.ts'
 import { FREELY, ofManyFiles, openIn } from './open.ts'
 

@@ -1,7 +1,7 @@
 /** Verifies the homes named on the command line, one after another, through LMDB; says which one it is at. */
 import { writeSync } from 'node:fs'
-import { openEnvironments } from '../../storage/home-environments.ts'
-import { verify } from '../../storage/verify.ts'
+import { openEnvironments } from '../../storage/home/home-environments.ts'
+import { verify } from '../../storage/verify/verify.ts'
 
 for (const home of process.argv.slice(2)) {
   writeSync(1, `${home}\n`)

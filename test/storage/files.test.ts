@@ -13,17 +13,17 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { BackupAborted, backup, restoreFiles } from '../../storage/backup.ts'
+import { BackupAborted, backup, restoreFiles } from '../../storage/copies/backup.ts'
+import { exportEvents } from '../../storage/copies/export.ts'
+import { type ImportLine, readEvents } from '../../storage/copies/import.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import type { Copy } from '../../storage/environments.ts'
-import { exportEvents } from '../../storage/export.ts'
-import type { VerifyHooks } from '../../storage/findings.ts'
-import { openEnvironments } from '../../storage/home-environments.ts'
-import { dataFilesOf, LOCK_FILE } from '../../storage/home-paths.ts'
-import { type ImportLine, readEvents } from '../../storage/import.ts'
-import { lockInstance } from '../../storage/instance-lock.ts'
+import { openEnvironments } from '../../storage/home/home-environments.ts'
+import { dataFilesOf, LOCK_FILE } from '../../storage/home/home-paths.ts'
+import { lockInstance } from '../../storage/home/instance-lock.ts'
 import { MAGIC } from '../../storage/segments/frame.ts'
-import { verify, verifyHome } from '../../storage/verify.ts'
+import type { VerifyHooks } from '../../storage/verify/findings.ts'
+import { verify, verifyHome } from '../../storage/verify/verify.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'
 import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { binaryOf, damage as damaged, FREELY, ofManyFiles, onPlatform, openIn } from './open.ts'
@@ -494,7 +494,7 @@ t.test('events of more months than a process may have files open are exported', 
   await appendEvents(journal, ...months.map((occurredAt) => event(occurredAt, { occurredAt })))
   await journal.close()
   const directory = join(root, 'out')
-  const from = JSON.stringify(new URL('../../storage/export.js', import.meta.url).href)
+  const from = JSON.stringify(new URL('../../storage/copies/export.js', import.meta.url).href)
   const script = `const { exportEvents } = await import(${from}); await exportEvents(${JSON.stringify(journal.home)}, ${JSON.stringify(directory)})`
   const { status, stderr } = spawnSync('sh', ['-c', FEW_FILES, process.execPath, script], { encoding: 'utf8' })
   t.equal(status, 0, stderr)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
-import { verify } from '../../storage/verify.ts'
+import { verify } from '../../storage/verify/verify.ts'
 import { modelAfter } from './kill-model.ts'
 import { state } from './steps.ts'
 

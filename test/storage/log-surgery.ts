@@ -8,7 +8,7 @@ import {
   HEAD_MACHINES,
   HEAD_SCHEMA,
 } from '../../storage/environments.ts'
-import { environmentPaths, segmentPath, segmentsIn } from '../../storage/home-paths.ts'
+import { environmentPaths, segmentPath, segmentsIn } from '../../storage/home/home-paths.ts'
 import { KIND } from '../../storage/segments/frame.ts'
 import { SegmentedLog } from '../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../storage/segments/tables.ts'

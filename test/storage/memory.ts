@@ -3,8 +3,6 @@
  * everything in plain maps and sorts when asked; nothing in it is meant to be fast.
  */
 
-import { identityOf } from '../../storage/event-identity.ts'
-import { TRIM_EVENTS_MAX } from '../../storage/forgetter.ts'
 import type {
   Commit,
   EventPage,
@@ -27,7 +25,9 @@ import type {
   TrimStep,
 } from '../../storage/journal.ts'
 import { JournalFailure } from '../../storage/journal.ts'
-import { assertStep, keyPart } from '../../storage/keys.ts'
+import { identityOf } from '../../storage/log/event-identity.ts'
+import { TRIM_EVENTS_MAX } from '../../storage/retention/forgetter.ts'
+import { assertStep, keyPart } from '../../storage/view/keys.ts'
 
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 type DueTimer = TimerRow & { readonly kind: string; readonly id: string }

@@ -3,10 +3,10 @@ import { asBinary } from 'lmdb'
 import type { Test } from 'tap'
 import type { DiskJournal, DiskJournalOptions } from '../../storage/disk-journal.ts'
 import type { Key, Table } from '../../storage/environments.ts'
-import { environmentPaths } from '../../storage/home-paths.ts'
+import { environmentPaths } from '../../storage/home/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
-import { openToCopy } from '../../storage/lmdb-view.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import { openToCopy } from '../../storage/view/lmdb-view.ts'
 import { appendEvents, event } from './steps.ts'
 
 const PLENTY = async () => 1e12

@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { backup, restoreFiles } from '../../storage/backup.ts'
+import { backup, restoreFiles } from '../../storage/copies/backup.ts'
 import { failing } from '../failing-files.ts'
 import { FREELY, openIn } from './open.ts'
 import { appendEvents, event } from './steps.ts'

@@ -12,7 +12,7 @@ import { pino } from 'pino'
 import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
-import { dataFilesOf } from '../../storage/home-paths.ts'
+import { dataFilesOf } from '../../storage/home/home-paths.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 
 const AT = '2026-01-31T12:00:00Z'

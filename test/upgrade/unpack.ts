@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { openEnvironments } from '../../storage/home-environments.ts'
+import { openEnvironments } from '../../storage/home/home-environments.ts'
 
 const HOMES = resolve('test/upgrade/homes')
 

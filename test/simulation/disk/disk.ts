@@ -14,9 +14,9 @@ import {
   VIEW_TABLES,
   type ViewTables,
 } from '../../../storage/environments.ts'
-import { RowForgetter } from '../../../storage/forgetter.ts'
-import { HomeRefused } from '../../../storage/home-refused.ts'
-import { View } from '../../../storage/view.ts'
+import { HomeRefused } from '../../../storage/home/home-refused.ts'
+import { RowForgetter } from '../../../storage/retention/forgetter.ts'
+import { View } from '../../../storage/view/view.ts'
 import type { Timeline } from '../timeline.ts'
 import { type Change, SimulatedEnvironment } from './environment.ts'
 import type { AnyKey } from './rows.ts'

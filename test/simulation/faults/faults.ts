@@ -34,7 +34,7 @@ export const faults: readonly Fault[] = [
   },
   fault(
     'messages to other actors are not kept for a restart',
-    'storage/fold.ts',
+    'storage/view/fold.ts',
     '      this.outbox.set(outboxName(key.kind, key.id, key.n), { key, row })\n',
     '      this.outbox.set(outboxName(key.kind, key.id, key.n), { key, row: undefined })\n',
   ),
@@ -111,14 +111,14 @@ export const faults: readonly Fault[] = [
     name: 'the marker of the view is written before its rows',
     edits: [
       {
-        file: 'storage/view.ts',
+        file: 'storage/view/view.ts',
         from: '    await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))\n',
         to:
           '    await this.#tables.env.commit(() => {\n      this.#tables.marker.put(MARKER, JSON.stringify(marker))\n    })\n' +
           '    await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))\n',
       },
       {
-        file: 'storage/view.ts',
+        file: 'storage/view/view.ts',
         from: '    }\n    this.#tables.marker.put(MARKER, JSON.stringify(marker))\n',
         to: '    }\n',
       },
@@ -171,7 +171,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'timers are not kept for a restart',
-    'storage/fold.ts',
+    'storage/view/fold.ts',
     '    for (const timer of step.timersSet) this.#timer(step, timer.name, timer.dueMs, timer)\n',
     '',
   ),
@@ -183,7 +183,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'the row that leads from a key to its newest request is not written',
-    'storage/fold.ts',
+    'storage/view/fold.ts',
     'if (reserved !== undefined) two(',
     'if (reserved === null) two(',
   ),
@@ -191,7 +191,7 @@ export const faults: readonly Fault[] = [
   fault('what a key has made is never forgotten', 'runtime/retention.ts', '    await this.sweepKeys(nowMs)\n', ''),
   fault(
     'one event more than may be is removed by retention',
-    'storage/forgetter.ts',
+    'storage/retention/forgetter.ts',
     "      if (age === 'young') break\n",
     "      if (age === 'young' && identity !== undefined && certain > 0) {\n" +
       '        leaving.push({ sequence: walked.sequence, identity, mayBeBack: false })\n' +
@@ -201,7 +201,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'retention removes events a second before their time',
-    'storage/forgetter.ts',
+    'storage/retention/forgetter.ts',
     'identity.recordedMs < recordedBeforeMs',
     'identity.recordedMs - 1_000 < recordedBeforeMs',
   ),
@@ -236,7 +236,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'the term under which an entity was listed is not removed',
-    'storage/fold.ts',
+    'storage/view/fold.ts',
     '    for (const term of step.termsRemoved) setTerm(entity.terms, term, false)\n',
     '',
   ),

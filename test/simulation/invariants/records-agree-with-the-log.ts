@@ -1,6 +1,6 @@
 /** What the service has of an entity is what the log says of it: asked at every start, and at the end of all of storage. */
 import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
-import { verify } from '../../../storage/verify.ts'
+import { verify } from '../../../storage/verify/verify.ts'
 import type { Process } from '../process.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'

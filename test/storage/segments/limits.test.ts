@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writ
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { segmentPath, segmentsIn } from '../../../storage/home-paths.ts'
+import { segmentPath, segmentsIn } from '../../../storage/home/home-paths.ts'
 import { Segment } from '../../../storage/segments/segment.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'

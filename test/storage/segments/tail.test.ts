@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { segmentPath } from '../../../storage/home-paths.ts'
+import { segmentPath } from '../../../storage/home/home-paths.ts'
 import { frameOf, KIND } from '../../../storage/segments/frame.ts'
 import { frameFrom, framesFrom } from '../../../storage/segments/frames-in.ts'
 import { SegmentFault } from '../../../storage/segments/segment.ts'

@@ -1,0 +1,66 @@
+/**
+ * What a backup says of itself: how long its files are. The newest file of a log may rightly end anywhere, so that of a copy that
+ * was cut short nothing else would tell.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { flushFile } from '../files/flush.ts'
+import { bytesOf, environmentPaths } from '../home/home-paths.ts'
+import { HomeRefused } from '../home/home-refused.ts'
+import { type Standstill, standstillOf } from '../home/instance-lock.ts'
+
+const MANIFEST = 'backup.json'
+
+interface Manifest {
+  readonly log_bytes: number
+  readonly view_bytes: number
+}
+
+function present(directory: string): Manifest {
+  const { log, view } = environmentPaths(directory)
+  return { log_bytes: bytesOf(log), view_bytes: bytesOf(view) }
+}
+
+/** Call when all files are there; it is on disk when this returns. Returns their size, bytes. */
+export function writeManifest(directory: string): number {
+  const manifest = present(directory)
+  const path = join(directory, MANIFEST)
+  writeFileSync(path, `${JSON.stringify(manifest)}\n`)
+  flushFile(path)
+  return manifest.log_bytes + manifest.view_bytes
+}
+
+/** Whether it says how it was made: a home does not, and may be in service, nor does a copy that never became whole. */
+export function hasManifest(directory: string): boolean {
+  return existsSync(join(directory, MANIFEST))
+}
+
+/** What is read is written by nobody meanwhile: undefined of a backup, which never is. Throws HomeRefused `locked` where a service runs. */
+export async function heldStill(directory: string): Promise<Standstill | undefined> {
+  return hasManifest(directory) ? undefined : standstillOf(directory)
+}
+
+function manifestIn(path: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Manifest
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new HomeRefused('corrupt', `${path} is no JSON: put it back, or restore a backup`, { cause: error })
+  }
+}
+
+/** Throws HomeRefused where the files are not as long as they were. A home, and a backup of an earlier version, says nothing. */
+export function assertManifest(directory: string): void {
+  if (!hasManifest(directory)) return
+  const made = manifestIn(join(directory, MANIFEST))
+  const found = present(directory)
+  for (const part of ['log', 'view'] as const) {
+    const [then, now] = [made[`${part}_bytes`], found[`${part}_bytes`]]
+    if (then === now) continue
+    const what = now < then ? 'is cut short' : 'was changed'
+    throw new HomeRefused(
+      'corrupt',
+      `${join(directory, part)} ${what}: it has ${now} of ${then} bytes; put it back, or restore a backup`,
+    )
+  }
+}

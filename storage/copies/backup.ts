@@ -1,0 +1,310 @@
+/**
+ * Backup of a running journal, and the way back. The view is copied first and the log second, while no redo is
+ * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
+ * a fresh epoch, so that no cursor of the lost one matches.
+ */
+import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import type { DiskJournal } from '../disk-journal.ts'
+import { type Copy, type Environments, HEAD_EPOCH, MARKER, type Marker } from '../environments.ts'
+import { copyFile } from '../files/copy-file.ts'
+import { flushFile, flushNamesUpTo } from '../files/flush.ts'
+import { makeFolder } from '../files/make-folder.ts'
+import { FOLDER_MODE } from '../files/modes.ts'
+import { assertEmpty, assertWhole, damaged } from '../home/home-checks.ts'
+import { openEnvironments } from '../home/home-environments.ts'
+import { adminTokenPath, dataFilesOf, environmentPaths, restoringPath } from '../home/home-paths.ts'
+import { HomeRefused } from '../home/home-refused.ts'
+import { type InstanceLock, lockInstance, type Standstill } from '../home/instance-lock.ts'
+import { assertSchema } from '../home/written-by.ts'
+import type { BackupBounds, BackupReport } from '../journal.ts'
+import { mintEpoch } from '../log/log-identity.ts'
+import { type Nature, realNature } from '../nature.ts'
+import { assertManifest, heldStill } from './backup-manifest.ts'
+
+const BOUNDS_CHECK_MS = 100
+
+/** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
+export class BackupAborted extends Error {
+  override readonly name = 'BackupAborted'
+}
+
+/**
+ * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
+ * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up. So it is where it
+ * would leave, or leaves, less free than `reserveBytes`, and when `giveUp` aborts, whose reason is a BackupAborted; and where no home
+ * could be made of what was copied. Rejects with HomeRefused, BackupAborted, and with what the copying failed of.
+ */
+export function backup(
+  journal: DiskJournal,
+  directory: string,
+  bounds: BackupBounds,
+  giveUp?: AbortSignal,
+): Promise<BackupReport> {
+  const { environments, nature } = journal
+  return journal.whileRedoKept(async (releaseRedo) => {
+    giveUp?.throwIfAborted()
+    const copy = environments.copyTo(directory)
+    const watch = new Watch(copy, bounds, releaseRedo, giveUp)
+    const stop = watching(nature, () => watch.look())
+    try {
+      await watch.assertRoom()
+      await copy.view()
+      const sequence = journal.lastSequence
+      await watch.assertKept()
+      await copy.log()
+      await watch.assertKept()
+      // It has its redo.
+      releaseRedo()
+      const faults = await copy.faults()
+      await watch.assertKept()
+      return { directory, bytes: copy.keep(), sequence, faults }
+    } catch (error) {
+      copy.discard()
+      throw watch.crossed ?? error
+    } finally {
+      stop()
+    }
+  })
+}
+
+/** Sees to it that a copy keeps its bounds. */
+class Watch {
+  crossed: BackupAborted | undefined
+  readonly #copy: Copy
+  readonly #bounds: BackupBounds
+  readonly #releaseRedo: () => void
+  readonly #stop: AbortSignal | undefined
+  #looking: Promise<void> | undefined
+
+  constructor(copy: Copy, bounds: BackupBounds, releaseRedo: () => void, stop: AbortSignal | undefined) {
+    this.#copy = copy
+    this.#bounds = bounds
+    this.#releaseRedo = releaseRedo
+    this.#stop = stop
+  }
+
+  /** Rejects with BackupAborted. */
+  async assertRoom(): Promise<void> {
+    const bytes = this.#copy.bytesNeeded
+    const freeBytes = await this.#freeBytes()
+    const { reserveBytes } = this.#bounds
+    if (freeBytes >= bytes + reserveBytes) return
+    throw new BackupAborted(
+      `a backup takes ${bytes} bytes and leaves the disk reserve of ${reserveBytes}, and ${freeBytes} are free`,
+    )
+  }
+
+  /** Rejects with BackupAborted. */
+  async assertKept(): Promise<void> {
+    // One that is under way may have seen what was before.
+    await this.#looking
+    await this.look()
+    if (this.crossed !== undefined) throw this.crossed
+  }
+
+  /** Gives the copy up, again and again, once a bound is crossed. One look at a time. */
+  look(): Promise<void> {
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #look(): Promise<void> {
+    const { growthBytesMax, reserveBytes } = this.#bounds
+    if (this.#stop?.aborted) this.crossed ??= this.#stop.reason
+    else if (this.#copy.grownBytes() > growthBytesMax)
+      this.crossed ??= new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
+    else if ((await this.#freeBytes()) < reserveBytes)
+      this.crossed ??= new BackupAborted('less than the disk reserve was free during the backup')
+    if (this.crossed === undefined) return
+    this.#releaseRedo()
+    this.#copy.giveUp()
+  }
+
+  /** A file system that gives no answer has room. */
+  #freeBytes(): Promise<number> {
+    return this.#copy.freeBytes().catch(() => Number.POSITIVE_INFINITY)
+  }
+}
+
+/** Looks now and then, until the function that it answers is called. */
+function watching(nature: Nature, look: () => unknown): () => void {
+  const lookAgain = () => {
+    look()
+    timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
+  }
+  let timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
+  return () => nature.clearTimer(timer)
+}
+
+/** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
+interface RestoreSteps {
+  /** Throws where what its files hold is wrong: that LMDB can read its own was looked at. It is still as it came. */
+  check?(draft: string): Promise<void>
+  /**
+   * What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. The file of a token that
+   * it makes comes along.
+   */
+  settle?(draft: string): Promise<void>
+}
+
+/**
+ * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. Only when the steps are done does the home have a log
+ * and a view, so that a restore that is killed half way is never served. The copy is looked at, not what it is of: it is what will
+ * be served; without `check` it is taken as a start takes it. Throws HomeRefused, and what the steps throw; the home is then as it was.
+ */
+export async function restoreFiles(
+  from: string,
+  toHome: string,
+  steps: RestoreSteps = {},
+): Promise<{ epoch: string; previousEpoch: string }> {
+  const { log, view } = environmentPaths(from)
+  for (const path of [log, view]) assertThere(from, path)
+  // A home can be restored from, too.
+  const standstill = await heldStill(from)
+  try {
+    return await restoreStanding(from, toHome, standstill, steps)
+  } finally {
+    await standstill?.release()
+  }
+}
+
+async function restoreStanding(
+  from: string,
+  toHome: string,
+  standstill: Standstill | undefined,
+  { check, settle }: RestoreSteps,
+): Promise<{ epoch: string; previousEpoch: string }> {
+  const source = environmentPaths(from)
+  assertManifest(from)
+  assertEmpty(toHome, leftIn(toHome))
+  const isNew = !existsSync(toHome)
+  const draft = restoringPath(toHome)
+  let lock: InstanceLock | undefined
+  try {
+    lock = await lockInstance(toHome)
+    removeLeftIn(toHome)
+    const made = environmentPaths(draft)
+    for (const path of [made.log, made.view]) makeFolder(path, FOLDER_MODE)
+    for (const part of ['view', 'log'] as const) {
+      for (const file of dataFilesOf(source[part]))
+        copyFile(file, join(made[part], basename(file)), (error) => damaged(file, error))
+    }
+    standstill?.assertKept()
+    await assertWhole(draft, 'pages')
+    await check?.(draft)
+    const epochs = await giveFreshEpochIn(draft)
+    await settle?.(draft)
+    for (const path of [made.log, made.view]) for (const one of [...dataFilesOf(path), path]) flushFile(one)
+    moveUp(draft, toHome)
+    return epochs
+  } catch (error) {
+    throw named(damaged(draft, error), draft, { from, toHome })
+  } finally {
+    if (lock !== undefined) removeIfPossible(toHome)
+    await lock?.release()
+    if (isNew) removeIfEmpty(toHome)
+  }
+}
+
+/** Throws HomeRefused. */
+function assertThere(from: string, environment: string): void {
+  try {
+    readdirSync(environment)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw damaged(environment, error)
+  }
+  if (dataFilesOf(environment).length > 0) return
+  throw new HomeRefused('corrupt', `${from} is no backup: ${environment} is missing`)
+}
+
+/** What is moved from the draft into the home. The log last: whatever is there without it is no home yet, and a start refuses it. */
+function movedParts(home: string): readonly string[] {
+  const { log, view } = environmentPaths(home)
+  return [view, adminTokenPath(home), log]
+}
+
+/** The names of what a restore that was killed has left: beside its draft all that it had moved, but for the log. */
+function leftIn(home: string): readonly string[] {
+  const draft = restoringPath(home)
+  const isLeft = existsSync(draft) && !existsSync(environmentPaths(home).log)
+  return isLeft ? [draft, ...movedParts(home)].map((path) => basename(path)) : []
+}
+
+/** The draft last: it says whose the rest is. */
+function removeLeftIn(home: string): void {
+  if (leftIn(home).length === 0) return
+  for (const path of [...movedParts(home), restoringPath(home)]) rmSync(path, { recursive: true, force: true })
+}
+
+/** All of it, on disk, or what is as good as nothing: see `leftIn`. */
+function moveUp(draft: string, home: string): void {
+  const parts = movedParts(home)
+  try {
+    for (const [i, part] of movedParts(draft).entries()) if (existsSync(part)) renameSync(part, parts[i]!)
+    flushFile(home)
+    flushNamesUpTo(home)
+  } catch (error) {
+    const { log } = environmentPaths(home)
+    if (existsSync(log)) renameSync(log, environmentPaths(draft).log)
+    throw error
+  }
+}
+
+/** Of the folder that is made, not of what it is made from. */
+const OF_TARGET: readonly unknown[] = ['locked', 'disk_reserve', 'disk_failed', 'not_permitted']
+
+/** A refusal with the name of what is still there when it is read: the draft is gone by then. */
+function named(error: unknown, draft: string, { from, toHome }: { from: string; toHome: string }): unknown {
+  if (!(error instanceof HomeRefused) || !error.message.includes(draft)) return error
+  const message = error.message.replaceAll(draft, OF_TARGET.includes(error.code) ? toHome : from)
+  return new HomeRefused(error.code, message, { cause: error })
+}
+
+/** What stays is gone over by the next restore, and removed by a start. */
+function removeIfPossible(home: string): void {
+  try {
+    removeLeftIn(home)
+    rmSync(restoringPath(home), { recursive: true, force: true })
+  } catch {
+    // The disk fails; what it has failed of before was told.
+  }
+}
+
+function removeIfEmpty(folder: string): void {
+  try {
+    rmdirSync(folder)
+  } catch {
+    // There is something in it.
+  }
+}
+
+async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previousEpoch: string }> {
+  const environments = await openEnvironments(home, (head) => assertSchema(head, home))
+  try {
+    return await giveFreshEpoch(environments, home, realNature)
+  } finally {
+    await environments.close()
+  }
+}
+
+/** Makes a copy another log than the one it is of. Throws HomeRefused; `home` is its name in that. */
+async function giveFreshEpoch(
+  { log, view }: Environments,
+  home: string,
+  nature: Nature,
+): Promise<{ epoch: string; previousEpoch: string }> {
+  const epoch = mintEpoch(nature)
+  const previousEpoch = log.head.get(HEAD_EPOCH)
+  const marker = view.marker.get(MARKER)
+  if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is no backup`)
+  log.env.transactionSync(() => {
+    log.head.put(HEAD_EPOCH, epoch)
+  })
+  await view.env.commit(() => {
+    view.marker.put(MARKER, JSON.stringify({ ...(JSON.parse(marker) as Marker), epoch }))
+  })
+  return { epoch, previousEpoch }
+}

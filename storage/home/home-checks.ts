@@ -1,0 +1,157 @@
+/**
+ * What is looked at before a home is served: that its files are whole, and that its view belongs to its log and is
+ * not ahead of it. Whatever does not fit is refused with the way back; nothing is repaired by guessing.
+ */
+import { existsSync, readdirSync } from 'node:fs'
+import { constants } from 'node:os'
+import { join } from 'node:path'
+import { CorruptRow } from '../checked-text.ts'
+import type { Marker } from '../environments.ts'
+import { JournalFailure } from '../journal.ts'
+import { identityOf } from '../log/event-identity.ts'
+import type { EventLog } from '../log/event-log.ts'
+import { SegmentedLog } from '../segments/segmented-log.ts'
+import type { View } from '../view/view.ts'
+import { type DataFault, type Depth, faultOfDataFile } from './data-file.ts'
+import { DATA_FILE, dataFilesOf, environmentPaths } from './home-paths.ts'
+import { HomeRefused } from './home-refused.ts'
+import { isUnfinished } from './unfinished.ts'
+
+const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
+
+/**
+ * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
+ * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
+ * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
+ * `every` byte is, and nobody writes; `pages`: all pages of LMDB are, and of the log no more than that. Rejects with HomeRefused `corrupt`.
+ */
+export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<void> {
+  if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
+}
+
+/** The same of the log alone. Resolves to false where its making was cut short: nothing that was begun with it was ever acknowledged. */
+export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<boolean> {
+  const { log, view } = environmentPaths(home)
+  if (isUnfinished(log)) return false
+  if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
+    throw new HomeRefused(
+      'log_missing',
+      `${log} is empty or was removed, and ${view}, which was made from it, is there: put the log back, or restore a backup`,
+    )
+  }
+  await assertDataFile(log, depth)
+  // Beside a log of LMDB they are what a start that carries it over was not done with.
+  if (depth === 'every' && existsSync(log) && !existsSync(join(log, DATA_FILE))) assertEveryFrame(log)
+  return true
+}
+
+async function assertDataFile(environment: string, depth: Depth | 'pages'): Promise<void> {
+  const file = join(environment, DATA_FILE)
+  const pages = depth === 'inner' ? 'inner' : 'every'
+  const fault = existsSync(file) && !isUnfinished(environment) ? await faultOfDataFile(file, pages) : undefined
+  if (fault !== undefined) throw new HomeRefused('corrupt', sentence(file, fault))
+}
+
+function assertEveryFrame(path: string): void {
+  const log = new SegmentedLog(path, { readOnly: true, isUndisturbed: true })
+  try {
+    log.assertEvery()
+  } finally {
+    void log.close()
+  }
+}
+
+function sentence(file: string, fault: DataFault): string {
+  switch (fault.kind) {
+    case 'not_a_data_file':
+      return `${file} does not begin as a data file does: put it back, or restore a backup`
+    case 'cut_short':
+      return `${file} is cut short: its last ${fault.missingPages} pages are missing; put it back, or restore a backup`
+    case 'damaged_page':
+      return `${file} is damaged (${fault.detail}): put it back, or restore a backup`
+  }
+}
+
+/** `except`: what a restore that was killed may have left. Throws HomeRefused `not_empty`. */
+export function assertEmpty(directory: string, except: readonly string[] = []): void {
+  if (existsSync(directory) && readdirSync(directory).some((name) => !except.includes(name))) {
+    throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
+  }
+}
+
+/** Reads the view's marker, if it fits this log. A view without one is new: all of its redo must be there. */
+export function assertMarker(view: View, log: EventLog, home: string): Marker {
+  const marker = markerOf(view, home)
+  if (marker === undefined) {
+    const first = log.firstRedo
+    if (log.lastBatch > 0 && first !== 1) {
+      throw new HomeRefused(
+        'redo_missing',
+        `${home}/view is empty or was removed, and ${home}/log no longer holds what made it: put the view back, or restore a backup`,
+      )
+    }
+    return { epoch: log.epoch, batch: 0, sequence: 0 }
+  }
+  if (marker.epoch !== log.epoch) {
+    throw new HomeRefused(
+      'view_of_another_log',
+      `${home}/view belongs to log ${marker.epoch}, ${home}/log is ${log.epoch}: put back the two that belong together, or restore a backup`,
+    )
+  }
+  if (marker.batch > log.lastBatch) {
+    throw new HomeRefused(
+      'view_ahead',
+      `${home}/view is at batch ${marker.batch}, ${home}/log ends at ${log.lastBatch}: the log has lost batches; restore a backup`,
+    )
+  }
+  if (!knowsEvent(view, log, marker.sequence)) {
+    throw new HomeRefused(
+      'view_of_another_log',
+      `${home}/view is of this log as it went on elsewhere: event ${marker.sequence} of ${home}/log is not in it; put back the two that belong together, or restore a backup`,
+    )
+  }
+  return marker
+}
+
+/** Two copies of a home that were each written to have the same numbers. What cannot be read tells nothing, and is told by whoever asks for it. */
+function knowsEvent(view: View, log: EventLog, sequence: number): boolean {
+  if (sequence < log.oldestSequence) return true
+  try {
+    const { project, traceId, id } = identityOf(log.event(sequence)!)
+    return view.eventSequence(project, traceId, id) === sequence
+  } catch {
+    return true
+  }
+}
+
+function markerOf(view: View, home: string): Marker | undefined {
+  try {
+    return view.marker()
+  } catch (error) {
+    throw damaged(`${home}/view`, error)
+  }
+}
+
+/** What LMDB says of bytes that it cannot make sense of. */
+const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION_MISMATCH)/
+/** What the system says of a disk that takes nothing, as LMDB hands it on and as Node.js does. */
+const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
+/** The same of a file that is another user's. */
+const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
+
+/** An error that means damage, a disk that fails, or files of another user, named with its place and the way back, the cause kept; any other as it is. */
+export function damaged(path: string, error: unknown): unknown {
+  if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
+  const { code, path: named = path } = error as NodeJS.ErrnoException
+  if (NOT_PERMITTED.includes(code)) {
+    const advice = `the user that runs this (id ${process.getuid?.()}) must own it, as all else of a home (chown -R), or choose another place`
+    return new HomeRefused('not_permitted', `${named} cannot be opened (${error.message}): ${advice}`, { cause: error })
+  }
+  if (DISK_FAILED.includes(code)) {
+    const advice =
+      'see to the disk and start again; nothing that was acknowledged is lost as long as it keeps what it holds'
+    return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })
+  }
+  if (!(error instanceof CorruptRow || error instanceof SyntaxError || DAMAGE.test(error.message))) return error
+  return new HomeRefused('corrupt', `${path} is damaged (${error.message}): restore a backup`, { cause: error })
+}

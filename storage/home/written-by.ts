@@ -1,0 +1,66 @@
+/**
+ * Which program has written a home, and whether this one may open it: by the schema, which is the shape of log and view, and by the
+ * versions of the machines, which are the shape of the records. A program that does not know a version would find its records
+ * unreadable one by one, serve lists without them, and write. So each start states its schema and its versions in the head of the
+ * log, by the write with which it begins: they are on disk before the first record of them is, and the head is read before all else.
+ */
+import { modules } from '../../machines/index.ts'
+import { HEAD_MACHINES, HEAD_SCHEMA, type LogTables } from '../environments.ts'
+import { HomeRefused } from './home-refused.ts'
+
+/**
+ * The shape of both environments. A change of it needs a new number; one of a machine does not. Programs that write 3 and less look at
+ * this number alone: 4 is the first under which the versions of the machines are looked at, too.
+ */
+export const SCHEMA_VERSION = 4
+/**
+ * What was written from here on is read: of schema 1 a row holds one event, and redo whole records; of both 1 and 2 the log is an
+ * environment of LMDB (storage/log/lmdb-log.ts).
+ */
+const OLDEST_SCHEMA = 1
+
+/** Kind -> the version of its machine. */
+type MachineVersions = Readonly<Record<string, number>>
+
+/** Those of this program. */
+export function machineVersions(): MachineVersions {
+  return Object.fromEntries(Object.values(modules).map(({ kind, version }) => [kind, version]))
+}
+
+/**
+ * Refuses a log that this program cannot read, or not all records of which; a log without a schema is new. An older one is read as it
+ * is, and becomes one of this version by the first write. Throws HomeRefused `schema_version`.
+ */
+export function assertSchema(head: Pick<LogTables['head'], 'get'>, home: string): void {
+  const text = head.get(HEAD_SCHEMA)
+  const schema = Number(text)
+  if (text === undefined) return
+  const range = `this program reads ${OLDEST_SCHEMA} to ${SCHEMA_VERSION}`
+  if (schema > SCHEMA_VERSION) throw ofNewer(home, `schema ${text}, ${range}`)
+  if (!(schema >= OLDEST_SCHEMA)) {
+    throw new HomeRefused(
+      'schema_version',
+      `${home} was written by an older version of Intendant (schema ${text}, ${range}): export its events with that one and import them into a new home`,
+    )
+  }
+  const noted = head.get(HEAD_MACHINES)
+  if (noted !== undefined) assertMachines(JSON.parse(noted) as MachineVersions, home)
+}
+
+/** Refuses what a machine has written of which this program knows an older version, or none. Throws HomeRefused `schema_version`. */
+export function assertMachines(noted: MachineVersions, home: string): void {
+  const known = machineVersions()
+  const newer = Object.entries(noted).flatMap(([kind, version]) => {
+    const knows = known[kind]
+    if (knows !== undefined && version <= knows) return []
+    return [`${kind} of version ${version}, this program knows ${knows ?? 'none'}`]
+  })
+  if (newer.length > 0) throw ofNewer(home, newer.join('; '))
+}
+
+function ofNewer(home: string, what: string): HomeRefused {
+  return new HomeRefused(
+    'schema_version',
+    `${home} was written by a newer version of Intendant (${what}): start that one, or restore a backup of before`,
+  )
+}

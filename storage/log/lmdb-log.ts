@@ -1,0 +1,46 @@
+/**
+ * The log as it was up to schema 2: an environment of LMDB. It is only read: as it is by who only looks, and once by the
+ * start that carries it over into files (storage/log/log-files.ts).
+ */
+import { open } from 'lmdb'
+import { checkedText } from '../checked-text.ts'
+import type { LogTables } from '../environments.ts'
+import { DURABLE } from '../view/lmdb-view.ts'
+
+/** lmdb takes an encoder here too; its types say so for the root database only. */
+const CHECKED_TEXT = { cache: false, encoder: checkedText }
+
+/** Throws what lmdb throws. */
+export function openLmdbLog(path: string): LogTables {
+  const root = open({ path, ...DURABLE, readOnly: true })
+  const table = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)
+  const numbered = (name: string): LogTables['events'] => {
+    const rows = table<number>(name)
+    return {
+      get: (key, reading) => rows.get(key, reading as never),
+      getKeys: (range) => rows.getKeys(range as never),
+      getRange: (range) => rows.getRange(range as never),
+      getKeysCount: (range) => rows.getKeysCount(range as never),
+      append: unwritten,
+      removeBefore: unwritten,
+    }
+  }
+  const head = table<string>('head')
+  return {
+    env: {
+      transactionSync: unwritten,
+      sync() {},
+      // Each read transaction sees what is there by then.
+      refresh() {},
+      useReadTransaction: () => root.useReadTransaction(),
+      close: () => root.close(),
+    },
+    events: numbered('events'),
+    redo: numbered('redo'),
+    head: { get: (name, reading) => head.get(name, reading as never), put: unwritten },
+  }
+}
+
+function unwritten(): never {
+  throw new Error('a log of an older schema is only read')
+}

@@ -1,0 +1,59 @@
+/**
+ * Retention removes a prefix of the log: first the floor moves, and the events are gone for every reader; then go
+ * their ids and histories, flushed, and last their rows, with the floor of the next step or at the end. Killed in between,
+ * the next process finds rows below the floor and begins with them; and so does the next step where who has looked is there no more.
+ */
+
+import type { TrimCut, TrimStep } from '../journal.ts'
+import type { EventLog } from '../log/event-log.ts'
+import type { Nature } from '../nature.ts'
+import type { Applier } from '../view/applier.ts'
+import { NotBegun } from '../view/recorded-tables.ts'
+import type { Forgetter } from './forgetter.ts'
+
+interface Journal {
+  readonly nature: Pick<Nature, 'wallMs'>
+  /** Whether the disk has room for a step, which frees some only when it is done. */
+  readonly hasRoom: () => Promise<boolean>
+  /** Throws where nothing may be written any more. */
+  readonly assertWritable: () => void
+  readonly onFailure: (error: unknown) => Error
+}
+
+/** Removes up to 2,000 of the oldest events before the cut, never one that the view does not hold. */
+export async function trimOldest(
+  cut: TrimCut,
+  log: EventLog,
+  applier: Applier,
+  forgetter: Forgetter,
+  { nature, hasRoom, assertWritable, onFailure }: Journal,
+): Promise<TrimStep> {
+  assertWritable()
+  if (!(await hasRoom())) return { removed: 0, more: false }
+  const { count, lost, next, areLeft, more, times } = await forgetter.look({
+    floor: log.oldestSequence,
+    isCleared: log.isCleared,
+    end: Math.min(
+      'beforeSequence' in cut ? cut.beforeSequence : Number.POSITIVE_INFINITY,
+      applier.applied.sequence + 1,
+    ),
+    recordedBeforeMs: 'recordedBeforeMs' in cut ? cut.recordedBeforeMs : Number.POSITIVE_INFINITY,
+    nowMs: nature.wallMs(),
+  })
+  if (count === 0) return { removed: 0, more: false }
+  assertWritable()
+  try {
+    // In one turn: what is recorded from now on is written behind the removal.
+    if (!areLeft) log.raiseFloor(next, times)
+    if (!(await applier.exclusive(() => forgetter.removeEvents(next)))) {
+      return { removed: areLeft ? 0 : count, more: true, ...(lost > 0 && { lost }) }
+    }
+    log.cleared(next)
+    if (areLeft || !more) log.removeCleared()
+  } catch (error) {
+    // Their ids and histories go with the next step.
+    if (error instanceof NotBegun) return { removed: areLeft ? 0 : count, more: false, ...(lost > 0 && { lost }) }
+    throw onFailure(error)
+  }
+  return { removed: count, more, ...(lost > 0 && { lost }) }
+}

@@ -1,0 +1,77 @@
+/**
+ * The other side of storage/view/view-thread.ts: carries out one job after another, on tables of its own. Between two jobs it holds
+ * no snapshot of the view.
+ */
+import { parentPort, workerData } from 'node:worker_threads'
+import { environmentPaths } from '../home/home-paths.ts'
+import { RowForgetter } from '../retention/forgetter.ts'
+import { SegmentedLog } from '../segments/segmented-log.ts'
+import { tablesOf } from '../segments/tables.ts'
+import { JobGate } from './job-gate.ts'
+import { openView } from './lmdb-view.ts'
+import type { PackedRows } from './recorded-tables.ts'
+import { View } from './view.ts'
+import type { Asked, Begun, Sent, Told } from './view-thread.ts'
+
+const { home, gate: shared } = workerData as Begun
+const gate = new JobGate(shared)
+const tell = (told: Told): void => parentPort!.postMessage(told)
+
+const paths = environmentPaths(home)
+// What it reads the service removes only between its jobs.
+const log = new SegmentedLog(paths.log, { readOnly: true, isUndisturbed: true })
+const view = openView(paths.view, false, (failure) => tell({ repeated: failure.message }))
+const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
+/** By the number of their commit. */
+const sent = new Map<number, PackedRows[]>()
+
+function take({ commit, rows }: Sent): void {
+  if (rows === null) sent.delete(commit)
+  else if (sent.has(commit)) sent.get(commit)!.push(rows)
+  else sent.set(commit, [rows])
+}
+
+function commit(number: number): Promise<void> {
+  const parts = sent.get(number)!
+  sent.delete(number)
+  return view.put(parts)
+}
+
+async function carryOut({ id, job, argument }: Asked): Promise<Told> {
+  try {
+    if (job === 'commit') return { id, result: await commit(argument as number) }
+    log.refresh()
+    return { id, result: await forgetter[job](argument as never) }
+  } catch (error) {
+    const { name, message, code } = error as Error & { code?: unknown }
+    return { id, error: { name, message, code } }
+  } finally {
+    view.root.resetReadTxn()
+  }
+}
+
+async function hear(asked: Asked | 'close'): Promise<void> {
+  // The process is ending: what was asked for is not begun, and nobody hears of it.
+  if (!gate.enter()) return
+  let told: Told | undefined
+  try {
+    if (asked !== 'close') told = await carryOut(asked)
+    else {
+      await log.close()
+      await view.root.close()
+      parentPort!.close()
+    }
+  } finally {
+    gate.leave()
+  }
+  // Behind the gate: who hears of it knows that no job is under way.
+  if (told !== undefined) tell(told)
+}
+
+let last = Promise.resolve()
+parentPort!.on('message', (message: Asked | Sent | 'close') => {
+  if (message !== 'close' && 'commit' in message) take(message)
+  else last = last.then(() => hear(message))
+})
+gate.leave()
+tell('begun')

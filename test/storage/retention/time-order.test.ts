@@ -1,0 +1,19 @@
+import t from 'tap'
+import { overtakenRanges } from '../../../storage/retention/time-order.ts'
+
+t.test('what was recorded before an event that stands before it is told, by ranges', (t) => {
+  const ranges = (...seconds: (number | undefined)[]) =>
+    overtakenRanges(5, 4 + seconds.length, (sequence) => {
+      const second = seconds[sequence - 5]
+      return second === undefined ? undefined : new Date(second * 1_000).toISOString()
+    })
+  t.strictSame(ranges(), [])
+  t.strictSame(ranges(1, 2, 2, 3), [], 'in the order of time')
+  t.strictSame(ranges(9, 1, 2, 9, 10), [[6, 7]], 'a clock that was set back, until it is where it was')
+  t.strictSame(ranges(9, 1, 12, 3, 4), [
+    [6, 6],
+    [8, 9],
+  ])
+  t.strictSame(ranges(9, undefined, 1, undefined, 12), [[7, 7]], 'of what cannot be read nothing is told')
+  t.end()
+})

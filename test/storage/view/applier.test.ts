@@ -1,0 +1,132 @@
+/** When the view is written: a view that stands still keeps every batch in memory. */
+import t from 'tap'
+import type { Nature } from '../../../storage/nature.ts'
+import { Applier } from '../../../storage/view/applier.ts'
+import type { Fold } from '../../../storage/view/fold.ts'
+import type { View } from '../../../storage/view/view.ts'
+import { step } from '../steps.ts'
+
+/** Timers that go off when the test says so. */
+class Timers {
+  readonly #armed = new Map<number, () => void>()
+  #last = 0
+  readonly nature: Nature = {
+    wallMs: () => 0,
+    monotonicMs: () => 0,
+    randomHex: (digits) => '0'.repeat(digits),
+    setTimer: (callback) => {
+      this.#armed.set(++this.#last, callback)
+      return this.#last
+    },
+    clearTimer: (timer) => void this.#armed.delete(timer as number),
+    nextTurn: setImmediate,
+  }
+
+  get armed(): number {
+    return this.#armed.size
+  }
+
+  goOff(): void {
+    const due = [...this.#armed.values()]
+    this.#armed.clear()
+    for (const callback of due) callback()
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
+
+t.test('what is held is never written, and nobody waits for room behind it', async (t) => {
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  const view = { marker: () => undefined } as unknown as View
+  const applier = new Applier(
+    view,
+    begin,
+    new Timers().nature,
+    () => {},
+    (error) => error as Error,
+  )
+  const steps = Array.from({ length: 1_000 }, (_, i) => step(`a${i}`, 1))
+  for (let batch = 1; batch <= 40; batch += 1) applier.hold({ ...batchOf(batch), steps })
+  t.ok(applier.backlogMs() > 400, 'as much as nothing is appended behind where it is written')
+  t.equal(
+    applier.waitForRoom(() => {}),
+    false,
+  )
+})
+
+t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
+  const timers = new Timers()
+  const written: number[] = []
+  let finish = (): void => {}
+  const view = {
+    marker: () => undefined,
+    write: (fold: Fold) =>
+      new Promise((resolve) => {
+        finish = () => {
+          written.push(fold.lastBatch)
+          resolve({ epoch: 'e', batch: fold.lastBatch, sequence: fold.lastSequence })
+        }
+      }),
+  } as unknown as View
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  const applier = new Applier(
+    view,
+    begin,
+    timers.nature,
+    () => {},
+    (error) => {
+      throw error
+    },
+  )
+  applier.add(batchOf(1))
+  timers.goOff()
+  await turn()
+  applier.add(batchOf(2))
+  t.equal(timers.armed, 1)
+  // The first fold is still being written.
+  timers.goOff()
+  finish()
+  await turn()
+  t.same(written, [1])
+  applier.add(batchOf(3))
+  t.equal(timers.armed, 1, 'there is a time at which the second is written')
+  timers.goOff()
+  await turn()
+  finish()
+  await turn()
+  t.same(written, [1, 3])
+  t.equal(timers.armed, 0, 'and nothing is left')
+})
+
+t.test('it is at rest when the fold under way is over, whatever became of it', async (t) => {
+  const timers = new Timers()
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  let fail = (_: Error): void => {}
+  const view = {
+    marker: () => undefined,
+    write: () =>
+      new Promise((_, reject) => {
+        fail = reject
+      }),
+  } as unknown as View
+  const applier = new Applier(
+    view,
+    begin,
+    timers.nature,
+    () => {},
+    (error) => error as Error,
+  )
+  await applier.atRest()
+  applier.add(batchOf(1))
+  timers.goOff()
+  let isAtRest = false
+  const rest = applier.atRest().then(() => {
+    isAtRest = true
+  })
+  applier.fail(new Error('the log could not be written'))
+  await turn()
+  t.equal(isAtRest, false, 'it reads of the view still')
+  fail(new Error('no space left'))
+  await rest
+})
