@@ -25,7 +25,7 @@ async function disk(context: Context, durationMs: number): Promise<Finding[]> {
     const flushes = await limits.ask<Flushes>('flushes', { home, durationMs })
     const findings: Finding[] = [
       {
-        measure: 'append 512 B and fdatasync',
+        measure: '512 B over zeros, and fdatasync',
         value: flushes.perSecond,
         unit: 'flushes/s',
         note: `p50 ${flushes.p50Ms.toFixed(3)} ms, p99 ${flushes.p99Ms.toFixed(3)} ms`,

@@ -8,8 +8,6 @@ import type { Context, Finding, Question } from './question.ts'
 import { Service } from './service.ts'
 
 const RUNNERS = 64
-/** A run under work is a run request and an engine run. */
-const ENTITIES_PER_RUN = 2
 /** Settled runs before the first reading: more than the service keeps resident. */
 const CYCLES_BEFORE = 15_000
 
@@ -40,11 +38,11 @@ async function activeFinding(context: Context, service: Service): Promise<Findin
   const perRun = (bytesOf(after) - bytesOf(before)) / (runs - 500)
   return {
     measure: 'heap per active entity',
-    value: perRun / ENTITIES_PER_RUN / 1_000,
+    value: perRun / 1_000,
     unit: 'KB',
     better: 'lower',
     bar: { row: 11, floor: 6, goal: 4.5 },
-    note: `${(perRun / 1_000).toFixed(2)} KB for a started run: a run request and an engine run, with deadlines`,
+    note: 'a started run request, with its lease and its place with its runner',
   }
 }
 
@@ -69,7 +67,7 @@ async function idleFinding(context: Context, service: Service, load: Child): Pro
   const before = await service.child.heap()
   const done = await cycles(context.quick ? 8_000 : 30_000)
   const after = await service.child.heap()
-  const perEntity = (bytesOf(after) - bytesOf(before)) / (done * ENTITIES_PER_RUN)
+  const perEntity = (bytesOf(after) - bytesOf(before)) / done
   return {
     measure: 'heap per idle entity',
     value: perEntity / 1_000,

@@ -86,6 +86,8 @@ export interface Route {
   readonly body?: RouteBody
   /** Instead of `body`. */
   readonly upload?: RouteUpload
+  /** Nothing stored is read: it is answered while the service ends, too. */
+  readonly readsNothing?: true
   /** Request headers (lower case) that the handler reads: copied before the request goes away. */
   readonly headers?: readonly string[]
   /** What the answers may be, by status. */

@@ -185,7 +185,7 @@ export class Router {
     const { route } = gate
     const { authorization, protocols, version } = incoming
     // Storage is about to close under whoever would read it.
-    if (route.path !== '/healthz' && refusedAtEnd(this.#options, exchange)) return false
+    if (route.readsNothing !== true && refusedAtEnd(this.#options, exchange)) return false
     if (incoming.bytes > this.#options.headerBytesMax) {
       exchange._closeConnection()
       exchange.problem('headers_too_large', `The headers exceed ${this.#options.headerBytesMax} bytes.`)

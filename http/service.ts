@@ -82,10 +82,13 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
-  const onRepeat = (err: Error) => log.warn({ err }, 'a commit that LMDB gave up for nothing is made again')
+  const onRepeat = (err: Error) =>
+    log.warn({ err }, 'LMDB gave up a commit for no reason of its own: it is tried again')
   const onThreadEnd = (err: Error) =>
-    log.warn({ err }, 'the thread that writes the view is not there: what it had not begun is written without it')
-  const told = { onRepeat, onThreadEnd }
+    log.warn({ err }, 'the thread that writes the view has ended: the main thread writes it now')
+  const onNoFreeSpaceTold = (err: Error) =>
+    log.warn({ err }, 'the file system does not say how much is free: the disk reserve is not watched')
+  const told = { onRepeat, onThreadEnd, onNoFreeSpaceTold }
   const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, ...told }))
   let hasFailed = false
   const journal = await open((failure) => {

@@ -46,15 +46,15 @@ export class OwnEvents {
     const parentSpan = orNull(envelope.parent_span_id)
     const causation = orNull(envelope.causation_id)
     const gather = orNull(envelope.gather_id)
-    this.#factProject = `",${project},"`
-    this.#factThrottle = `","${throttle}",`
-    this.#factEnd = `,${trace},${span},${parentSpan},${causation},${gather}]`
-    this.#causation = `"causation_id":${causation},"event_type":"`
-    this.#gather = `","gather_id":${gather},"id":"`
-    this.#parentSpan = `","parent_span_id":${parentSpan},"payload":`
-    this.#project = `,"project":${project},"recorded_at":"`
+    this.#factProject = flat(`",${project},"`)
+    this.#factThrottle = flat(`","${throttle}",`)
+    this.#factEnd = flat(`,${trace},${span},${parentSpan},${causation},${gather}]`)
+    this.#causation = flat(`"causation_id":${causation},"event_type":"`)
+    this.#gather = flat(`","gather_id":${gather},"id":"`)
+    this.#parentSpan = flat(`","parent_span_id":${parentSpan},"payload":`)
+    this.#project = flat(`,"project":${project},"recorded_at":"`)
     const request = run_request_id === undefined ? '' : `,"run_request_id":${quoted(run_request_id)}`
-    this.#end = `"${request},"span_id":${span},"throttle":"${throttle}","trace_id":${trace}}`
+    this.#end = flat(`"${request},"span_id":${span},"throttle":"${throttle}","trace_id":${trace}}`)
   }
 
   /** Whether events of this envelope are these. */

@@ -56,6 +56,8 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
   readonly diskReserveBytes: number
   /** Where free space is read; the file system of the home unless given. */
   readonly freeBytes?: FreeBytes
+  /** The file system has stopped telling how much is free: its last answer stands. Called once for each time that it does. */
+  readonly onNoFreeSpaceTold?: (failure: Error) => void
   /** What it is kept on; the folder of the home unless given. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; the real ones unless given. */

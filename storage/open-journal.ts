@@ -20,7 +20,8 @@ import { View } from './view/view.ts'
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
   const { home, medium = folderMedium(home, options), nature = realNature } = options
   const lock = await medium.lock().catch((error: unknown) => Promise.reject(damaged(home, error)))
-  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, options.diskReserveBytes, nature)
+  const { diskReserveBytes, onNoFreeSpaceTold } = options
+  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, diskReserveBytes, nature, onNoFreeSpaceTold)
   let environments: Environments | undefined
   let journal: DiskJournal | undefined
   try {

@@ -68,6 +68,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
     {
       method: 'GET',
       path: '/healthz',
+      readsNothing: true,
       operation: 'readLiveness',
       area: AREA,
       summary: 'Whether the process lives.',

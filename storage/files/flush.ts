@@ -18,14 +18,17 @@ export function flushFile(path: string): void {
   }
 }
 
-/** The folder's own name is on disk, and those of the folders that it is in. */
+/** What the system says of a folder that this process cannot have made: it may not read it, or nothing can be written there. */
+const NOT_OURS: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
+
+/** The folder's own name is on disk, and those of the folders that it is in. Throws what the file system says of a flush that failed. */
 export function flushNamesUpTo(path: string): void {
   for (let at = path; dirname(at) !== at; at = dirname(at)) {
     try {
       flushFile(dirname(at))
-    } catch {
-      // A folder that we may not read was not made by us.
-      return
+    } catch (error) {
+      if (NOT_OURS.includes((error as NodeJS.ErrnoException).code)) return
+      throw error
     }
   }
 }

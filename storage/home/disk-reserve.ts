@@ -27,8 +27,10 @@ export function freeBytesOf(path: string): FreeBytes {
 }
 
 export class DiskReserve {
-  /** Less than the reserve is free. */
+  /** Less than the reserve was free when the file system last gave an answer. */
   low = false
+  /** The last look had an answer. */
+  #answers = true
   readonly #freeBytes: FreeBytes
   readonly #reserveBytes: number
   readonly #nature: Nature
@@ -36,7 +38,16 @@ export class DiskReserve {
   #writtenBytes = 0
   #checking: Promise<void> | undefined
 
-  constructor(freeBytes: FreeBytes, reserveBytes: number, nature: Nature) {
+  readonly #onNoAnswer: (failure: Error) => void
+
+  /** `onNoAnswer` is told once of a file system that stops telling what is free. */
+  constructor(
+    freeBytes: FreeBytes,
+    reserveBytes: number,
+    nature: Nature,
+    onNoAnswer: (failure: Error) => void = () => {},
+  ) {
+    this.#onNoAnswer = onNoAnswer
     this.#freeBytes = freeBytes
     this.#reserveBytes = reserveBytes
     this.#nature = nature
@@ -55,9 +66,13 @@ export class DiskReserve {
     this.#checking ??= this.#freeBytes()
       .then(
         (bytes) => {
+          this.#answers = true
           this.low = bytes < this.#reserveBytes
         },
-        () => {},
+        (failure: Error) => {
+          if (this.#answers) this.#onNoAnswer(failure)
+          this.#answers = false
+        },
       )
       .finally(() => {
         this.#checking = undefined

@@ -117,7 +117,9 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
 function knowsEvent(view: View, log: EventLog, sequence: number): boolean {
   if (sequence < log.oldestSequence) return true
   try {
-    const { project, traceId, id } = identityOf(log.event(sequence)!)
+    const text = log.event(sequence)
+    if (text === undefined) return false
+    const { project, traceId, id } = identityOf(text)
     return view.eventSequence(project, traceId, id) === sequence
   } catch {
     return true

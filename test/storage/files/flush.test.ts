@@ -1,10 +1,11 @@
-/** What is on disk when a secret was written for its owner. */
+/** What is on disk when a secret was written for its owner, and when names were flushed. */
 import { Buffer } from 'node:buffer'
 import fs, { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import t from 'tap'
-import { writeOwnerOnly } from '../../../storage/files/flush.ts'
+import { flushNamesUpTo, writeOwnerOnly } from '../../../storage/files/flush.ts'
+import { failing } from '../../failing-files.ts'
 
 t.test(
   'a secret is written whole where the system takes a part at a time, over an older one and for its owner alone',
@@ -26,3 +27,24 @@ t.test(
     t.end()
   },
 )
+
+t.test('names that could not be flushed are not said to be on disk', async (t) => {
+  const folder = t.testdir()
+  for (const code of ['EIO', 'ENOSPC']) {
+    const heal = failing(t, 'fsyncSync', (path) => (path === folder ? code : undefined))
+    t.throws(() => flushNamesUpTo(join(folder, 'made')), { code })
+    heal()
+  }
+  t.doesNotThrow(() => flushNamesUpTo(join(folder, 'made')))
+})
+
+t.test('a folder above that this user may not read ends the flush: it is not one that was made', async (t) => {
+  const folder = t.testdir({ inner: {} })
+  const opened: string[] = []
+  failing(t, 'openSync', (path) => {
+    opened.push(path)
+    return path === folder ? 'EACCES' : undefined
+  })
+  flushNamesUpTo(join(folder, 'inner', 'made'))
+  t.same(opened, [join(folder, 'inner'), folder])
+})

@@ -1,0 +1,64 @@
+/** What `npm pack` ships is whole: it serves with nothing beside it but the libraries that an installation has. */
+import { execFileSync, spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import t, { type Test } from 'tap'
+import { ENV } from './processes.ts'
+
+interface Packed {
+  readonly files: readonly { readonly path: string }[]
+}
+
+const root = process.cwd()
+
+/** Files that a package of this folder would have. */
+function packed(): Packed {
+  const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  // npm before 11 tells of a list, later ones of each by its name.
+  const [one] = Object.values<Packed>(JSON.parse(told))
+  return one!
+}
+
+/** A folder as an installation makes it: what is shipped, and what the lockfile has for it, without what is for development. */
+function installed(test: Test, files: Packed['files']): string {
+  const folder = join(test.testdir(), 'node_modules', 'intendant')
+  for (const { path } of files) cpSync(join(root, path), join(folder, path))
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  for (const [path, { dev, devOptional }] of Object.entries<{ dev?: true; devOptional?: true }>(packages)) {
+    if (path === '' || dev === true || devOptional === true || !existsSync(join(root, path))) continue
+    if (path.lastIndexOf('node_modules/') > 0) continue
+    const to = join(dirname(folder), path.slice('node_modules/'.length))
+    mkdirSync(dirname(to), { recursive: true })
+    symlinkSync(join(root, path), to)
+  }
+  return folder
+}
+
+t.test('the package serves, and its command line reaches it', async (t) => {
+  const { files } = packed()
+  const folder = installed(t, files)
+  const { bin, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const main = join(folder, bin.intendant)
+  const home = join(t.testdirName, 'home')
+  t.match(execFileSync(process.execPath, [main, '--version'], { env: ENV, encoding: 'utf8' }), version)
+
+  const service = spawn(process.execPath, [main, 'serve', '--home', home, '--port', '0'], {
+    env: ENV,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const ended = new Promise((resolve) => service.on('exit', resolve))
+  t.teardown(() => service.kill('SIGKILL'))
+  const [line] = await new Promise<string[]>((resolve) =>
+    service.stdout.on('data', (chunk) => resolve(String(chunk).split('\n'))),
+  )
+  const { listening } = JSON.parse(line!)
+  const env = { ...ENV, ENGINE_HOME: home, ENGINE_URL: listening }
+  execFileSync(process.execPath, [main, 'project', 'add', '--key', 'shop', '--name', 'Shop'], { env })
+  t.match(execFileSync(process.execPath, [main, 'project', 'list'], { env, encoding: 'utf8' }), 'shop')
+  service.kill('SIGTERM')
+  t.equal(await ended, 0)
+})
