@@ -42,6 +42,8 @@ const machineSetup = setup({
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
     preservesByEvent: ({ context, event }) => rules.settlesAs(context, event, 'preserved'),
     asksByEvent: ({ context, event }) => rules.settlesAs(context, event, 'needs_decision'),
+    awaitsEnd: ({ context, event }) => rules.awaitsEnd(context, event),
+    endsWithResult: ({ context, event }) => rules.endsWithResult(context, event),
     failsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'failed'),
     stoppedAsAsked: ({ context, event }) => rules.isOfRun(context, event) && context.internal.stopping,
     stoppedByPerson: ({ context, event }) =>
@@ -77,6 +79,8 @@ const machineSetup = setup({
     lose: assign(({ context, event }) => moves.lose(context, event as Of<'run_lost'>)),
     waitAgain: assign(({ context, event }) => moves.waitAgain(context, event as Of<'run_requeued'>)),
     settleByEvent: assign(({ context, event }) => moves.settleByEvent(context, event as Of<'run_event'>)),
+    awaitEnd: assign(({ context, event }) => moves.awaitEnd(context, event as Of<'run_event'>)),
+    settleByAwaited: assign(({ context, event }) => moves.settleByAwaited(context, event as Of<'run_ended'>)),
     noteResult: assign(({ context, event }) => moves.noteResult(context, event as Of<'run_event'>)),
     report: assign(({ context }) => moves.report(context)),
     noteProvider: assign(({ context, event }) => moves.noteProvider(context, event as Of<'run_event'>)),
@@ -172,9 +176,16 @@ const landsAfterAll = {
 } as const
 /** The same of an item that is over: where the work is stays known. */
 const landedAfterAll = { guard: 'landsTakenBack', actions: 'noteResult' } as const
+/** Its result had waited for the end of its run; one that is lost has said all that will be heard of it. */
+const endsWithResult = {
+  guard: 'endsWithResult',
+  target: 'failed',
+  actions: ['settleByAwaited', ...settled('failed')],
+} as const
 /** The run that it was handed out as has ended, and nothing had settled it. */
 const runEnded = [
   { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
+  endsWithResult,
   { guard: 'stoppedByPerson', target: 'cancelled', actions: ['settleByEnd', ...ended] },
   { guard: 'ownerDecides', actions: ['report', reported] },
   { guard: 'stopped', target: 'cancelled', actions: ['settleByEnd', ...settled('cancelled')] },
@@ -236,7 +247,7 @@ export const workItemMachine = machineSetup.createMachine({
     running: {
       on: {
         run_started: { guard: 'ofRun', actions: 'begin' },
-        run_lost: { guard: 'ofRun', actions: 'lose' },
+        run_lost: [endsWithResult, { guard: 'ofRun', actions: 'lose' }],
         run_requeued: { guard: 'ofRun', actions: 'waitAgain' },
         run_event: [
           // Work that is on trunk has landed, whoever wants it stopped. Short of that, the stop goes on.
@@ -244,6 +255,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'isResultOfStopped', actions: 'noteResult' },
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
           { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
+          { guard: 'awaitsEnd', actions: 'awaitEnd' },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
           { guard: 'tellsOfProvider', actions: 'noteProvider' },
         ],
@@ -287,7 +299,7 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 8,
+  version: 9,
   machine: workItemMachine,
   migrations: {
     // 2: takes more messages, and remembers more of a run.
@@ -304,6 +316,8 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     6: (snapshot) => snapshot,
     // 8: hears of outages only where its source decides, and of their end.
     7: toVersion8,
+    // 9: a cycle that states a runner error waits for the end of its run.
+    8: (snapshot) => snapshot,
   },
   internal: [
     'admit',

@@ -22,7 +22,7 @@ export function resultOf(context: CampaignContext, message: CampaignMessage): Ta
 
 function typedResult({ item_id, terminal, failure }: Of<'item_settled'>): TaskResult | undefined {
   if (terminal === undefined) return undefined
-  const unreachable = outageOf(failure ?? failureTold(terminal.payload))
+  const unreachable = outageOf(failure) ?? outageOf(failureTold(terminal.payload))
   return { ...terminal, item_id, ...(unreachable === undefined ? {} : { outage: unreachable }) }
 }
 
@@ -40,14 +40,16 @@ export function outageIn(message: Of<'item_settled'>): string | undefined {
 }
 
 /** Its run could not begin: no agent did anything, and what is to be done is not for the next cycle to do. */
-export function couldNotBegin({ terminal, failure }: Of<'item_settled'>): boolean {
+export function couldNotBegin(message: Of<'item_settled'>): boolean {
+  const { terminal, failure } = message
   if (terminal === undefined) return saysNotBegun(failure?.class)
   const { verdict, failure_class } = terminal.payload
-  return verdict === 'runner_error' && (saysNotBegun(failure_class) || isBaseUnknown({ terminal }))
+  const isUnbegun = saysNotBegun(failure_class ?? failure?.class) || isBaseUnknown(message)
+  return verdict === 'runner_error' && isUnbegun
 }
 
 /** There was no commit of the name that it was to start from. */
-export function isBaseUnknown({ terminal, failure }: Pick<Of<'item_settled'>, 'terminal' | 'failure'>): boolean {
+export function isBaseUnknown({ terminal, failure }: Of<'item_settled'>): boolean {
   return (terminal?.payload.failure_code ?? failure?.code) === UNKNOWN_BASE
 }
 

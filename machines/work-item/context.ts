@@ -53,6 +53,8 @@ interface ItemRun {
   readonly outage?: string | undefined
   /** What its earlier attempts failed with. */
   readonly failures?: readonly Failure[]
+  /** Of a campaign's cycle: the result of this attempt, which settles the item when the run is over. */
+  readonly result?: RunEvent['event'] | undefined
 }
 
 interface WorkItemInternal {

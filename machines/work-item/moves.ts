@@ -161,9 +161,11 @@ export function closed(message: Of<'close'>): Change {
 }
 
 /** Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason is for the first one's. */
-export function stopping({ internal }: WorkItemContext, { discard_work = false, reason }: Of<'cancel'>): Change {
+export function stopping({ internal, run }: WorkItemContext, { discard_work = false, reason }: Of<'cancel'>): Change {
   const why = reason === undefined ? {} : { stop_reason: reason }
-  return { reason: 'stopping', internal: { ...internal, stopping: true, discarding: discard_work, ...why } }
+  const stop = { ...internal, stopping: true, discarding: discard_work, ...why }
+  // A result that waits for the end of the run settles nothing any more: the stop does.
+  return { reason: 'stopping', internal: stop, run: { ...run!, result: undefined } }
 }
 
 export function begin(context: WorkItemContext, message: Of<'run_started'>): Change {
@@ -188,18 +190,32 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   return {
     ...(internal.stopping ? {} : { reason: reasonOf(`its run waits for a runner again (attempt ${attempt})${why}`) }),
     // The next attempt may find the provider back.
-    run: { ...run!, attempt, waits: true, outage: undefined, ...failures },
+    run: { ...run!, attempt, waits: true, outage: undefined, result: undefined, ...failures },
   }
 }
 
 /** What the terminal event of a run makes of its item; undefined: the event settles nothing. */
-export function settlementBy({ asked }: WorkItemContext, { event }: Of<'run_event'>): Settlement | undefined {
+export function settlementBy(
+  { asked }: WorkItemContext,
+  { event }: Pick<Of<'run_event'>, 'event'>,
+): Settlement | undefined {
   return settlementOf(asked, event.event_type, event.payload)
 }
 
-export function settleByEvent(context: WorkItemContext, message: Of<'run_event'>): Change {
-  const { reason, disposition } = settlementBy(context, message)!
-  return { reason: reasonOf(reason), settled_at: message.at, ...(disposition === undefined ? {} : { disposition }) }
+export function settleByEvent(context: WorkItemContext, { event, at }: Pick<Of<'run_event'>, 'event' | 'at'>): Change {
+  const { reason, disposition } = settlementBy(context, { event })!
+  return { reason: reasonOf(reason), settled_at: at, ...(disposition === undefined ? {} : { disposition }) }
+}
+
+/** The result that settles it when its run is over. Where its work is stays known, whatever becomes of that. */
+export function awaitEnd(context: WorkItemContext, { event }: Of<'run_event'>): Change {
+  const { reason, disposition } = settlementBy(context, { event })!
+  const words = reasonOf(`${reason} (its run has not ended)`)
+  return { reason: words, disposition, run: { ...context.run!, result: event } }
+}
+
+export function settleByAwaited(context: WorkItemContext, { at }: Of<'run_ended' | 'run_lost'>): Change {
+  return settleByEvent(context, { event: context.run!.result!, at })
 }
 
 /** A result that came while it is being stopped: where the work is stays known. */

@@ -170,13 +170,19 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
   return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
 }
 
+/** The event that the message settles it by: its own, or one that had waited for the end of the run. */
+function endingEvent({ run }: WorkItemContext, message: WorkItemMessage): Of<'run_event'>['event'] | undefined {
+  if (message.type === 'run_event') return message.event
+  return message.type === 'run_ended' || message.type === 'run_lost' ? run?.result : undefined
+}
+
 /** Nobody is told what it said itself. */
 export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
   const to = ownerOf(context.asked)
   if (to === undefined || message.type === 'settle') return undefined
   const { id, asked, reason, started_at, disposition } = context
   const { role } = asked.source
-  const { event } = message as Partial<Of<'run_event'>>
+  const event = endingEvent(context, message)
   const { failure, result } = message as Partial<Of<'run_ended'>>
   const isGivenUp = state === 'cancelled' && context.operator_actions.at(-1)?.previous_state === 'preserved'
   const news: ItemSettled = {

@@ -8,6 +8,7 @@ import type { Refusal, SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../second-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
+import { cycleOf } from './owner.ts'
 import { isDecidedBySource } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
@@ -56,6 +57,19 @@ export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event
 /** The run's terminal event for an item of this kind. */
 export function isResult(context: WorkItemContext, message: Of<'run_event'>): boolean {
   return isOfRun(context, message) && settlementBy(context, message) !== undefined
+}
+
+/**
+ * Its run failed, as its result says. What it failed with is the run's to say, and decides how its campaign goes on: the
+ * item settles when the run is over.
+ */
+export function awaitsEnd(context: WorkItemContext, message: WorkItemMessage): boolean {
+  return cycleOf(context.asked) !== undefined && settlesAs(context, message, 'failed')
+}
+
+/** The run is over, and its result had waited for that. */
+export function endsWithResult(context: WorkItemContext, message: WorkItemMessage): boolean {
+  return isOfRun(context, message) && context.run?.result !== undefined
 }
 
 /** It is not being stopped yet, or what it has not committed was to be kept. */

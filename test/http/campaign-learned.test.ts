@@ -126,6 +126,32 @@ t.test('learned 7: so does one that a task met, whose runner says so in its Run 
   t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider', until: /^2/ } })
 })
 
+/** The task that is under way has stated a runner error, and its run fails behind that. */
+async function failBehindResult(s: TestService, runner: Runner, told: object, failure: object): Promise<any> {
+  const { request_id } = await begin(s, runner)
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: verdict('runner_error', told) }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+  await fail(s, runner, request_id, failure)
+  return until(reading(s), ({ stage }) => stage === 'idle')
+}
+
+t.test('learned 7: and what a run fails with is heard where its task has stated a result before', async (t) => {
+  const limit = { code: 'usage_limit', message: 'a minute', result: { retry_after: 60 } }
+  for (const told of [
+    { detail: 'the agent could not be reached' },
+    { detail: 'a minute', failure_class: 'execution', failure_code: 'usage_limit' },
+  ]) {
+    const s = await startTestService(t)
+    const at = await failBehindResult(s, await inFirstCycle(s), told, limit)
+    t.match(at, { status: 'paused', cycles_completed: 0, paused: { by: 'provider', until: /^2/ } })
+    t.same(await events(s, 'campaign_escalated'), [])
+  }
+  const s = await startTestService(t)
+  const failure = { class: 'dispatch', code: 'not_configured', message: 'no agent' }
+  const at = await failBehindResult(s, await inFirstCycle(s), { detail: 'no agent here' }, failure)
+  t.match(at, { status: 'escalated', cycles_completed: 0, reason: /could not begin/ })
+})
+
 t.test('learned 7: a usage limit expires by itself, and another campaign does not suffer from it', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })

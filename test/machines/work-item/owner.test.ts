@@ -121,6 +121,50 @@ t.test('an item of a cycle settles by its result, and its owner hears of that wi
   t.end()
 })
 
+t.test(
+  'a cycle that states a runner error settles when its run has ended, or is lost: its run says what it failed with',
+  (t) => {
+    const running = after(module, [created('cycle'), M.hand_out, M.run_started])
+    const payload = result('runner_error', { detail: 'out of reach', preservation_ref: 'task/half' })
+    const stated = step(module, running, runEvent(8, payload))
+    t.equal(stated.snapshot.value, 'running')
+    t.strictSame([stated.facts, stated.sends], [[], []])
+    t.match(module.document(stated.snapshot), { reason: /^runner error: out of reach \(its run has not ended\)$/ })
+    const failure = { class: 'execution', code: 'usage_limit', message: 'five hours' } as const
+    const disposition = { verdict: 'runner_error', preservation_ref: 'task/half' }
+    const told = { state: 'failed', reason: 'runner error: out of reach', disposition, failure: undefined }
+    const terminal = { event_id: 'evt_1', payload }
+    const ends = [
+      [
+        { ...M['run_ended (failed)'], failure, result: { retry_after: 60 } },
+        { failure, retry_after: 60 },
+      ],
+      [M['run_ended (completed)'], {}],
+      [M['run_ended (by a person)'], {}],
+      [M.run_lost, {}],
+    ] as const
+    for (const [end, more] of ends) {
+      const { snapshot, sends } = step(module, stated.snapshot, end)
+      t.equal(snapshot.value, 'failed', end.type)
+      t.match(sends, [{ to: { kind: 'campaign' }, message: { type: 'item_settled', ...told, terminal, ...more } }])
+      t.equal(step(module, snapshot, M['run_ended (failed)']).repeat, 'already_settled')
+      t.notOk('terminal' in step(module, snapshot, M.close).sends[0]!.message, 'it is told once')
+    }
+    const landed = step(module, stated.snapshot, M['run_event (complete)'])
+    t.equal(landed.snapshot.value, 'landed', 'work that is on trunk has landed')
+    const stopped = step(module, step(module, stated.snapshot, M.cancel).snapshot, M['run_ended (cancelled)'])
+    t.match(stopped.snapshot, { value: 'cancelled', context: { disposition } })
+    t.notOk('terminal' in stopped.sends[0]!.message, 'nor is a result of what a person has stopped')
+    const task = after(module, [at(0, CREATE), M.hand_out, M.run_started])
+    t.equal(
+      step(module, task, runEvent(8, payload)).snapshot.value,
+      'failed',
+      'nobody waits for why another task failed',
+    )
+    t.end()
+  },
+)
+
 t.test('an owner hears that the agent’s provider could not be reached, with the end of the run', (t) => {
   const running = after(module, [created('advance'), M.hand_out, M.run_started, outage])
   t.match(step(module, running, M['run_ended (failed)']).sends, [{ message: { outage: 'limit reached' } }])
@@ -220,15 +264,15 @@ t.test('an owner’s stop lets be what has settled in that moment, which only a 
     'and of its assessment': [step(initiatives, assessing, INITIATIVE.complete), FIRST_ITEM],
   } as const
   const running = [created('cycle'), M.hand_out, M.run_started]
-  const ends = [
-    'run_event (complete)',
-    'run_event (defect)',
-    'run_event (decision)',
-    'run_event (runner error)',
-  ] as const
+  const ends = {
+    complete: [M['run_event (complete)']],
+    defect: [M['run_event (defect)']],
+    decision: [M['run_event (decision)']],
+    'runner error': [M['run_event (runner error)'], M['run_ended (failed)']],
+  }
   for (const [whose, [{ sends }, id]] of Object.entries(stops)) {
     const { message } = sends.find(({ to, message: { type } }) => to.id === id && type === 'cancel')!
-    for (const end of ends)
+    for (const [end, said] of Object.entries(ends))
       t.equal(
         step(module, after(module, [...running, M[end]]), at(60, message)).repeat,
         'already_settled',
