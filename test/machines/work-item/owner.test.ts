@@ -204,7 +204,8 @@ t.test('a session of a task says nothing of why the task failed: its run does', 
     return (module.migrations[7]!(old) as typeof old).context.run.outage
   }
   t.equal(stored('cycle', {}), undefined, 'nor does one that an earlier version has heard')
-  t.equal(stored('advance', { waits: true }), undefined)
+  t.equal(stored('advance', { waits: true, attempt: 2 }), undefined)
+  t.equal(stored('advance', { attempt: 2 }), undefined, 'nor does an attempt before the one that has begun')
   t.equal(stored('advance', {}), 'limit reached')
   t.end()
 })
