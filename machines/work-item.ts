@@ -52,6 +52,7 @@ const machineSetup = setup({
       (event as Of<'run_ended'>).stopped_by !== undefined,
     stopped: ({ context, event }) => rules.isOfRun(context, event) && rules.isStopped(event as Of<'run_ended'>),
     asksForMore: ({ context, event }) => rules.asksForMore(context, event as Of<'cancel'>),
+    keepsWork: ({ context }) => rules.keepsWork(context),
     resumable: ({ context }) => rules.mayResume(context),
     landedElsewhere: ({ context, event }) =>
       rules.isResumption(context, event as Of<'resumption_settled'>) &&
@@ -290,7 +291,13 @@ export const workItemMachine = machineSetup.createMachine({
       },
     },
     failed: {
-      on: { run_event: landedAfterAll, run_ended: backFrom, close: close('failed'), cancel: giveUp('failed') },
+      on: {
+        run_event: landedAfterAll,
+        run_ended: backFrom,
+        superseded: { guard: 'keepsWork', target: 'landed', actions: ['landBySupersession', ...settled('landed')] },
+        close: close('failed'),
+        cancel: giveUp('failed'),
+      },
     },
     landed: { on: { run_ended: backFrom, resumption_settled: laterEnd } },
     cancelled: { on: { run_event: landedAfterAll, run_ended: backFrom, resumption_settled: laterEnd } },
@@ -316,7 +323,7 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     6: (snapshot) => snapshot,
     // 8: hears of outages only where its source decides, and of their end.
     7: toVersion8,
-    // 9: a cycle that states a runner error waits for the end of its run.
+    // 9: a cycle that states a runner error waits for the end of its run; failed work that was kept may land.
     8: (snapshot) => snapshot,
   },
   internal: [

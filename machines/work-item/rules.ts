@@ -91,8 +91,13 @@ export function neverStarted({ started_at, run }: WorkItemContext): boolean {
   return started_at === undefined && run === undefined
 }
 
+/** What it has done by its end is under a ref. */
+export function keepsWork({ disposition }: WorkItemContext): boolean {
+  return disposition?.preservation_ref !== undefined
+}
+
 export function mayResume(context: WorkItemContext): boolean {
-  return context.disposition?.preservation_ref !== undefined && openResumption(context) === undefined
+  return keepsWork(context) && openResumption(context) === undefined
 }
 
 export function isResumption({ resumptions }: WorkItemContext, { item_id }: Of<'resumption_settled'>): boolean {
@@ -139,7 +144,8 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
       return value === 'preserved' || isNews(context, message) ? undefined : 'already_settled'
     case 'superseded':
       if (value === 'running') return 'runs_on'
-      return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
+      if (value === 'preserved' || (value === 'failed' && keepsWork(context))) return undefined
+      return isSettledItem(value) ? 'already_settled' : undefined
     case 'settle':
       return isSettledItem(value) && value !== 'preserved' ? 'already_settled' : undefined
     default:

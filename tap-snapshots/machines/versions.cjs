@@ -90,5 +90,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 9: 1160ed270f27f1c1
+work_item version 9: 56d564feadd85634
 `

@@ -358,6 +358,17 @@ t.test('work that lands by another way is not done again by what was to go on wi
   t.end()
 })
 
+t.test('failed work that was kept has landed with what was built upon it', (t) => {
+  const kept = result('runner_error', { detail: 'five hours', preservation_ref: 'task/half' })
+  const { snapshot, facts } = step(module, run(...RUNNING, runEvent(8, kept)), M.superseded)
+  t.match(snapshot, { value: 'landed', context: { reason: 'its work is on trunk as fed9876' } })
+  const disposition = { verdict: 'runner_error', preservation_ref: 'task/half', landed_commit: 'fed9876' }
+  t.match(payloadOf(facts), { state: 'landed', disposition })
+  const nothing = run(...RUNNING, M['run_event (runner error)'])
+  t.equal(step(module, nothing, M.superseded).repeat, 'already_settled', 'which kept nothing')
+  t.end()
+})
+
 t.test('work without a ref to go on from is not resumed', (t) => {
   const preserved = run(...RUNNING, runEvent(8, result('defect', { diagnosis: 'x' })))
   const { refused } = step(module, preserved, M.resume)
