@@ -40,9 +40,11 @@ export function workItemDocumentOf(service: ServiceContext, reader: Principal, s
   return shown
 }
 
-/** The campaign that goes on from the preserved work of its own cycle, as far as that can be read. */
+const KEEPS_WORK: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed'])
+
+/** The campaign that goes on from what its own cycle has kept, as far as that can be read. */
 export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
-  const campaign = value === 'preserved' ? cycleOf(context.asked) : undefined
+  const campaign = KEEPS_WORK.has(value) ? cycleOf(context.asked) : undefined
   if (campaign === undefined) return undefined
   const owner: SnapshotOf<CampaignContext> | undefined = readable(() =>
     runtime.read({ kind: 'campaign', id: campaign }),

@@ -31,7 +31,8 @@ function discharge(draft: Draft, message: CampaignMessage, why: string): void {
   const { owing } = draft.context.internal
   if (owing === undefined) return
   const by = message.by === undefined ? {} : { by: message.by }
-  draft.sends.push({ to: { kind: 'work_item', id: owing }, message: { type: 'close', reason: why, ...by } })
+  const close = { type: 'close', discharges: true, reason: why, ...by }
+  draft.sends.push({ to: { kind: 'work_item', id: owing }, message: close })
   draft.keep({ owing: undefined })
 }
 

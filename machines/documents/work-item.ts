@@ -252,7 +252,7 @@ export const workItemDocument = Type.Object(
     resumptions: Type.Optional(Type.Array(resumption, { description: 'Items that continue its work, oldest first.' })),
     built_upon_by: Type.Optional(
       Type.String({
-        description: 'Of preserved work: the campaign that goes on from it. It is not resumed beside that.',
+        description: 'Of work that was kept: the campaign that goes on from it. It is not resumed beside that.',
       }),
     ),
     trace_id: traceId('Its own trace: an exact trace names one item.'),

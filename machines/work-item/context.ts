@@ -152,6 +152,8 @@ interface Release extends MessageBody {
 interface Close extends MessageBody {
   readonly type: 'close'
   readonly reason: string
+  /** From its campaign, which needs nothing more of it: what it has kept is built upon as before. A person's gives that up. */
+  readonly discharges?: true
 }
 
 interface Cancel extends MessageBody {

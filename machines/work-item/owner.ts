@@ -128,7 +128,7 @@ export interface ItemSettled extends MessageBody {
   readonly failure?: Failure
   /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
   readonly retry_after?: unknown
-  /** Its work was preserved, and a person has closed or cancelled it: nobody is to go on from that. */
+  /** Its work was kept, and a person has closed or cancelled it: nobody is to go on from that. */
   readonly given_up?: true
 }
 
@@ -176,6 +176,14 @@ function endingEvent({ run }: WorkItemContext, message: WorkItemMessage): Of<'ru
   return message.type === 'run_ended' || message.type === 'run_lost' ? run?.result : undefined
 }
 
+/** A person wants no more of what had ended and kept its work. A stop of what runs is none: what that keeps is another matter. */
+function givesUp({ operator_actions, disposition }: WorkItemContext, message: WorkItemMessage): boolean {
+  if (message.type !== 'cancel' && (message.type !== 'close' || message.discharges === true)) return false
+  const before = operator_actions.at(-1)?.previous_state
+  if (before === 'preserved') return true
+  return (before === 'failed' || before === 'needs_decision') && disposition?.preservation_ref !== undefined
+}
+
 /** Nobody is told what it said itself. */
 export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
   const to = ownerOf(context.asked)
@@ -184,7 +192,6 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
   const { role } = asked.source
   const event = endingEvent(context, message)
   const { failure, result } = message as Partial<Of<'run_ended'>>
-  const isGivenUp = state === 'cancelled' && context.operator_actions.at(-1)?.previous_state === 'preserved'
   const news: ItemSettled = {
     type: 'item_settled',
     ...(message.by === undefined ? {} : { by: message.by }),
@@ -197,7 +204,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
     ...(result?.retry_after === undefined ? {} : { retry_after: result.retry_after }),
-    ...(isGivenUp ? { given_up: true } : {}),
+    ...(givesUp(context, message) ? { given_up: true } : {}),
   }
   return { to, message: news as unknown as SendParams['message'] } satisfies SendParams
 }

@@ -128,6 +128,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
         ? 'already_released'
         : undefined
     case 'close':
+      if (message.discharges === true && (value === 'landed' || value === 'cancelled')) return 'already_settled'
       return value === 'cancelled' && isLastDeed(context, message) && context.reason === closed(message).reason
         ? 'already_closed'
         : undefined

@@ -210,6 +210,28 @@ t.test('a session of a task says nothing of why the task failed: its run does', 
   t.end()
 })
 
+t.test('an owner hears that a person gives up kept work, whatever state that is in, and not its own word', (t) => {
+  const running = [created('cycle'), M.hand_out, M.run_started]
+  const kept = { preservation_ref: 'task/half' }
+  const failed = [runEvent(8, result('runner_error', { detail: 'x', ...kept })), M['run_ended (failed)']]
+  const asks = runEvent(8, result('blocked_on_decision', { finding: 'which?', options: ['a', 'b'], ...kept }))
+  for (const ends of [failed, [asks], [M['run_event (defect)']]]) {
+    const item = after(module, [...running, ...ends])
+    const toldBy = (message: object) => step(module, item, message as never).sends[0]!.message
+    t.match(toldBy(M.close), { type: 'item_settled', state: 'cancelled', given_up: true }, String(item.value))
+    t.match(toldBy(M.cancel), { given_up: true })
+    t.notOk('given_up' in toldBy({ ...M.close, discharges: true }))
+  }
+  const nothing = after(module, [...running, M['run_ended (failed)']])
+  t.notOk('given_up' in step(module, nothing, M.close).sends[0]!.message)
+  const { snapshot } = step(module, nothing, M.close)
+  t.equal(
+    step(module, snapshot, { ...M.close, discharges: true, reason: 'resumed' } as never).repeat,
+    'already_settled',
+  )
+  t.end()
+})
+
 t.test('an item is opened once for each seed, on a trace of its own', (t) => {
   const order: OwnedOrder = {
     owner: { kind: 'campaign', ref: 'pay', role: 'cycle' },
@@ -275,7 +297,7 @@ t.test('an owner’s stop lets be what has settled in that moment, which only a 
     const { message } = sends.find(({ to, message: { type } }) => to.id === id && type === 'cancel')!
     for (const [end, said] of Object.entries(ends))
       t.equal(
-        step(module, after(module, [...running, M[end]]), at(60, message)).repeat,
+        step(module, after(module, [...running, ...said]), at(60, message)).repeat,
         'already_settled',
         `${whose}: ${end}`,
       )
