@@ -125,7 +125,7 @@ const operate = (state: WorkItemState) => ({ type: 'operate' as const, params: {
 /** Whoever waits for the end of the item hears of it. */
 const tell = (state: SettledState) => ({
   type: 'send' as const,
-  params: ({ context }: Step) => moves.tellResumed(context, state),
+  params: ({ context, event }: Step) => moves.tellResumed(context, event, state),
 })
 const tellWhoOpened = (state: SettledState) => ({
   type: 'send' as const,

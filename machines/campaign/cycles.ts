@@ -1,6 +1,7 @@
 /** What the end of a cycle makes of its campaign, wherever that stands by then. */
 import { clipped } from '../clipped.ts'
 import type { OwnFact } from '../machine.ts'
+import { hasLanded } from '../work-item/owner.ts'
 import {
   advanceAtOnce,
   escalate,
@@ -143,7 +144,7 @@ export const dropResult = (status: StoppedStatus): Step => {
 /** News of a cycle that is over: work that was preserved may land later, or be given up. */
 export const note: Step = (draft, message: Of<'item_settled'>) => {
   const { item_id, state, reason, given_up } = message
-  const more = state === 'landed' ? { landed: true } : given_up === true ? { given_up: reason } : {}
+  const more = hasLanded(message) ? { landed: true } : given_up === true ? { given_up: reason } : {}
   stamp(draft, item_id, { state, ...more })
   if (state === 'landed') noteLanding(draft, message)
   if (given_up === true) giveUp(draft, message)

@@ -62,7 +62,7 @@ export function toldOf({ forming }: Internal): { findings?: readonly SharedFindi
 export function tellInitiatives(draft: Draft, message: CampaignMessage): void {
   const { initiatives = [], seen = {} } = draft.context.internal
   if (message.type !== 'item_settled' || message.role !== 'cycle') return
-  const { item_id, state, terminal } = message
+  const { item_id, state, terminal, on_trunk } = message
   for (const id of initiatives) {
     const ofIts = (seen[item_id] ?? []).filter(({ initiative }) => initiative === id)
     const news = {
@@ -72,6 +72,7 @@ export function tellInitiatives(draft: Draft, message: CampaignMessage): void {
       finding_ids: ofIts.map(({ finding_id }) => finding_id),
       state,
       ...(terminal === undefined ? {} : { terminal }),
+      ...(on_trunk === undefined ? {} : { on_trunk }),
     }
     draft.sends.push({ to: { kind: 'initiative', id }, message: news })
   }

@@ -209,6 +209,7 @@ interface MemberCycleSettled extends MessageBody, SeenBy {
   readonly item_id: string
   readonly state: ItemSettled['state']
   readonly terminal?: NonNullable<ItemSettled['terminal']>
+  readonly on_trunk?: true
 }
 
 export type InitiativeBody =

@@ -1,11 +1,12 @@
 /** What an initiative finds, and what becomes of its findings when cycles of its own and of its campaigns settle. */
 
+import { hasLanded } from '../work-item/owner.ts'
 import { withBody } from './bodies.ts'
 import { shared } from './campaigns.ts'
 import type { Conclusion } from './conclusion.ts'
 import type { InitiativeContext, Of, SeenBy } from './context.ts'
 import { findingConsumed, findingRecorded } from './facts.ts'
-import { consumed, findingOf, hasLanded, reviewersFinding, withFinding } from './findings.ts'
+import { consumed, findingOf, reviewersFinding, withFinding } from './findings.ts'
 import { own } from './moves.ts'
 
 const NOTHING: readonly never[] = []

@@ -62,11 +62,6 @@ function wordsOf({ verdict, gaps, diagnosis }: Readonly<Record<string, unknown>>
   return ['gap', said.join('; ').trim()]
 }
 
-/** Its work is on trunk. A result may also be complete without anything that lands; what lands by another way has none. */
-export function hasLanded({ state, terminal }: Pick<ItemSettled, 'state' | 'terminal'>): boolean {
-  return state === 'landed' && (terminal === undefined || terminal.payload.landed === true)
-}
-
 /** The findings with the landing noted at those that the cycle's formation saw, and which ones that are. */
 export function consumed(
   { findings }: InitiativeContext,

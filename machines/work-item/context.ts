@@ -228,6 +228,7 @@ interface ResumptionSettled extends MessageBody {
   readonly item_id: string
   readonly state: SettledState
   readonly landed_commit?: string
+  readonly on_trunk?: true
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 import type { By, SendParams } from '../machine.ts'
 import { creationRecord } from '../second-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
-import { type Settlement, settlementOf, withoutResult } from './results.ts'
+import { isOnTrunk, type Settlement, settlementOf, withoutResult } from './results.ts'
 
 type Change = Partial<WorkItemContext>
 
@@ -321,10 +321,15 @@ export function openResumption({ resumptions }: WorkItemContext): string | undef
 }
 
 /** The item whose work this one continues hears how it settled. */
-export function tellResumed({ id, asked, disposition }: WorkItemContext, state: SettledState): SendParams | undefined {
+export function tellResumed(
+  { id, asked, disposition }: WorkItemContext,
+  message: WorkItemMessage,
+  state: SettledState,
+): SendParams | undefined {
   if (asked.resumes === undefined) return undefined
   const landed_commit = disposition?.landed_commit
   const landed = landed_commit === undefined ? {} : { landed_commit }
-  const message = { type: 'resumption_settled', item_id: id, state, ...landed }
-  return { to: { kind: 'work_item', id: asked.resumes }, message }
+  const onTrunk = isOnTrunk(message) ? { on_trunk: true } : {}
+  const news = { type: 'resumption_settled', item_id: id, state, ...landed, ...onTrunk }
+  return { to: { kind: 'work_item', id: asked.resumes }, message: news }
 }

@@ -10,7 +10,7 @@ import type { Disposition, SettledState, SourceRole, WorkItemKind } from '../doc
 import { deriveId } from '../ids.ts'
 import type { ActorRef, By, MessageBody, SendParams } from '../machine.ts'
 import type { CreateWorkItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
-import { isDecidedBySource } from './results.ts'
+import { isDecidedBySource, isOnTrunk } from './results.ts'
 
 const OWNER_KINDS = ['campaign', 'initiative'] as const
 type OwnerKind = (typeof OWNER_KINDS)[number]
@@ -126,10 +126,21 @@ export interface ItemSettled extends MessageBody {
   /** The terminal event that settled it. */
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
+  /** Its work is on trunk: by its own run, or with what went on with it or was built upon it. */
+  readonly on_trunk?: true
   /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
   readonly retry_after?: unknown
   /** Its work was kept, and a person has closed or cancelled it: nobody is to go on from that. */
   readonly given_up?: true
+}
+
+/** Its work is on trunk. A result may also be complete without anything that lands. */
+export function hasLanded({
+  state,
+  terminal,
+  on_trunk,
+}: Pick<ItemSettled, 'state' | 'terminal' | 'on_trunk'>): boolean {
+  return state === 'landed' && (on_trunk === true || terminal?.payload.landed === true)
 }
 
 /** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
@@ -204,6 +215,7 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(event === undefined ? {} : { terminal: { event_id: event.id, payload: event.payload } }),
     ...(failure === undefined ? {} : { failure }),
     ...(result?.retry_after === undefined ? {} : { retry_after: result.retry_after }),
+    ...(isOnTrunk(message) ? { on_trunk: true } : {}),
     ...(givesUp(context, message) ? { given_up: true } : {}),
   }
   return { to, message: news as unknown as SendParams['message'] } satisfies SendParams

@@ -3,7 +3,7 @@
  * whose source decides (formation, an assessment) has none, and is settled by that source.
  */
 import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
-import type { AskedItem } from './context.ts'
+import type { AskedItem, WorkItemMessage } from './context.ts'
 
 export interface Settlement {
   readonly state: SettledState
@@ -44,6 +44,12 @@ export function isDecidedBySource({ source }: AskedItem): boolean {
 export function settlementOf(asked: AskedItem, eventType: string, payload: Payload): Settlement | undefined {
   if (isDecidedBySource(asked) || TERMINAL_EVENTS[asked.kind] !== eventType) return undefined
   return eventType === 'task_run_completed' ? ofTask(payload) : ofRun(asked.kind, payload)
+}
+
+/** What settles an item as landed says that its work is on trunk: it may also be complete with nothing to land. */
+export function isOnTrunk(message: WorkItemMessage): boolean {
+  if (message.type === 'run_event') return message.event.payload.landed === true
+  return message.type === 'superseded' || (message.type === 'resumption_settled' && message.on_trunk === true)
 }
 
 /** The reason of one whose run ended in good order and never said what came of it. */

@@ -19,7 +19,7 @@ import {
   type World,
   world,
 } from './initiative-harness.ts'
-import { begin, COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
+import { begin, COMPLETE, finish, fleet, inState, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService } from './service-harness.ts'
 
 const DEFECT = { ...COMPLETE, success: false, landed: false, verdict: 'defect', diagnosis: 'It rounds down' }
@@ -124,6 +124,24 @@ t.test('rule 3: consumption follows an actual landing; forming or preserving a c
   t.match({ state, reason }, { state: 'landed', reason: /nothing to land/ })
   await steer(w, 't3', { decision: 'wait' })
   t.equal((await events(w, 'finding_consumed')).length, 1, 'complete without anything that lands')
+})
+
+t.test('rule 3: nor does it follow kept work that went on and had nothing to land', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await post(w, 'findings', { text: 'The limit is 10', to: [SHOP] })
+  await steer(w, 't1', dispatch('Print invoices'))
+  const cycle = await take(s, w.runner)
+  const kept = { ...COMPLETE, landed: false, success: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
+  await finish(s, w.runner, cycle.request_id, kept)
+  const { item_id } = (await read(w)).actions[0]
+  await settledItem(w, item_id)
+  await s.expect(201, 'POST', `/api/work-items/${item_id}/resume`)
+  const nothing = { ...COMPLETE, landed: false, preservation_ref: undefined }
+  await finish(s, w.runner, (await begin(s, w.runner)).request_id, nothing)
+  t.match(await inState(s, item_id, 'landed'), { disposition: { landed_commit: undefined } })
+  await steer(w, 't2', { decision: 'wait' })
+  t.same(await events(w, 'finding_consumed'), [])
 })
 
 t.test(

@@ -162,6 +162,7 @@ export const MESSAGES = {
     member: CAMPAIGN,
     finding_ids: ['find_1'],
     state: 'landed',
+    on_trunk: true,
   }),
   'member_cycle_settled (defect)': at(11, {
     type: 'member_cycle_settled',

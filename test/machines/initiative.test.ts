@@ -591,14 +591,16 @@ t.test('consumption follows a landing of a cycle whose forming saw the finding, 
   t.strictSame(preserved.facts, [])
   const later = step(module, preserved.snapshot, M['record_finding (a stranger)'])
   t.equal(later.refused, 'illegal_move')
-  const landed = step(module, preserved.snapshot, settled(item_id, 'landed'))
+  const nothing = step(module, preserved.snapshot, settled(item_id, 'landed'))
+  t.strictSame(nothing.facts, [], 'what went on with it had nothing to land')
+  const landed = step(module, preserved.snapshot, settled(item_id, 'landed', { on_trunk: true }))
   t.match(payloadOf(landed, 'finding_consumed'), {
     finding_id: 'find_1',
     member: PROJECT,
     work_item_id: item_id,
     finding: { consumed_by: [{ member: PROJECT, work_item_id: item_id }] },
   })
-  t.equal(step(module, landed.snapshot, settled(item_id, 'landed')).repeat, 'already_heard')
+  t.equal(step(module, landed.snapshot, settled(item_id, 'landed', { on_trunk: true })).repeat, 'already_heard')
   const cancelled = step(module, dispatched, settled(item_id, 'cancelled'))
   t.strictSame(cancelled.facts, [])
   const saying = (payload: object) => ({
@@ -613,7 +615,7 @@ t.test('consumption follows a landing of a cycle whose forming saw the finding, 
       finding_id: 'find_1',
     },
   )
-  const member = { ...M['member_cycle_settled (landed)'], ...saying({ landed: false }) }
+  const member = { ...M['member_cycle_settled (landed)'], on_trunk: undefined, ...saying({ landed: false }) }
   t.equal(step(module, run(M.create, M.record_finding), member).repeat, 'already_heard')
   t.end()
 })
