@@ -195,7 +195,7 @@ export const campaignMachine = machineSetup.createMachine({
 
 export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
   kind: 'campaign',
-  version: 8,
+  version: 9,
   machine: campaignMachine,
   migrations: {
     // 2: takes part in initiatives.
@@ -212,6 +212,8 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
     6: toVersion7,
     // 8: knows what each cycle was begun upon.
     7: toVersion8,
+    // 9: of uncharged cycles in a row knows what the last one has kept.
+    8: (snapshot) => snapshot,
   },
   internal: [
     'provider_back',

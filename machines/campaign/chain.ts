@@ -43,6 +43,24 @@ export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): 
   }
 }
 
+/**
+ * The same of a cycle that is not charged, of which there may be any number in a row. What it has kept goes on from what the
+ * one before had kept, and stands for both: that item owes nothing more.
+ */
+export function buildUncharged(draft: Draft, message: Of<'item_settled'>): void {
+  const { item_id } = message
+  build(draft, message)
+  const { kept, base } = draft.context.internal
+  if (base !== item_id) return
+  const upon = kept.find((one) => one.item_id === item_id)!.upon
+  draft.keep({ kept: kept.map((one) => (one.item_id === item_id ? { ...one, uncharged: true } : one)) })
+  const before = kept.find((one) => one.item_id === upon)
+  if (before?.uncharged !== true) return
+  const close = { type: 'close', discharges: true, reason: `its work goes on in ${item_id}` }
+  draft.sends.push({ to: { kind: 'work_item', id: before.item_id }, message: close })
+  forget(draft, new Set([before.item_id]))
+}
+
 /** This one is on trunk, and all that it was begun upon. */
 function land(draft: Draft, upon: string | undefined, commit: string | undefined): void {
   const landed = downFrom(draft.context.internal.kept, upon)

@@ -66,6 +66,8 @@ export interface KeptWork {
   readonly ref?: string
   /** The kept work that its cycle was begun upon; absent: trunk. */
   readonly upon?: string | undefined
+  /** Its cycle was not charged: of such in a row the last one is kept. */
+  readonly uncharged?: true
   /** A person wants it no more: it is here for what was begun upon it. */
   readonly given_up?: true
 }

@@ -11,7 +11,7 @@ import {
   type StoppedStatus,
   standDownAtOnce,
 } from './advance.ts'
-import { build, giveUp, nextBaseRef, noteLanding } from './chain.ts'
+import { build, buildUncharged, giveUp, nextBaseRef, noteLanding } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { couldNotBegin, isBaseUnknown, outageIn, remember, resultOf, stamp, take, takeBack } from './results.ts'
@@ -108,7 +108,7 @@ export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
 
 /** The cycle is not charged: no agent could go on with it. What was done by then is there for the next. */
 export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
-  build(draft, message)
+  buildUncharged(draft, message)
   takeBack(draft)
   draft.set({ work: undefined })
   draft.keep({ owing: isFailed(message) ? message.item_id : undefined })

@@ -1,5 +1,6 @@
 /** Work that a campaign's cycles have kept: it is built upon, unless a person has another way for it. */
 import t from 'tap'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
 import { comesTo, fail, form, inFirstCycle, move, reading, step, verdict, work } from './campaign-harness.ts'
 import { AT, begin, finish, inState, type Runner } from './ledger-harness.ts'
@@ -150,4 +151,47 @@ t.test('work that a task kept before its provider could not be used is where the
   t.match(formation.engine.payload.prompt, '"origin/intendant/half": the next task starts from it')
   await runningCycle(s)
   t.equal((await work(s, runner)).engine.payload.base_ref, 'origin/intendant/half')
+})
+
+/** The task that is under way keeps half of its work, and its provider cannot be used for a minute. */
+async function keepHalf(s: TestService, runner: Runner, ref: string): Promise<any> {
+  const { request_id, engine } = await begin(s, runner)
+  const limit = { failure_class: 'execution', failure_code: 'usage_limit', detail: 'a minute' }
+  const half = verdict('runner_error', { ...limit, preservation_ref: ref })
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload: half }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+  await fail(s, runner, request_id, { code: 'usage_limit', result: { retry_after: 60 } })
+  await comesTo(s, 'paused')
+  return inState(s, engine.payload.item_id, 'failed')
+}
+
+t.test('work that was kept in an outage is not built upon when a person has closed it', async (t) => {
+  const s = await startTestService(t)
+  const { id } = await keepHalf(s, await inFirstCycle(s), 'origin/half')
+  const item = async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+  t.match(await item(), { built_upon_by: 'pay' })
+  await s.expect(200, 'POST', `/api/work-items/${id}/close`, { reason: 'the half is wrong' })
+  await until(reading(s), ({ base_ref }) => base_ref === undefined)
+  t.notOk('built_upon_by' in (await item()))
+})
+
+t.test('work that was kept in an outage has landed with the task that was built upon it', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await inFirstCycle(s)
+  const items: any[] = []
+  for (const ref of ['origin/half', 'origin/more']) {
+    items.push(await keepHalf(s, runner, ref))
+    nature.hurry(61_000)
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    await comesTo(s, 'active', 'forming')
+    await form(s, runner, step('Add invoices'))
+    await runningCycle(s)
+  }
+  const [first, second] = items
+  const closed = await inState(s, first.id, 'cancelled')
+  t.match(closed, { reason: `closed: its work goes on in ${second.id}` })
+  t.equal((await work(s, runner)).engine.payload.base_ref, 'origin/more')
+  t.match(await inState(s, second.id, 'landed'), { disposition: { landed_commit: 'abc1234' } })
+  t.match((await s.expect(200, 'GET', '/api/attention?reason=failed')).body, { items: [] })
 })

@@ -330,3 +330,58 @@ t.test('a run that says only with its failure that it could not begin charges no
   t.match(went(walk(...toCycle), begun).snapshot, { value: 'escalated', context: { cycles_completed: 1 } })
   t.end()
 })
+
+t.test('what the run failed with counts where its result does not say it', (t) => {
+  const plain = { terminal: { event_id: 'evt_1', payload: taskResult('runner_error') } }
+  const failing =
+    (failure: object, more: object = {}) =>
+    (it: Snapshot) =>
+      settled(it, 40, { state: 'failed', ...plain, failure: { message: 'x', ...failure }, ...more })
+  const limited = went(walk(...toCycle), failing({ class: 'execution', code: 'usage_limit' }, { retry_after: 60 }))
+  t.match(limited.snapshot, { value: 'paused', context: { cycles_completed: 0, paused: { until: /^2/ } } })
+  const unbegun = went(walk(...toCycle), failing({ class: 'dispatch', code: 'not_configured' })).snapshot
+  t.match(unbegun, { value: 'escalated', context: { cycles_completed: 0, reason: /could not begin/ } })
+  const told = { event_id: 'evt_1', payload: taskResult('runner_error', { failure_code: 'usage_limit' }) }
+  const said = went(walk(...toCycle), failing({ class: 'execution', code: 'exit_1' }, { terminal: told })).snapshot
+  t.equal(said.value, 'paused', 'and its result where its run does not')
+  t.end()
+})
+
+t.test('outages in a row keep the work of the last one: it goes on from those before, which owe nothing more', (t) => {
+  const half = (n: number): Move =>
+    ends(taskResult('runner_error', { failure_code: 'usage_limit', preservation_ref: `task/half-${n}` }), {
+      state: 'failed',
+    })
+  const back = says('provider_back')
+  let { snapshot } = went(walk(...toCycle, keeps('task/1'), next), half(0)) as { snapshot: Snapshot }
+  for (let n = 1; n <= 9; n++) {
+    const before = snapshot.context.internal.kept.at(-1)!.item_id
+    const again = went(snapshot, back, third, half(n))
+    const { item_id } = again.snapshot.context.internal.kept.at(-1)
+    const closed = sent(again, 'close') as any[]
+    t.match(closed, [{ to: { id: before }, message: { discharges: true, reason: `its work goes on in ${item_id}` } }])
+    snapshot = again.snapshot
+  }
+  t.strictSame(
+    snapshot.context.internal.kept.map(({ ref }) => ref),
+    ['task/1', 'task/half-9'],
+  )
+  const [first, last] = snapshot.context.internal.kept
+  t.equal(last!.upon, first!.item_id)
+  const resumed = went(snapshot, back, third)
+  t.equal(baseOf(resumed), 'task/half-9')
+  const told = sent(went(resumed.snapshot, lands), 'superseded') as any[]
+  t.strictSame(
+    told.map(({ to }) => to.id),
+    [last!.item_id, first!.item_id],
+  )
+  t.end()
+})
+
+t.test('a cycle that has landed has landed by what its item says of trunk', (t) => {
+  const byHand = (more: object): Move => closes(1, { state: 'landed', given_up: undefined, reason: 'as told', ...more })
+  const outcomeAfter = (move: Move) => went(walk(...toCycle, keeps('task/1')), move).snapshot.context.history[0].outcome
+  t.match(outcomeAfter(byHand({ on_trunk: true })), { state: 'landed', landed: true })
+  t.match(outcomeAfter(byHand({})), { state: 'landed', landed: false }, 'what went on with it had nothing to land')
+  t.end()
+})
