@@ -88,6 +88,8 @@ function adviceFor(item: Record<string, any>, id: string): string {
       return `intendant run-request approve ${id}, or cancel ${id}`
     case 'reviewable':
       return `intendant brief show ${id}, then ${reviewMove(item.formation_brief)}, or archive ${id}`
+    case 'lapsed':
+      return lapsedAdvice(item.formation_brief)
     case 'asked':
       return `intendant initiative show ${id}, then decide ${id} --question ID --decision TEXT`
     case 'close_proposed':
@@ -107,6 +109,13 @@ function adviceFor(item: Record<string, any>, id: string): string {
 /** What lacks a part is refused at its approval. */
 function reviewMove({ id, missing }: Record<string, any>): string {
   return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it lacks something`
+}
+
+/** What has moved, and the way on: what guides no more is approved by nobody. */
+function lapsedAdvice({ id, lapsed }: Record<string, any>): string {
+  const moves =
+    lapsed?.code === 'reapproval_required' ? `approve ${id} --throttle dry_run or full, or archive` : 'archive'
+  return `${lapsed?.detail ?? ''} intendant brief ${moves} ${id}`.trim()
 }
 
 /** Why none may take it, what would let one, and the way out. A run request of an item is stopped with its item. */

@@ -48,6 +48,7 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
   section(print, 'Forbids', brief.forbidden_moves)
   section(print, 'Must show', brief.evidence_plan?.required)
   section(print, 'Approvals', brief.approvals.map(approval))
+  if (brief.lapsed !== undefined) section(print, 'No approval holds any longer', [brief.lapsed.detail])
   if (brief.run !== undefined) section(print, 'Latest run', [run(brief.run)])
   section(
     print,
@@ -58,7 +59,8 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
 
 /** What a person may do next with it. */
 export function nextStep(brief: Document): string {
-  const { id, state, throttle, missing = [] } = brief
+  const { id, state, throttle, lapsed, missing = [] } = brief
+  if (lapsed !== undefined) return TO_BE_RUN.has(state) ? againStep(brief) : ''
   const edit = missing.length === 0 ? '' : `Say what is missing with: intendant brief edit ${id}\n`
   const steps: Record<string, string> = {
     draft: `${edit}Give it to review with: intendant brief submit ${id}`,
@@ -69,17 +71,22 @@ export function nextStep(brief: Document): string {
   return steps[state] ?? ''
 }
 
-/** What nobody has approved to the letter does not run: a prompt was edited since. */
+/** A run may be asked for, or one waits. */
+const TO_BE_RUN = new Set(['approved', 'compiled', 'queued'])
+
+/** What nobody has approved to the letter, with the intent as it stands, does not run. */
+function againStep({ id, lapsed, throttle, approvals }: Document): string {
+  if (lapsed.code !== 'reapproval_required') return `Archive it with: intendant brief archive ${id}`
+  const wanted = approvals.at(-1)?.throttle ?? throttle
+  return `Approve it again with: intendant brief approve ${id} --throttle ${wanted}`
+}
+
 function runStep({ id, project, digest, engine_controls: controls, throttle, approvals = [] }: Document): string {
   const approval = approvals.findLast((one: Document) => one.digest === digest)
-  if (approval === undefined) {
-    const wanted = approvals.at(-1)?.throttle ?? throttle
-    return `Its prompts were edited. Approve it anew with: intendant brief approve ${id} --throttle ${wanted}`
-  }
   return (
     `Run it with: intendant run-request create --project ${project} ` +
     `--entry-event ${controls?.entry_event ?? 'execution_requested'} ` +
-    `--throttle ${approval.throttle} --brief ${id} --brief-digest ${digest}`
+    `--throttle ${approval?.throttle ?? throttle} --brief ${id} --brief-digest ${digest}`
   )
 }
 

@@ -115,7 +115,11 @@ const table = {
   unknown_brief: problem(422, 'There is no such brief', 'Correct the id of the brief.'),
   brief_digest_mismatch: problem(422, 'The digest is not the one of the brief', 'Read the brief, and send its digest.'),
   brief_not_compiled: problem(422, 'The brief is not compiled', 'Approve it, and compile it.'),
-  brief_incomplete: problem(422, 'The brief cannot be compiled', 'Add what `errors` points at.'),
+  brief_incomplete: problem(
+    422,
+    'The brief cannot be compiled or run',
+    'Add what `errors` points at; of one that is frozen with intent that guides no more, archive it and write another.',
+  ),
   engine_incapable: problem(
     422,
     'No engine serves this (class `dispatch`)',

@@ -267,9 +267,12 @@ function envelope({ project, sections }: FormationBriefContext): FactEnvelope {
 function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly Term[] {
   const order = context.created_at
   const inProject = { index: 'project', value: context.project, order }
-  return value === 'reviewable' ? [inProject, { index: 'attention', value: 'reviewable', order }] : [inProject]
+  const called = value === 'reviewable' ? value : TO_BE_RUN.has(value) ? 'lapsed' : undefined
+  return called === undefined ? [inProject] : [inProject, { index: 'attention', value: called, order }]
 }
 
+/** A run may follow: a person is called should its approvals lapse. Whether they have, is asked when the row is read. */
+const TO_BE_RUN = new Set(['approved', 'compiled', 'queued'])
 const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
 /** A run of it is under way. */
 const WITH_RUN = new Set(['queued', 'accepted', 'executing'])
@@ -307,7 +310,7 @@ function fromOneRun(persisted: any): unknown {
 
 export const formationBriefModule: MachineModule<FormationBriefContext, FormationBriefBody> = {
   kind: 'formation_brief',
-  version: 5,
+  version: 6,
   machine: formationBriefMachine,
   migrations: {
     // 2: knows more than drafts.
@@ -318,6 +321,8 @@ export const formationBriefModule: MachineModule<FormationBriefContext, Formatio
     3: (snapshot) => snapshot,
     // 5: remembers all of its runs that have not ended.
     4: fromOneRun,
+    // 6: stands in `attention` while it is to be run.
+    5: (snapshot) => snapshot,
   },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],
   repeats: rules.repeats,

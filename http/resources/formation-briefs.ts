@@ -6,6 +6,7 @@ import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Answer, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { setEntityTag } from '../preconditions.ts'
@@ -86,7 +87,13 @@ export function answerBrief(
   status = 200,
 ): void {
   markCursor(service, exchange, sequence)
-  setEntityTag(exchange, brief.context.version).answer(status, modules.formation_brief.document(brief))
+  setEntityTag(exchange, brief.context.version).answer(status, briefDocumentOf(service, brief))
+}
+
+/** The brief, and why its approvals hold no more, as the records behind it are now. */
+export function briefDocumentOf({ runtime }: ServiceContext, brief: BriefSnapshot): object {
+  const lapsed = lapseOfBrief(runtime, brief)
+  return { ...modules.formation_brief.document(brief), ...(lapsed === undefined ? {} : { lapsed }) }
 }
 
 /** Goes on with the artifact that the digest names, which may still be on its way to its actor; 404 is answered where the brief has no such one. */

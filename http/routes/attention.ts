@@ -1,4 +1,4 @@
-/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review or whose approvals hold no more, drift, hypotheses. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
@@ -21,11 +21,13 @@ import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { FindRows } from '../../runtime/collections/newest.ts'
+import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
+import { briefDocumentOf } from '../resources/formation-briefs.ts'
 import { maySeeInitiative, withoutSteering } from '../resources/initiative-sight.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
 import { workItemDocumentOf } from '../resources/work-item-answers.ts'
@@ -49,13 +51,15 @@ interface Reason {
   readonly isTimed?: true
   /** Which of the state that it is named after. */
   isOf?(snapshot: SnapshotOf<any>): boolean
+  /** Of which of its rows it is true now. */
+  isDue?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
   /** Who may see it, where its project alone does not say so. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
   /** What is told with another thing, which says all of it. */
   isToldOf?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
   /** Key of the project that it is told under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
-  since(snapshot: SnapshotOf<any>): string
+  since(snapshot: SnapshotOf<any>, service: ServiceContext): string
   /** Finds them in memory: of projects whose key `sees` admits. */
   find?(service: ServiceContext, sees: (project: string) => boolean): FindRows
   /** Why, where the document does not say so. */
@@ -153,6 +157,14 @@ const REASONS = {
     advice: 'review it, and approve it or archive it',
     since: ({ context }: SnapshotOf<FormationBriefContext>) => context.submitted_at!,
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.formation_brief.document(snapshot),
+  },
+  lapsed: {
+    kind: 'formation_brief',
+    advice: 'its approvals hold no more, for what `lapsed` says: approve it again, or archive it and write another',
+    isDue: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => lapseOfBrief(runtime, snapshot) !== undefined,
+    since: (snapshot: SnapshotOf<FormationBriefContext>, { runtime }: ServiceContext) =>
+      lapseOfBrief(runtime, snapshot)?.since ?? snapshot.context.created_at,
+    document: briefDocumentOf,
   },
   drift: {
     kind: 'intent_record',
@@ -266,7 +278,8 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
   }
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
     (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
-    reason.isToldOf?.(service, snapshot) !== true
+    reason.isToldOf?.(service, snapshot) !== true &&
+    reason.isDue?.(service, snapshot) !== false
   const { isOf } = reason
   return {
     ...named,
@@ -285,7 +298,7 @@ function itemOf(service: ServiceContext, reader: Principal, name: SectionName, s
     kind: called,
     reason: reasonOf(name),
     project: reason.project?.(snapshot) ?? snapshot.context.project,
-    since: reason.since(snapshot),
+    since: reason.since(snapshot, service),
     ...(because === undefined ? {} : { because }),
     [called]: reason.document(service, snapshot, reader),
   }

@@ -13,13 +13,14 @@ import { isCancellable } from '../../machines/run-request/rules.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
+import { whyNotApprovable } from '../../runtime/entities/brief-runs.ts'
 import { createRunRequest } from '../../runtime/entities/run-requests.ts'
 import { turn } from '../../storage/nature.ts'
 import { mayDo, maySee } from '../access.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { askFor, located, markCursor, whenCreated } from '../replies.ts'
+import { askFor, located, markCursor, refuse, whenCreated } from '../replies.ts'
 import { withoutSteering } from '../resources/initiative-sight.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../resources/run-request-answers.ts'
@@ -76,6 +77,7 @@ function createRoute(service: ServiceContext): Route {
       'brief_archived',
       'brief_busy',
       'reapproval_required',
+      'brief_incomplete',
       'engine_incapable',
       'trace_in_use',
     ],
@@ -203,8 +205,11 @@ interface Move {
   readonly name: string
   readonly right: 'work.operate' | 'approve.full' | 'work.submit'
   readonly summary: string
+  readonly description?: string
   readonly body?: Route['body']
   readonly problems?: readonly ProblemCode[]
+  /** Why it is not done as things stand, where its machine cannot know. */
+  readonly whyNot?: typeof whyNotApprovable
 }
 
 const moves: readonly Move[] = [
@@ -224,6 +229,11 @@ const moves: readonly Move[] = [
     name: 'approve',
     right: 'approve.full',
     summary: 'Let a request with throttle `full` be handed out.',
+    description:
+      'One that follows a brief is approved only while an approval of that brief holds, of whichever throttle, as for ' +
+      'a request that is made now.',
+    problems: ['reapproval_required', 'brief_incomplete'],
+    whyNot: whyNotApprovable,
   },
 ]
 
@@ -237,10 +247,13 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
     access: { right: move.right },
     ...(move.body === undefined ? {} : { body: move.body }),
     answers: { 200: one },
-    problems: ['not_found', 'illegal_move'] as const,
+    ...(move.description === undefined ? {} : { description: move.description }),
+    problems: ['not_found', 'illegal_move', ...(move.problems ?? [])] as const,
     handle: (exchange: Exchange) => {
       const snapshot = visibleRunRequest(service, exchange)
       if (snapshot === undefined) return
+      const whyNot = move.whyNot?.(service.runtime, snapshot)
+      if (whyNot !== undefined) return refuse(exchange, whyNot)
       const message = { type: move.name, by: exchange.by, ...exchange.body } as MessageBody
       askFor(service, exchange, { kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
         const { principal } = exchange

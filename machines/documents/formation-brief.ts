@@ -125,6 +125,25 @@ const briefRun = Type.Object(
 )
 export type BriefRun = Static<typeof briefRun>
 
+const lapse = Type.Object(
+  {
+    code: stringEnum(['reapproval_required', 'brief_incomplete'], {
+      description:
+        '`reapproval_required`: it may be approved again. `brief_incomplete`: a record that it was frozen with guides ' +
+        'runs no more, and no approval helps: archive it, and write another.',
+    }),
+    detail: Type.String({ description: 'What has moved, by name, and what to do.' }),
+    since: time('Since when.'),
+  },
+  {
+    title: 'BriefLapse',
+    description:
+      'None of its approvals holds as things stand, and no run may be asked for; absent: one does, or it is not ' +
+      'approved. Told where one brief is read, and in `attention`; lists of briefs leave it out.',
+  },
+)
+export type BriefLapse = Static<typeof lapse>
+
 const missing = Type.Object(
   {
     pointer: Type.String({ description: 'JSON pointer to the section.' }),
@@ -149,6 +168,7 @@ export const formationBriefDocument = Type.Object(
     ...briefSections,
     throttle,
     approvals: Type.Array(approval, { description: 'Oldest first.' }),
+    lapsed: Type.Optional(lapse),
     compiled: Type.Optional(compiledReference),
     run: Type.Optional(briefRun),
     reason: Type.Optional(Type.String({ description: 'Why it is where it is, where somebody said so.' })),

@@ -2,9 +2,11 @@
  * What a person's approval of a brief allows. It names a digest, a revision and the intent as it stood: whatever has
  * moved since is not covered, and takes a fresh approval.
  */
-import type { Approval } from '../documents/formation-brief.ts'
-import type { Throttle } from '../machine.ts'
+import type { Approval, BriefLapse } from '../documents/formation-brief.ts'
+import type { Refusal, Throttle } from '../machine.ts'
+import { intentDigest } from './compiler.ts'
 import type { FormationBriefContext } from './context.ts'
+import { danglingFaults, type Sources } from './snapshot.ts'
 
 /** A run that is asked for, as far as approvals go. */
 interface AskedRun {
@@ -50,4 +52,72 @@ export function speaksFor(
 ): boolean {
   const agreed = sections.engine_controls?.entry_event
   return !retries && !again && !elsewhere && (agreed === undefined || agreed === entry_event)
+}
+
+/** What the brief was frozen with guides runs no more: no approval lets that run. Undefined: all of it does. */
+export function withdrawal(context: FormationBriefContext, sources: Sources): Refusal | undefined {
+  const errors = danglingFaults(context, sources)
+  if (errors.length === 0) return undefined
+  const named = [...new Set(errors.map(({ detail }) => detail))].join('; ')
+  const detail = `The intent behind it guides runs no more: ${named}. No approval helps: archive the brief, and write another.`
+  return { code: 'brief_incomplete', detail, errors }
+}
+
+/** Why no approval of the brief holds as things stand, of a run at this revision; undefined: one does. */
+export function lapseOf(
+  context: FormationBriefContext,
+  sources: Sources,
+  revision: string | undefined = context.compiled?.revision,
+): BriefLapse | undefined {
+  const { approvals, compiled } = context
+  const latest = approvals.at(-1)!.at
+  const withdrawn = withdrawal(context, sources)
+  if (withdrawn !== undefined) {
+    const { code, detail } = withdrawn
+    return { code: code as BriefLapse['code'], detail, since: earliest(sources.unfit, sources) ?? latest }
+  }
+  const ofText = compiled === undefined ? approvals : approvals.filter(({ digest }) => digest === compiled.digest)
+  if (ofText.length === 0) {
+    return again(
+      'Its prompts were edited since it was approved: read them, and approve it again.',
+      compiled!.compiled_at,
+    )
+  }
+  const here = compiled === undefined ? ofText : ofText.filter((one) => covers(one, compiled.digest, revision))
+  if (here.length === 0) return again(revisionMoved(ofText, revision), latest)
+  const intent = intentDigest(sources)
+  if (here.some((one) => one.intent_digest === intent)) return undefined
+  const { at } = here.at(-1)!
+  const next = compiled === undefined ? 'as it stands now' : 'if what is frozen is still to run, or write another'
+  return again(
+    `${intentMoved(sources, at)}: approve it again ${next}.`,
+    earliest(movedSince(sources, at), sources) ?? at,
+  )
+}
+
+function again(detail: string, since: string): BriefLapse {
+  return { code: 'reapproval_required', detail, since }
+}
+
+export function revisionMoved(approvals: readonly Approval[], revision: string | undefined): string {
+  const known = [...new Set(approvals.flatMap(({ revision: at }) => at ?? []))].join(', ')
+  const asked = revision === undefined ? 'without one' : `at ${revision}`
+  return `It was approved for revision ${known}: approve it again ${asked}.`
+}
+
+/** The records that have another version since the approval was given, by name. */
+export function intentMoved(sources: Sources, approvedAt: string): string {
+  const moved = movedSince(sources, approvedAt).map(({ id, key, version }) => {
+    return `${key} is version ${version} since ${sources.since[id]}`
+  })
+  const named = moved.length === 0 ? '' : `: ${moved.join('; ')}`
+  return `The intent behind it has moved since it was approved at ${approvedAt}${named}`
+}
+
+function movedSince({ records, since }: Sources, at: string): Sources['records'] {
+  return records.filter(({ id }) => (since[id] ?? '') >= at)
+}
+
+function earliest(records: readonly { readonly id: string }[], { since }: Sources): string | undefined {
+  return records.flatMap(({ id }) => since[id] ?? []).sort()[0]
 }

@@ -3,8 +3,8 @@
 import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../second-create.ts'
-import { covers } from './approvals.ts'
-import { type Artifact, editArtifact, isTooLarge } from './compiler.ts'
+import { covers, intentMoved, revisionMoved, withdrawal } from './approvals.ts'
+import { type Artifact, editArtifact, intentDigest, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'
 import { approvalOf, artifactOf, changedSections, observationsOf, runMoved, runQueued } from './moves.ts'
 import { isFollowed, openRun, otherUnderWay } from './runs.ts'
@@ -42,10 +42,13 @@ function artifactOrRefusal(context: FormationBriefContext, message: Of<'approve'
   return { code: 'brief_incomplete', detail: 'the brief with its prompts is too large: refer to less intent' }
 }
 
-/** Why the brief is not approved; undefined: it can be. From then on it is not changed, so it must be one that compiles. */
+/**
+ * Why the brief is not approved; undefined: it can be. From then on it is not changed, so it must be one that compiles;
+ * and once compiled, one whose intent still guides runs.
+ */
 export function approveRefusal(context: FormationBriefContext, message: Of<'approve'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context)
-  if (context.compiled !== undefined) return undefined
+  if (context.compiled !== undefined) return withdrawal(context, message.sources)
   const compiled = artifactOrRefusal(context, message)
   return 'code' in compiled ? compiled : undefined
 }
@@ -57,10 +60,20 @@ export function compileRefusal(context: FormationBriefContext, message: Of<'comp
   if (message.incapable !== undefined) return { code: 'engine_incapable', detail: message.incapable }
   const { digest, snapshot } = compiled
   if (context.approvals.some((one) => covers(one, digest, snapshot.repo?.revision))) return undefined
-  return {
-    code: 'reapproval_required',
-    detail: 'the intent behind the brief or the revision has moved since it was approved: approve it again',
+  return { code: 'reapproval_required', detail: movedSinceApproval(context, message, snapshot.repo?.revision) }
+}
+
+function movedSinceApproval(
+  { approvals }: FormationBriefContext,
+  { sources }: Of<'compile'>,
+  revision: string | undefined,
+): string {
+  const { intent_digest, at } = approvals.at(-1)!
+  if (intent_digest !== intentDigest(sources)) return `${intentMoved(sources, at)}: approve it again as it stands now.`
+  if (approvals.every((one) => one.revision !== undefined && one.revision !== revision)) {
+    return revisionMoved(approvals, revision)
   }
+  return 'This version of the service makes other prompts of it than those that were approved: approve it again.'
 }
 
 /** With this word of it, the run is the latest that is under way: the brief follows it. */
@@ -144,6 +157,8 @@ export function repeats(
       return value === 'reviewable' && isVersionRead(context, message) ? 'already_reviewable' : undefined
     case 'approve': {
       if (!APPROVABLE.has(value) || context.approvals.length === 0 || !isVersionRead(context, message)) return undefined
+      // What guides runs no more is refused, though it was approved so by an earlier build.
+      if (message.sources.unfit.length > 0) return undefined
       const approval = approvalOf(context, message)
       return context.approvals.some((one) => sameApproval(one, approval)) ? 'already_approved' : undefined
     }

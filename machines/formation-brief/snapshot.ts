@@ -31,6 +31,8 @@ export interface Sources {
   readonly records: readonly SourceRecord[]
   /** References to records that may not, each with the reason. */
   readonly unfit: readonly { readonly id: string; readonly why: string }[]
+  /** By id, since when a record says what it says; of one that may not guide a run, since when it may not. */
+  readonly since: Readonly<Record<string, string>>
 }
 
 /** The snapshot but for the prompts, which are made from it. */
@@ -117,14 +119,18 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   return faults
 }
 
-/** The same, with what the references lead to. */
-export function faultsOf(brief: BriefReferring, { unfit }: Sources): readonly Fault[] {
+/** Which of its references lead to no record that may guide a run. */
+export function danglingFaults(brief: BriefReferring, { unfit }: Sources): readonly Fault[] {
   const known = new Map(unfit.map(({ id, why }) => [id, why]))
-  const dangling = references(brief).flatMap(({ named, recordId, pointer }) => {
+  return references(brief).flatMap(({ named, recordId, pointer }) => {
     const why = known.get(recordId ?? '')
     return why === undefined ? [] : [{ pointer, detail: `${named} ${why}` }]
   })
-  return [...textFaults(brief), ...dangling]
+}
+
+/** Both. */
+export function faultsOf(brief: BriefReferring, sources: Sources): readonly Fault[] {
+  return [...textFaults(brief), ...danglingFaults(brief, sources)]
 }
 
 export function freeze(brief: BriefText, { records }: Sources, revision: string | undefined): BriefCore {

@@ -4,12 +4,14 @@
  */
 
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
-import { speaksFor, standingApproval } from '../../machines/formation-brief/approvals.ts'
+import { lapseOf, speaksFor, standingApproval } from '../../machines/formation-brief/approvals.ts'
 import { intentDigest } from '../../machines/formation-brief/compiler.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
 import type { By } from '../../machines/machine.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Refused, Runtime, SnapshotOf } from '../api.ts'
+import { readable } from '../reader.ts'
 import { sourcesOf } from './brief-sources.ts'
 
 /** What the brief gives to a run that follows it. */
@@ -67,14 +69,10 @@ function approvedBrief(
 ): BriefAnswer {
   const { sections, compiled } = context
   const revision = body.repo?.revision ?? compiled!.revision
-  const intent = intentDigest(sourcesOf(runtime, context))
-  if (standingApproval(context, revision, intent) === undefined) {
-    const moved = 'Its prompts, the intent behind it or the revision have moved since the brief was approved'
-    return refused(
-      'reapproval_required',
-      `${moved}: approve it again${revision === undefined ? '' : ` at ${revision}`}.`,
-    )
-  }
+  const sources = sourcesOf(runtime, context)
+  const lapse = lapseOf(context, sources, revision)
+  if (lapse !== undefined) return refused(lapse.code, lapse.detail)
+  const intent = intentDigest(sources)
   const { throttle = 'dry_run', entry_event, retry, again = false } = body
   const full = standingApproval(context, revision, intent, 'full')
   const isElsewhere = worksElsewhere(body.repo, {
@@ -85,6 +83,28 @@ function approvedBrief(
   const approvedBy = throttle === 'full' && speaksFor(context, asked) ? full?.by : undefined
   const repo = { ...sections.repo, ...(revision === undefined ? {} : { revision }) }
   return { ok: true, brief: { repo, approvedBy, isElsewhere } }
+}
+
+/** Why nobody approves the run, which waits for that, as things stand: its brief would not let it be asked for now. */
+export function whyNotApprovable(
+  runtime: Runtime,
+  { value, context }: SnapshotOf<RunRequestContext>,
+): Refused | undefined {
+  const { asked, internal } = context
+  if (asked.brief === undefined || value !== 'queued' || internal.approved) return undefined
+  const brief: SnapshotOf<FormationBriefContext> | undefined = runtime.read({
+    kind: 'formation_brief',
+    id: asked.brief.id,
+  })
+  if (brief === undefined) return undefined
+  const lapse = lapseOf(brief.context, sourcesOf(runtime, brief.context), asked.repo?.revision)
+  return lapse === undefined ? undefined : refused(lapse.code, lapse.detail)
+}
+
+/** Why no approval of the brief holds any more; undefined: one does, or none is asked for. */
+export function lapseOfBrief(runtime: Runtime, { value, context }: SnapshotOf<FormationBriefContext>) {
+  if (context.approvals.length === 0 || value === 'archived') return undefined
+  return readable(() => lapseOf(context, sourcesOf(runtime, context)))
 }
 
 /** Whether a run names what was not agreed: what it leaves out it takes from the brief, and then from the project. */

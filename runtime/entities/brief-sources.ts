@@ -11,14 +11,20 @@ import type { Runtime, SnapshotOf } from '../api.ts'
 export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring): Sources {
   const records: SourceRecord[] = []
   const unfit: { id: string; why: string }[] = []
+  const since: Record<string, string> = {}
   for (const id of recordIdsOf(brief)) {
     const snapshot: SnapshotOf<IntentRecordContext> | undefined = runtime.read({ kind: 'intent_record', id })
     if (snapshot === undefined || snapshot.context.project !== brief.project) {
       unfit.push({ id, why: 'is no intent record of the project' })
-    } else if (isGuiding(snapshot.value)) records.push(sourceOf(snapshot.context))
-    else unfit.push({ id, why: `is ${snapshot.value}: only accepted and active records guide a run` })
+    } else if (isGuiding(snapshot.value)) {
+      records.push(sourceOf(snapshot.context))
+      since[id] = snapshot.context.versioned_at
+    } else {
+      unfit.push({ id, why: `is ${snapshot.value}: only accepted and active records guide a run` })
+      since[id] = snapshot.context.state_at
+    }
   }
-  return { records, unfit }
+  return { records, unfit, since }
 }
 
 /** What the record says, and nothing of what was observed of it or of where it stands. */

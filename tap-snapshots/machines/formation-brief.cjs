@@ -19,6 +19,7 @@ absent:
   approve (full)                     refused illegal_move
   approve (other revision)           refused illegal_move
   approve (moved intent)             refused illegal_move
+  approve (record gone)              refused illegal_move
   approve (of an older version)      refused illegal_move
   compile                            refused illegal_move
   compile (moved intent)             refused illegal_move
@@ -57,6 +58,7 @@ draft:
   approve (full)                     refused illegal_move
   approve (other revision)           refused illegal_move
   approve (moved intent)             refused illegal_move
+  approve (record gone)              refused illegal_move
   approve (of an older version)      refused illegal_move
   compile                            refused illegal_move
   compile (moved intent)             refused illegal_move
@@ -95,6 +97,7 @@ reviewable:
   approve (full)                     -> approved; facts formation_brief_approved
   approve (other revision)           -> approved; facts formation_brief_approved
   approve (moved intent)             -> approved; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            refused illegal_move
   compile (moved intent)             refused illegal_move
@@ -133,6 +136,7 @@ approved:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            -> compiled; facts formation_brief_compiled, prompt_pack_compiled; sends compiled_brief.create
   compile (moved intent)             refused reapproval_required
@@ -171,6 +175,7 @@ compiled:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -209,6 +214,7 @@ queued:
   approve (full)                     stays; facts formation_brief_approved; sends run_request.approve
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -247,6 +253,7 @@ accepted:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -285,6 +292,7 @@ executing:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -323,6 +331,7 @@ completed:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -361,6 +370,7 @@ analyzed:
   approve (full)                     stays; facts formation_brief_approved
   approve (other revision)           stays; facts formation_brief_approved
   approve (moved intent)             stays; facts formation_brief_approved
+  approve (record gone)              refused brief_incomplete
   approve (of an older version)      refused precondition_failed
   compile                            repeat already_compiled
   compile (moved intent)             repeat already_compiled
@@ -399,6 +409,7 @@ archived:
   approve (full)                     refused illegal_move
   approve (other revision)           refused illegal_move
   approve (moved intent)             refused illegal_move
+  approve (record gone)              refused illegal_move
   approve (of an older version)      refused illegal_move
   compile                            refused illegal_move
   compile (moved intent)             refused illegal_move

@@ -46,7 +46,7 @@ engine_run version 2: 0949d360463ac66b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > formation_brief 1`] = `
-formation_brief version 5: 5ce9369b927b2ecf
+formation_brief version 6: 5ce9369b927b2ecf
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > hypothesis 1`] = `

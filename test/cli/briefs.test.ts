@@ -131,6 +131,29 @@ t.test('a brief that was approved for real is run for real', async (t) => {
   t.match(await say('brief', 'show', id), ` --throttle full --brief ${id} --brief-digest sha256:`)
 })
 
+t.test('a brief whose intent is withdrawn is not offered to be run', async (t) => {
+  const setting = await shop(t)
+  const { say, run } = setting
+  const key = await record(setting)
+  const { id } = JSON.parse(
+    await say(
+      ...['brief', 'create', '--project', 'shop', '--objective', 'Move sessions.', '--product-intent', key],
+      ...['--protect', 'Sessions survive.', '--evidence', 'the restart test', '--json'],
+    ),
+  )
+  await say('brief', 'submit', id)
+  await say('brief', 'approve', id, '--throttle', 'dry_run')
+  t.match(await say('brief', 'compile', id), 'Run it with: ')
+  await say('intent', 'supersede', key)
+  const shown = await say('brief', 'show', id)
+  t.match(shown, /No approval holds any longer:?\n +The intent behind it guides runs no more: .*is superseded/)
+  t.match(shown, `Archive it with: intendant brief archive ${id}`)
+  t.notOk(shown.includes('Run it with'))
+  t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor by a compile that is said twice')
+  t.match(await say('attention'), new RegExp(`lapsed +${id}.*is superseded.*intendant brief archive ${id}`))
+  t.match((await run('brief', 'approve', id, '--throttle', 'full')).err, /brief_incomplete/)
+})
+
 t.test('the prompts of a brief, printed, edited and approved anew', async (t) => {
   const setting = await shop(t)
   const { service, run, say } = setting
@@ -168,7 +191,7 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
     text,
     'the earlier one is kept',
   )
-  t.match(await say('brief', 'show', id), `Approve it anew with: intendant brief approve ${id} --throttle dry_run`)
+  t.match(await say('brief', 'show', id), `Approve it again with: intendant brief approve ${id} --throttle dry_run`)
   const edit = ['brief', 'prompts', id, '--phase', 'execution', '--edit', file, '--digest']
   const late = await run(...edit, digest)
   t.match([late.code, late.err], [3, /changed meanwhile/])

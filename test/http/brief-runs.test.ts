@@ -4,7 +4,7 @@ import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import { CREATE } from '../machines/run-request-samples.ts'
 import { until } from '../until.ts'
-import { acceptedRecord, briefIn, runOf, sectionsFor } from './briefs.ts'
+import { acceptedRecord, briefIn, rewriteRecord, runOf, sectionsFor, tellRecord } from './briefs.ts'
 import { startTestService } from './service-harness.ts'
 
 const REQUESTS = '/api/projects/shop/run-requests'
@@ -24,8 +24,9 @@ async function start(t: Parameters<typeof startTestService>[0]) {
   const token = await s.runner('r1', { capacity: 9, trusted: true })
   const post = (id: string, name: string, body: object = {}) =>
     s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, { token })
+  const isOver = (state: 'supersede' | 'deprecate') => tellRecord(s, record, { type: state })
   const poll = () => s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
-  return { s, brief, ask, run, come, post, poll }
+  return { s, record, brief, ask, run, come, post, poll, isOver }
 }
 
 t.test('approving a brief for full lets go every run that waits for it, not the latest alone', async (t) => {
@@ -107,4 +108,58 @@ t.test('a brief of which too many runs have not ended takes no further one, unti
   t.equal((await s.expect(409, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_busy')
   await tell('run_stopped', 7, { outcome: 'cancelled', reason: 'too many' })
   await s.expect(201, 'POST', REQUESTS, runOf(brief))
+})
+
+t.test(
+  'what was frozen with intent that is withdrawn runs no more, whoever approves it, and a person hears of it',
+  async (t) => {
+    const { s, brief, ask, run, isOver } = await start(t)
+    const before = await ask(1, 'full')
+    const attention = async () => (await s.expect(200, 'GET', '/api/attention?reason=lapsed')).body.items
+    t.same(await attention(), [])
+    t.notOk((await s.expect(200, 'GET', brief.path)).body.lapsed)
+    await isOver('deprecate')
+    const refused = { code: 'brief_incomplete', detail: /shop\.intent\.one-order|ir_[0-9a-f]{24} is deprecated/ }
+    for (const throttle of ['dry_run', 'full']) {
+      t.match((await s.expect(422, 'POST', `${brief.path}/approve`, { throttle })).body, refused)
+      t.match((await s.expect(422, 'POST', REQUESTS, runOf(brief, { throttle, payload: { n: 2 } }))).body, refused)
+    }
+    t.match(
+      (await s.expect(422, 'POST', `/api/run-requests/${before}/approve`)).body,
+      refused,
+      'one that was asked for before',
+    )
+    t.equal((await run(before)).waiting_because.code, 'not_approved')
+    const { lapsed } = (await s.expect(200, 'GET', brief.path)).body
+    t.match(lapsed, refused)
+    t.match(await attention(), [
+      {
+        kind: 'formation_brief',
+        reason: 'lapsed',
+        project: 'shop',
+        since: lapsed.since,
+        formation_brief: { id: brief.id, lapsed },
+      },
+    ])
+    await s.expect(200, 'POST', `/api/run-requests/${before}/cancel`, {})
+    await s.expect(200, 'POST', `${brief.path}/archive`)
+    t.same(await attention(), [])
+  },
+)
+
+t.test('a run that waits is approved once the brief is approved with the intent as it stands', async (t) => {
+  const { s, record, brief, ask, run } = await start(t)
+  const asked = await ask(1, 'full')
+  await rewriteRecord(s, record, 'It works twice.')
+  const refused = { code: 'reapproval_required', detail: /shop\.intent\.one-order is version 2 since 20/ }
+  t.match((await s.expect(409, 'POST', `/api/run-requests/${asked}/approve`)).body, refused)
+  t.match((await s.expect(409, 'POST', REQUESTS, runOf(brief, { payload: { n: 2 } }))).body, refused)
+  t.match((await s.expect(200, 'GET', brief.path)).body.lapsed, refused)
+  t.match((await s.expect(200, 'GET', '/api/attention?reason=lapsed')).body.items, [
+    { formation_brief: { id: brief.id } },
+  ])
+  const { body } = await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run' })
+  t.notOk(body.lapsed)
+  t.equal((await s.expect(200, 'POST', `/api/run-requests/${asked}/approve`)).body.approved_by.name, 'admin')
+  t.equal((await run(asked)).waiting_because?.code === 'not_approved', false)
 })

@@ -46,11 +46,11 @@ export const RECORD: SourceRecord = {
   evidence: [{ id: `${RECORD_ID}.e1`, description: 'an order sent twice is one', required: true, gate_name: 'e2e' }],
 }
 
-export const SOURCES: Sources = { records: [RECORD], unfit: [] }
+export const SOURCES: Sources = { records: [RECORD], unfit: [], since: {} }
 /** The record was rewritten since. */
-export const MOVED: Sources = { records: [{ ...RECORD, version: 4, capability: 'Another one.' }], unfit: [] }
+export const MOVED: Sources = { records: [{ ...RECORD, version: 4, capability: 'Another one.' }], unfit: [], since: {} }
 /** The record guides nothing any more. */
-export const GONE: Sources = { records: [], unfit: [{ id: RECORD_ID, why: 'is deprecated' }] }
+export const GONE: Sources = { records: [], unfit: [{ id: RECORD_ID, why: 'is deprecated' }], since: {} }
 
 export const CREATE = {
   type: 'create',
@@ -112,6 +112,7 @@ export const MESSAGES = {
   'approve (full)': at(5, { ...approve, throttle: 'full' }),
   'approve (other revision)': at(5, { ...approve, revision: 'r2' }),
   'approve (moved intent)': at(5, { ...approve, sources: MOVED }),
+  'approve (record gone)': at(5, { ...approve, sources: GONE }),
   'approve (of an older version)': at(5, { ...approve, if_version: 7 }),
   compile,
   'compile (moved intent)': at(6, { ...compile, sources: MOVED }),

@@ -2,7 +2,9 @@ import t from 'tap'
 import { getShortestPaths } from 'xstate/graph'
 import { compiledBriefDocument } from '../../machines/documents/compiled-brief.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
+import { lapseOf } from '../../machines/formation-brief/approvals.ts'
 import { compiledBriefModule } from '../../machines/formation-brief/compiled.ts'
+import { intentDigest } from '../../machines/formation-brief/compiler.ts'
 import { formationBriefMachine, formationBriefModule as module } from '../../machines/formation-brief.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
@@ -11,6 +13,7 @@ import {
   artifactOf,
   COMPILED,
   CREATE,
+  GONE,
   MESSAGES as M,
   MOVED,
   OTHER,
@@ -124,6 +127,39 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
   const large = Array.from({ length: 256 }, () => 'x'.repeat(4_000))
   const created = at(0, { ...CREATE, sections: { ...CREATE.sections, forbidden_moves: large } })
   t.match(whyNot(after(module, [created, M.submit]), M.approve), { code: 'brief_incomplete', detail: /too large/ })
+  t.end()
+})
+
+t.test('what was frozen with intent that guides runs no more is not approved again', (t) => {
+  const gone = M['approve (record gone)']
+  t.match(whyNot(COMPILED, gone), {
+    code: 'brief_incomplete',
+    detail: /is deprecated.*archive the brief, and write another/,
+    errors: [{ pointer: '/mission/engineering_intent_refs/0' }, { pointer: '/protected_capabilities/0/id' }],
+  })
+  // A build before this one took it: it is no repeat of that.
+  const approvals = [
+    ...COMPILED.context.approvals,
+    { ...COMPILED.context.approvals[0], intent_digest: intentDigest(GONE) },
+  ]
+  const taken = { ...COMPILED, context: { ...COMPILED.context, approvals } }
+  t.equal(step(module, taken, gone).refused, 'brief_incomplete')
+  t.match(lapseOf(taken.context, GONE), { code: 'brief_incomplete', detail: /is deprecated/ }, 'nor does it hold')
+  t.end()
+})
+
+t.test('why no approval holds names what has moved', (t) => {
+  const since = { [RECORD.id]: '2026-09-01T00:00:00.000000Z' }
+  const moved = { ...MOVED, since }
+  const named = new RegExp(`${RECORD.key} is version 4 since 2026-09-01`)
+  t.equal(lapseOf(COMPILED.context, SOURCES), undefined)
+  t.match(lapseOf(COMPILED.context, moved), { code: 'reapproval_required', detail: named, since: since[RECORD.id] })
+  t.match(whyNot(S.approved!, { ...M['compile (moved intent)'], sources: moved })?.detail, named)
+  t.match(lapseOf(COMPILED.context, SOURCES, 'r9')?.detail, /approved for revision r1: approve it again at r9/)
+  t.match(whyNot(S.approved!, M['compile (other revision)'])?.detail, /approve it again at /)
+  t.match(lapseOf(S.approved!.context, GONE), { code: 'brief_incomplete' })
+  const edited = step(module, COMPILED, M.edit_prompt).snapshot
+  t.match(lapseOf(edited.context, SOURCES)?.detail, /prompts were edited/)
   t.end()
 })
 

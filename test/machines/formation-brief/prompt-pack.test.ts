@@ -16,7 +16,7 @@ const { id, project, project_id } = CREATE
 
 function compiled(sections: Partial<BriefSections> = {}, records: readonly SourceRecord[] = [RECORD]) {
   const brief = { id, version: 1, project, project_id, sections: { ...SECTIONS, throttle: 'dry_run', ...sections } }
-  return compileBrief(brief as never, { records, unfit: [] }, 'r1')
+  return compileBrief(brief as never, { records, unfit: [], since: {} }, 'r1')
 }
 
 function prompts(...args: Parameters<typeof compiled>): Record<PromptPhase, string> {
