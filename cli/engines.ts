@@ -6,8 +6,9 @@ import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 const HELP = `
-A project without manifests has no limits. With some, what none of them serves is refused, and a
-runner that a manifest names is offered only what that serves.
+A project without manifests has no limits. A runner that a manifest names is offered only what that
+serves; it restricts no other. One without a runner says what the project takes, for the runners
+that have none of their own. What nobody could serve by that is refused.
 
 Examples:
   intendant engine declare --project shop --engine factory --engine-version 4.2.0 \\

@@ -32,8 +32,9 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
       summary: 'Say what an engine can do; the newest manifest per runner it names, or per engine name, counts.',
       description:
         'A runner may speak for itself alone: its manifest names it, also where it leaves `runner_id` out. Without any ' +
-        'manifest there is no restriction. With some, briefs and run requests that none of them serves are refused ' +
-        '(`engine_incapable`), and a runner that is named is offered only what its own serves.',
+        'manifest there is no restriction. A runner that is named is offered only what its own serves, and this ' +
+        'restricts no other. A manifest that names no runner says what the project takes, for runners without one. ' +
+        'Briefs and run requests that none of all these could serve are refused (`engine_incapable`).',
       access: { right: 'runner.manage', runner: 'allowed_project' },
       body: { schema: engineCapabilityBody },
       headers: [IDEMPOTENCY_HEADER],

@@ -1,6 +1,6 @@
 /**
  * The capability manifest: what an engine says it can do. The newest one per runner it names, or else per engine name,
- * counts; what no current manifest of a project serves is refused, and not handed out.
+ * counts; what by these nobody in the project could serve is refused.
  */
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, LIST_MAX, NAME_LENGTH_MAX, name, runnerId, serviceId, strings, throttle, time } from './fields.ts'

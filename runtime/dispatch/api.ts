@@ -81,6 +81,8 @@ export interface Dispatcher {
   hasTaker(wanted: Wanted): boolean
   /** The same of those that have a slot left as of now, who are looked for once. */
   freeTakers(): (wanted: Wanted) => boolean
+  /** Whether any registered runner that may work for the project, there or not, is one of those meant. */
+  hasRunnerFor(project: string, isMeant: (runnerId: string) => boolean): boolean
   /** Whether the run request uses a slot of a runner that is there and takes work; undefined: no runner has it. */
   usesSlot(runRequestId: string): boolean | undefined
   /** The request is about to be withdrawn: if it waits, it is not offered for a while. */

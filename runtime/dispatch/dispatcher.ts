@@ -155,6 +155,10 @@ class RunRequestDispatcher implements Dispatcher {
     return (wanted) => hasTaker(askingOf(wanted))
   }
 
+  hasRunnerFor(project: string, isMeant: (runnerId: string) => boolean): boolean {
+    return this.matching.hasRunnerFor(project, isMeant)
+  }
+
   usesSlot(runRequestId: string): boolean | undefined {
     const held = this.holdings.get(runRequestId)
     return held === undefined ? undefined : held.runner.takesWork && held.runner.held.has(held)

@@ -78,7 +78,7 @@ export function isAllowed(supply: Supply, demand: Asking): boolean {
   return isGranted(supply, demand) && (supply.isTrusted || !needsTrust(demand))
 }
 
-export function isGranted({ projects }: Supply, { project }: Asking): boolean {
+export function isGranted({ projects }: Supply, { project }: Pick<Asking, 'project'>): boolean {
   return projects === undefined || projects.has(project.key)
 }
 

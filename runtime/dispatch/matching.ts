@@ -6,7 +6,7 @@
  */
 import type { Guard } from '../control/guard.ts'
 import type { Asking, Demand, Supply } from './eligibility.ts'
-import { carriesLabels, isAllowed, mayTake } from './eligibility.ts'
+import { carriesLabels, isAllowed, isGranted, mayTake } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
@@ -57,6 +57,13 @@ export class Matching {
   /** Whether any runner that is there and takes work may take such work, busy or not. */
   hasTaker(asking: Asking): boolean {
     return this.isAny(asking, (runner) => runner.takesWork)
+  }
+
+  hasRunnerFor(key: string, isMeant: (runnerId: string) => boolean): boolean {
+    for (const { id, supply } of this.fleet.all()) {
+      if (supply !== undefined && isGranted(supply, { project: { key } }) && isMeant(id)) return true
+    }
+    return false
   }
 
   /** The same of those that have a slot left now. In a large fleet that is busy these are few. */

@@ -1,8 +1,10 @@
 /**
  * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
- * dispatcher for each runner. Memory only, derived from committed steps. Its invariant: where there is no manifest
- * there is no restriction, and a manifest whose runner is gone, or may work for the project no more, does not count. Nor
- * does one of which no sense can be made, in place of which the one before it stands.
+ * dispatcher for each runner. Memory only, derived from committed steps. Its invariants: a manifest that names a runner
+ * restricts that runner alone, and one that names none is a keeper's word on what the project takes, for the runners
+ * without one of their own; where there is no manifest there is no restriction. One whose runner is gone, or may work
+ * for the project no more, does not count. Nor does one of which no sense can be made, in place of which the one before
+ * it stands.
  */
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
 import type { Throttle } from '../../machines/machine.ts'
@@ -32,16 +34,18 @@ interface AskedOfEngine {
   readonly runnerId?: string | undefined
 }
 
+type Asked = Pick<Dispatcher, 'setCapable' | 'hasRunnerFor'>
+
 export class Capabilities {
   private readonly runtime: Runtime
-  private readonly dispatcher: Pick<Dispatcher, 'setCapable'>
+  private readonly dispatcher: Asked
   /** By project, then by whom the manifest speaks for. */
   private readonly byProject = new Map<string, Map<string, Served>>()
   /** How many of them name a runner: while none does, the dispatcher need not ask. */
   private naming = 0
   private readonly tries: SecondTries
 
-  constructor(runtime: Runtime, dispatcher: Pick<Dispatcher, 'setCapable'>, log: Logger) {
+  constructor(runtime: Runtime, dispatcher: Asked, log: Logger) {
     this.runtime = runtime
     this.dispatcher = dispatcher
     this.tries = new SecondTries({
@@ -68,19 +72,25 @@ export class Capabilities {
   incapable(asked: AskedOfEngine): string | undefined {
     const manifests = this.byProject.get(asked.project)
     if (manifests === undefined) return undefined
-    const { entryEvent, throttle, runnerId } = asked
+    const { project, entryEvent, throttle, runnerId } = asked
     const work = `${entryEvent ?? 'work'} at throttle ${throttle}`
-    if (runnerId !== undefined) {
-      const own = manifests.get(keyOf({ runner_id: runnerId }))
-      if (own !== undefined && this.counts(own, asked.project) && !serves(own, asked))
-        return `The manifest of runner ${runnerId} does not serve ${work}.`
+    const own = runnerId === undefined ? undefined : ownOf(manifests, runnerId)
+    if (own !== undefined && this.counts(own, project)) {
+      return serves(own, asked) ? undefined : `The manifest of runner ${runnerId} does not serve ${work}.`
     }
-    for (const manifest of manifests.values())
-      if (serves(manifest, asked) && this.counts(manifest, asked.project)) return undefined
-    const counting = [...manifests.values()].filter((manifest) => this.counts(manifest, asked.project))
-    if (counting.length === 0) return undefined
+    // Of work for one runner only, those of others say nothing.
+    const speaks = (one: Served): boolean => runnerId === undefined || one.runnerId === undefined
+    for (const one of manifests.values())
+      if (serves(one, asked) && speaks(one) && this.counts(one, project)) return undefined
+    const counting = [...manifests.values()].filter((one) => speaks(one) && this.counts(one, project))
+    if (counting.length === 0 || (counting.every(namesRunner) && this.hasUnsaid(project, manifests))) return undefined
     const engines = [...new Set(counting.map(({ engine }) => engine))].sort()
     return `No manifest of the project serves ${work}: there are those of ${engines.join(', ')}.`
+  }
+
+  /** Whether a runner of the project has no manifest of its own: it is given whatever the project takes. */
+  private hasUnsaid(project: string, manifests: ReadonlyMap<string, Served>): boolean {
+    return this.dispatcher.hasRunnerFor(project, (runnerId) => ownOf(manifests, runnerId) === undefined)
   }
 
   /** Whether the manifest still counts. */
@@ -155,10 +165,19 @@ export class Capabilities {
       return
     }
     this.dispatcher.setCapable((runnerId, asked) => {
-      const own = byProject.get(asked.project)?.get(keyOf({ runner_id: runnerId }))
+      const own = ownOf(byProject.get(asked.project), runnerId)
       return own === undefined || serves(own, asked)
     })
   }
+}
+
+/** What the runner's own manifest says. */
+function ownOf(manifests: ReadonlyMap<string, Served> | undefined, runnerId: string): Served | undefined {
+  return manifests?.get(keyOf({ runner_id: runnerId }))
+}
+
+function namesRunner({ runnerId }: Served): boolean {
+  return runnerId !== undefined
 }
 
 function servedBy({

@@ -106,6 +106,31 @@ t.test('a runner that a manifest names is offered only what it serves, until a n
   t.equal((await parked).body.request_id, request.id, 'the newer manifest wakes the parked poll')
 })
 
+t.test('a runner with a manifest closes the door of no other, and what none can serve says why', async (t) => {
+  const s = await start(t)
+  const good = await s.runner('good', { allowed_projects: ['greeter'], trusted: true })
+  const evil = await s.runner('evil', { allowed_projects: ['greeter'] })
+  const narrow = { ...manifest, supported_entry_events: ['nothing_requested'] }
+  await s.expect(201, 'POST', PATH, narrow, { token: evil })
+  const scan = { entry_event: 'scan_requested' }
+  const made = (await s.expect(201, 'POST', REQUESTS, scan)).body
+  await s.expect(201, 'POST', REQUESTS, { ...scan, runner_id: 'good' })
+  t.equal((await s.expect(422, 'POST', REQUESTS, { ...scan, runner_id: 'evil' })).body.code, 'engine_incapable')
+  await s.expect(204, 'GET', '/api/runners/evil/run-requests/next', undefined, { token: evil })
+  const given = await s.expect(200, 'GET', '/api/runners/good/run-requests/next', undefined, { token: good })
+  t.equal(given.body.request_id, made.id)
+  const task = { project: 'greeter', kind: 'task', objective: 'Tidy up.' }
+  await s.expect(201, 'POST', '/api/work-items', task)
+  const waits = (await s.expect(201, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })).body
+  await s.expect(201, 'POST', PATH, narrow, { token: good })
+  const late = await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 3 } })
+  t.match(late.body, { code: 'engine_incapable', detail: /No manifest of the project serves scan_requested/ })
+  const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
+  const why = (id: string) => items.find((item: any) => (item.run_request ?? item.work_item).id === id)?.because
+  t.match(why(waits.id), { code: 'no_capable_engine', detail: /The manifests of .*good.* do not serve scan_requested/ })
+  t.same([...new Set(items.map((item: any) => item.because.code))], ['no_capable_engine'], 'the task, too')
+})
+
 t.test('a manifest whose runner is removed does not count any more, also after a restart', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)

@@ -15,7 +15,7 @@ const manifest = (runner_id: string, more: object = {}) => ({
 })
 const senseless = manifest('r1', { supported_throttle_modes: undefined })
 
-function world(records: Record<string, object>) {
+function world(records: Record<string, object>, runners: readonly string[] = []) {
   const nature = new TurnedNature()
   const told: any[] = []
   const listeners: CommitListener[] = []
@@ -32,7 +32,8 @@ function world(records: Record<string, object>) {
   const setCapable = (given: unknown) => {
     capable = given
   }
-  const capabilities = new Capabilities(runtime, { setCapable }, log)
+  const hasRunnerFor = (_: string, isMeant: (id: string) => boolean) => runners.some(isMeant)
+  const capabilities = new Capabilities(runtime, { setCapable, hasRunnerFor }, log)
   t.teardown(() => capabilities.close())
   return {
     nature,
@@ -71,5 +72,26 @@ t.test('the same in a commit, and it counts when it is understood', (t) => {
   w.nature.advance(setAsideRetryMs)
   t.equal(w.capabilities.incapable(asked), undefined)
   t.equal(w.capabilities.health.passedOverCount, 0)
+  t.end()
+})
+
+t.test('a manifest of a runner speaks for that runner alone: the others take what they took', (t) => {
+  const narrow = manifest('r1', { supported_entry_events: ['b'] })
+  const w = world({ m1: narrow }, ['r1', 'r2'])
+  t.equal(w.capabilities.incapable(asked), undefined, 'r2 has said nothing')
+  t.equal(w.capabilities.incapable({ ...asked, runnerId: 'r2' }), undefined)
+  t.match(w.capabilities.incapable({ ...asked, runnerId: 'r1' }), /runner r1 does not serve a/)
+  t.same([w.isCapable('r1'), w.isCapable('r2')], [false, true], 'as the dispatcher has it')
+  w.commit({ m2: manifest('r2', { supported_entry_events: ['b'] }) })
+  t.match(w.capabilities.incapable(asked), /No manifest of the project serves a/, 'now each has')
+  const { value, context } = narrow
+  const ofNone = { value, context: { ...context, manifest: { ...context.manifest, runner_id: undefined } } }
+  const kept = world({ m1: ofNone }, ['r1', 'r2'])
+  t.match(
+    kept.capabilities.incapable(asked),
+    /No manifest of the project serves a/,
+    'a keeper speaks for those without',
+  )
+  t.match(kept.capabilities.incapable({ ...asked, runnerId: 'r2' }), /No manifest/)
   t.end()
 })
