@@ -1,6 +1,7 @@
 /** `intendant engine`: what the engines of a project say they can do. */
 import type { Command } from 'commander'
 import { collect, jsonObject, LIMIT, ORIGIN } from './arguments.ts'
+import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
@@ -14,12 +15,13 @@ Examples:
   intendant engine declare --project shop --engine factory --engine-version 4.2.0 \\
       --entry-event execution_requested --throttle dry_run --throttle full
   intendant engine declare --project shop --runner build-1 --body @manifest.json
-  intendant engine list --project shop`
+  intendant engine list --project shop
+  intendant engine remove --project shop --engine factory`
 
 export function addEngines(program: Command, act: Act): void {
   const group = program
     .command('engine')
-    .description('Capabilities of engines: declare, list.')
+    .description('Capabilities of engines: declare, list, remove.')
     .addHelpText('after', HELP)
   group
     .command('declare')
@@ -41,6 +43,14 @@ export function addEngines(program: Command, act: Act): void {
     .requiredOption('--project <key>', 'Key or id of the project.')
     .option(...LIMIT)
     .action(act(listEngines))
+  group
+    .command('remove')
+    .description('Take a manifest back: the one of a runner, or of an engine without a runner.')
+    .requiredOption('--project <key>', 'Key or id of the project.')
+    .option('--engine <name>', 'Name of the engine.')
+    .option('--runner <id>', 'The runner that the manifest speaks for.')
+    .option(...ORIGIN)
+    .action(act(removeEngine))
 }
 
 function path(project: string): string {
@@ -62,6 +72,19 @@ async function declare({ client, json, print }: Cli, _: readonly any[], options:
   if (json) return print.json(body)
   const who = body.runner_id === undefined ? '' : ` of runner ${body.runner_id}`
   print.line(`Engine ${safe(body.engine)} ${safe(body.engine_version)}${who}: ${serves(body)}.`)
+}
+
+async function removeEngine({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { project, engine, runner } = options
+  if ((engine === undefined) === (runner === undefined)) throw new CliFailure('Name one: --runner or --engine.')
+  const { items } = await list(client, path(project), Number.POSITIVE_INFINITY)
+  const isMeant = (one: any) => one.runner_id === runner && (runner !== undefined || one.engine === engine)
+  const manifest = items.find(isMeant)
+  const whose = runner === undefined ? `engine ${engine} without a runner` : `runner ${runner}`
+  if (manifest === undefined) throw new CliFailure(`No manifest of ${whose} in ${project}.`, EXIT.refused)
+  await client.request('DELETE', `${path(project)}/${manifest.id}`)
+  if (json) return print.json(manifest)
+  print.line(`The manifest of ${safe(whose)} counts no more.`)
 }
 
 async function listEngines({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {

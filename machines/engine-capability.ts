@@ -1,6 +1,6 @@
 /**
- * An engine's capabilities in one project: one actor for each runner or engine name, which holds the newest manifest.
- * Older ones stand in the log.
+ * An engine's capabilities in one project: one actor for each runner or engine name, which holds the newest manifest
+ * until that is taken back. Older ones stand in the log.
  */
 import { assign, emit, setup } from 'xstate'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
@@ -49,25 +49,28 @@ interface RecordCapabilities extends Omit<CreateBody, 'type'>, MessageBody {
   readonly digest: string
 }
 
-type EngineCapabilityMessage = Message<RecordCapabilities>
+interface RemoveCapabilities extends MessageBody {
+  readonly type: 'remove'
+}
+
+type EngineCapabilityMessageBody = RecordCapabilities | RemoveCapabilities
+type EngineCapabilityMessage = Message<EngineCapabilityMessageBody>
+type Recorded = Message<RecordCapabilities>
 
 /** What the idempotency of creates makes of the message. */
-function asCreate(message: EngineCapabilityMessage): Message<CreateBody> {
+function asCreate(message: Recorded): Message<CreateBody> {
   return { ...message, type: 'create' }
 }
 
-function reusesKey({ internal }: EngineCapabilityContext, message: EngineCapabilityMessage): boolean {
+function reusesKey({ internal }: EngineCapabilityContext, message: Recorded): boolean {
   return secondCreate(internal.creation, asCreate(message)) === 'reused'
 }
 
-function refusalOf(creation: CreationRecord, message: EngineCapabilityMessage): Refusal {
+function refusalOf(creation: CreationRecord, message: Recorded): Refusal {
   return creationRefusal(creation, asCreate(message), { what: 'manifest', isIdFromKey: false })
 }
 
-function recorded(
-  context: Partial<EngineCapabilityContext>,
-  message: EngineCapabilityMessage,
-): EngineCapabilityContext {
+function recorded(context: Partial<EngineCapabilityContext>, message: Recorded): EngineCapabilityContext {
   const { id, project, project_id, manifest, digest, by, at } = message
   return {
     id,
@@ -89,18 +92,23 @@ function stated(manifest: EngineCapabilityBody): object {
   return { engine, engine_version, ...named, supported_entry_events, supported_throttle_modes }
 }
 
+const REMOVED = 'engine_capabilities_removed'
+
+/** Both of its events tell the whole: which manifest it is that counts from now on, or counts no more. */
+function told(type: string, { id, manifest, version }: EngineCapabilityContext): Fact {
+  return { type, payload: { engine_capability_id: id, ...stated(manifest), version } }
+}
+
 const record = { target: 'recorded', actions: ['record', 'emitRecorded'] } as const
 
 const engineCapabilityMachine = setup({
   types: { context: {} as EngineCapabilityContext, events: {} as EngineCapabilityMessage, emitted: {} as Fact },
-  guards: { hasOwnKey: ({ context, event }) => !reusesKey(context, event) },
+  guards: { hasOwnKey: ({ context, event }) => !reusesKey(context, event as Recorded) },
   actions: {
     ...declaredActions,
-    record: assign(({ context, event }) => recorded(context, event)),
-    emitRecorded: emit(({ context: { id, manifest, version } }) => ({
-      type: 'engine_capabilities_recorded',
-      payload: { engine_capability_id: id, ...stated(manifest), version },
-    })),
+    record: assign(({ context, event }) => recorded(context, event as Recorded)),
+    emitRecorded: emit(({ context }) => told('engine_capabilities_recorded', context)),
+    emitRemoved: emit(({ context }) => told(REMOVED, context)),
   },
 }).createMachine({
   id: 'engine_capability',
@@ -108,17 +116,24 @@ const engineCapabilityMachine = setup({
   context: {} as EngineCapabilityContext,
   states: {
     absent: { on: { record } },
-    recorded: { on: { record: { guard: 'hasOwnKey', ...record } } },
+    recorded: {
+      on: {
+        record: { guard: 'hasOwnKey', ...record },
+        remove: { target: 'removed', actions: 'emitRemoved' },
+      },
+    },
+    removed: { on: { record: { guard: 'hasOwnKey', ...record } } },
   },
 })
 
-/** The same manifest again, or the same post. */
+/** The same manifest again, the same post, or the same removal. */
 function repeats(
   { value, context }: SnapshotOf<EngineCapabilityContext>,
   message: EngineCapabilityMessage,
 ): string | undefined {
   if (value === 'absent') return undefined
-  if (message.digest === context.internal.digest) return 'unchanged'
+  if (message.type === 'remove') return value === 'removed' ? 'already_removed' : undefined
+  if (value === 'recorded' && message.digest === context.internal.digest) return 'unchanged'
   return creationRepeat(context.internal.creation, asCreate(message))
 }
 
@@ -126,10 +141,14 @@ function refusal(
   { value, context }: SnapshotOf<EngineCapabilityContext>,
   message: EngineCapabilityMessage,
 ): Refusal | undefined {
-  return value === 'absent' ? undefined : refusalOf(context.internal.creation, message)
+  if (value === 'absent' || message.type === 'remove') return undefined
+  return refusalOf(context.internal.creation, message)
 }
 
-function terms({ context: { project, recorded_at: order } }: SnapshotOf<EngineCapabilityContext>): readonly Term[] {
+function terms({ value, context }: SnapshotOf<EngineCapabilityContext>): readonly Term[] {
+  const { project, recorded_at: order } = context
+  // What was taken back is in no list: its events tell of it.
+  if (value === 'removed') return []
   return [
     { index: 'all', value: '', order },
     { index: 'project', value: project, order },
@@ -145,19 +164,25 @@ function document({ context }: SnapshotOf<EngineCapabilityContext>): Omit<Engine
 
 const testimony: Testimony<EngineCapabilityContext> = {
   idMember: 'engine_capability_id',
-  types: new Set(['engine_capabilities_recorded']),
-  aspects: ({ payload }) => (payload.version === 1 ? ['creation', 'state'] : ['state']),
-  claims: (aspect, { project, payload: { engine_capability_id: _, ...told } }) =>
-    aspect === 'creation' ? { project } : told,
-  held: ({ context: { project, manifest, version } }) => ({ project, ...stated(manifest), version }),
+  types: new Set(['engine_capabilities_recorded', REMOVED]),
+  aspects: ({ event_type, payload }) =>
+    event_type !== REMOVED && payload.version === 1 ? ['creation', 'state'] : ['state'],
+  claims: (aspect, { event_type, project, payload: { engine_capability_id: _, ...told } }) =>
+    aspect === 'creation' ? { project } : { ...told, removed: event_type === REMOVED },
+  held: ({ value, context: { project, manifest, version } }) => {
+    return { project, ...stated(manifest), version, removed: value === 'removed' }
+  },
   madeAt: ({ created_at }) => created_at,
 }
 
-export const engineCapabilityModule: MachineModule<EngineCapabilityContext, RecordCapabilities> = {
+export const engineCapabilityModule: MachineModule<EngineCapabilityContext, EngineCapabilityMessageBody> = {
   kind: 'engine_capability',
-  version: 1,
+  version: 2,
   machine: engineCapabilityMachine,
-  migrations: {},
+  migrations: {
+    // 2: may be taken back.
+    1: (snapshot) => snapshot,
+  },
   internal: [],
   repeats,
   refusal,

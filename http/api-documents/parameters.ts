@@ -16,6 +16,7 @@ const NAMED: Readonly<Record<string, string>> = {
   'formation-briefs': 'The formation brief.',
   prompts: 'The phase whose prompt it is.',
   'run-requests': 'The run request.',
+  'engine-capabilities': 'The manifest, by its id.',
   'engine-runs': 'The engine run.',
   runners: 'The runner.',
   'work-items': 'The work item.',

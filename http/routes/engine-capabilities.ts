@@ -7,13 +7,13 @@ import {
   engineCapabilityDocument,
 } from '../../machines/documents/engine-capability.ts'
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
-import { deriveId } from '../../machines/ids.ts'
+import { deriveId, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { keyOf } from '../../runtime/entities/capabilities.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { whenTaken } from '../replies.ts'
+import { askFor, notFound, whenTaken } from '../replies.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -62,7 +62,32 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
         answerList(service, exchange, list, (snapshot) => documentOf(service, snapshot))
       },
     },
+    {
+      method: 'DELETE',
+      path: `${PATH}/:capability_id`,
+      operation: 'removeEngineCapabilities',
+      area: AREA,
+      summary: 'Take a manifest back: what it says of its runner or engine counts no more.',
+      description: 'The same manifest may be posted again. Work that waits because of it alone is offered at once.',
+      access: { right: 'runner.manage' },
+      answers: { 204: { description: 'Taken back.' } },
+      problems: ['not_found'],
+      handle: (exchange) => remove(service, exchange),
+    },
   ]
+}
+
+function remove(service: ServiceContext, exchange: Exchange): void {
+  const project = visibleProject(service, exchange, exchange.params[0]!)
+  if (project === undefined) return
+  const id = exchange.params[1]!
+  const ref = { kind: 'engine_capability', id } as const
+  const manifest = isId('cap', id) ? service.runtime.read(ref) : undefined
+  if (manifest?.context.project !== project.context.key) {
+    notFound(exchange, 'manifest', id)
+    return
+  }
+  askFor(service, exchange, ref, { type: 'remove', by: exchange.by } as MessageBody, () => exchange.answer(204))
 }
 
 function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabilityContext>): object {

@@ -53,4 +53,5 @@ export const engineRunEvents = {
   trace_ingested: serviceEvent('own', 'events of a trace were taken from another log', ingested),
   evidence_observed: serviceEvent('own', 'evidence for or against an intent was observed', observed),
   engine_capabilities_recorded: serviceEvent('own', 'an engine said what it can do', capabilities),
+  engine_capabilities_removed: serviceEvent('own', 'what an engine said that it can do counts no more', capabilities),
 }

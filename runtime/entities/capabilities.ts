@@ -125,8 +125,16 @@ export class Capabilities {
   /** Whether that is news. */
   private note({ kind, id }: ActorRef, { value, context }: SnapshotOf<any>): boolean {
     if (kind === 'runner') return value === 'removed' && this.drop(id)
-    this.put(context)
+    if (value === 'removed') this.takeBack(context)
+    else this.put(context)
     return true
+  }
+
+  private takeBack({ project, manifest }: EngineCapabilityContext): void {
+    const manifests = this.byProject.get(project)
+    if (manifests?.delete(keyOf(manifest)) !== true) return
+    if (manifest.runner_id !== undefined) this.naming--
+    if (manifests.size === 0) this.byProject.delete(project)
   }
 
   private put({ project, manifest }: EngineCapabilityContext): void {

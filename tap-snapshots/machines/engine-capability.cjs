@@ -12,10 +12,19 @@ absent:
   record (other manifest, same key)   -> recorded; facts engine_capabilities_recorded
   record (other manifest, other key)  -> recorded; facts engine_capabilities_recorded
   record (other manifest, no key)     -> recorded; facts engine_capabilities_recorded
+  remove                              refused illegal_move
 recorded:
   record                              repeat unchanged
   record (same manifest, other key)   repeat unchanged
   record (other manifest, same key)   refused idempotency_key_reused
   record (other manifest, other key)  stays; facts engine_capabilities_recorded
   record (other manifest, no key)     stays; facts engine_capabilities_recorded
+  remove                              -> removed; facts engine_capabilities_removed
+removed:
+  record                              repeat replay
+  record (same manifest, other key)   -> recorded; facts engine_capabilities_recorded
+  record (other manifest, same key)   refused idempotency_key_reused
+  record (other manifest, other key)  -> recorded; facts engine_capabilities_recorded
+  record (other manifest, no key)     -> recorded; facts engine_capabilities_recorded
+  remove                              repeat already_removed
 `

@@ -38,7 +38,7 @@ discovery version 1: 78e5447e40e29114
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_capability 1`] = `
-engine_capability version 1: 4e2315e4eaba7591
+engine_capability version 2: 21c08ff1481276b6
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > engine_run 1`] = `

@@ -231,6 +231,15 @@ t.test('what an engine can do, declared and listed', async (t) => {
   )
   t.equal(refused.code, 3)
   t.match(refused.err, 'engine_incapable')
+  const remove = ['engine', 'remove', '--project', 'shop']
+  t.match(
+    await say(...remove, '--engine', 'factory'),
+    'The manifest of engine factory without a runner counts no more.',
+  )
+  t.match(await say(...remove, '--runner', 'r1'), 'The manifest of runner r1 counts no more.')
+  t.match(await say('engine', 'list', '--project', 'shop'), /No manifests/)
+  t.equal((await run(...remove, '--runner', 'r1')).code, 3)
+  t.equal((await run(...remove)).code, 2)
 })
 
 const event = (n: number, more: object = {}) => ({

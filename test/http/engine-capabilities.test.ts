@@ -131,6 +131,39 @@ t.test('a runner with a manifest closes the door of no other, and what none can 
   t.same([...new Set(items.map((item: any) => item.because.code))], ['no_capable_engine'], 'the task, too')
 })
 
+t.test('a manifest is taken back by a keeper of runners, also over a restart, and said again', async (t) => {
+  const home = t.testdir()
+  const first = await startOnDisk(t, home)
+  await first.project('greeter')
+  await first.project('other')
+  const token = await first.runner('r1', { allowed_projects: ['greeter'] })
+  const { id } = (await first.expect(201, 'POST', PATH, manifest)).body
+  const own = (await first.expect(201, 'POST', PATH, manifest, { token })).body
+  const scan = { entry_event: 'scan_requested' }
+  await first.expect(422, 'POST', REQUESTS, scan)
+  await first.expect(404, 'DELETE', `/api/projects/other/engine-capabilities/${id}`)
+  await first.expect(404, 'DELETE', `${PATH}/cap_${'0'.repeat(24)}`)
+  t.equal((await first.expect(403, 'DELETE', `${PATH}/${own.id}`, undefined, { token })).body.code, 'forbidden')
+  for (const one of [id, own.id, own.id]) await first.expect(204, 'DELETE', `${PATH}/${one}`)
+  t.same((await first.expect(200, 'GET', PATH)).body.items, [])
+  await first.service.close()
+
+  const s = await startOnDisk(t, home)
+  const made = (await s.expect(201, 'POST', REQUESTS, scan)).body
+  const given = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  t.equal(given.body.request_id, made.id)
+  const events = (await s.expect(200, 'GET', '/api/events?event_type=engine_capabilities_removed')).body.items
+  t.same(
+    events.map(({ payload }: any) => [payload.engine_capability_id, payload.runner_id]),
+    [
+      [id, undefined],
+      [own.id, 'r1'],
+    ],
+  )
+  t.match((await s.expect(201, 'POST', PATH, manifest)).body, { id, version: 2, state: 'current' })
+  await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })
+})
+
 t.test('a manifest whose runner is removed does not count any more, also after a restart', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)

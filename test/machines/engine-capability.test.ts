@@ -31,11 +31,13 @@ const M = {
   'record (other manifest, same key)': at(1, { ...RECORD, ...other }),
   'record (other manifest, other key)': at(1, { ...RECORD, ...other, idempotency_key: 'key-2' }),
   'record (other manifest, no key)': at(1, { ...RECORD, ...other, idempotency_key: undefined }),
+  remove: at(2, { type: 'remove', by: BY }),
 }
 const recorded = after(module, [M.record])
+const removed = after(module, [M.record, M.remove])
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
-  t.matchSnapshot(table(module, { absent: absent(module), recorded }, M), 'engine capability')
+  t.matchSnapshot(table(module, { absent: absent(module), recorded, removed }, M), 'engine capability')
   t.end()
 })
 
@@ -45,5 +47,15 @@ t.test('a newer manifest takes the place of the older one, and the document is w
   const shown = { ...module.document(reopened(module, next.snapshot)), state: 'current' }
   t.strictSame(compile(engineCapabilityDocument)(shown), [])
   t.match(shown, { ...other.manifest, version: 2, recorded_by: BY })
+  t.end()
+})
+
+t.test('what is taken back is in no list, says so, and may be said again', (t) => {
+  const { facts } = step(module, recorded, M.remove)
+  t.match(facts, [{ type: 'engine_capabilities_removed', payload: { engine: 'factory', version: 1 } }])
+  t.strictSame(module.terms(removed), [])
+  const again = step(module, removed, M['record (same manifest, other key)'])
+  t.match(again.facts, [{ type: 'engine_capabilities_recorded', payload: { version: 2 } }])
+  t.equal(again.snapshot.value, 'recorded')
   t.end()
 })

@@ -171,6 +171,7 @@ const IDENTITY: Readonly<Record<string, string>> = {
   trace_ingested: 'trace_id',
   evidence_observed: 'engine_run_id',
   engine_capabilities_recorded: '',
+  engine_capabilities_removed: '',
   discovery_recorded: 'discovery_id',
   drift_classified: 'intent_record_id classification',
   prompt_pack_compiled: 'formation_brief_id digest',

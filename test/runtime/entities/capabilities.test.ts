@@ -95,3 +95,14 @@ t.test('a manifest of a runner speaks for that runner alone: the others take wha
   t.match(kept.capabilities.incapable({ ...asked, runnerId: 'r2' }), /No manifest/)
   t.end()
 })
+
+t.test('a manifest that is taken back counts no more, for the door and for the dispatcher', (t) => {
+  const narrow = manifest('r1', { supported_entry_events: ['b'] })
+  const w = world({ m1: narrow }, ['r1'])
+  t.match([w.capabilities.incapable(asked), w.isCapable('r1')], [/No manifest/, false])
+  w.commit({ m1: { ...narrow, value: 'removed' } })
+  t.same([w.capabilities.incapable(asked), w.isCapable('r1')], [undefined, true])
+  w.commit({ m1: narrow })
+  t.notOk(w.isCapable('r1'), 'until it is said again')
+  t.end()
+})
