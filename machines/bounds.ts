@@ -9,5 +9,7 @@ export const DEFAULT_MAX_CYCLES = 20
 export const CYCLES_MAX = 1_000
 /** Most assessments and actions that an initiative's budget may allow: what they leave behind is kept in one record. */
 export const BUDGET_MAX = 1_000
+/** Lines that are quoted at most of each of the two streams of a gate's command (SPEC 6.11). */
+export const GATE_OUTPUT_LINES_MAX = 200
 /** Most observations of one post. */
 export const OBSERVATIONS_A_POST_MAX = 100

@@ -8,7 +8,7 @@ import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { gateResult } from '../events/gates.ts'
-import { OUTAGE_CODES } from '../run-request/failure.ts'
+import { OUTAGE_CODES, PROVIDER_UNAVAILABLE } from '../run-request/failure.ts'
 import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
 import type { CampaignContext, Of } from './context.ts'
 import { type Gate, gatesOf } from './evidence.ts'
@@ -59,7 +59,7 @@ const RED_OUTPUT_CHARS_MAX = 512
 /** The words of a failure, or of a formation's last agent, that say that the provider cannot be used; undefined: they say something else. */
 export function outageOf(failure: Failure | undefined, outage?: string): string | undefined {
   if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
-  return outage === undefined ? undefined : `provider_unavailable: ${outage}`
+  return outage === undefined ? undefined : `${PROVIDER_UNAVAILABLE}: ${outage}`
 }
 
 export function verdictOf(context: CampaignContext, message: Of<'item_reported'>): Verdict {

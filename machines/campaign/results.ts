@@ -1,14 +1,12 @@
 /** What the end of a cycle means to its campaign: counted once, and remembered. */
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
-import { saysNotBegun } from '../run-request/failure.ts'
+import { saysNotBegun, UNKNOWN_BASE } from '../run-request/failure.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
 import { outageOf } from './formation.ts'
 
 const SUMMARY_CHARS_MAX = 500
-/** What a runner says that has no commit to start from (docs/agent.mjs). */
-const UNKNOWN_BASE = 'unknown_base'
 
 /** A result that came while the campaign was stopped, and that no formation has been given yet. */
 function unlookedAt({ pending, last_run_event_id }: CampaignContext): TaskResult | undefined {

@@ -1,4 +1,5 @@
 /** Gate orchestration (SPEC 6.11): the definitions that were found, and what each gate said before and after the work. */
+import { GATE_OUTPUT_LINES_MAX } from '../bounds.ts'
 import { anyObject, count, onlyWith, openObject, stringEnum, Type } from '../schema.ts'
 import { engineEvent } from './event-type.ts'
 
@@ -18,7 +19,9 @@ const resultFields = {
   command: Type.String(),
   passed: Type.Boolean(),
   required: Type.Boolean(),
-  output: Type.String({ description: 'at most 200 lines of stdout and of stderr per command run' }),
+  output: Type.String({
+    description: `at most ${GATE_OUTPUT_LINES_MAX} lines of stdout and of stderr per command run`,
+  }),
   exit_code: Type.Integer(),
 }
 

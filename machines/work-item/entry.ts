@@ -2,6 +2,12 @@
 import type { Access } from '../documents/run-request.ts'
 import type { AskedItem } from './context.ts'
 
+/** What an item is handed out as whose source decides what comes of it, by its role there. */
+const LOOKING = { advance: 'campaign_advance_requested', assessment: 'initiative_advance_requested' } as const
+
+/** Entry events of runs that look at a project and advise; all others do the work. */
+export const LOOKING_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(LOOKING))
+
 interface Entry {
   readonly entry_event: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -18,8 +24,8 @@ interface Item {
 /** By role where the source gives one that only looks, else by kind. */
 export function entryOf({ id, project, asked }: Item): Entry {
   const { kind, source, objective, base_ref, context, payload } = asked
-  if (source.role === 'advance') return lookingOnly('campaign_advance_requested', payload)
-  if (source.role === 'assessment') return lookingOnly('initiative_advance_requested', payload)
+  if (source.role === 'advance') return lookingOnly(LOOKING.advance, payload)
+  if (source.role === 'assessment') return lookingOnly(LOOKING.assessment, payload)
   switch (kind) {
     case 'maintenance':
       return changing('maintenance_requested', { item_id: id, project })

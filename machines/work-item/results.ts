@@ -4,6 +4,7 @@
  */
 import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
 import type { AskedItem, WorkItemMessage } from './context.ts'
+import { LOOKING_ENTRY_EVENTS } from './entry.ts'
 
 export interface Settlement {
   readonly state: SettledState
@@ -24,14 +25,12 @@ const TERMINAL_EVENTS: Readonly<Record<WorkItemKind, string>> = {
 
 const ITEM_EVENT_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS))
 
-/** What those are handed out as whose source decides. */
-const LOOKS: ReadonlySet<string> = new Set(['campaign_advance_requested', 'initiative_advance_requested'])
 /** Ends of agent sessions that say whether the provider can be used. */
 const TELLING: ReadonlySet<unknown> = new Set(['unavailable', 'ok'])
 
 /** Whether the item of a run with that entry event may have to hear of this event of it. */
 export function concernsItems(entryEvent: string, eventType: string, payload: Payload): boolean {
-  if (eventType === 'agent_session_ended') return LOOKS.has(entryEvent) && TELLING.has(payload.status)
+  if (eventType === 'agent_session_ended') return LOOKING_ENTRY_EVENTS.has(entryEvent) && TELLING.has(payload.status)
   return ITEM_EVENT_TYPES.has(eventType)
 }
 
