@@ -14,6 +14,8 @@ const hasTerminal = [0, 1, 2].some((descriptor) => isatty(descriptor))
 let isHungUp = false
 /** What the process ends with when its reader has seen enough. */
 let readerGone: number = EXIT.ok
+/** What a command does that goes on without its reader; undefined: the process ends with it. */
+let onReaderGone: (() => void) | undefined
 
 /** Resolves when somebody has asked a command to stop that takes such signals itself. */
 let isAskedToStop = (): void => {}
@@ -61,17 +63,25 @@ const world: World = {
   owesOutcome() {
     readerGone = EXIT.readerGone
   },
+  outlive(onStop, onUnheard) {
+    process.on('SIGTERM', onStop)
+    onReaderGone = onUnheard
+  },
   exit: (code) => process.exit(code),
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (onReaderGone !== undefined) {
+    onReaderGone()
+    return
+  }
   // `intendant events | head` closes the pipe when it has seen enough: that is no failure. What it came to counts, if that is known.
   if (error.code === 'EPIPE') process.exit(process.exitCode ?? readerGone)
   process.stderr.write(`intendant: standard output cannot be written: ${error.message}\n`)
   process.exit(EXIT.failed)
 })
 // Who read the log, or the terminal that showed it, may be gone: what is under way is brought to its end without it.
-process.stderr.on('error', () => {})
+process.stderr.on('error', () => onReaderGone?.())
 
 /** Resolves when all that was written has been taken by who reads it, or never will be. */
 function drained(stream: NodeJS.WriteStream): Promise<void> {

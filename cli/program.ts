@@ -4,6 +4,7 @@
  */
 import { Command, CommanderError } from 'commander'
 import type { Client } from '../engine/client.ts'
+import { addAgent } from './agent.ts'
 import { addArchive } from './archive.ts'
 import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
@@ -40,6 +41,7 @@ Examples:
   intendant project add --name Demo                 a first project
   intendant runner add r1 --project demo --save-token
   intendant runner --id r1 --exec ./work.sh         take its work
+  intendant runner --id r1 --exec 'intendant agent' have a coding agent do it
   intendant run-request create --project demo --entry-event greet_requested \\
       --payload '{"name":"Ada"}' --wait
   intendant run-request log ID --follow             what its command prints
@@ -162,6 +164,7 @@ function makeProgram(world: World, act: Act): Command {
     addCampaigns,
     addInitiatives,
     addRunners,
+    addAgent,
     addEngines,
     addRunRequests,
     addSessions,

@@ -33,6 +33,11 @@ export interface World {
   onStopSignal(callback: (count: number) => void): void
   /** From now on the command is to end with the outcome of what it follows: no reader that goes away makes it end well. */
   owesOutcome(): void
+  /**
+   * From now on neither SIGTERM ends the process, for which `onStop` is called each time, nor a reader of what it prints that goes
+   * away, for which `onUnheard` is. For a command whose work is to be kept whatever becomes of who asked for it.
+   */
+  outlive(onStop: () => void, onUnheard: () => void): void
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
   exit(code: number): void
 }

@@ -9,8 +9,8 @@ import type { BriefFiles } from './brief.ts'
 import type { ExecutionRequest } from './execution-request.ts'
 import type { MajorTasks } from './service-limits.ts'
 
-/** How long output may still arrive after the command and its group are gone, milliseconds. */
-const LAST_OUTPUT_MS = 2_000
+/** How long output may still arrive after a command and its group are gone, milliseconds. */
+export const LAST_OUTPUT_MS = 2_000
 /** How long a group that got SIGKILL may take to be gone, milliseconds. */
 const GONE_MS = 1_000
 const GROUP_LOOK_MS = 20
@@ -177,7 +177,7 @@ async function lastOutput(child: ChildProcess, closed: Promise<void>): Promise<v
 }
 
 /** False when no process of the group is left. */
-function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal)
     return true

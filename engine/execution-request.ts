@@ -19,6 +19,8 @@ export interface ExecutionRequest {
     readonly access?: string
     readonly payload: Readonly<Record<string, unknown>>
   }
+  /** Where in the repository the run begins, unless its payload says. */
+  readonly repo?: { readonly revision?: string; readonly branch?: string }
   readonly trace?: { readonly trace_id?: string; readonly span_id?: string; readonly traceparent?: string }
 }
 

@@ -7,7 +7,7 @@ import { RUN_STATUSES } from '../machines/documents/run-result.ts'
 import type { CommandEnd } from './command.ts'
 import { type ExecutionRequest, isObject } from './execution-request.ts'
 
-const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
+export const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
 
 /** How much of the end of standard error goes into a failure's message, characters. */
 export const STDERR_TAIL_CHARS = 2_000
@@ -110,7 +110,6 @@ export function taskResult(
   failure: Failure | undefined,
   said: CommandStory['said'] = undefined,
 ): Record<string, unknown> {
-  const { campaign, campaign_cycle: cycle } = request.engine.payload
   return {
     project: request.project.key,
     success: failure === undefined,
@@ -122,6 +121,14 @@ export function taskResult(
     ...(failure === undefined ? {} : { failure_class: failure.class }),
     ...(failure?.code === undefined ? {} : { failure_code: failure.code }),
     ...(failure === undefined || said?.retry_after === undefined ? {} : { retry_after: said.retry_after }),
+    ...dispatcherOf(request),
+  }
+}
+
+/** What dispatched the task, as each of its events carries it along (SPEC 6.7). */
+export function dispatcherOf({ engine }: ExecutionRequest): Record<string, unknown> {
+  const { campaign, campaign_cycle: cycle } = engine.payload
+  return {
     ...(typeof campaign === 'string' ? { campaign } : {}),
     ...(Number.isSafeInteger(cycle) ? { campaign_cycle: cycle } : {}),
   }

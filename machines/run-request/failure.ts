@@ -2,7 +2,7 @@
 import type { FailureClass } from '../documents/run-request.ts'
 
 /** The class of what fails a run before anything was done. */
-const NOT_BEGUN: FailureClass = 'dispatch'
+export const NOT_BEGUN: FailureClass = 'dispatch'
 /** The code of a run that has no commit of the name that it was to start from. */
 export const UNKNOWN_BASE = 'unknown_base'
 /** The code of a run whose agent is not there, or has no provider that answers. */

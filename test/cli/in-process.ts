@@ -62,6 +62,7 @@ function running(
       onSignal = callback
     },
     owesOutcome: () => {},
+    outlive: () => {},
     exit: () => {},
   })
   return {

@@ -1,11 +1,11 @@
-/** A stop of `docs/agent.mjs`: nothing is begun behind it, what was done is kept, and what has landed is told. */
+/** A stop of `intendant agent`: nothing is begun behind it, what was done is kept, and what has landed is told. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { until } from '../until.ts'
-import { assertTidy, BRANCH, begin, git, landing, place, run, script, task } from './agent-place.ts'
-import { hired } from './hired.ts'
+import { until } from '../../until.ts'
+import { hired } from '../hired.ts'
+import { assertTidy, BRANCH, begin, COMMAND, git, landing, place, run, task } from './place.ts'
 
 /** A remote that waits in the push to trunk. */
 function slowRemote(t: Test, seconds: number) {
@@ -35,7 +35,7 @@ t.test('an agent that does not heed a stop is ended, and what it did is kept', a
   const at = place(t)
   const AGENT = 'trap "" TERM; echo begun > y; echo begun >&2; while :; do sleep 1; done'
   const environment = { ...at.environment, AGENT }
-  const { service, runner } = await hired(t, `exec ${process.execPath} ${script}`, { environment, stopGraceMs: 10_000 })
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
   service.offer(task())
   await service.until((post) => JSON.stringify(post.body).includes('begun'))
   service.answers.set('runreq_1', { cancel_requested: true })

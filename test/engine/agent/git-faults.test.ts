@@ -1,4 +1,4 @@
-/** Git that is in a bad way under `docs/agent.mjs`: what was done is kept where git can keep it, and else is told of in a line. */
+/** Git that is in a bad way under `intendant agent`: what was done is kept where git can keep it, and else is told of in a line. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -15,7 +15,7 @@ import {
   said,
   task,
   WHO,
-} from './agent-place.ts'
+} from './place.ts'
 
 const who = WHO.join(' ')
 /** Locks of the worktree and of its branch, as a git that was killed leaves them. */

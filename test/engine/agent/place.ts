@@ -1,13 +1,15 @@
-/** A repository for `docs/agent.mjs` to work in, agents that are shell words, and what it says of them. */
+/** A repository for `intendant agent` to work in, agents that are shell words, and what it says of them. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
-import { validatePayload } from '../../machines/events/index.ts'
-import { documentedScript } from '../documented-script.ts'
-import { executionRequest } from './stand-in.ts'
+import { validatePayload } from '../../../machines/events/index.ts'
+import { BINARY } from '../../binary.ts'
+import { executionRequest } from '../stand-in.ts'
 
-export const script = documentedScript('agent.mjs')
+/** What Node.js is started with, and the same as the command of a runner. */
+export const ARGUMENTS = [BINARY, 'agent']
+export const COMMAND = [process.execPath, ...ARGUMENTS].join(' ')
 /** Who commits, where the git settings name nobody. */
 export const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
 
@@ -68,7 +70,7 @@ export interface Done {
 const RUN_MS = 120_000
 
 export function run({ environment }: Place, request: object, more: Record<string, string>): Done {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [script], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ARGUMENTS, {
     encoding: 'utf8',
     input: JSON.stringify(request),
     env: { ...environment, ...more },
@@ -85,7 +87,7 @@ export function run({ environment }: Place, request: object, more: Record<string
 
 /** A run that is under way, and what it has printed so far. */
 export function begin({ environment }: Place, request: object, more: Record<string, string>) {
-  const child: ChildProcess = spawn(process.execPath, [script], { env: { ...environment, ...more }, stdio: 'pipe' })
+  const child: ChildProcess = spawn(process.execPath, ARGUMENTS, { env: { ...environment, ...more }, stdio: 'pipe' })
   const printed = { out: '', err: '' }
   child.stdout!.setEncoding('utf8').on('data', (text: string) => {
     printed.out += text

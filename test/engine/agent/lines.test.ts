@@ -1,11 +1,12 @@
-/** Lines that break or hang under `docs/agent.mjs`, to the remote, to its runner, to its disk: none holds it for ever. */
+/** Lines that break or hang under `intendant agent`, to the remote, to its runner, to its disk: none holds it for ever. */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { until } from '../until.ts'
+import { until } from '../../until.ts'
 import {
+  ARGUMENTS,
   assertTidy,
   BRANCH,
   begin,
@@ -16,9 +17,8 @@ import {
   place,
   run,
   said,
-  script,
   task,
-} from './agent-place.ts'
+} from './place.ts'
 
 /** A module for `--import`, which runs before the command. */
 function preload({ folder }: Place, text: string): Record<string, string> {
@@ -50,7 +50,7 @@ t.test('a transcript that cannot be written holds up no agent', (t) => {
 t.test('nor does a runner that is gone', async (t) => {
   const at = place(t)
   const env = { ...at.environment, AGENT: `echo begun >&2; sleep 1; { ${PRINTS}; } >&2; echo x > y` }
-  const child = spawn(process.execPath, [script], { env, stdio: 'pipe' })
+  const child = spawn(process.execPath, ARGUMENTS, { env, stdio: 'pipe' })
   child.stdin.end(JSON.stringify(task()))
   child.stderr.once('data', () => [child.stdout, child.stderr].map((one) => one.destroy()))
   const ended = new Promise((end) => child.on('exit', end))

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdtempSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { BRANCH, elsewhere, git, landing, type Place, run, said, task } from './agent-place.ts'
+import { BRANCH, elsewhere, git, landing, type Place, run, said, task } from './place.ts'
 
 /** The same place, with another clone. */
 function cloned(at: Place, remote: string, ...how: string[]): Place {

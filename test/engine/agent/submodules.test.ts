@@ -1,8 +1,8 @@
-/** Submodules under `docs/agent.mjs`: a commit names a commit of theirs, and what it names has to be where others find it. */
+/** Submodules under `intendant agent`: a commit names a commit of theirs, and what it names has to be where others find it. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertTidy, BRANCH, git, landing, run, said, task, WHO } from './agent-place.ts'
+import { assertTidy, BRANCH, git, landing, run, said, task, WHO } from './place.ts'
 
 const who = WHO.join(' ')
 /** Remotes are folders here. */

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, said, task, WHO } from './agent-place.ts'
+import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, said, task, WHO } from './place.ts'
 
 const who = WHO.join(' ')
 const commits = `git add --all; git ${who} commit -qm mine`

@@ -1,0 +1,56 @@
+/** `intendant agent`: the command of a runner that has a coding agent do its work. */
+import type { Command } from 'commander'
+import { VARIABLES } from '../engine/agent/settings.ts'
+import { inputText } from './input-file.ts'
+import type { Act, Cli } from './world.ts'
+
+const HELP = `
+Environment:
+${VARIABLES.map(variableHelp).join('\n')}
+
+It is not run by hand: a runner starts it (--exec) for each run, with the Execution Request on standard
+input. What the agent changed is committed to the branch intendant/REQUEST-ATTEMPT, whatever came of it.
+Where LAND has moved on it is merged in, and GATE is asked again. It needs git, and neither a token nor
+the service.
+
+Examples:
+  export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin LAND=main
+  AGENT='claude -p --permission-mode acceptEdits' intendant runner --id desk --exec 'intendant agent'
+  AGENT='codex exec --sandbox workspace-write -' intendant runner --id desk --exec 'intendant agent'
+
+Exit codes: 0, the run did its part; 1, it failed, could not begin or was stopped. What came of the work is
+in docs/RUNNERS.md.`
+
+export function addAgent(program: Command, act: Act): void {
+  program
+    .command('agent')
+    .description('As the command of a runner: do one run with a coding agent, in a git worktree of its own.')
+    .addHelpText('after', HELP)
+    .action(act(runAgentCommand))
+}
+
+function variableHelp(variable: (typeof VARIABLES)[number]): string {
+  const byDefault = 'byDefault' in variable ? `Default: ${variable.byDefault}` : 'It must be set'
+  const lines = [`${variable.help}.`, `${variable.shape}. ${byDefault}.`]
+  return lines.map((line, i) => `  ${(i === 0 ? variable.name : '').padEnd(13)}${line}`).join('\n')
+}
+
+async function runAgentCommand({ world }: Cli): Promise<number> {
+  // Here and not above: no other command has use for it.
+  const [{ runAgent }, { StopRequest }] = await Promise.all([
+    import('../engine/agent/agent.ts'),
+    import('../engine/agent/stop-request.ts'),
+  ])
+  const stop = new StopRequest()
+  world.outlive(
+    () => stop.make(),
+    () => stop.unheard(),
+  )
+  return await runAgent({
+    environment: world.env,
+    readInput: () => inputText('-'),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stop,
+  })
+}

@@ -1,0 +1,110 @@
+/**
+ * A command for a runner: one task of the ledger, done by a coding agent in a git worktree of its own. What the agent changed is
+ * committed to a branch, whatever came of it; the gate decides whether the task is complete. The next step of a campaign or an
+ * initiative is decided by the same agent, which looks at trunk; nothing that it changes then is kept.
+ */
+import type { Writable } from 'node:stream'
+import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
+import { Clone } from './clone.ts'
+import { Git, isOutside } from './git.ts'
+import { tellOutcome } from './outcome.ts'
+import { Refused } from './refused.ts'
+import { Report } from './report.ts'
+import type { Run, Tools } from './run.ts'
+import { readSettings } from './settings.ts'
+import { Shell } from './shell.ts'
+import { findStart } from './start.ts'
+import { decide } from './step.ts'
+import type { StopRequest } from './stop-request.ts'
+import { goOn } from './tail.ts'
+import { doTask } from './task.ts'
+import { readWork } from './work.ts'
+import { Worktree } from './worktree.ts'
+
+interface AgentOptions {
+  /** Where the settings are; what is run inherits it. */
+  readonly environment: NodeJS.ProcessEnv
+  /** Reads the Execution Request, JSON. */
+  readonly readInput: () => string
+  /** Events and the Run Result, a line each. */
+  readonly stdout: Writable
+  readonly stderr: Writable
+  readonly stop: StopRequest
+}
+
+/** Does what is asked for, and tells of it. Resolves to the exit code: 0, or 1 where the run failed, could not begin or was stopped. */
+export async function runAgent(options: AgentOptions): Promise<0 | 1> {
+  const report = new Report(options.stdout, options.stderr)
+  options.stderr.on('unpipe', goOn)
+  try {
+    const run = await begin(options, report)
+    return run !== undefined && (await carryOut(run)) ? 0 : 1
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error
+    report.notBegun(error.code, error.message)
+    return 1
+  }
+}
+
+/** Throws Refused; undefined: it was stopped before it had a place to work in. */
+async function begin({ environment, readInput, stderr, stop }: AgentOptions, report: Report): Promise<Run | undefined> {
+  const settings = readSettings(environment)
+  if (environment.LAND && settings.land === undefined) report.note('LAND says nothing without PUSH: nothing is landed')
+  const work = readWork(readInput(), environment)
+  const git = new Git({ environment, stderr, stop })
+  const clone = new Clone({ git, settings, report, stop })
+  if (!clone.does('rev-parse', '--git-dir'))
+    throw new Refused('no_repository', `${clone.path} is no git repository, or none that this user may read`)
+  const tools: Tools = { settings, work, git, clone, report, stop }
+  const start = await findStart(tools)
+  if (start === undefined) return undefined
+  const { base, trunk } = start
+  const worktree = await Worktree.add(tools, base)
+  const isPreserved = /(^|\/)intendant\//.test(String(work.request.engine.payload.base_ref ?? ''))
+  const isContinued = isPreserved && trunk !== undefined && !clone.isWithin(base, trunk)
+  const shell = new Shell({ environment, stderr, report, stop })
+  const remains = { keptAt: undefined, mayGo: true, isBegun: false, aside: '' }
+  return { ...tools, worktree, shell, base, trunk, isContinued, since: isContinued ? trunk : base, remains }
+}
+
+/** Resolves to whether the run did its part. Nothing stays in the clone then, nor elsewhere, that is not told of. */
+async function carryOut(run: Run): Promise<boolean> {
+  const { work, clone, worktree, base, report, remains } = run
+  try {
+    return await (work.isStep ? decide(run) : doTask(run))
+  } catch (error) {
+    // What the agent has committed by itself.
+    const made = remains.isBegun && !work.isStep ? clone.commitOf(`refs/heads/${work.branch}`) : undefined
+    if (made !== undefined && !clone.isWithin(made, base)) remains.keptAt ??= work.branch
+    if (!isOutside(error)) throw error
+    giveUp(run, error)
+    return false
+  } finally {
+    if (remains.mayGo || !worktree.isThere()) await worktree.takeDown(remains.keptAt !== work.branch)
+    else report.note(`what was done is in ${worktree.path}`)
+  }
+}
+
+/** Git does not go on. What was done stays where it is, and whoever asked is told where that is. */
+function giveUp(run: Run, { message }: Error): void {
+  const { work, worktree, base, report, stop, remains } = run
+  if (stop.isMade) {
+    report.note(message)
+    return
+  }
+  const left = remains.mayGo ? remains.keptAt : worktree.path
+  const isThere = remains.mayGo || worktree.isThere()
+  const where = isThere ? left && `what was done is in ${left}` : `${worktree.path} is gone`
+  const detail = [message, where].filter(Boolean).join('; ')
+  const failure = { class: remains.isBegun ? 'execution' : NOT_BEGUN, code: 'git_failed', message: detail }
+  if (!work.isStep)
+    tellOutcome(run, base, {
+      verdict: 'runner_error',
+      summary: detail,
+      detail,
+      failure_class: failure.class,
+      failure_code: failure.code,
+      ...(remains.mayGo ? {} : { worktree: worktree.path }),
+    })
+  report.failure(failure)
+}

@@ -1,0 +1,71 @@
+/** What is wrong with work by itself, before its gate is asked: it does not land, and whoever goes on from it is told. */
+import { markedSince } from './merge.ts'
+import type { Run } from './run.ts'
+import { changedIn, isDeclared, isElsewhere, isPopulated, populate } from './submodules.ts'
+
+export interface Fault {
+  /** One line. */
+  readonly summary: string
+  readonly diagnosis: string
+}
+
+const UNPUSHED = 'a submodule is at a commit that was not pushed'
+
+/** What the agent has left of what it began in git. */
+interface Leftovers {
+  /** Files in conflict. */
+  readonly unresolved: readonly string[]
+  /** A command of git's. */
+  readonly unfinished: string | undefined
+}
+
+/** The first thing that is wrong with the work at that commit; undefined: nothing, but for its gate. */
+export async function faultIn(
+  run: Run,
+  head: string,
+  { unresolved, unfinished }: Leftovers,
+): Promise<Fault | undefined> {
+  const { settings, work, clone, worktree, base, since, isContinued, remains } = run
+  if (isContinued && !clone.isWithin(base, worktree.head()))
+    return { summary: 'the work that it goes on from is gone', diagnosis: `${work.base} is no longer part of it` }
+  const files = [...unresolved, ...markedSince(run, head)].join(', ')
+  if (files !== '')
+    return {
+      summary: `conflicts with ${settings.land ?? 'others'} are left`,
+      diagnosis: `conflicts are left in ${files}`,
+    }
+  if (unfinished !== undefined) {
+    const diagnosis = `the agent left a ${unfinished} unfinished${remains.aside}`
+    return { summary: `a ${unfinished} is unfinished`, diagnosis }
+  }
+  const bare = changedIn(worktree, since, head, 'AT').filter(({ path }) => !isDeclared(worktree, path))
+  if (bare.length > 0) {
+    const names = bare.map(({ path }) => path).join(', ')
+    const diagnosis = `of ${names} a commit holds no more than the name; ${staysIn(run)}`
+    return { summary: 'repositories within the repository are no submodules of it', diagnosis }
+  }
+  for (const { path, commit } of changedIn(worktree, since, head, 'AMT')) {
+    if (isPopulated(worktree, path) && !isElsewhere(run, path, [commit]))
+      return unpushedFault(run, `no remote of ${path} has ${commit}`)
+    // The run that made it may have had it to itself.
+    const fault = isContinued && !isPopulated(worktree, path) ? await populate(run, path) : undefined
+    if (fault !== undefined) return { summary: UNPUSHED, diagnosis: fault.message }
+  }
+  return undefined
+}
+
+/** Only in the worktree is there a commit of a submodule that the work names. */
+export function unpushedFault(run: Run, why: string): Fault {
+  return { summary: UNPUSHED, diagnosis: `${why}; ${staysIn(run)}` }
+}
+
+/** Git keeps some of the work, and not the rest. */
+export function unaddedFault({ worktree }: Run, { message }: Error): Fault {
+  return { summary: 'git does not keep all of it', diagnosis: `${message}; what is there stays in ${worktree.path}` }
+}
+
+/** The worktree has what is nowhere else, once the agent was there. */
+function staysIn({ worktree, remains }: Run): string {
+  remains.mayGo &&= !remains.isBegun
+  return `what is there stays in ${worktree.path}`
+}

@@ -1,0 +1,107 @@
+/**
+ * How work gets to trunk: pushed, never by force. Where trunk has moved on it is merged in and the gate asked again; where it was
+ * renamed or rewritten nothing is put back on it.
+ */
+import { unpushedFault } from './fault.ts'
+import { gateFault } from './gate.ts'
+import type { GitFailed } from './git.ts'
+import { merge } from './merge.ts'
+import type { TaskResult } from './outcome.ts'
+import type { Run } from './run.ts'
+import { CHECKED, isOfSubmodules } from './submodules.ts'
+
+/** How often work is brought up to a trunk that moves on while it is landed. */
+const MERGES_MAX = 2
+/** Commits of others that are told of. */
+const ARRIVALS_MAX = 100
+
+/** What became of it: `landed`, why it did not land, or neither where the run ended before. */
+type LandingResult = Partial<TaskResult> & {
+  /** The newest commit of the work, with what of trunk was merged in. */
+  readonly head: string
+}
+
+/** Whoever gave us the work: an orphan's is another's by now. */
+const parent = process.ppid
+
+/** Lands that commit, which passed the gate. Resolves to what became of it. Throws GitFailed where git does not go on. */
+export async function land(run: Run, commit: string): Promise<LandingResult> {
+  const { clone, worktree, settings, base, trunk, stop } = run
+  let head = commit
+  let arrivals: TaskResult['trunk_arrivals']
+  /** The newest commit of trunk that the work is known to be in step with. */
+  let seen = trunk
+  let refused: { readonly at: string; readonly fault: GitFailed } | undefined
+  const end = (said: Partial<TaskResult>): LandingResult => ({
+    head,
+    ...(arrivals === undefined ? {} : { trunk_arrivals: arrivals }),
+    ...said,
+  })
+  const isOver = (): boolean => stop.isMade || process.ppid !== parent
+  // What began at a branch of somebody's is brought to trunk by whoever knows what for.
+  if (seen === undefined || !(run.isContinued || clone.isWithin(base, seen)))
+    return end({ land_blocked: 'checkout_not_ready' })
+  for (let merges = 0; ; ) {
+    if (isOver()) return end({})
+    const unfetched = await clone.fetchTrunk()
+    if (isOver()) return end({})
+    if (unfetched !== undefined) return end(blockedBy(run, 'git_failed', unfetched.message))
+    const moved = clone.trunk()
+    // It was renamed, or something was taken out of it, which would be back on it.
+    if (moved === undefined)
+      return end(blockedBy(run, 'checkout_not_ready', `${settings.land} is gone from ${settings.push}`))
+    if (!clone.isWithin(seen, moved)) {
+      const why = `${settings.land} was rewritten, and no longer holds what this began at`
+      return end(blockedBy(run, 'checkout_not_ready', why))
+    }
+    // Also where the remote has taken it, and its word for that was lost.
+    if (clone.isWithin(head, moved)) return end({ landed: true })
+    if (clone.isWithin(moved, head)) {
+      if (moved === refused?.at) return end(blockedBy(run, 'git_failed', refused.fault.message))
+      const fault = await pushToTrunk(run, head, moved)
+      if (fault === undefined) return end({ landed: true })
+      if (stop.isMade) {
+        run.report.note(`stopped in the push to ${settings.land}, which may have taken it: ${head}`)
+        return end({})
+      }
+      if (isOfSubmodules(fault)) return end({ verdict: 'defect', ...unpushedFault(run, fault.message) })
+      refused = { at: moved, fault }
+      continue
+    }
+    arrivals ??= arrivalsOf(run, commit, moved)
+    if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
+    merges += 1
+    worktree.checkout(head)
+    worktree.sweep()
+    if (!merge(run, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
+    if ((await gateFault(run)) !== undefined) return end({ land_blocked: 'trunk_moved_gates_failed' })
+    head = worktree.head()
+    seen = moved
+  }
+}
+
+/** What the event has no word for stands in the summary. */
+export function blockedBy(
+  { remains }: Run,
+  land_blocked: NonNullable<TaskResult['land_blocked']>,
+  why: string,
+): Partial<TaskResult> {
+  remains.aside += ` (${why})`
+  return { land_blocked }
+}
+
+/**
+ * The lease demands more than that trunk is within `head`: that it still is where it was seen, so that one that was renamed
+ * meanwhile is not made anew. A submodule's commit that nobody else could check out is refused.
+ */
+function pushToTrunk({ settings, worktree }: Run, head: string, seen: string): Promise<GitFailed | undefined> {
+  const ref = `refs/heads/${settings.land}`
+  const lease = `--force-with-lease=${ref}:${seen}`
+  return worktree.overLine('push', '--quiet', CHECKED, lease, settings.push!, `${head}:${ref}`)
+}
+
+/** Commits of trunk that the work does not have, oldest first. */
+function arrivalsOf({ worktree }: Run, head: string, moved: string): TaskResult['trunk_arrivals'] {
+  const told = worktree.run('log', '--reverse', `--max-count=${ARRIVALS_MAX}`, '--format=%H %s', `${head}..${moved}`)
+  return told.split('\n').map((line) => ({ commit: line.split(' ')[0]!, subject: line.slice(line.indexOf(' ') + 1) }))
+}

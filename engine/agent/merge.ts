@@ -1,0 +1,81 @@
+/** Merges in the worktree: trunk into the work, and what the agent has left of a merge, a rebase or a stash that was not ended. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Run } from './run.ts'
+import { contentOf, type Worktree } from './worktree.ts'
+
+/** Files in which a merge conflicts, and each as git left it. */
+export type Conflicts = ReadonlyMap<string, string | number | undefined>
+
+export const NO_CONFLICTS: Conflicts = new Map()
+
+/** What git keeps in its folder of what was begun and not ended. */
+const BEGUN = {
+  'rebase-merge': 'rebase',
+  'rebase-apply': 'rebase',
+  CHERRY_PICK_HEAD: 'cherry-pick',
+  REVERT_HEAD: 'revert',
+}
+
+/** Merges a commit of trunk into what is checked out. */
+export function merge(run: Run, commit: string): { readonly isMerged: boolean; readonly conflicts: Conflicts } {
+  const { settings, work, clone, worktree } = run
+  const said = ['-m', `Merge ${settings.land}`, '-m', `Intendant-Request: ${work.request.request_id}`]
+  const isMerged = worktree.does('-c', 'merge.ff=true', ...clone.committer(), 'merge', '--quiet', ...said, commit)
+  const files = isMerged ? [] : unmergedIn(worktree)
+  return { isMerged, conflicts: new Map(files.map((file) => [file, contentOf(join(worktree.path, file))])) }
+}
+
+function unmergedIn(worktree: Worktree): string[] {
+  return worktree.list('diff', '--name-only', '-z', '--diff-filter=U')
+}
+
+/**
+ * The files of a merge that nobody has resolved: marks stand in them, or (what is no text gets none) they are as the merge
+ * left them. Of a merge that the agent began and did not end, all.
+ */
+export function unresolvedIn(worktree: Worktree, conflicts: Conflicts): string[] {
+  const unmerged = new Set(unmergedIn(worktree))
+  const isAsItWas = (file: string, path: string): boolean =>
+    unmerged.has(file) && (!conflicts.has(file) || (existsSync(path) && contentOf(path) === conflicts.get(file)))
+  const isLeft = (file: string): boolean => {
+    const path = join(worktree.path, file)
+    return isMarked(path) || isAsItWas(file, path)
+  }
+  return [...new Set([...conflicts.keys(), ...unmerged])].filter(isLeft)
+}
+
+/** The same of merges that are committed: what differs from both sides was merged by hand. */
+export function markedSince({ since, worktree }: Run, head: string): string[] {
+  const merged = ['log', '--first-parent', '--merges', '-c', '--name-only', '-z', '--format=', `${since}..${head}`]
+  return [...new Set(worktree.list(...merged))].filter((file) => isMarked(join(worktree.path, file)))
+}
+
+/** Git's marks stand in it. */
+function isMarked(path: string): boolean {
+  return /^(<{7}|>{7}) /m.test(String(contentOf(path) ?? ''))
+}
+
+/** What the agent has begun in git and not ended, by its command; undefined: nothing. */
+export function unfinishedIn({ gitFolder }: Worktree): string | undefined {
+  return Object.entries(BEGUN).find(([name]) => existsSync(join(gitFolder, name)))?.[1]
+}
+
+/**
+ * Takes back what the agent has stashed where it has left nothing else; whether that is so. Otherwise it is told of. `from`: where
+ * the agent began.
+ */
+export function isUnstashed({ clone, worktree, work, remains }: Run, from: string): boolean {
+  const stashed = stashedIn(worktree, work.branch)
+  if (stashed === undefined) return false
+  const isAll = worktree.head() === from && worktree.run('status', '--porcelain') === ''
+  if (isAll && worktree.does('stash', 'apply', '--quiet', stashed)) return true
+  remains.aside += ` (stashed, and not in it: ${stashed} in ${clone.path})`
+  return false
+}
+
+/** The newest of what was stashed on the branch and not taken back, as a commit. A clone has one stash for all its worktrees. */
+function stashedIn(worktree: Worktree, branch: string): string | undefined {
+  const entries = worktree.run('stash', 'list', '--format=%H %gs').split('\n')
+  return entries.find((entry) => /^\S+ (WIP on|On) (.*?): /.exec(entry)?.[2] === branch)?.split(' ')[0]
+}

@@ -1,0 +1,42 @@
+/** What the agent is told. */
+import type { Fault } from './fault.ts'
+import type { GateResult } from './gate.ts'
+import type { Run } from './run.ts'
+import type { Work } from './work.ts'
+
+/** Told behind a task in its own words: a brief says it in its. */
+const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
+{"question": "...", "options": ["...", "..."]}`
+
+/** The task, and what there is to know of it where it was begun before: where trunk conflicts with it, or what is wrong with it. */
+export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault | undefined): string {
+  return `${askedPrompt(run.work)}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
+}
+
+/** The prompt of the brief that the run follows, or the task in its own words. */
+function askedPrompt({ briefPrompt, task, request }: Work): string {
+  if (briefPrompt !== undefined) return briefPrompt
+  const { context } = request.engine.payload
+  const more = context === undefined ? '' : `\n\nContext:\n${JSON.stringify(context, null, 2)}\n`
+  return `${task}${more}\n\n${QUESTIONS}\n`
+}
+
+function continuedPrompt({ settings }: Run, conflicts: readonly string[], fault: Fault | undefined): string {
+  const begun = '\n\nThis work was begun before, and is committed. Add to its commits, and rewrite none of them.'
+  if (conflicts.length > 0) {
+    const list = conflicts.map((file) => `- ${file}`).join('\n')
+    const how = `Resolve them first, and keep what both sides mean. Leave no conflict markers.
+A file that is right as it stands wants \`git add\`.`
+    const since = `Since then ${settings.land} has moved on. That is being merged in, and conflicts in these files:`
+    return `${begun} ${since}\n\n${list}\n\n${how}\n`
+  }
+  return fault === undefined ? `${begun}\n` : `${begun} As it stands ${fault.summary}\n\n${fault.diagnosis}\n`
+}
+
+/** What the service asks of the next step, and what the gates of a campaign say. */
+export function stepPrompt({ request }: Work, gates: readonly GateResult[]): string {
+  const prompt = request.engine.payload.prompt as string
+  if (gates.length === 0) return prompt
+  const lines = gates.map(({ name, passed, output }) => `- ${name} ${passed ? 'passes' : `fails:\n${output}`}`)
+  return `${prompt}\n\n## The gates on trunk, just now\n\n${lines.join('\n')}\n`
+}

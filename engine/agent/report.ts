@@ -1,0 +1,53 @@
+/**
+ * What the runner is told: events and the Run Result on standard output, a line of JSON each, and notes for people on standard
+ * error, where the output of git, of the agent and of the gate goes, too.
+ */
+import type { Writable } from 'node:stream'
+import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
+import { jsonText } from '../json-text.ts'
+import { type Failure, RUN_RESULT_SCHEMA } from '../result.ts'
+
+export class Report {
+  readonly #stdout: Writable
+  readonly #stderr: Writable
+
+  constructor(stdout: Writable, stderr: Writable) {
+    this.#stdout = stdout
+    this.#stderr = stderr
+  }
+
+  event(event_type: string, payload: object): void {
+    this.#line({ event_type, payload })
+  }
+
+  /** Members of the Run Result. */
+  result(members: Readonly<Record<string, unknown>>): void {
+    this.#line({ schema_version: RUN_RESULT_SCHEMA, ...members })
+  }
+
+  failure(failure: Failure): void {
+    this.result({ failure })
+  }
+
+  /** Nothing was done. */
+  notBegun(code: string, message: string): void {
+    this.failure({ class: NOT_BEGUN, code, message })
+  }
+
+  note(text: string): void {
+    this.#stderr.write(`${text}\n`)
+  }
+
+  /** Does what can be done without. */
+  quietly(tidy: () => void): void {
+    try {
+      tidy()
+    } catch (error) {
+      this.note((error as Error).message)
+    }
+  }
+
+  #line(said: object): void {
+    this.#stdout.write(`${jsonText(said)}\n`)
+  }
+}

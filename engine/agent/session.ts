@@ -1,0 +1,71 @@
+/** One session of the agent: it is launched with a prompt, kept in a transcript, and told of as `agent_session_*` (SPEC 6.17). */
+import { randomUUID } from 'node:crypto'
+import { basename, resolve } from 'node:path'
+import type { Run } from './run.ts'
+import { endOf } from './tail.ts'
+
+/** What the shell says of a program that cannot be run, or is not there (POSIX, 2.8.2). */
+const NOT_THERE = [126, 127]
+
+export interface SessionEnd {
+  readonly isDone: boolean
+  readonly isThere: boolean
+  /** What the agent said last. */
+  readonly text: string
+  /** How it ended, for people. */
+  readonly how: string
+  /** The end of standard error. */
+  readonly complaint: string
+}
+
+/** Launches the agent in the worktree, and tells of its session. */
+export async function runSession(run: Run, prompt: string): Promise<SessionEnd> {
+  const { settings, work, worktree, shell, report } = run
+  const { request, isStep, mayChange } = work
+  const session_id = randomUUID()
+  const transcript = resolve(settings.transcripts, `${session_id}.jsonl`)
+  const name = programOf(settings.agent)
+  report.event('agent_session_started', {
+    session_id,
+    agent_type: name,
+    project: request.project.key,
+    working_dir: worktree.path,
+    source_log_path: transcript,
+    capability: isStep ? 'reasoning' : 'coding',
+    access: mayChange ? 'full' : 'read_only',
+    started_at: new Date().toISOString(),
+    trace_id: request.trace?.trace_id ?? '',
+  })
+  const ended = await shell.run(settings.agent, { cwd: worktree.path, input: prompt, transcript })
+  const { code } = ended
+  const isDone = code === 0
+  const isThere = code === null || !NOT_THERE.includes(code)
+  const { text, cost } = lastWord(ended.printed)
+  const how = isThere ? (code === null ? {} : { exit_code: code }) : { error: `${name} could not be run` }
+  report.event('agent_session_ended', {
+    session_id,
+    status: isDone ? 'ok' : isThere ? 'agent_failed' : 'unavailable',
+    ended_at: new Date().toISOString(),
+    bytes_written: ended.bytes,
+    ...how,
+    ...(cost === undefined ? {} : { cost: { USD: cost, basis: 'as the agent says' } }),
+  })
+  const inWords = code === null ? 'was stopped' : `ended with exit code ${code}`
+  return { isDone, isThere, text, how: `the agent ${inWords}`, complaint: endOf(ended.complained) }
+}
+
+/** The program that a command runs. No other word is told: secrets may stand behind it, and before (`KEY=... agent`). */
+export function programOf(command: string): string {
+  const settings = /^(?:\s*[A-Za-z_]\w*=(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^)]*\)|\\.|[^\s'"\\])*(?=\s))*/
+  const [word = ''] = command.replace(settings, '').trim().split(/\s/)
+  return (word.includes('=') ? '' : basename(word).replace(/[^\w.+@-]/g, '')) || 'agent'
+}
+
+/** Text, or the result that `claude -p --output-format json` (or `stream-json`) ends with; `cost`: US dollars. */
+function lastWord(printed: string): { readonly text: string; readonly cost?: number } {
+  try {
+    const { result, total_cost_usd: cost } = JSON.parse(printed.split('\n').at(-1)!)
+    if (typeof result === 'string') return { text: result, ...(typeof cost === 'number' && { cost }) }
+  } catch {}
+  return { text: printed }
+}

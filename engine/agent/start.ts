@@ -1,0 +1,80 @@
+/** Where a run begins: the commit of the name that it was given, as the remote has it now, or trunk. */
+import { UNKNOWN_BASE } from '../../machines/run-request/failure.ts'
+import { Refused } from './refused.ts'
+import type { Tools } from './run.ts'
+
+interface Start {
+  readonly base: string
+  readonly trunk: string | undefined
+}
+
+/**
+ * Fetches what the run is to begin with. Throws Refused where trunk cannot be fetched (`fetch_failed`), there is no commit of the
+ * name (`unknown_base`) or commits cannot be signed (`no_signature`); undefined: it was stopped.
+ */
+export async function findStart(tools: Tools): Promise<Start | undefined> {
+  const { settings, work, clone, stop } = tools
+  const { push, land } = settings
+  if (push !== undefined) await fetchFirst(tools, push)
+  if (stop.isMade) return undefined
+  const trunk = clone.trunk()
+  const base =
+    baseHere(tools) ?? (push !== undefined && work.base !== undefined ? await fetchBase(tools, push) : undefined)
+  if (stop.isMade) return undefined
+  if (base === undefined) {
+    const isTrunk = work.base === undefined && land !== undefined
+    const message = isTrunk ? `${push} has no branch ${land}` : `${clone.path} has no commit ${work.base ?? 'HEAD'}`
+    throw new Refused(UNKNOWN_BASE, message)
+  }
+  // Of a shallow clone, where they come together is not here.
+  if (push !== undefined && trunk !== undefined && !clone.does('merge-base', base, trunk))
+    await clone.fetch('--unshallow', push)
+  if (work.mayChange) await trySigning(tools, base)
+  return stop.isMade ? undefined : { base, trunk }
+}
+
+/** Brings the clone up to the remote. Where trunk cannot be asked for the run does not begin. */
+async function fetchFirst({ settings, work, clone, stop }: Tools, remote: string): Promise<void> {
+  const { land } = settings
+  const fault = land === undefined ? undefined : await clone.fetchTrunk()
+  if (stop.isMade) return
+  if (fault !== undefined) throw new Refused('fetch_failed', fault.message)
+  await clone.fetch(remote)
+  const isAll = clone.does('config', '--get', `remote.${remote}.fetch`, 'refs/heads/[*]:')
+  const wanted = ofRemote(work.base, remote)
+  if (wanted !== undefined && wanted !== land && !isAll && clone.isName(wanted)) await clone.fetchBranch(wanted)
+}
+
+/** The name by which the remote knows it. */
+function ofRemote(name: string | undefined, remote: string): string | undefined {
+  return name?.startsWith(`${remote}/`) ? name.slice(remote.length + 1) : name
+}
+
+/** The commit to begin at, as it is known here; undefined: it is not. */
+function baseHere({ settings: { push }, work: { base }, clone }: Tools): string | undefined {
+  if (base === undefined) return clone.trunk()
+  return (push === undefined ? undefined : clone.commitOf(`${push}/${base}`)) ?? clone.commitOf(base)
+}
+
+/** The same from the remote: a tag, a commit of no branch, one behind the end of a shallow clone. */
+async function fetchBase(tools: Tools, remote: string): Promise<string | undefined> {
+  const { work, clone } = tools
+  const wanted = ofRemote(work.base, remote)!
+  if (clone.isName(wanted)) {
+    const found = await clone.inTurn(async () => {
+      const fault = await clone.overLine('fetch', '--quiet', '--end-of-options', remote, wanted)
+      return fault === undefined ? clone.commitOf('FETCH_HEAD') : undefined
+    })
+    if (found !== undefined) return found
+  }
+  if (clone.run('rev-parse', '--is-shallow-repository') === 'true') await clone.fetch('--unshallow', remote)
+  return baseHere(tools)
+}
+
+/** Tries to sign where commits are: whoever has no key here would hear of it when the work is done. */
+async function trySigning({ clone, stop }: Tools, base: string): Promise<void> {
+  if (clone.run('config', '--type=bool', '--default=false', '--get', 'commit.gpgsign') !== 'true') return
+  const fault = await clone.overLine(...clone.committer(), 'commit-tree', '-S', '-m', 'signed', `${base}^{tree}`)
+  if (fault !== undefined && !stop.isMade)
+    throw new Refused('no_signature', `commits are signed in ${clone.path} (commit.gpgsign), but ${fault.message}`)
+}

@@ -1,0 +1,74 @@
+/** What is asked for: the Execution Request on standard input, and the brief that it follows. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { LOOKING_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
+import { type ExecutionRequest, identityOf, unfit } from '../execution-request.ts'
+import { isTask } from '../result.ts'
+import { Refused } from './refused.ts'
+
+export interface Work {
+  readonly request: ExecutionRequest
+  /** The next step of a campaign or an initiative is asked for, which the agent only decides. Else a task is. */
+  readonly isStep: boolean
+  readonly mayChange: boolean
+  /** The branch of this attempt, and of nobody else. */
+  readonly branch: string
+  /** In the words of whoever asked for it, or of the brief that the run follows. Of a step it may be empty. */
+  readonly task: string
+  /** The name of what it is to begin at: a branch, a tag, a revision, with or without a remote. Undefined: trunk. */
+  readonly base: string | undefined
+  /** The prompt of the brief that the run follows; undefined: the task in its own words. */
+  readonly briefPrompt: string | undefined
+}
+
+/** `text`: the Execution Request, JSON. Throws Refused. */
+export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
+  const request = readRequest(text)
+  const { request_id, attempt, engine, repo } = request
+  const { payload } = engine
+  const isStep = LOOKING_ENTRY_EVENTS.has(engine.entry_event)
+  const { INTENDANT_BRIEF_FILE: briefFile, INTENDANT_PROMPTS_DIR: prompts } = environment
+  const task = String(payload.objective ?? (briefFile ? objectiveOf(briefFile) : '')).trim()
+  if (!isStep && !isTask(request))
+    throw new Refused(
+      'unsupported_entry_event',
+      'only tasks and the next steps of campaigns and initiatives are done here',
+    )
+  if (!isStep && task === '') throw new Refused('no_objective', 'the task has no objective')
+  return {
+    request,
+    isStep,
+    mayChange: !isStep && engine.throttle === 'full' && engine.access !== 'read_only',
+    branch: `intendant/${request_id}-${attempt}`,
+    task,
+    base: (payload.base_ref as string | undefined) ?? repo?.revision ?? repo?.branch,
+    briefPrompt: prompts ? promptIn(prompts) : undefined,
+  }
+}
+
+function readRequest(text: string): ExecutionRequest {
+  let body: unknown
+  try {
+    body = JSON.parse(text)
+  } catch {}
+  if (identityOf(body) === undefined) {
+    const message = 'standard input holds no Execution Request (JSON): this is the command of a runner (--exec)'
+    throw new Refused('malformed_execution_request', message)
+  }
+  const fault = unfit(body as Record<string, any>)
+  if (fault !== undefined) throw new Refused(fault.code, fault.message)
+  return body as ExecutionRequest
+}
+
+function objectiveOf(briefFile: string): unknown {
+  try {
+    return JSON.parse(readFileSync(briefFile, 'utf8')).snapshot.mission.objective
+  } catch (error) {
+    throw new Refused('no_brief', `INTENDANT_BRIEF_FILE holds no compiled brief: ${(error as Error).message}`)
+  }
+}
+
+function promptIn(folder: string): string | undefined {
+  const file = join(folder, 'execution.md')
+  return existsSync(file) ? readFileSync(file, 'utf8') : undefined
+}

@@ -1,0 +1,54 @@
+/** `intendant agent` as a command: what it says of itself, and of what is missing where it is started. */
+import { spawnSync } from 'node:child_process'
+import t from 'tap'
+import { VARIABLES } from '../../engine/agent/settings.ts'
+import { BINARY } from '../binary.ts'
+import { NOWHERE } from '../nowhere.ts'
+import { cli } from './in-process.ts'
+
+t.test(
+  'its help tells each variable of its environment: what it holds, what it means, and what holds without it',
+  async (t) => {
+    const { code, out } = await cli({}, 'agent', '--help')
+    t.equal(code, 0)
+    for (const variable of VARIABLES) {
+      const { name, shape, help } = variable
+      const byDefault = 'byDefault' in variable ? `Default: ${variable.byDefault}.` : 'It must be set.'
+      t.match(out, new RegExp(`^  ${name} +${help}\\.\n +${shape}\\. ${byDefault}$`, 'm'), name)
+    }
+    t.ok(out.split('\n').every((line) => line.length <= 110))
+  },
+)
+
+/** Without a service, a token or a home. */
+function agent(environment: Record<string, string>, input = '') {
+  const env = { PATH: process.env.PATH, ENGINE_HOME: NOWHERE, ...environment }
+  const { status, stdout, stderr } = spawnSync(process.execPath, [BINARY, 'agent'], { input, env, encoding: 'utf8' })
+  return { status, stderr, failure: JSON.parse(stdout).failure }
+}
+
+t.test('what is not set where it is started, or given to it, is told to the runner in a line', (t) => {
+  const unset = (names: string) => ({
+    status: 1,
+    stderr: '',
+    failure: {
+      class: 'dispatch',
+      code: 'not_configured',
+      message: `${names} must be set where the runner is started: see intendant agent --help`,
+    },
+  })
+  t.strictSame(agent({}), unset('REPOSITORY (a folder) and AGENT (a shell command)'))
+  t.strictSame(agent({ AGENT: 'true', REPOSITORY: '' }), unset('REPOSITORY (a folder)'))
+  const configured = { AGENT: 'true', REPOSITORY: NOWHERE }
+  for (const input of ['', 'do it', '{}', '[]'])
+    t.match(agent(configured, input).failure, {
+      class: 'dispatch',
+      code: 'malformed_execution_request',
+      message: /^standard input holds no Execution Request/,
+    })
+  const request = { schema_version: 'intendant.execution_request.v2', request_id: 'runreq_1', attempt: 1 }
+  t.match(agent(configured, JSON.stringify(request)).failure, { code: 'unsupported_schema_version' })
+  const landing = agent({ ...configured, LAND: 'main' })
+  t.equal(landing.stderr, 'LAND says nothing without PUSH: nothing is landed\n')
+  t.end()
+})

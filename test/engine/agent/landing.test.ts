@@ -1,0 +1,265 @@
+/** How work of `intendant agent` gets to trunk, also to one that moves on, is renamed or rewritten: nothing is put back on it, and none is made anew. */
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import {
+  ARGUMENTS,
+  assertTidy,
+  BRANCH,
+  COMMAND,
+  elsewhere,
+  git,
+  gitThat,
+  landing,
+  place,
+  remoteOf,
+  run,
+  said,
+  task,
+  WHO,
+} from './place.ts'
+
+t.test('work that passed is landed where that is asked for', async (t) => {
+  const at = place(t)
+  const remote = remoteOf(at)
+  git(at.repository, 'push', '--quiet', 'origin', 'main')
+  const lands = { PUSH: 'origin', LAND: 'main' }
+  const bad = run(at, task(), { ...lands, AGENT: 'echo bad > y', GATE: 'false' })
+  t.match(said(t, bad, 'task_run_completed'), [{ verdict: 'defect', landed: false }])
+  t.equal(git(remote, 'rev-parse', 'main'), at.base)
+  const landed = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: 'echo x > y', GATE: 'true' })
+  const trunk = git(remote, 'rev-parse', 'main')
+  t.match(said(t, landed, 'task_run_completed'), [{ success: true, landed: true, preservation_ref: trunk }])
+  t.equal(git(remote, 'show', 'main:y'), 'x')
+  t.equal(git(remote, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'what has landed needs no branch')
+  assertTidy(t, at)
+})
+
+t.test('where trunk has moved on it is merged in, the gate is asked again, and the work lands', async (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const AGENT = `echo z > y && ${elsewhere(at, remote, 'echo o > o')}`
+  const done = run(at, task(), { ...lands, AGENT, GATE: `cat y; ls >> ${at.folder}/seen` })
+  const [arrival] = git(remote, 'log', '--format=%H', '-1', 'main^2').split('\n')
+  t.match(said(t, done, 'task_run_completed'), [
+    {
+      success: true,
+      landed: true,
+      preservation_ref: trunk(),
+      trunk_arrivals: [{ commit: arrival, subject: 'other' }],
+      workspace_base: { commit: at.base, trunk: at.base },
+    },
+  ])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'main:o'), 'o')
+  t.equal(readFileSync(join(at.folder, 'seen'), 'utf8'), 'README\ny\nREADME\no\ny\n', 'the gate saw both')
+  t.equal(git(remote, 'branch', '--list', 'intendant/*'), '')
+  const red = run(
+    at,
+    { ...task(), attempt: 2 },
+    {
+      ...lands,
+      AGENT: `echo 2 > y && ${elsewhere(at, remote, 'echo x > bad')}`,
+      GATE: 'test ! -f bad',
+    },
+  )
+  t.match(said(t, red, 'task_run_completed'), [
+    {
+      success: false,
+      landed: false,
+      verdict: 'complete',
+      land_blocked: 'trunk_moved_gates_failed',
+      preservation_ref: 'origin/intendant/runreq_1-2',
+    },
+  ])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'intendant/runreq_1-2:y'), '2')
+  assertTidy(t, at)
+})
+
+t.test('trunk that moves on again and again, or cannot be pushed to, does not hold the run for ever', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const GATE = elsewhere(at, remote, 'date +%N >> o')
+  const late = run(at, task(), { ...lands, AGENT: 'echo z > y', GATE })
+  t.match(said(t, late, 'task_run_completed'), [
+    { landed: false, land_blocked: 'trunk_moved_repeatedly', trunk_arrivals: [{ subject: 'other' }] },
+  ])
+  writeFileSync(join(remote, 'hooks', 'update'), '#!/bin/sh\ntest "$1" != refs/heads/main\n', { mode: 0o755 })
+  const barred = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', preservation_ref: /runreq_1-2$/ }])
+  assertTidy(t, at)
+})
+
+t.test('what conflicts with trunk is kept, and whoever goes on from it is told what to resolve', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const AGENT = `echo mine > README && ${elsewhere(at, remote, 'echo theirs > README')}`
+  const blocked = run(at, task(), { ...lands, AGENT, GATE: 'true' })
+  const base_ref = `origin/${BRANCH}`
+  t.match(said(t, blocked, 'task_run_completed'), [
+    { verdict: 'complete', landed: false, land_blocked: 'trunk_moved_conflict', preservation_ref: base_ref },
+  ])
+  t.equal(git(remote, 'show', `${BRANCH}:README`), 'mine')
+  const left = run(at, { ...task({ base_ref }), attempt: 2 }, { ...lands, AGENT: 'cat > asked' })
+  t.match(said(t, left, 'task_run_completed'), [
+    { verdict: 'defect', diagnosis: 'conflicts are left in README', preservation_ref: 'origin/intendant/runreq_1-2' },
+  ])
+  t.match(git(remote, 'show', 'intendant/runreq_1-2:asked'), /main has moved on[\s\S]*\n- README\n[\s\S]*Resolve them/)
+  const solved = run(at, { ...task({ base_ref }), attempt: 3 }, { ...lands, AGENT: 'echo both > README' })
+  t.match(said(t, solved, 'task_run_completed'), [{ success: true, landed: true }])
+  t.equal(git(remote, 'show', 'main:README'), 'both')
+  t.equal(git(remote, 'merge-base', BRANCH, 'main'), git(remote, 'rev-parse', BRANCH), 'on trunk with all it was')
+  assertTidy(t, at)
+})
+
+t.test('what a run goes on from lands also where nothing was left to do', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const kept = run(at, task(), { PUSH: 'origin', AGENT: 'echo z > y' })
+  t.match(said(t, kept, 'task_run_completed'), [{ land_blocked: 'checkout_not_ready' }])
+  execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
+  const idle = { AGENT: 'echo nothing to do' }
+  const local = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }, idle)
+  t.match(said(t, local, 'task_run_completed'), [{ success: false, preservation_ref: 'intendant/runreq_1-2' }])
+  const done = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 3 }, { ...lands, ...idle })
+  t.match(said(t, done, 'task_run_completed'), [{ success: true, landed: true, summary: 'nothing to do' }])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+  t.equal(git(remote, 'show', 'main:o'), 'o')
+  assertTidy(t, at)
+})
+
+t.test('whoever goes on from work that did not pass is told what its gate says', async (t) => {
+  const at = place(t)
+  const GATE = 'echo left > left; test ! -f bad || { echo 1 test failed; exit 1; }'
+  const failed = run(at, task(), { AGENT: 'echo x > bad', GATE })
+  t.match(said(t, failed, 'task_run_completed'), [{ verdict: 'defect', diagnosis: '1 test failed' }])
+  const again = { ...task({ base_ref: BRANCH }), attempt: 2 }
+  const mended = run(at, again, { AGENT: 'cat > asked; rm bad', GATE })
+  t.match(said(t, mended, 'task_run_completed'), [{ verdict: 'complete' }])
+  t.match(
+    git(at.repository, 'show', 'intendant/runreq_1-2:asked'),
+    /begun before[\s\S]*As it stands the gate does not pass: echo left[\s\S]*\n1 test failed$/,
+  )
+  t.equal(git(at.repository, 'ls-tree', '--name-only', 'intendant/runreq_1-2'), 'README\nasked')
+  assertTidy(t, at)
+})
+
+t.test('an orphan lands nothing: its run may be another’s by now', async (t) => {
+  const { at, remote, lands, trunk } = landing(t)
+  const env = { ...at.environment, ...lands }
+  const AGENT = 'echo w > w; kill -9 $(ps -o ppid= -p $PPID)'
+  // The runner dies, and what it ran runs on.
+  spawnSync('/bin/sh', ['-c', `${COMMAND}; :`], {
+    input: JSON.stringify(task()),
+    env: { ...env, AGENT },
+  })
+  t.equal(trunk(), at.base)
+  t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'what was done is kept')
+  const child = spawn(process.execPath, ARGUMENTS, {
+    stdio: ['pipe', 'pipe', 'pipe'],
+    env: { ...env, AGENT: 'sleep 1; echo w > w' },
+  })
+  child.stdin.end(JSON.stringify({ ...task(), attempt: 2 }))
+  child.stdout.once('data', () => child.stdout.destroy())
+  child.stderr.destroy()
+  await new Promise((ended) => child.on('exit', ended))
+  t.equal(trunk(), at.base)
+  t.equal(git(remote, 'show', 'intendant/runreq_1-2:w'), 'w')
+  assertTidy(t, at)
+})
+
+t.test('the gate sees what is to land, also where the agent has gone back from it', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const AGENT = `echo w > w; git add w; git ${WHO.join(' ')} commit -qm w; git checkout -q --detach ${at.base}`
+  const denied = run(at, task(), { ...lands, AGENT, GATE: 'test ! -e w' })
+  t.match(said(t, denied, 'task_run_completed'), [{ verdict: 'defect', landed: false }])
+  t.equal(git(remote, 'rev-parse', 'main'), at.base)
+  const passed = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT, GATE: 'test -e w' })
+  t.match(said(t, passed, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.equal(git(remote, 'show', 'main:w'), 'w')
+  assertTidy(t, at)
+})
+
+t.test('work that the remote has taken has landed, also where its word for that was lost', async (t) => {
+  const { at, remote, lands } = landing(t)
+  // Whatever is pushed to trunk is there, and the push fails.
+  writeFileSync(
+    join(remote, 'hooks', 'update'),
+    '#!/bin/sh\ntest "$1" != refs/heads/main && exit 0\nunset GIT_QUARANTINE_PATH\ngit update-ref "$1" "$3"\nexit 1\n',
+    { mode: 0o755 },
+  )
+  const done = run(at, task(), { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ success: true, landed: true }])
+  t.equal(git(remote, 'show', 'main:y'), 'z')
+})
+
+t.test('a branch of somebody’s is not merged with a trunk that has gone another way', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const release = elsewhere(at, remote, 'echo r > r && git checkout --quiet -b release').replace(
+    'push',
+    'push origin release',
+  )
+  execFileSync('/bin/sh', ['-c', release])
+  const ahead = run(at, { ...task({ base_ref: 'origin/release' }), attempt: 3 }, { ...lands, AGENT: 'echo z > y' })
+  t.match(
+    said(t, ahead, 'task_run_completed'),
+    [{ landed: false, land_blocked: 'checkout_not_ready' }],
+    'nor lands with it',
+  )
+  execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
+  const done = run(at, task({ base_ref: 'origin/release' }), { ...lands, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ landed: false, land_blocked: 'checkout_not_ready' }])
+  const idle = run(at, { ...task({ base_ref: 'origin/release' }), attempt: 2 }, { ...lands, AGENT: 'echo looked' })
+  t.match(said(t, idle, 'task_run_completed'), [{ success: true, landed: false }])
+  t.notOk(git(remote, 'ls-tree', '--name-only', 'main').includes('r\n'))
+})
+
+for (const [how, more] of [
+  ['and has moved on since', `echo clean > clean; git add clean; git ${WHO.join(' ')} commit -qm rewritten; `],
+  ['and is where it was before', ''],
+])
+  t.test(`what was taken out of trunk, ${how}, is not put back on it`, async (t) => {
+    const { at, remote, lands, trunk } = landing(t)
+    execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo s3cret > secret')])
+    const rewrite = `(cd ${at.folder}/other; git reset -q --hard HEAD~1; ${more}git push -q --force origin main)`
+    const done = run(at, task(), { ...lands, AGENT: `${rewrite}; echo x > y; echo done` })
+    t.match(said(t, done, 'task_run_completed'), [
+      {
+        verdict: 'complete',
+        success: false,
+        landed: false,
+        land_blocked: 'checkout_not_ready',
+        summary: /^done \(main was rewritten/,
+        preservation_ref: `origin/${BRANCH}`,
+      },
+    ])
+    t.notMatch(git(remote, 'ls-tree', '--name-only', 'main'), 'secret')
+    t.notMatch(git(remote, 'ls-tree', '--name-only', 'main'), 'y')
+    t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
+    if (more === '') t.equal(trunk(), at.base)
+    assertTidy(t, at)
+  })
+
+t.test('a trunk that is renamed is not made anew', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const rename = `git -C ${remote} branch -m main trunk`
+  const during = run(at, task(), { ...lands, AGENT: `${rename}; echo x > y` })
+  t.match(said(t, during, 'task_run_completed'), [
+    { land_blocked: 'checkout_not_ready', summary: /main is gone from origin/, preservation_ref: `origin/${BRANCH}` },
+  ])
+  const before = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT: 'echo x > y' })
+  t.match(before.lines, [{ failure: { code: 'unknown_base', message: 'origin has no branch main' } }])
+  const base = { ...task({ base_ref: 'origin/trunk' }), attempt: 3 }
+  const named = run(at, base, { ...lands, AGENT: 'echo x > y' })
+  t.match(said(t, named, 'task_run_completed'), [{ land_blocked: 'checkout_not_ready' }])
+  t.equal(git(remote, 'branch', '--list', 'main'), '')
+  t.equal(git(remote, 'rev-parse', 'trunk'), at.base)
+  assertTidy(t, at)
+})
+
+t.test('nor is one that is renamed while it is pushed to', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const PATH = gitThat(at, 'push', `case "$*" in *:refs/heads/main) git -C ${remote} branch -m main trunk;; esac`)
+  const done = run(at, task(), { ...lands, PATH, AGENT: 'echo x > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ landed: false, land_blocked: 'checkout_not_ready' }])
+  t.equal(git(remote, 'branch', '--list', 'main'), '')
+  assertTidy(t, at)
+})

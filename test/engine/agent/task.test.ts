@@ -1,0 +1,302 @@
+/** One task of `intendant agent`: what is kept of it, and what is told. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { hired } from '../hired.ts'
+import { executionRequest } from '../stand-in.ts'
+import { assertTidy, BRANCH, COMMAND, elsewhere, git, landing, place, remoteOf, run, said, task, WHO } from './place.ts'
+
+t.test(
+  'what the agent changed is on a branch, complete when it passes the gate, and for somebody to land',
+  async (t) => {
+    const at = place(t)
+    const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
+    t.equal(done.code, 0, done.stderr)
+    const [started] = said(t, done, 'agent_session_started')
+    const [ended] = said(t, done, 'agent_session_ended')
+    t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
+    t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
+    t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
+    t.strictSame(said(t, done, 'task_run_completed'), [
+      {
+        project: 'demo',
+        success: false,
+        landed: false,
+        summary: 'I said hello',
+        verdict: 'complete',
+        preservation_ref: BRANCH,
+        land_blocked: 'checkout_not_ready',
+        workspace_base: { commit: at.base, trunk: at.base },
+      },
+    ])
+    t.match(git(at.repository, 'show', `${BRANCH}:asked`), /^Say hello\nto everyone\n\n[\s\S]*"question"/)
+    t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
+    assertTidy(t, at)
+  },
+)
+
+t.test('work that does not pass the gate is a defect, is kept, and says what the gate said', async (t) => {
+  const at = place(t)
+  const done = run(at, task({ campaign: 'tidy', campaign_cycle: 3 }), {
+    AGENT: 'echo x > y',
+    GATE: 'echo 2 tests failed; exit 4',
+  })
+  t.equal(done.code, 0)
+  t.match(said(t, done, 'task_run_completed'), [
+    {
+      success: false,
+      verdict: 'defect',
+      diagnosis: '2 tests failed',
+      preservation_ref: BRANCH,
+      campaign: 'tidy',
+      campaign_cycle: 3,
+    },
+  ])
+  assertTidy(t, at)
+})
+
+t.test('an agent that fails or is not there: nothing that it did is lost', async (t) => {
+  const at = place(t)
+  const failed = run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
+  t.equal(failed.code, 1)
+  t.match(said(t, failed, 'agent_session_ended'), [{ status: 'agent_failed', exit_code: 9 }])
+  t.match(said(t, failed, 'task_run_completed'), [
+    { verdict: 'runner_error', detail: /exit code 9: out of credit/, preservation_ref: BRANCH },
+  ])
+  t.equal(git(at.repository, 'show', `${BRANCH}:half`), 'half')
+  const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
+  t.equal(absent.code, 1)
+  t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
+  // The next task would find it no more: the runner takes nothing for a while.
+  const failure = { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ }
+  t.match(absent.lines.at(-1), { failure })
+  t.match(said(t, absent, 'task_run_completed'), [
+    { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'provider_unavailable' },
+  ])
+  const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
+  const [changed] = said(t, within, 'task_run_completed')
+  t.match(changed, { verdict: 'runner_error', preservation_ref: 'intendant/runreq_1-3' })
+  t.notOk('failure_class' in changed!, 'it was there, and did something')
+  git(at.repository, 'branch', '-D', 'intendant/runreq_1-3')
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'nothing was changed, nothing is kept')
+  assertTidy(t, at)
+})
+
+t.test('a dry run changes nothing that stays', async (t) => {
+  const at = place(t)
+  const done = run(at, task({}, { throttle: 'dry_run' }), { AGENT: 'echo x > y; echo would do', GATE: 'exit 1' })
+  t.match(said(t, done, 'agent_session_started'), [{ access: 'read_only' }])
+  const [completed] = said(t, done, 'task_run_completed')
+  t.match(completed, { verdict: 'complete', summary: 'would do' })
+  t.notOk('preservation_ref' in completed!)
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
+  assertTidy(t, at)
+})
+
+t.test(
+  'it goes on from the base that the task names, follows the prompt of a brief, and reads what the agent cost',
+  async (t) => {
+    const at = place(t)
+    git(at.repository, 'branch', 'older')
+    git(at.repository, ...WHO, 'commit', '--quiet', '--allow-empty', '-m', 'next')
+    const prompts = join(at.folder, 'prompts')
+    mkdirSync(prompts)
+    writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
+    const result = '{"type":"result","result":"Done.","total_cost_usd":0.25}'
+    const done = run(at, task({ base_ref: 'older' }), {
+      AGENT: `cat > prompt; echo '{"type":"system"}'; echo '${result}'`,
+      INTENDANT_PROMPTS_DIR: prompts,
+    })
+    t.match(said(t, done, 'task_run_completed'), [{ summary: 'Done.', workspace_base: { commit: at.base } }])
+    t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.25 } }])
+    t.equal(git(at.repository, 'show', `${BRANCH}:prompt`), '# Do it')
+    assertTidy(t, at)
+  },
+)
+
+t.test('a run that follows a brief has its task from there, and begins at the revision that it is for', async (t) => {
+  const at = place(t)
+  git(at.repository, ...WHO, 'commit', '--quiet', '--allow-empty', '-m', 'next')
+  const brief = join(at.folder, 'brief.json')
+  writeFileSync(brief, JSON.stringify({ snapshot: { mission: { objective: 'Move the sessions' } } }))
+  const prompts = join(at.folder, 'prompts')
+  mkdirSync(prompts)
+  writeFileSync(join(prompts, 'execution.md'), '# Do it\n')
+  const follows = { INTENDANT_BRIEF_FILE: brief, INTENDANT_PROMPTS_DIR: prompts }
+  const request = { ...task({ objective: undefined }), repo: { revision: at.base } }
+  const done = run(at, request, { ...follows, AGENT: 'cat > prompt' })
+  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'complete', workspace_base: { commit: at.base } }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:prompt`), '# Do it')
+  t.equal(git(at.repository, 'log', '-1', '--format=%s', BRANCH), 'Move the sessions')
+  const unknown = run(at, { ...request, attempt: 2, repo: { revision: 'abc123' } }, { ...follows, AGENT: 'true' })
+  t.match(unknown.lines, [{ failure: { code: 'unknown_base', message: /abc123/ } }])
+  const branch = run(at, { ...task(), attempt: 3, repo: { branch: 'elsewhere' } }, { AGENT: 'true' })
+  t.match(branch.lines, [{ failure: { code: 'unknown_base' } }])
+  assertTidy(t, at)
+})
+
+t.test('a branch is pushed where a remote is named, and stays here when that fails', async (t) => {
+  const at = place(t)
+  const remote = remoteOf(at)
+  const pushed = run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
+  t.match(said(t, pushed, 'task_run_completed'), [{ preservation_ref: `origin/${BRANCH}` }])
+  t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
+  t.equal(git(at.repository, 'branch', '--list', 'intendant/*'), '')
+  const stays = run(at, task(), { AGENT: 'echo z > y', PUSH: 'nowhere' })
+  t.match(said(t, stays, 'task_run_completed'), [{ verdict: 'complete', preservation_ref: BRANCH }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'z')
+  assertTidy(t, at)
+})
+
+t.test('an agent that ends with a question needs a decision, and what it did is kept', async (t) => {
+  const at = place(t)
+  const question = { question: 'Net or gross?', options: ['Net', 'Gross'] }
+  const answer = `I stop here.\n\`\`\`json\n${JSON.stringify(question)}\n\`\`\``
+  const asks = run(at, task(), { AGENT: `echo half > half; printf '%s\\n' '${answer}'`, GATE: 'false' })
+  t.equal(asks.code, 0, asks.stderr)
+  t.match(said(t, asks, 'task_run_completed'), [
+    {
+      success: false,
+      verdict: 'blocked_on_decision',
+      finding: 'Net or gross?',
+      options: ['Net', 'Gross'],
+      preservation_ref: BRANCH,
+    },
+  ])
+  const speaks = run(at, { ...task(), attempt: 2 }, { AGENT: `echo '${JSON.stringify(question)} was answered.'` })
+  t.match(said(t, speaks, 'task_run_completed'), [{ verdict: 'complete' }])
+  assertTidy(t, at)
+})
+
+t.test(
+  'work that is no item’s fails its run where it does not come off, as nobody else would hear of it',
+  async (t) => {
+    const { at, remote, lands } = landing(t)
+    let attempt = 0
+    const failure = (environment: Record<string, string>) => {
+      attempt += 1
+      const done = run(at, { ...task({ item_id: undefined }), attempt }, environment)
+      t.equal(said(t, done, 'task_run_completed').length, 1)
+      const result = done.lines.find(({ schema_version }) => schema_version === 'intendant.run_result.v1')
+      t.equal(done.code, result === undefined ? 0 : 1)
+      return result?.failure
+    }
+    t.match(failure({ ...lands, AGENT: 'echo x > y', GATE: 'echo 1 failed; false' }), {
+      class: 'semantic',
+      code: 'defect',
+      message: /1 failed\nwhat was done is in origin\/intendant\/runreq_1-1$/,
+    })
+    t.match(failure({ ...lands, AGENT: `echo '{"question": "Net or gross?"}'` }), {
+      code: 'blocked_on_decision',
+      message: 'Net or gross?',
+    })
+    const conflicts = `echo mine > README; ${elsewhere(at, remote, 'echo theirs > README')}`
+    t.match(failure({ ...lands, AGENT: conflicts }), { code: 'trunk_moved_conflict' })
+    t.equal(failure({ ...lands, AGENT: 'echo x > y' }), undefined)
+    t.equal(failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'nobody has asked to land it')
+    const request = task({ item_id: undefined })
+    const environment = { ...at.environment, AGENT: 'true', GATE: 'false' }
+    const { service, runner } = await hired(t, COMMAND, { environment })
+    service.offer({ ...request, attempt: 1 })
+    await runner.finished
+    t.match(service.said('failed')[0]!.body, { class: 'semantic', code: 'defect' })
+  },
+)
+
+t.test('nothing is lost where the agent goes its own ways in git', async (t) => {
+  const at = place(t)
+  const who = WHO.join(' ')
+  const detached = run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
+  t.match(said(t, detached, 'task_run_completed'), [{ preservation_ref: BRANCH }])
+  t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w')
+  const second = 'intendant/runreq_1-2'
+  const back = `echo w > w; git add w; git ${who} commit -qm w; git checkout -q --detach ${at.base}`
+  t.match(said(t, run(at, { ...task(), attempt: 2 }, { AGENT: back }), 'task_run_completed'), [
+    { preservation_ref: second },
+  ])
+  t.equal(git(at.repository, 'show', `${second}:w`), 'w')
+  const both = `${back}; echo v > v`
+  t.match(said(t, run(at, { ...task(), attempt: 3 }, { AGENT: both }), 'task_run_completed'), [{ verdict: 'complete' }])
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-3:v'), 'v')
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-3-left:w'), 'w')
+  assertTidy(t, at)
+  const within = run(
+    at,
+    { ...task(), attempt: 4 },
+    { AGENT: `git init -q sub; git -C sub ${who} commit -qm s --allow-empty` },
+  )
+  const [, left] = /what was done is in (.*)/.exec(within.stderr)!
+  t.ok(existsSync(join(left!, 'sub')), 'a repository within the worktree stays where it is')
+})
+
+t.test('what the agent leaves running in the background holds up nothing', async (t) => {
+  const at = place(t)
+  const from = performance.now()
+  const done = run(at, task(), { AGENT: 'sleep 30 & echo w > w' })
+  t.equal(done.code, 0)
+  t.ok(performance.now() - from < 20_000)
+  assertTidy(t, at)
+})
+
+t.test('who changes nothing passes the gate, too, and then there is nothing to land', async (t) => {
+  const at = place(t)
+  const passed = run(at, task(), { AGENT: 'echo all is well', GATE: 'true' })
+  t.match(said(t, passed, 'task_run_completed'), [{ success: true, verdict: 'complete', summary: 'all is well' }])
+  const denied = run(at, { ...task(), attempt: 2 }, { AGENT: 'echo may I?', GATE: 'test -f answer' })
+  t.match(said(t, denied, 'task_run_completed'), [{ success: false, verdict: 'defect' }])
+  assertTidy(t, at)
+})
+
+t.test('what it cannot do fails the run before anything is done', async (t) => {
+  const at = place(t)
+  const failure = (more: object, environment: Record<string, string> = {}) =>
+    run(at, { ...task(), ...more }, { AGENT: 'true', ...environment }).lines[0]?.failure
+  t.match(failure(task({ objective: ' ' })), { code: 'no_objective' })
+  t.match(failure(task({ base_ref: '--upload-pack=x' })), { code: 'unknown_base' })
+  git(at.repository, 'branch', BRANCH)
+  t.match(failure({}), { code: 'no_worktree' })
+  assertTidy(t, at)
+  t.match(run(at, task(), {}).lines, [{ failure: { class: 'dispatch', code: 'not_configured' } }])
+  const greeting = run(at, executionRequest('runreq_1'), { AGENT: 'true' })
+  t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
+})
+
+t.test('a task whose agent is not there says so in its result, as a step does, and fails so', async (t) => {
+  const at = place(t)
+  const absent = run(at, task(), { AGENT: 'no-such-agent' })
+  t.equal(absent.code, 1)
+  const failed = { failure_class: 'dispatch', failure_code: 'provider_unavailable', detail: /no-such-agent/ }
+  t.match(said(t, absent, 'task_run_completed'), [{ verdict: 'runner_error', ...failed }])
+  t.match(absent.lines.at(-1), { failure: { class: 'dispatch', code: 'provider_unavailable' } })
+  const broken = run(at, task(), { AGENT: 'exit 9' })
+  t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
+})
+
+t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
+  const at = place(t)
+  const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  const types = service.events().map(({ event_type }) => event_type)
+  t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
+  t.notOk(types.includes('task_run_completed'), 'a task that was stopped has no result')
+  t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
+  assertTidy(t, at)
+})
+
+t.test('an agent that ends well although it was stopped lands nothing that the gate has not seen', async (t) => {
+  const { at, lands, trunk } = landing(t)
+  const AGENT = 'echo begun > y; echo begun >&2; trap "exit 0" TERM; sleep 60 & wait'
+  const environment = { ...at.environment, ...lands, AGENT, GATE: 'true' }
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  t.equal(trunk(), at.base)
+  t.notOk(service.events().some(({ event_type }) => event_type === 'task_run_completed'))
+})
