@@ -3,10 +3,11 @@
  * request goes to its standard input; the service's credentials never reach it.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { BriefFiles } from './brief.ts'
 import type { ExecutionRequest } from './execution-request.ts'
+import { statusOf } from './process-status.ts'
 import type { MajorTasks } from './service-limits.ts'
 
 /** How long output may still arrive after a command and its group are gone, milliseconds. */
@@ -194,20 +195,14 @@ function groupLives(pid: number): boolean {
   if (!signalGroup(pid, 0)) return false
   if (process.platform !== 'linux') return true
   try {
-    return readdirSync('/proc').some((entry) => /^\d+$/.test(entry) && isLiveMember(entry, pid))
+    return readdirSync('/proc').some((entry) => /^\d+$/.test(entry) && isLiveMember(Number(entry), pid))
   } catch {
     return true
   }
 }
 
-/** Reads /proc/PID/stat (proc(5)): after the name in parentheses come state, parent, process group. */
-function isLiveMember(entry: string, group: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${entry}/stat`, 'utf8')
-    const [state, , member] = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return Number(member) === group && state !== 'Z' && state !== 'X'
-  } catch {
-    // Gone between the listing and the look.
-    return false
-  }
+/** False also of one that was gone between the listing and the look. */
+function isLiveMember(pid: number, group: number): boolean {
+  const status = statusOf(pid)
+  return status?.group === group && !/[ZX]/.test(status.state)
 }

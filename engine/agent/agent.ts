@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
 import { Git, isOutside } from './git.ts'
+import { Giver } from './giver.ts'
 import { tellOutcome } from './outcome.ts'
 import { Refused } from './refused.ts'
 import { Report } from './report.ts'
@@ -48,6 +49,7 @@ export async function runAgent(options: AgentOptions): Promise<0 | 1> {
 
 /** Throws Refused; undefined: it was stopped before it had a place to work in. */
 async function begin({ environment, readInput, stderr, stop }: AgentOptions, report: Report): Promise<Run | undefined> {
+  const giver = new Giver()
   const settings = readSettings(environment)
   if (environment.LAND && settings.land === undefined) report.note('LAND says nothing without PUSH: nothing is landed')
   const work = readWork(readInput(), environment)
@@ -55,7 +57,7 @@ async function begin({ environment, readInput, stderr, stop }: AgentOptions, rep
   const clone = new Clone({ git, settings, report, stop })
   if (!clone.does('rev-parse', '--git-dir'))
     throw new Refused('no_repository', `${clone.path} is no git repository, or none that this user may read`)
-  const tools: Tools = { settings, work, git, clone, report, stop }
+  const tools: Tools = { settings, work, git, clone, report, stop, giver }
   const start = await findStart(tools)
   if (start === undefined) return undefined
   const { base, trunk } = start

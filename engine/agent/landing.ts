@@ -21,12 +21,9 @@ type LandingResult = Partial<TaskResult> & {
   readonly head: string
 }
 
-/** Whoever gave us the work: an orphan's is another's by now. */
-const parent = process.ppid
-
 /** Lands that commit, which passed the gate. Resolves to what became of it. Throws GitFailed where git does not go on. */
 export async function land(run: Run, commit: string): Promise<LandingResult> {
-  const { clone, worktree, settings, base, trunk, stop } = run
+  const { clone, worktree, settings, base, trunk, stop, giver } = run
   let head = commit
   let arrivals: TaskResult['trunk_arrivals']
   /** The newest commit of trunk that the work is known to be in step with. */
@@ -37,7 +34,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     ...(arrivals === undefined ? {} : { trunk_arrivals: arrivals }),
     ...said,
   })
-  const isOver = (): boolean => stop.isMade || process.ppid !== parent
+  const isOver = (): boolean => stop.isMade || giver.isGone
   // What began at a branch of somebody's is brought to trunk by whoever knows what for.
   if (seen === undefined || !(run.isContinued || clone.isWithin(base, seen)))
     return end({ land_blocked: 'checkout_not_ready' })

@@ -1,6 +1,7 @@
 /** What the parts of a run share: what it was given, where it works, and what is left of it as far as it has come. */
 import type { Clone } from './clone.ts'
 import type { Git } from './git.ts'
+import type { Giver } from './giver.ts'
 import type { Report } from './report.ts'
 import type { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
@@ -16,6 +17,7 @@ export interface Tools {
   readonly clone: Clone
   readonly report: Report
   readonly stop: StopRequest
+  readonly giver: Giver
 }
 
 export interface Run extends Tools {

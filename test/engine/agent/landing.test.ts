@@ -1,8 +1,10 @@
 /** How work of `intendant agent` gets to trunk, also to one that moves on, is renamed or rewritten: nothing is put back on it, and none is made anew. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { lives } from '../../children-of.ts'
+import { until } from '../../until.ts'
 import {
   ARGUMENTS,
   assertTidy,
@@ -165,6 +167,42 @@ t.test('an orphan lands nothing: its run may be another’s by now', async (t) =
   t.equal(git(remote, 'show', 'intendant/runreq_1-2:w'), 'w')
   assertTidy(t, at)
 })
+
+/** For `--eval`: starts COMMAND as the bundled runner does, through a shell in a group of its own. */
+const RUNNER = `
+import { spawn } from 'node:child_process'
+const child = spawn('/bin/sh', ['-c', process.env.COMMAND], { detached: true })
+process.stdin.pipe(child.stdin)
+child.stdout.resume()
+child.stderr.resume()
+`
+
+t.test(
+  'nor does one whose runner was killed while its gate said nothing, and the shell between them lives on',
+  async (t) => {
+    const { at, remote, lands, trunk } = landing(t)
+    const [asked, go] = [join(at.folder, 'asked'), join(at.folder, 'go')]
+    const GATE = `echo $PPID > '${go}.pid'; mv '${go}.pid' '${asked}'; until test -e '${go}'; do sleep 0.1; done`
+    const env = { ...at.environment, ...lands, COMMAND, AGENT: 'echo w > w', GATE }
+    const runner = spawn(process.execPath, ['--input-type=module', '--eval', RUNNER], {
+      env,
+      stdio: ['pipe', 'ignore', 'inherit'],
+    })
+    runner.stdin.end(JSON.stringify(task()))
+    await until(async () => existsSync(asked), Boolean)
+    runner.kill('SIGKILL')
+    await new Promise((ended) => runner.on('exit', ended))
+    writeFileSync(go, '')
+    const agent = Number(readFileSync(asked, 'utf8'))
+    await until(
+      async () => lives(agent),
+      (isThere) => !isThere,
+    )
+    t.equal(trunk(), at.base)
+    t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'what was done is kept')
+    assertTidy(t, at)
+  },
+)
 
 t.test('the gate sees what is to land, also where the agent has gone back from it', async (t) => {
   const { at, remote, lands } = landing(t)
