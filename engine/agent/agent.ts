@@ -6,7 +6,7 @@
 import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
-import { Git, isOutside } from './git.ts'
+import { Git, GitFailed, isOutside } from './git.ts'
 import { Giver } from './giver.ts'
 import { tellOutcome } from './outcome.ts'
 import { Refused } from './refused.ts'
@@ -41,13 +41,14 @@ export async function runAgent(options: AgentOptions): Promise<0 | 1> {
     const run = await begin(options, report)
     return run !== undefined && (await carryOut(run)) ? 0 : 1
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
-    report.notBegun(error.code, error.message)
+    if (error instanceof Refused) report.notBegun(error.code, error.message)
+    else if (isOutside(error)) report.notBegun('git_failed', error.message)
+    else throw error
     return 1
   }
 }
 
-/** Throws Refused; undefined: it was stopped before it had a place to work in. */
+/** Throws Refused, or what is outside (`isOutside`), before there is a worktree; undefined: it was stopped before it had a place to work in. */
 async function begin({ environment, readInput, stderr, stop }: AgentOptions, report: Report): Promise<Run | undefined> {
   const giver = new Giver()
   const settings = readSettings(environment)
@@ -55,8 +56,7 @@ async function begin({ environment, readInput, stderr, stop }: AgentOptions, rep
   const work = readWork(readInput(), environment)
   const git = new Git({ environment, stderr, stop })
   const clone = new Clone({ git, settings, report, stop })
-  if (!clone.does('rev-parse', '--git-dir'))
-    throw new Refused('no_repository', `${clone.path} is no git repository, or none that this user may read`)
+  checkRepository(clone)
   const tools: Tools = { settings, work, git, clone, report, stop, giver }
   const start = await findStart(tools)
   if (start === undefined) return undefined
@@ -67,6 +67,16 @@ async function begin({ environment, readInput, stderr, stop }: AgentOptions, rep
   const shell = new Shell({ environment, stderr, report, stop })
   const remains = { keptAt: undefined, mayGo: true, isBegun: false, aside: '' }
   return { ...tools, worktree, shell, base, trunk, isContinued, since: isContinued ? trunk : base, remains }
+}
+
+/** Throws Refused where it is none, GitUnavailable where git is not there to say so. */
+function checkRepository(clone: Clone): void {
+  try {
+    clone.run('rev-parse', '--git-dir')
+  } catch (error) {
+    if (!(error instanceof GitFailed)) throw error
+    throw new Refused('no_repository', `${clone.path} is no git repository, or none that this user may read`)
+  }
 }
 
 /** Resolves to whether the run did its part. Nothing stays in the clone then, nor elsewhere, that is not told of. */

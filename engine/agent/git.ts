@@ -29,9 +29,19 @@ export class GitFailed extends Error {
   override readonly name = 'GitFailed'
 }
 
+/** Git itself cannot be run. */
+export class GitUnavailable extends Error {
+  override readonly name = 'GitUnavailable'
+
+  constructor(cause: Error) {
+    super(`git cannot be run: ${cause.message}`, { cause })
+  }
+}
+
 /** Git or the machine is at fault, and not what is written here. */
 export function isOutside(error: unknown): error is Error {
-  return error instanceof GitFailed || (error as NodeJS.ErrnoException).syscall !== undefined
+  const isGits = error instanceof GitFailed || error instanceof GitUnavailable
+  return isGits || (error as NodeJS.ErrnoException).syscall !== undefined
 }
 
 interface GitOptions {
@@ -52,7 +62,7 @@ export class Git {
     this.#stop = stop
   }
 
-  /** What git prints. Throws GitFailed, or what the machine has against starting it. */
+  /** What git prints. Throws GitFailed or GitUnavailable. */
   run(cwd: string, args: readonly string[], input = ''): string {
     const { pid, status, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...NO_HOOKS, ...args], {
       input,
@@ -69,7 +79,7 @@ export class Git {
       signalGroup(pid, 'SIGKILL')
       throw new GitFailed(`git ${subcommandOf(args)} did not end in ${LOCAL_MS / 60_000} min`)
     }
-    if (error) throw error
+    if (error) throw new GitUnavailable(error)
     // What ends with NUL may begin with a space.
     if (status === 0) return stdout.replace(/\n$/, '')
     const lines = linesOf(stderr)

@@ -200,6 +200,23 @@ t.test('what is not there, or cannot be used, fails the run in a line before any
   t.end()
 })
 
+t.test('so does git that is not there, or that breaks down before there is a worktree', (t) => {
+  const at = place(t)
+  const failure = (environment: Record<string, string>) => {
+    const done = run(at, task(), { AGENT: 'true', ...environment })
+    isPlain(t, done)
+    t.match([done.code, done.lines], [1, [{ failure: { class: 'dispatch', code: 'git_failed' } }]])
+    return done.lines[0]?.failure
+  }
+  const nothing = join(at.folder, 'nothing')
+  mkdirSync(nothing)
+  t.match(failure({ PATH: nothing }), { message: /^git cannot be run: .*ENOENT/ })
+  git(at.repository, 'config', 'commit.gpgsign', 'perhaps')
+  t.match(failure({}), { message: /commit\.gpgsign/ })
+  assertTidy(t, at)
+  t.end()
+})
+
 const HOOK = '#!/bin/sh\necho this hook fails >&2; exit 1\n'
 const HOOKS = ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-checkout', 'pre-merge-commit', 'post-commit']
 
