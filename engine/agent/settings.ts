@@ -2,7 +2,7 @@
  * What whoever starts the runner says of all its runs: variables of the environment, in one table that the command's help is
  * made of, too. An empty variable is one that is not set.
  */
-import { tmpdir, userInfo } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Refused } from './refused.ts'
 
@@ -86,6 +86,6 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     gate: given('GATE'),
     push,
     land: push === undefined ? undefined : given('LAND'),
-    transcripts: given('TRANSCRIPTS') ?? join(tmpdir(), `intendant-transcripts-${userInfo().uid}`),
+    transcripts: given('TRANSCRIPTS') ?? join(tmpdir(), `intendant-transcripts-${process.getuid!()}`),
   }
 }

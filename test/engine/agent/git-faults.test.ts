@@ -217,6 +217,25 @@ t.test('so does git that is not there, or that breaks down before there is a wor
   t.end()
 })
 
+/** For `--import`: a user without an entry in passwd, as in a container that was given a number. */
+const NAMELESS = `
+import os from 'node:os'
+import { syncBuiltinESMExports } from 'node:module'
+os.userInfo = () => { throw new Error('uv_os_get_passwd returned ENOENT (no such file or directory)') }
+syncBuiltinESMExports()
+`
+
+t.test('a user without a name has a folder for transcripts, too', (t) => {
+  const at = place(t)
+  const nameless = join(at.folder, 'nameless.mjs')
+  writeFileSync(nameless, NAMELESS)
+  const done = run(at, task(), { AGENT: 'true', TRANSCRIPTS: '', NODE_OPTIONS: `--import=file://${nameless}` })
+  isPlain(t, done)
+  const [started] = said(t, done, 'agent_session_started')
+  t.match(started?.source_log_path, `/intendant-transcripts-${process.getuid!()}/`)
+  t.end()
+})
+
 const HOOK = '#!/bin/sh\necho this hook fails >&2; exit 1\n'
 const HOOKS = ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-checkout', 'pre-merge-commit', 'post-commit']
 
