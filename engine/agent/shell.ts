@@ -8,7 +8,10 @@ import type { Report } from './report.ts'
 import type { StopRequest } from './stop-request.ts'
 import { goOn, tailOf } from './tail.ts'
 
-/** How long a signal that has ended a command may take to be heard here, too, milliseconds. */
+/**
+ * How long a signal that has ended a command may take to be heard here, too, milliseconds: whoever stops the run signals its whole
+ * group, and that we were meant may be heard behind the command's end.
+ */
 const SIGNAL_MS = 250
 
 interface ShellOptions {
@@ -62,13 +65,19 @@ export class Shell {
     // It need not read its prompt.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
-    // What it left running in the background may keep its output open.
-    child.on('exit', () => {
-      setTimeout(() => [child.stdout, child.stderr].map((one) => one.destroy()), LAST_OUTPUT_MS).unref()
+    const letGo = (): void => {
+      child.stdout.destroy()
+      child.stderr.destroy()
+    }
+    child.on('exit', async (code) => {
+      if (code === null) await pause(SIGNAL_MS)
+      // Behind a stop the shell ends at once: what keeps the output open is the agent, which has its time.
+      if (stop.isAwaited && !stop.isOverdue) stop.running(letGo)
+      // What it left running in the background may keep its output open.
+      else setTimeout(letGo, LAST_OUTPUT_MS).unref()
     })
     return new Promise((resolve) => {
       child.on('close', async (code) => {
-        // Who stops the run signals its whole group: that we were meant, too, may be heard behind the command's end.
         if (code === null) await pause(SIGNAL_MS)
         resolve({ code, bytes, printed: printed(), complained: complained() })
       })

@@ -44,6 +44,27 @@ t.test('an agent that does not heed a stop is ended, and what it did is kept', a
   assertTidy(t, at)
 })
 
+t.test('an agent that takes its time to end behind a stop has it, also where its shell is gone at once', async (t) => {
+  const at = place(t)
+  const orderly = join(at.folder, 'orderly')
+  const lines = [
+    '#!/bin/sh',
+    'trap "sleep 3; echo ended > z; exit 0" TERM',
+    'echo begun >&2',
+    'while :; do sleep 0.1; done',
+  ]
+  writeFileSync(orderly, lines.join('\n'), { mode: 0o755 })
+  // No shell does this in place of itself.
+  const environment = { ...at.environment, AGENT: `${orderly}; exit $?` }
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  t.equal(git(at.repository, 'show', `${BRANCH}:z`), 'ended')
+  assertTidy(t, at)
+})
+
 t.test('a push to trunk that comes to its end behind a stop is told', async (t) => {
   const { at, lands, isPushing } = slowRemote(t, 2)
   const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
