@@ -37,20 +37,12 @@ function variableHelp(variable: (typeof VARIABLES)[number]): string {
 
 async function runAgentCommand({ world }: Cli): Promise<number> {
   // Here and not above: no other command has use for it.
-  const [{ runAgent }, { StopRequest }] = await Promise.all([
-    import('../engine/agent/agent.ts'),
-    import('../engine/agent/stop-request.ts'),
-  ])
-  const stop = new StopRequest()
-  world.outlive(
-    () => stop.make(),
-    () => stop.unheard(),
-  )
+  const { runAgent } = await import('../engine/agent/agent.ts')
   return await runAgent({
     environment: world.env,
     readInput: () => inputText('-'),
     stdout: process.stdout,
     stderr: process.stderr,
-    stop,
+    outlive: world.outlive,
   })
 }

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
 import { envOf, flagOf, SETTINGS } from '../cli/settings.ts'
+import { VARIABLES } from '../engine/agent/settings.ts'
 import { PROBLEM_CODES, problemDocument, problemTable } from '../http/problems.ts'
 import { modules } from '../machines/index.ts'
 import { ACTOR_KINDS, type ActorKind } from '../machines/machine.ts'
@@ -63,6 +64,16 @@ t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
     [...page('OPERATIONS.md').matchAll(/\bintendant_\w+/g)].map(([name]) => name.replace(/_bucket$/, '')),
   )
   t.same([...told].sort(), [...there].sort())
+})
+
+t.test('docs/RUNNERS.md has every variable of `intendant agent`, and no other', (t) => {
+  const [, section = ''] = page('docs/RUNNERS.md').split('\n### A coding agent as its command\n')
+  const told = [...section.matchAll(/^\| `([A-Z]+)` \|/gm)].map(([, name]) => name)
+  t.same(
+    told,
+    VARIABLES.map(({ name }) => name),
+  )
+  t.end()
 })
 
 t.test('no page gives curl a token among its arguments, where ps shows it', (t) => {

@@ -16,7 +16,7 @@ import { readSettings } from './settings.ts'
 import { Shell } from './shell.ts'
 import { findStart } from './start.ts'
 import { decide } from './step.ts'
-import type { StopRequest } from './stop-request.ts'
+import { StopRequest } from './stop-request.ts'
 import { goOn } from './tail.ts'
 import { doTask } from './task.ts'
 import { readWork } from './work.ts'
@@ -30,15 +30,21 @@ interface AgentOptions {
   /** Events and the Run Result, a line each. */
   readonly stdout: Writable
   readonly stderr: Writable
-  readonly stop: StopRequest
+  /** From now on `onStop` is called when the runner asks for a stop, and `onUnheard` when nobody reads what is printed. */
+  readonly outlive: (onStop: () => void, onUnheard: () => void) => void
 }
 
 /** Does what is asked for, and tells of it. Resolves to the exit code: 0, or 1 where the run failed, could not begin or was stopped. */
 export async function runAgent(options: AgentOptions): Promise<0 | 1> {
   const report = new Report(options.stdout, options.stderr)
+  const stop = new StopRequest()
+  options.outlive(
+    () => stop.make(),
+    () => stop.unheard(),
+  )
   options.stderr.on('unpipe', goOn)
   try {
-    const run = await begin(options, report)
+    const run = await begin(options, report, stop)
     return run !== undefined && (await carryOut(run)) ? 0 : 1
   } catch (error) {
     if (error instanceof Refused) report.notBegun(error.code, error.message)
@@ -49,7 +55,11 @@ export async function runAgent(options: AgentOptions): Promise<0 | 1> {
 }
 
 /** Throws Refused, or what is outside (`isOutside`), before there is a worktree; undefined: it was stopped before it had a place to work in. */
-async function begin({ environment, readInput, stderr, stop }: AgentOptions, report: Report): Promise<Run | undefined> {
+async function begin(
+  { environment, readInput, stderr }: AgentOptions,
+  report: Report,
+  stop: StopRequest,
+): Promise<Run | undefined> {
   const giver = new Giver()
   const settings = readSettings(environment)
   if (environment.LAND && settings.land === undefined) report.note('LAND says nothing without PUSH: nothing is landed')
