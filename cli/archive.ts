@@ -13,6 +13,8 @@ import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 const FINDINGS_SHOWN = 50
+/** Of a home, or of a backup: what has one of them was one, and may be damaged. */
+const PARTS = ['log', 'view', 'backup.json']
 
 export function addArchive(program: Command, act: Act): void {
   program
@@ -21,7 +23,7 @@ export function addArchive(program: Command, act: Act): void {
     .argument('[home]', 'The folder. Default: the home folder.')
     .addHelpText(
       'after',
-      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong, or a newer version has\nwritten it, which is told as an error. Of a home that a service runs on, look at a backup.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
+      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. 2: there is no home and no\nbackup, or no temporary folder. 7: it was not looked at, and may be whole: a service runs on it (look\nat a backup), a newer version has written it, or this machine does not let it be read.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
     )
     .action(act(verify))
   program
@@ -52,9 +54,17 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
     import('../runtime/offline/verify-hooks.ts'),
   ])
   const checked = folder === undefined ? home : resolve(folder)
-  const report = await verifyHome(checked, verifyHooks())
+  if (!PARTS.some((part) => existsSync(join(checked, part))))
+    throw new CliFailure(`${checked} is no home and no backup: there is nothing of one in it.`)
+  const report = await verifyHome(checked, verifyHooks()).catch(notLookedAt)
   tellVerified({ json, print }, checked, report)
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
+}
+
+/** A folder that cannot be made for it is a setting, and said as everywhere. */
+function notLookedAt(error: Error): never {
+  if (error.name === 'TemporaryFolderFailed' || !('code' in error)) throw error
+  throw new CliFailure(error.message, EXIT.notLookedAt, error)
 }
 
 /** A cursor, or the sequence number in it alone. */

@@ -20,6 +20,8 @@ export const EXIT = {
   cancelled: 5,
   /** The time to wait is over. */
   timeout: 6,
+  /** What was to be verified was not looked at, and may be whole. */
+  notLookedAt: 7,
   interrupted: 130,
   /** Who read its output went away before the outcome that it was to end with. */
   readerGone: 141,
@@ -34,6 +36,8 @@ Exit codes:
   4  the service cannot be reached, or cannot answer now
   5  with --wait: the run was cancelled
   6  with --wait-limit: still running when the time was over
+  7  verify has not looked: a service runs on that home, a newer version has written it, or this
+       machine does not let it be read (another user's files; too few files or too little memory)
   130  ended at once by a signal that came again: the second of serve, the fourth of runner; with
        runner --once: stopped before it had a run
   141  with --wait or --follow: who read the output went away before the outcome was known
@@ -72,6 +76,7 @@ const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = 
   [EXIT.usage]: ['usage', 'The command line or a setting is wrong'],
   [EXIT.unreachable]: ['unreachable', 'The service does not answer'],
   [EXIT.timeout]: ['timeout', 'The time to wait is over'],
+  [EXIT.notLookedAt]: ['not_looked_at', 'It was not looked at'],
 }
 
 /** @param tokenFrom where the token comes from that was sent, in words. */

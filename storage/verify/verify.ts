@@ -30,10 +30,13 @@ import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findi
 import { Fingerprint } from './fingerprint.ts'
 import { ListCheck } from './list-check.ts'
 
+/** Why a home is not looked at that may be whole. */
+const NO_FAULT_OF_IT: readonly string[] = ['locked', 'schema_version', 'not_permitted']
+
 /**
  * Verifies a backup, or a home that is not in service and is not taken into it meanwhile. What keeps it from being looked at is told as
- * a finding, but for what is no fault of the home: rejects with HomeRefused `schema_version`, with TemporaryFolderFailed, and with what the
- * system says where it has too few files or too little memory.
+ * a finding, but for what is no fault of the home: rejects with HomeRefused `locked`, `schema_version` or `not_permitted`, with
+ * TemporaryFolderFailed, and with what the system says where it has too few files or too little memory.
  */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
@@ -49,9 +52,8 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
     }
   } catch (error) {
     if (error instanceof TemporaryFolderFailed || isShortage(error)) throw error
-    if (error instanceof HomeRefused && error.code === 'schema_version') throw error
-    const isLocked = error instanceof HomeRefused && error.code === 'locked'
-    return reportOf({ code: isLocked ? 'locked' : 'unreadable', where: home, detail: (error as Error).message })
+    if (error instanceof HomeRefused && NO_FAULT_OF_IT.includes(error.code)) throw error
+    return reportOf({ code: 'unreadable', where: home, detail: (error as Error).message })
   }
 }
 

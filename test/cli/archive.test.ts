@@ -5,6 +5,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  rmSync,
   statSync,
   truncateSync,
   writeFileSync,
@@ -71,14 +72,20 @@ function lines(dir: string): any[] {
 }
 
 t.test(
-  'verify finds nothing wrong in what the service leaves behind, and something in a folder that is no home',
+  'verify finds nothing wrong in what the service leaves behind, something in what is left of it, and no home elsewhere',
   async (t) => {
     const { home } = await used(t)
     const { code, out } = await asProcess('verify', '--home', home)
     t.equal(code, 0, out)
     t.match(out, /nothing is wrong/)
     mkdirSync(`${t.testdirName}/empty`)
-    t.equal((await command('verify', `${t.testdirName}/empty`)).code, 1)
+    for (const name of ['empty', 'mistyped']) {
+      const { code, out, err } = await command('verify', `${t.testdirName}/${name}`)
+      t.same([code, out], [2, ''], 'not as a log that is damaged')
+      t.match(err, new RegExp(`${name} is no home and no backup`))
+    }
+    rmSync(`${home}/log`, { recursive: true })
+    t.equal((await command('verify', home)).code, 1)
   },
 )
 
@@ -324,11 +331,14 @@ t.test('where no temporary folder can be made, that is said, and nothing of the 
   t.match(await runCommand(['verify', home], ENV), { code: 0, out: /nothing is wrong/ })
 })
 
-t.test('a home that a service runs on is not looked at', async (t) => {
+t.test('a home that a service runs on is not looked at, which is not told as damage', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
   const live = await command('verify', service.home, '--json')
-  t.equal(live.code, 1)
-  t.match(JSON.parse(live.out), { findings: [{ code: 'locked', detail: /in use by process \d+: .*take a backup/ }] })
+  t.same([live.code, live.out], [7, ''])
+  t.match(JSON.parse(live.err), { code: 'not_looked_at', detail: /in use by process \d+: .*take a backup/ })
+  const shown = await command('verify', service.home)
+  t.same([shown.code, shown.out], [7, ''])
+  t.notMatch(`${shown.out}${shown.err}`, /are wrong|is damaged/)
 })
 
 t.test('a home is not restored from while a service writes it', async (t) => {
