@@ -1,7 +1,11 @@
 /** Watch over real WebSockets: frames, cursors, filters, slow readers, revocation, browsers, the graceful stop. */
+import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { WebSocket } from 'ws'
 import { encodeCursor } from '../../../runtime/stream/cursor.ts'
+import { documentedScript } from '../../documented-script.ts'
 import type { EventDraft } from '../../runtime/stream/fake-log.ts'
+import { until } from '../../until.ts'
 import { harnessFor, idOf, idsOf, openDeaf, watchSocket } from '../watch-harness.ts'
 
 const draft = (project: string, event_type = 'noted', payload: Record<string, unknown> = {}): EventDraft => ({
@@ -206,6 +210,25 @@ t.test(
     t.match(await refused(watchSocket(harness, '', 'nobody')), { status: 401 })
   },
 )
+
+t.test('the lines of the documentation for a browser follow what happens', async (t) => {
+  const harness = await harnessFor(t)
+  const [, lines] = /## In a browser\n\n```js\n([\s\S]*?)```/.exec(readFileSync(documentedScript('EVENTS.md'), 'utf8'))!
+  const frames: any[] = []
+  const run = new Function('WebSocket', 'url', 'token', 'onFrame', `${lines}\nreturn watch`)
+  const watch = run(WebSocket, harness.url.replace('http', 'ws'), 'all', (frame: object) => frames.push(frame))
+  t.teardown(() => watch.close())
+  const first = await until(
+    async () => frames[0],
+    (frame) => frame !== undefined,
+  )
+  t.match(first, { type: 'hello', cursor: String })
+  harness.log.commit([draft('a')])
+  await until(
+    async () => frames.flatMap(({ events = [] }) => events),
+    (events) => events.length === 1,
+  )
+})
 
 t.test('a page in a browser hears on an open socket, which ends with that, why it is not let in', async (t) => {
   const harness = await harnessFor(t)
