@@ -13,6 +13,9 @@ import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.t
 import type { CampaignContext, Of } from './context.ts'
 import { type Gate, gatesOf } from './evidence.ts'
 
+/** Of an objective that was had before: enough to know it by. */
+const CIRCLE_OBJECTIVE_CHARS_MAX = 300
+
 /** What the run said beside its decision; part of every event about it. */
 interface Told {
   readonly prompt?: string
@@ -133,8 +136,9 @@ function step({ cycles_completed, max_cycles, history }: CampaignContext, object
   }
   const before = history.find((entry) => sameText(entry.objective, objective))
   if (before !== undefined) {
-    const which = `cycle ${before.cycle} had the same objective`
-    return { is: 'escalate', reason: `formation goes in a circle: ${which}: ${reason}` } as const
+    const words = objective.replace(/\s+/g, ' ').trim().slice(0, CIRCLE_OBJECTIVE_CHARS_MAX).toWellFormed()
+    const which = `cycle ${before.cycle} had the same objective, "${words}"`
+    return { is: 'escalate', reason: `formation goes in a circle: ${which}; it is wanted again: ${reason}` } as const
   }
   return { is: 'advance', objective, reason } as const
 }

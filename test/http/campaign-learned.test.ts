@@ -392,7 +392,10 @@ t.test('learned 11: an objective is not cut again, and preserved work is what th
   t.match(await inState(s, first.engine.payload.item_id, 'landed'), { disposition: { landed_commit: 'abc1234' } })
   await until(reading(s), ({ stage }) => stage === 'forming')
   await form(s, runner, step('  add   INVOICES'))
-  t.match(await comesTo(s, 'escalated'), { reason: /goes in a circle: cycle 1 had the same objective/ })
+  t.match(await comesTo(s, 'escalated'), {
+    reason:
+      'formation goes in a circle: cycle 1 had the same objective, "add INVOICES"; it is wanted again: add INVOICES is missing',
+  })
 })
 
 t.test('learned 11: formation knows of preserved work, builds upon it, and cuts no objective twice', async (t) => {
