@@ -32,7 +32,7 @@ const TINTS: readonly (readonly [RegExp, Tint])[] = [
 const LONG_FIELDS = ['prompt', 'run_result', 'gate_results']
 
 /** Columns of the time: what does not fit on the first line stands behind them. */
-const TIME_INDENT = ' '.repeat(10)
+const TIME_INDENT = ' '.repeat(11)
 
 /** Prints events, each behind so much: on one line, or on as many as a narrow terminal needs. */
 export function printEvents(events: readonly Record<string, any>[], print: Printer, indent = ''): void {
@@ -68,9 +68,13 @@ export function eventLines(event: Record<string, any>, print: Printer): string[]
   ]
 }
 
+/** In UTC, as every other time that is told; with its date where that is not today's. */
 function clock(time: unknown): string {
   const at = new Date(String(time))
-  return Number.isNaN(at.getTime()) ? String(time) : at.toTimeString().slice(0, 8)
+  if (Number.isNaN(at.getTime())) return safe(String(time))
+  const second = `${at.toISOString().slice(0, -'.000Z'.length)}Z`
+  const today = `${new Date().toISOString().slice(0, 'yyyy-mm-dd'.length)}T`
+  return second.startsWith(today) ? second.slice(today.length) : second
 }
 
 function detail(payload: unknown): string {

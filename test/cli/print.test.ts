@@ -163,6 +163,16 @@ t.test(
   },
 )
 
+t.test('a line of an event tells its time in UTC, with the date where that is not today’s', async (t) => {
+  const printer = new Printer({ write: () => {} }, {})
+  const begins = (occurred_at: string) =>
+    eventLines({ occurred_at, project: 'demo', event_type: 'seen', payload: {} }, printer)[0]!.split('  ')[0]
+  t.equal(begins('2025-11-25T12:00:00.5+02:00'), '2025-11-25T10:00:00Z')
+  const now = new Date().toISOString()
+  t.equal(begins(now), `${now.slice(11, 19)}Z`)
+  t.equal(begins('soon'), 'soon')
+})
+
 t.test('output of a command is shown line by line, other events with what they say', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const base = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', run_request_id: 'runreq_1' }
@@ -170,10 +180,7 @@ t.test('output of a command is shown line by line, other events with what they s
     { ...base, event_type: 'run_output', payload: { stream: 'stdout', text: 'a\nb\u0007\n' } },
     printer,
   )
-  t.same(
-    output.map((line) => line.slice(8)),
-    ['  runreq_1 | a', '  runreq_1 | b'],
-  )
+  t.same(output, ['2030-01-01T00:00:00Z  runreq_1 | a', '2030-01-01T00:00:00Z  runreq_1 | b'])
   const [line] = eventLines(
     { ...base, event_type: 'run_request_failed', payload: { id: 'x', message: 'no luck', state: 'failed' } },
     printer,
