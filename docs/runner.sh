@@ -6,6 +6,7 @@ ask() { printf 'Authorization: Bearer %s\n' "$ENGINE_TOKEN" | curl -sS --retry $
 api() { until status=$(ask "$@"); [ "${status:-0}" -lt 300 ] || [ "$status" = 413 ] || grep -q '"code":"' "$dir/answer" || [ "$patience" -lt 75 ]; do
   echo "HTTP $status, and not from the service: trying again" >&2; sleep 2; done; echo "$status"; } # a proxy's word is not the service's
 post() (trap '' INT TERM HUP; api "$run/$1" -d "{\"attempt\":$attempt$2}") # said to its end by who is asked to end
+event() { post events ",\"events\":[{\"event_type\":\"$1\",\"occurred_at\":\"$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ)\",\"payload\":$2}]"; }
 field() { grep -o "\"$1\":\"\{0,1\}[A-Za-z0-9_.-]*" "$dir/request" | head -n 1 | sed 's/.*[:"]//'; }
 json_text() { iconv -c -f UTF-8 -t UTF-8 | tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g;s/"/\\"/g;s/\t/\\t/g;s/$/\\n/' | tr -d '\n'; }
 stop() { kill -s "${signal:=TERM}" -- "-$pid"; signal=KILL; } # the work and its children; the second time for good
@@ -28,13 +29,12 @@ while [ "${RUNS:=-1}" -ne 0 ] && [ -z "$ending" ]; do trap - INT TERM HUP
     if [ "$status" = 409 ] || [ -n "$cancelled$ending" ]; then stop; beat=0 ending=${ending:+heard}; fi
   done
   wait "$pid"; code=$?; rm -f "$dir"/part.*; split -C 16k "$dir/output" "$dir/part."
-  for part in "$dir"/part.*; do [ -s "$part" ] || continue
-    at=$(date -u +%Y-%m-%dT%H:%M:%S.%6NZ) text=$(json_text <"$part")
-    post events ",\"events\":[{\"event_type\":\"run_output\",\"occurred_at\":\"$at\",\"payload\":{\"stream\":\"stdout\",\"text\":\"$text\"}}]"
-  done >/dev/null
+  for part in "$dir"/part.*; do [ ! -s "$part" ] || event run_output "{\"stream\":\"stdout\",\"text\":\"$(json_text <"$part")\"}"; done >/dev/null
   if [ -n "$cancelled" ]; then post failed ',"class":"cancelled","message":"cancelled"'
   elif [ -n "$signal" ]; then post failed ',"class":"execution","code":"runner_stopped","message":"the runner was stopped"'
-  elif [ "$code" -eq 0 ]; then post completed ',"result":{"status":"completed"}'
+  elif [ "$code" -eq 0 ]; then [ "$(field entry_event)" != execution_requested ] || event task_run_completed "{\"project\":\"$(
+    field key)\",\"success\":true,\"landed\":false,\"summary\":\"exit code 0\",\"verdict\":\"complete\"}" # what settles a task of the ledger
+    post completed ',"result":{"status":"completed"}'
   else post failed ",\"class\":\"execution\",\"code\":\"exit_$code\",\"message\":\"exit code $code\""; fi >/dev/null
   RUNS=$((RUNS - 1))
 done

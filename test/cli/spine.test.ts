@@ -295,3 +295,21 @@ t.test('the shell runner of the documentation takes work from the real service',
   t.match(out, /"name":"Ada"/)
   t.match(out, /\| done/)
 })
+
+t.test('a task of the ledger that the shell runner of the documentation takes has landed', async (t) => {
+  const service = await demo(t)
+  t.equal((await service.cli('runner', 'edit', 'r1', '--trusted')).code, 0)
+  const child = spawn('sh', [documentedScript('runner.sh'), 'true'], {
+    env: {
+      ...service.env,
+      ENGINE_TOKEN: readFileSync(`${service.home}/runner-r1.token`, 'utf8').trim(),
+      RUNNER_ID: 'r1',
+      RUNS: '1',
+    },
+    stdio: 'inherit',
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const { code, out, err } = await service.cli('task', 'demo', 'Tidy up')
+  t.equal(code, 0, err)
+  t.match(out, /landed/)
+})

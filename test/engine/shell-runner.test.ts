@@ -63,6 +63,39 @@ t.test('the shell runner completes a run whose work succeeds, and posts an empty
   )
 })
 
+t.test(
+  'the shell runner settles a task of the ledger: by its result where the work succeeds, else by its failure',
+  async (t) => {
+    const service = await standIn()
+    t.teardown(() => service.stop())
+    const engine = {
+      entry_event: 'execution_requested',
+      throttle: 'full',
+      access: 'full',
+      payload: { item_id: 'wi_1' },
+    }
+    for (const [id, work, verbs] of [
+      ['runreq_task', 'true', ['accepted', 'started', 'events', 'completed']],
+      ['runreq_bad', 'exit 3', ['accepted', 'started', 'failed']],
+    ] as const) {
+      const before = service.posts.length
+      service.offer(executionRequest(id, { engine }))
+      t.equal(await shellRunner(service, work, t), 0)
+      const said = service.posts.slice(before).map(({ verb }) => verb)
+      t.same(
+        said.filter((verb) => verb !== 'heartbeat' && verb !== 'session'),
+        verbs,
+      )
+    }
+    t.match(service.events(), [
+      {
+        event_type: 'task_run_completed',
+        payload: { project: 'demo', success: true, landed: false, summary: 'exit code 0', verdict: 'complete' },
+      },
+    ])
+  },
+)
+
 t.test('the shell runner stops its work and the children of it when cancelled', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
