@@ -59,7 +59,8 @@ export function addBackup(program: Command, act: Act): void {
 }
 
 async function backup({ client, json, print, note }: Cli, _: readonly any[], { name }: any): Promise<void> {
-  let body = await beginBackup(client, name)
+  const begun = await beginBackup(client, name)
+  let { body } = begun
   if (body.state === 'running') note(`The backup ${body.name} takes longer; waiting for its end.`)
   const path = `/api/backups/${body.name}`
   const onRetry = (error: Error): void => note(describeRetry(error))
@@ -71,22 +72,27 @@ async function backup({ client, json, print, note }: Cli, _: readonly any[], { n
     const { code, message: detail } = body.failure
     throw new ServiceRefused('POST', '/api/backups', { status: 500, code, detail })
   }
+  if (begun.isOfBefore)
+    note(`This one was made at ${body.ended_at}, and none was made anew: ask for another name, or for none.`)
   if (json) print.json(body)
   else print.line(`The backup is in ${body.path}, on the machine of the service.`)
   if (body.state === 'damaged') throw new CliFailure(body.failure.message, EXIT.failed)
 }
 
 /** Where it stands: begun now, or by an earlier command that asked for the same. */
-async function beginBackup(client: Client, name: string | undefined): Promise<any> {
+async function beginBackup(
+  client: Client,
+  name: string | undefined,
+): Promise<{ readonly body: any /** It had ended before it was asked for. */; readonly isOfBefore?: true }> {
   try {
-    return (await client.request('POST', '/api/backups', { body: { name } })).body
+    return await client.request('POST', '/api/backups', { body: { name } })
   } catch (error) {
     const problem = error instanceof ServiceRefused ? (error.problem as { code: string; backup?: string }) : undefined
     const look = (): Promise<Answer> => client.request('GET', `/api/backups/${name}`)
-    if (problem?.code === 'backup_running' && problem.backup === name) return (await look()).body
+    if (problem?.code === 'backup_running' && problem.backup === name) return await look()
     if (problem?.code === 'backup_damaged') {
       const made = client.request('GET', `/api/backups/${problem.backup}`)
-      return (await made.catch(() => Promise.reject(error))).body
+      return await made.catch(() => Promise.reject(error))
     }
     const seen =
       problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
@@ -94,7 +100,7 @@ async function beginBackup(client: Client, name: string | undefined): Promise<an
     if (known?.state !== 'completed' && known?.state !== 'damaged') throw error
     // Both times are of the service's clock, where it tells its own.
     const nowMs = Date.parse(seen!.headers.get('date') ?? '') || Date.now()
-    if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return known
+    if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return { body: known, isOfBefore: true }
     const detail = `A backup of that name is there already, of ${known.ended_at}, and no other was made: ask for one of another name, or of none.`
     throw new ServiceRefused('POST', '/api/backups', { status: 409, code: 'already_exists', detail })
   }

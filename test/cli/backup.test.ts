@@ -65,7 +65,12 @@ t.test('but not of one that is an hour old: nobody is to believe that there is a
     )
     return cli(env, 'backup', '--name', 'today')
   }
-  t.match(await told(ended(59)), { code: 0, out: /is in \/h\/backups\/today/ })
+  const late = ended(59)
+  t.match(await told(late), {
+    code: 0,
+    out: /is in \/h\/backups\/today/,
+    err: `This one was made at ${late}, and none was made anew: ask for another name, or for none.\n`,
+  })
   const yesterday = ended(24 * 60)
   const { code, out, err } = await told(yesterday)
   t.same({ code, out }, { code: 3, out: '' })
