@@ -14,6 +14,9 @@ import { list } from './lists.ts'
 interface Kind {
   /** What its ids begin with; undefined: people or engines choose them. */
   readonly prefix?: string
+  /** What an id with the prefix names, and the command that shows it. */
+  readonly noun?: string
+  readonly show?: string
   /** The list, and what comes before an id in a path; with `perProject`: what comes behind a project's path. */
   readonly path: string
   readonly perProject?: true
@@ -21,20 +24,53 @@ interface Kind {
   readonly member?: string
 }
 
-export const RUN_REQUEST: Kind = { prefix: 'runreq_', path: '/api/run-requests' }
-export const WORK_ITEM: Kind = { prefix: 'wi_', path: '/api/work-items' }
-export const TOKEN: Kind = { prefix: 'tok_', path: '/api/tokens' }
-export const BRIEF: Kind = { prefix: 'brief_', path: '/formation-briefs', perProject: true }
-export const DISCOVERY: Kind = { prefix: 'disc_', path: '/discoveries', perProject: true }
-export const HYPOTHESIS: Kind = { prefix: 'hyp_', path: '/hypotheses', perProject: true }
-export const INTENT_RECORD: Kind = { prefix: 'ir_', path: '/intent-records', perProject: true }
+export const RUN_REQUEST: Kind = {
+  prefix: 'runreq_',
+  noun: 'a run request',
+  show: 'run-request show',
+  path: '/api/run-requests',
+}
+export const WORK_ITEM: Kind = { prefix: 'wi_', noun: 'a work item', show: 'queue show', path: '/api/work-items' }
+export const TOKEN: Kind = { prefix: 'tok_', noun: 'a token', show: 'token list', path: '/api/tokens' }
+export const BRIEF: Kind = {
+  prefix: 'brief_',
+  noun: 'a formation brief',
+  show: 'brief show',
+  path: '/formation-briefs',
+  perProject: true,
+}
+export const DISCOVERY: Kind = {
+  prefix: 'disc_',
+  noun: 'a discovery',
+  show: 'discovery show',
+  path: '/discoveries',
+  perProject: true,
+}
+export const HYPOTHESIS: Kind = {
+  prefix: 'hyp_',
+  noun: 'a hypothesis',
+  show: 'hypothesis show',
+  path: '/hypotheses',
+  perProject: true,
+}
+export const INTENT_RECORD: Kind = {
+  prefix: 'ir_',
+  noun: 'an intent record',
+  show: 'intent show',
+  path: '/intent-records',
+  perProject: true,
+}
 export const SESSION: Kind = { path: '/api/agent-sessions', member: 'session_id' }
 export const CAMPAIGN: Kind = { path: '/api/campaigns', member: 'name' }
 export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
 
+const WITH_PREFIX = [RUN_REQUEST, WORK_ITEM, TOKEN, BRIEF, DISCOVERY, HYPOTHESIS, INTENT_RECORD]
+
 /** Characters of an id, behind what its kind begins with, that are taken for its beginning. */
 const CHARS_MIN = 6
 const SHORT = new RegExp(`^[0-9a-f]{${CHARS_MIN},${ID_DIGITS - 1}}$`)
+const TOO_SHORT = new RegExp(`^[0-9a-f]{1,${CHARS_MIN - 1}}$`)
+const DIGITS = new RegExp(`^[0-9a-f]{1,${ID_DIGITS}}$`)
 /** Of each list: what is older is named whole. */
 const LOOKED_AT_MAX = 10_000
 const CANDIDATES_SHOWN = 5
@@ -85,9 +121,32 @@ export async function withWholeIds(
 
 async function whole(client: () => Client, kinds: readonly Kind[], given: any): Promise<any> {
   if (Array.isArray(given)) return await Promise.all(given.map((one) => whole(client, kinds, one)))
-  const kind = kinds.find(({ prefix }) => prefix !== undefined && String(given).startsWith(prefix))
+  if (given === undefined) return given
+  const kind = kinds.find(({ prefix }) => prefix !== undefined && given.startsWith(prefix))
+  if (kind === undefined) assertNoOther(kinds, given)
   if (kind === undefined || !SHORT.test(given.slice(kind.prefix!.length))) return given
   return onlyOne(given, await beginningWith(client(), kind, given)) ?? given
+}
+
+/** It was not looked for as the beginning of an id: so many begin so. */
+function tellIfTooShort(
+  kinds: readonly Kind[],
+  given: string,
+  { method, path, problem, message }: ServiceRefused,
+): void {
+  const kind = kinds.find(({ prefix }) => prefix !== undefined && given.startsWith(prefix))
+  if (kind === undefined || !TOO_SHORT.test(given.slice(kind.prefix!.length))) return
+  const detail = `${message} The beginning of an id has at least ${CHARS_MIN} characters behind ${kind.prefix}.`
+  throw new ServiceRefused(method, path, { ...problem, detail })
+}
+
+/** The id of another kind of thing was meant for another command. What people name may look like one. */
+function assertNoOther(kinds: readonly Kind[], given: string): void {
+  if (kinds.some(({ prefix }) => prefix === undefined)) return
+  const other = WITH_PREFIX.find(({ prefix }) => given.startsWith(prefix!) && DIGITS.test(given.slice(prefix!.length)))
+  if (other === undefined) return
+  const wanted = kinds.map(({ noun, prefix }) => `${noun} (${prefix}...)`).join(' or ')
+  throw new CliFailure(`${given} names ${other.noun}, and ${wanted} is wanted here. See: intendant ${other.show}`)
 }
 
 /**
@@ -104,6 +163,7 @@ export async function withWholeNames(
   if (!(error instanceof ServiceRefused) || error.problem.status !== 404) return undefined
   for (const [n, given] of operands.entries()) {
     const argument = command.registeredArguments[n]
+    if (argument instanceof IdArgument) tellIfTooShort(argument.kinds, given, error)
     const kind = argument instanceof IdArgument ? argument.kinds[0]! : undefined
     if (kind === undefined || kind.prefix !== undefined || given.length < CHARS_MIN) continue
     const path = `${kind.path}/${encodeURIComponent(given)}`

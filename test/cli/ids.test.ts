@@ -139,12 +139,36 @@ t.test('a beginning of several ids is refused with some of them, and nothing is 
 })
 
 t.test(
-  'where none begins so, and where less than six characters are given, the service says what it always says',
+  'too short a beginning, and the id of another kind of thing, are told as such, and nothing is asked',
+  async (t) => {
+    const { run } = await world(t)
+    const lines: [line: string, detail: string][] = [
+      [
+        `run-request show ${WI[0]}`,
+        `${WI[0]} names a work item, and a run request (runreq_...) is wanted here. See: intendant queue show`,
+      ],
+      [
+        'queue hold runreq_ab',
+        'runreq_ab names a run request, and a work item (wi_...) is wanted here. See: intendant run-request show',
+      ],
+      [
+        `trace ${TOKEN}`,
+        `${TOKEN} names a token, and a work item (wi_...) or a run request (runreq_...) is wanted here. See: intendant token list`,
+      ],
+    ]
+    for (const [line, detail] of lines) {
+      const { code, err, requests } = await run(...line.split(' '))
+      t.same([code, JSON.parse(err).detail, requests], [2, detail, []], line)
+    }
+  },
+)
+
+t.test(
+  'where none begins so, and where it is no beginning of an id, the service says what it always says',
   async (t) => {
     const { run } = await world(t)
     const lines: [line: string, requests: string[]][] = [
       ['queue show wi_ffffff', ['GET /api/work-items', 'GET /api/work-items/wi_ffffff']],
-      ['queue show wi_0a1b2', ['GET /api/work-items/wi_0a1b2']],
       ['queue show 0a1b2c', ['GET /api/work-items/0a1b2c']],
       [`queue show wi_${digits('ffffff')}`, [`GET /api/work-items/wi_${digits('ffffff')}`]],
       ['campaign show nothing', ['GET /api/campaigns/nothing', 'GET /api/campaigns']],
