@@ -4,6 +4,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../machines/documents/fields.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import { IF_MATCH_HEADER } from '../preconditions.ts'
 import type { Route } from '../route.ts'
+import { BRIEF_ID, BY, EVENT_ID, REQUEST_ID, RUN_ID, TRACE_ID } from './examples/constants.ts'
 
 /** What a parameter of a path names, by the segment before it. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -30,6 +31,30 @@ const NAMED: Readonly<Record<string, string>> = {
   backups: 'The name of the backup.',
 }
 
+/** One that such a parameter may be. */
+const EXAMPLES: Readonly<Record<string, string>> = {
+  projects: 'shop',
+  'intent-records': 'shop.intent.pay_by_invoice',
+  relationships: 'rel_1',
+  discoveries: 'disc_0a1b2c3d4e5f60718293a4b5',
+  hypotheses: 'hyp_0a1b2c3d4e5f60718293a4b5',
+  drift: 'pay_by_invoice',
+  'formation-briefs': BRIEF_ID,
+  prompts: PROMPT_PHASES[0],
+  'run-requests': REQUEST_ID,
+  'engine-runs': RUN_ID,
+  runners: 'build-1',
+  'work-items': 'wi_0a1b2c3d4e5f60718293a4b5',
+  campaigns: 'pay_by_invoice',
+  initiatives: 'checkout-flow',
+  'agent-sessions': '6f1c2a9e-0d4b-4c1e-9a57-3b1f0e8d7c21',
+  events: EVENT_ID,
+  traces: TRACE_ID,
+  tokens: BY.id,
+  problems: 'not_found',
+  backups: '2030-01-31T02-00-00-000Z',
+}
+
 /** What such a parameter may be, where that is a few words. */
 const WORDS: Readonly<Record<string, readonly string[]>> = { prompts: PROMPT_PHASES }
 
@@ -51,6 +76,7 @@ function inPath({ path }: Route): object[] {
     in: 'path',
     required: true,
     ...described(NAMED[segment]),
+    ...(EXAMPLES[segment] === undefined ? {} : { example: EXAMPLES[segment] }),
     schema: { type: 'string', ...(WORDS[segment] === undefined ? {} : { enum: WORDS[segment] }) },
   }))
 }
