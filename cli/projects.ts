@@ -2,6 +2,7 @@
 import { Argument, type Command } from 'commander'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
+import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { age, safe } from './print.ts'
@@ -9,7 +10,7 @@ import { usageFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addProjects(program: Command, act: Act): void {
-  const project = program.command('project').description('Projects: add, list, show, charter, archive, restore.')
+  const project = program.command('project').description('Projects: add, edit, list, show, charter, archive, restore.')
 
   project
     .command('add')
@@ -36,6 +37,15 @@ export function addProjects(program: Command, act: Act): void {
 
   project.command('show').description('Show one project.').argument('<project>', 'Key or id.').action(act(show))
   addCharter(project, act)
+  project
+    .command('edit')
+    .description('Change what people call it, or where its code lives. Its key stays, and so does what is not named.')
+    .argument('<project>', 'Key or id.')
+    .option('--name <name>', 'What people call it.')
+    .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
+    .option('--no-repository', 'It names none any more.')
+    .option(...ORIGIN)
+    .action(act(edit))
 
   const move = movesOf(project, () => new Argument('<project>', 'Key or id.'))
   move('archive', 'Let nothing start in it, and take no new work. What a runner has accepted goes on.').action(
@@ -56,6 +66,16 @@ async function add({ client, json, print }: Cli, _: readonly any[], { key, name,
   const { body } = await client.request('POST', '/api/projects', { body: { key, name, repository } })
   if (json) print.json(body)
   else print.line(`Project ${body.key} created (${body.id}).`)
+}
+
+async function edit({ client, json, print }: Cli, [id]: readonly any[], { name, repository }: any): Promise<void> {
+  const changed = { name, repository: repository === false ? null : repository }
+  if (Object.values(changed).every((value) => value === undefined))
+    throw new CliFailure('Nothing to change: give --name, --repository or --no-repository.')
+  const { body } = await client.request('PATCH', `/api/projects/${encodeURIComponent(id)}`, { body: changed })
+  if (json) print.json(body)
+  else
+    print.line(`Project ${body.key} is called ${safe(body.name)}; its repository: ${safe(body.repository ?? 'none')}.`)
 }
 
 async function listProjects({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
