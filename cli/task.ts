@@ -1,5 +1,6 @@
 /** `intendant task`: work that one wants done, submitted and followed to its end. */
 import type { Command } from 'commander'
+import { canonical } from '../machines/canonical.ts'
 import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { afterOption } from './ids.ts'
@@ -40,13 +41,16 @@ export function addTask(program: Command, act: Act): void {
 }
 
 async function submit(cli: Cli, [project, text]: readonly any[], options: any): Promise<number | undefined> {
-  const { client, json, print } = cli
-  const answer = await client.request('POST', '/api/work-items', {
-    body: bodyOf(project, text.join(' '), options),
-    headers: keyHeaders(options),
-  })
+  const { client, json, print, note } = cli
+  const asked = bodyOf(project, text.join(' '), options)
+  const answer = await client.request('POST', '/api/work-items', { body: asked, headers: keyHeaders(options) })
   const { body } = answer
   const isThere = isReplay(answer)
+  const missed = isThere ? notTaken(asked, body) : []
+  if (missed.length > 0)
+    note(
+      `Item ${body.id} stays as it was submitted, without this: ${missed.join(', ')}. For another item: --allow-duplicate, or another key.`,
+    )
   if (!options.wait) {
     if (json) print.json(body)
     else
@@ -60,7 +64,40 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   return await followItem(cli, body, since, options.waitLimit)
 }
 
-function bodyOf(project: string, objective: string, options: any): object {
+/** What an item that is there already may have otherwise than it is asked for now, by the option that asks for it. */
+const OPTIONS = {
+  depends_on: '--after',
+  not_before: '--not-before',
+  base_ref: '--base-ref',
+  context: '--context',
+  labels: '--label',
+  runner_id: '--runner',
+  timeout_seconds: '--timeout',
+  kind: '--kind',
+  lane: '--lane',
+  payload: '--payload',
+} as const
+
+/** The options that were given, and that the item which is there does not have so. */
+function notTaken(asked: Record<string, any>, item: Record<string, any>): string[] {
+  const names = Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]
+  const missed = names.filter((name) => asked[name] !== undefined && !isSame(asked[name], item[name]))
+  return missed.map((name) => `${OPTIONS[name]} ${safe(shown(asked[name]))}`)
+}
+
+/** Lists whatever their order; times as moments, which the service writes in its own way. */
+function isSame(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) return canonical([...a].sort()) === canonical([...b].sort())
+  if (typeof a === 'string' && typeof b === 'string' && !Number.isNaN(Date.parse(a)))
+    return a === b || Date.parse(a) === Date.parse(b)
+  return b !== undefined && canonical(a) === canonical(b)
+}
+
+function shown(value: unknown): string {
+  return Array.isArray(value) ? value.join(',') : typeof value === 'object' ? canonical(value) : String(value)
+}
+
+function bodyOf(project: string, objective: string, options: any): Record<string, any> {
   const { after, notBefore, baseRef, context, label, runner, timeout, kind, lane, payload, allowDuplicate } = options
   return {
     project,
