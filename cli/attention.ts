@@ -62,10 +62,11 @@ function whatOf(item: Record<string, any>): string {
 
 /** What it is, in its own first words. */
 function aboutOf(item: Record<string, any>): string {
-  const { formation_brief: brief, hypothesis, drift, initiative, campaign, work_item, run_request } = item
+  const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, work_item, run_request } = item
   const { entry_event, payload } = run_request ?? {}
   const whose = payload?.campaign ?? payload?.initiative
   if (hypothesis !== undefined) return called(hypothesis)
+  if (governed_by !== undefined) return safe(`${governed_by.title ?? governed_by.objective} (${governed_by.id})`)
   const words =
     brief?.title ??
     brief?.mission.objective ??

@@ -1,5 +1,5 @@
 /** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
-import { calledFor, type Need, needOf } from '../machines/campaign/needs.ts'
+import { type Need, needOf } from '../machines/campaign/needs.ts'
 import { age, INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
@@ -130,11 +130,6 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
   print.heading('Decisions')
   for (const { decision, authorized_by, decided_at } of owner_decisions)
     print.text(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`, INDENT)
-}
-
-/** Whether it stands until its owner says something: one that an owner has paused is meant to, unless it had asked before. */
-export function needsOwner(campaign: Campaign): boolean {
-  return calledFor(needFor(campaign)) !== undefined
 }
 
 function needFor({ status, stage, question, paused, budget }: Campaign): Need | undefined {

@@ -1,14 +1,16 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
+import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import { DISCARD_WORK, integer, moment } from './arguments.ts'
-import { needsOwner, printCampaigns } from './campaign-page.ts'
+import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
-import { adviceFor, isLost, printItems, showItem } from './work-item-page.ts'
+import { counted } from './units.ts'
+import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
@@ -20,6 +22,8 @@ const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
 
 const RUNNING = ['running']
+/** Of run requests: those that are not over. */
+const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state))
 /** Of campaigns: those that are over are not told of here. */
 const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
@@ -96,11 +100,38 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
 }
 
 /** All items in the states, up to `limit` of each; newest first. */
-async function inStates({ client }: Cli, states: readonly string[], query: object, limit: number): Promise<Item[]> {
+async function inStates(
+  { client }: Cli,
+  states: readonly string[],
+  query: object,
+  limit: number,
+  path = '/api/work-items',
+): Promise<Item[]> {
   const pages = await Promise.all(
-    states.map(async (state) => (await list(client, '/api/work-items', limit, { ...query, state })).items),
+    states.map(async (state) => (await list(client, path, limit, { ...query, state })).items),
   )
   return pages.flat()
+}
+
+/** Rows of what needs a person, as the service finds them: what `intendant attention` shows is what is counted here. */
+async function calling({ client }: Cli, project?: string): Promise<Item[]> {
+  return [...(await list(client, '/api/attention', ALL, { project })).items]
+}
+
+/** Whether it is of the source that is asked for: an item of it, the run of one, or the source itself. */
+function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Item) => boolean {
+  if (source === undefined) return () => true
+  return ({ kind, work_item, run_request, campaign, initiative }) => {
+    if (kind === 'work_item') return `${work_item.source.kind}:${work_item.source.ref}` === source
+    if (kind === 'run_request') return items.has(run_request.work_item_id)
+    return `${kind}:${(campaign ?? initiative)?.name}` === source
+  }
+}
+
+/** Runs that are no item's: they hold slots and repositories, too. */
+async function outside(cli: Cli, project?: string): Promise<Item[]> {
+  const runs = await inStates(cli, UNSETTLED, { project }, ALL, '/api/run-requests')
+  return runs.filter(({ work_item_id }) => work_item_id === undefined)
 }
 
 /** Running by start, waiting by submission, the rest by settlement, newest first; ties by id. */
@@ -114,13 +145,15 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const { project, source, done } = options
   const query = { project, source }
   const terminalMax = json ? ALL : done
-  const [running, waiting, open, terminal, campaigns, pacing] = await Promise.all([
+  const [running, waiting, open, terminal, campaigns, pacing, rows, runs] = await Promise.all([
     inStates(cli, RUNNING, query, ALL),
     inStates(cli, WAITING_STATES, query, ALL),
     inStates(cli, OPEN_STATES, query, ALL),
     terminalMax === 0 ? [] : inStates(cli, TERMINAL_STATES, query, terminalMax),
     unfinished(cli, project, source),
     client.request('GET', '/api/pacing'),
+    calling(cli, project),
+    source === undefined ? outside(cli, project) : [],
   ])
   const lists = {
     running: ordered(running, 'started_at', 1),
@@ -129,11 +162,15 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
     terminal: ordered(terminal, 'settled_at', -1).slice(0, terminalMax),
     campaigns,
   }
-  if (json) return print.json(lists)
-  for (const line of inRoom(summary(lists, pacing.body, cli), print.columns)) print.line(line)
+  const attention = rows.filter(isOf(source, new Set([...running, ...waiting, ...open].map(({ id }) => id))))
+  if (json) return print.json({ ...lists, outside: runs, attention })
+  const called = new Set(attention.map(({ work_item }) => work_item?.id))
+  const needing = lists.open.filter(({ id }) => called.has(id))
+  for (const line of inRoom(summary({ ...lists, runs, attention, needing }, pacing.body, cli), print.columns))
+    print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)
   printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
-  printItems(print, 'Needs you', lists.open, (item) => item.settled_at)
+  printItems(print, 'Needs you', needing, (item) => item.settled_at)
   printCampaigns(print, 'Campaigns', campaigns)
   printItems(
     print,
@@ -154,20 +191,27 @@ async function unfinished({ client }: Cli, project?: string, source?: string): P
 }
 
 function summary(
-  lists: Record<'running' | 'waiting' | 'open' | 'campaigns', Item[]>,
+  lists: Record<'running' | 'waiting' | 'runs' | 'attention' | 'needing', Item[]>,
   pacing: Item,
   { print }: Cli,
 ): string[] {
   const { max_running: max, paused, unreadable } = pacing
-  const needs = lists.open.length + lists.running.filter(isLost).length + lists.campaigns.filter(needsOwner).length
-  const parts = [
-    `${lists.running.length} running (at most ${max})`,
-    `${lists.waiting.length} waiting`,
-    needs === 0 ? 'nothing needs you' : print.tint(`${needs} ${needs === 1 ? 'needs' : 'need'} you`, 'warn'),
-  ]
+  const parts = [`${lists.running.length} running (at most ${max})`, `${lists.waiting.length} waiting`]
+  if (lists.runs.length > 0)
+    parts.push(`also ${counted(lists.runs.length, 'run')} outside the ledger${ofRuns(lists.runs)}`)
+  const needs = lists.attention.length
+  const all = needs > lists.needing.length ? ': intendant attention' : ''
+  parts.push(
+    needs === 0 ? 'nothing needs you' : print.tint(`${needs} ${needs === 1 ? 'needs' : 'need'} you${all}`, 'warn'),
+  )
   if (unreadable) parts.push(print.tint('the pause state cannot be read: every lane is paused', 'bad'))
   else if (paused.length > 0) parts.push(print.tint(`paused: ${paused.join(', ')}`, 'warn'))
   return parts
+}
+
+function ofRuns(runs: readonly Item[]): string {
+  const under = runs.filter(({ state }) => state !== 'queued').length
+  return under === 0 ? '' : ` (${under} under way)`
 }
 
 /** On one line, or where that is too long each on its own. */
@@ -177,7 +221,12 @@ function inRoom(parts: readonly string[], columns = Number.POSITIVE_INFINITY): r
 }
 
 async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void> {
-  const items = ordered(await inStates(cli, OPEN_STATES, { project }, ALL), 'settled_at', -1)
+  const rows = (await calling(cli, project)).filter(({ reason }) => OPEN_STATES.includes(reason))
+  const items = ordered(
+    rows.map(({ work_item }) => work_item),
+    'settled_at',
+    -1,
+  )
   const { json, print } = cli
   if (json) return print.json(items)
   if (items.length === 0) return print.line('Nothing needs you.')

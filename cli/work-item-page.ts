@@ -99,6 +99,8 @@ export function adviceFor(item: Item): string[] {
   switch (state) {
     case 'preserved':
       if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
+      if (resumedAs(item) !== undefined)
+        return [`it goes on as ${resumedAs(item)}: intendant queue show ${resumedAs(item)}`]
       return disposition?.preservation_ref === undefined ? [close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
       return started_at === undefined ? [`intendant queue release ${id}`, close] : [...anew(item), close]
@@ -121,20 +123,27 @@ export function adviceFor(item: Item): string[] {
   }
 }
 
+/** The item that goes on from its work, and has not settled: another one is refused until then. */
+function resumedAs({ resumptions = [] }: Item): string | undefined {
+  return resumptions.find(({ state }: Item) => state === undefined)?.item_id
+}
+
 /** Resumed beside that, its work would be done twice. */
 function goesOnIn(campaign: string): string {
   return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
 }
 
 /** Whether it runs only by name: nobody knows what became of its run, and a person must say. */
-export function isLost({ state, reason }: Item): boolean {
+function isLost({ state, reason }: Item): boolean {
   return state === 'running' && reason.startsWith('its run is lost')
 }
 
 /** Asks for what a task did not reach, from where its work is. What a campaign or an initiative asked for is theirs to ask for anew. */
-function anew({ kind, project, source, disposition }: Item): string[] {
+function anew({ kind, project, source, disposition, resumes }: Item): string[] {
   if (kind !== 'task' || source?.role !== undefined) return []
   const ref = disposition?.preservation_ref
+  // From trunk it would be without what that has preserved.
+  if (ref === undefined && resumes !== undefined) return [`it resumes ${resumes}: intendant queue show ${resumes}`]
   return [`intendant task ${project} TEXT${ref === undefined ? '' : ` --base-ref ${safe(ref)}`}`]
 }
 

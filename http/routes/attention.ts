@@ -25,12 +25,12 @@ import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import { listAnswer, listQuery } from '../lists.ts'
+import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
 import { briefDocumentOf } from '../resources/formation-briefs.ts'
 import { maySeeInitiative, withoutSteering } from '../resources/initiative-sight.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
-import { workItemDocumentOf } from '../resources/work-item-answers.ts'
+import { isToldByResumption, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -64,16 +64,20 @@ interface Reason {
   find?(service: ServiceContext, sees: (project: string) => boolean): FindRows
   /** Why, where the document does not say so. */
   because?(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): WaitingBecause | undefined
+  /** The brief that governs it, where the document says no more of that than its id. */
+  governor?(service: ServiceContext, snapshot: SnapshotOf<any>): object | undefined
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
 }
 
 const runRequest = {
   kind: 'run_request',
+  governor: governingBrief,
   document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
     withoutSteering(service, reader, runRequestDocumentOf(service, snapshot)),
 } as const
 const openItem = {
   kind: 'work_item',
+  isToldOf: isToldByResumption,
   since: ({ context }: SnapshotOf<WorkItemContext>) => context.settled_at!,
   document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
     workItemDocumentOf(service, reader, snapshot),
@@ -127,7 +131,8 @@ const REASONS = {
   failed: {
     ...openItem,
     advice: 'close it, and submit it anew where it is still wanted',
-    isToldOf: isOfEscalated,
+    isToldOf: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
+      isToldByResumption(service, snapshot) || isOfEscalated(service, snapshot),
   },
   asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
@@ -190,6 +195,16 @@ function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: 
   return owner !== undefined && calledFor(needIn(owner)) === 'escalated' && owner.context.internal.owing === id
 }
 
+/** What the run is for, in the words of its brief: the request itself tells the event that it goes in by. */
+function governingBrief({ runtime }: ServiceContext, { context }: SnapshotOf<RunRequestContext>): object | undefined {
+  const id = context.asked.brief?.id
+  const brief: SnapshotOf<FormationBriefContext> | undefined =
+    id === undefined ? undefined : readable(() => runtime.read({ kind: 'formation_brief', id }))
+  if (brief === undefined) return undefined
+  const { title, mission } = brief.context.sections
+  return { id, ...(title === undefined ? {} : { title }), objective: mission.objective }
+}
+
 type SectionName = keyof typeof REASONS
 const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
 const NAMES = [...new Set(SECTIONS.map(reasonOf))]
@@ -220,6 +235,15 @@ const told = {
   since: Type.String({ format: 'date-time', description: 'Since when.' }),
 }
 
+const governedBy = Type.Object(
+  {
+    id: Type.String({ description: 'The formation brief.' }),
+    title: Type.Optional(Type.String({ description: 'Its title.' })),
+    objective: Type.String({ description: 'What it wants done, as it says now.' }),
+  },
+  { title: 'GoverningBrief', description: 'The formation brief that the run follows.' },
+)
+
 /** One shape a kind, so that whoever has looked at `kind` knows which document there is. */
 const attentionItem = Type.Unsafe({
   title: 'AttentionItem',
@@ -233,6 +257,7 @@ const attentionItem = Type.Unsafe({
       ...told,
       // Of `no_runner`: why no registered runner may take it.
       ...(reasons.includes('no_runner') ? { because: Type.Optional(waitingBecause) } : {}),
+      ...(kind === 'run_request' ? { governed_by: Type.Optional(governedBy) } : {}),
       [kind]: schema,
     })
   }),
@@ -248,15 +273,21 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       summary: 'What needs a person, most pressing first.',
       access: { right: 'view' },
       query: listQuery({
+        project: projectFilter,
         reason: Type.Optional(stringEnum(NAMES, { description: 'Only these.' })),
       }),
       answers: {
         200: listAnswer(attentionItem, 'What needs a person.', 'Most pressing first; of one reason, the newest first.'),
       },
+      problems: ['not_found'],
       handle: (exchange) => {
         const asked = exchange.query.reason as string | undefined
+        const named = namedProject(service, exchange, exchange.query.project)
+        if (named === undefined) return
         const names = SECTIONS.filter((name) => asked === undefined || reasonOf(name) === asked)
-        answerSections(service, exchange, (at) => names.map((name) => sectionOf(service, exchange, name, at)))
+        answerSections(service, exchange, (at) =>
+          names.map((name) => sectionOf(service, exchange, { name, at, of: named.key })),
+        )
       },
     },
   ]
@@ -267,16 +298,23 @@ function reasonOf(name: SectionName): string {
   return reason.reason ?? name
 }
 
-function sectionOf(service: ServiceContext, { principal }: Exchange, name: SectionName, at: string): Section {
+/** @param of key of the project that is asked for; undefined: all of them. */
+function sectionOf(
+  service: ServiceContext,
+  { principal }: Exchange,
+  { name, at, of }: { readonly name: SectionName; readonly at: string; readonly of: string | undefined },
+): Section {
   const reason: Reason = REASONS[name]
   const { kind } = reason
   const named = { name, kind, document: (snapshot: SnapshotOf<any>) => itemOf(service, principal, name, snapshot) }
+  const isAsked = (project: string): boolean => of === undefined || project === of
   const { find } = reason
   if (find !== undefined) {
-    const sees = (project: string): boolean => maySee(principal, project)
+    const sees = (project: string): boolean => isAsked(project) && maySee(principal, project)
     return { ...named, find: (limit, after) => find(service, sees)(limit, after) }
   }
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
+    isAsked(projectOf(reason, snapshot)) &&
     (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
     reason.isToldOf?.(service, snapshot) !== true &&
     reason.isDue?.(service, snapshot) !== false
@@ -290,16 +328,23 @@ function sectionOf(service: ServiceContext, { principal }: Exchange, name: Secti
   }
 }
 
+/** Key of the project that it is told under. */
+function projectOf(reason: Reason, snapshot: SnapshotOf<any>): string {
+  return reason.project?.(snapshot) ?? snapshot.context.project
+}
+
 function itemOf(service: ServiceContext, reader: Principal, name: SectionName, snapshot: SnapshotOf<any>): object {
   const reason: Reason = REASONS[name]
   const called = calledOf(reason)
   const because = reason.because?.(service, snapshot, reader)
+  const governor = reason.governor?.(service, snapshot)
   return {
     kind: called,
     reason: reasonOf(name),
-    project: reason.project?.(snapshot) ?? snapshot.context.project,
+    project: projectOf(reason, snapshot),
     since: reason.since(snapshot, service),
     ...(because === undefined ? {} : { because }),
+    ...(governor === undefined ? {} : { governed_by: governor }),
     [called]: reason.document(service, snapshot, reader),
   }
 }

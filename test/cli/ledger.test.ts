@@ -39,9 +39,14 @@ const LISTS: Record<string, object[]> = {
   landed: [item(8, { state: 'landed', settled_at: at(8), reason: 'complete: done' })],
 }
 
+const call = (document: any, reason = document.state) => ({ kind: 'work_item', reason, work_item: document })
+const CALLING = [...LISTS.preserved!, ...LISTS.failed!].map((open) => call(open))
+
 const ledger = (asked: { url: string }): readonly [number, unknown] => {
   const url = new URL(asked.url, 'http://x')
   if (url.pathname === '/api/pacing') return [200, { max_running: 4, paused: ['campaign'] }]
+  if (url.pathname === '/api/attention') return [200, { items: CALLING }]
+  if (url.pathname !== '/api/work-items') return [200, { items: [] }]
   return [200, { items: LISTS[url.searchParams.get('state')!] ?? [] }]
 }
 
@@ -49,7 +54,7 @@ t.test(
   'queue shows what runs, what waits, what needs a person and what is done, each in its reading order',
   async (t) => {
     const { env, asked } = await service(t, ledger)
-    const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'campaign:spring')
+    const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
     t.equal(code, 0)
     const lines = out.split('\n')
     t.equal(lines[0], '2 running (at most 4), 3 waiting, 2 need you, paused: campaign')
@@ -57,34 +62,67 @@ t.test(
     t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement, newest first')
     for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
     t.ok(
-      asked
-        .filter(({ url }) => url.includes('work-items'))
-        .every(({ url }) => url.includes('source=campaign%3Aspring')),
+      asked.filter(({ url }) => url.includes('work-items')).every(({ url }) => url.includes('source=operator%3Aada')),
     )
     const json = JSON.parse((await cli(env, 'queue', '--json')).out)
-    t.same(Object.keys(json), ['running', 'waiting', 'open', 'terminal', 'campaigns'])
+    t.same(Object.keys(json), [...['running', 'waiting', 'open', 'terminal', 'campaigns'], ...['outside', 'attention']])
+    const others = await cli(env, 'queue', '--source', 'campaign:spring')
+    t.match(others.out, /waiting, nothing needs you/, 'what other sources submitted is not counted')
   },
 )
 
-t.test(
-  'campaigns that stand until an owner says something are counted, and those that owners have paused are not',
-  async (t) => {
-    const paused = (name: string, more: object) => ({
-      ...{ name, status: 'paused', project: 'shop', stage: 'idle', reason: 'no provider', since: at(1) },
-      ...{ cycles_completed: 0, cycles_landed: 0, budget: { max_cycles: 10 }, paused: more },
-    })
-    const campaigns = [
-      paused('gone', { by: 'provider' }),
-      paused('soon', { by: 'provider', until: at(9) }),
-      paused('meant', { by: 'owner' }),
-    ]
-    const { env } = await service(t, ({ url }) => {
-      if (url.startsWith('/api/pacing')) return [200, { max_running: 4, paused: [] }]
-      return [200, { items: url.startsWith('/api/campaigns') && url.includes('status=paused') ? campaigns : [] }]
-    })
-    t.match((await cli(env, 'queue')).out, /^0 running \(at most 4\), 0 waiting, 1 needs you\n/)
-  },
-)
+t.test('queue counts what attention lists, also what is no item, and tells of runs outside the ledger', async (t) => {
+  const run = (id: string, more: object) => ({ id, state: 'queued', project: 'shop', ...more })
+  const runs = [run('a', { state: 'started' }), run('b', {}), run('c', { work_item_id: ITEM.id })]
+  const items = [
+    { kind: 'campaign', reason: 'paused', campaign: { name: 'gone' } },
+    { kind: 'run_request', reason: 'unapproved', run_request: runs[1] },
+    { kind: 'formation_brief', reason: 'reviewable', formation_brief: {} },
+  ]
+  const { env } = await service(t, ({ url }) => {
+    const { pathname, searchParams } = new URL(url, 'http://x')
+    if (pathname === '/api/pacing') return [200, { max_running: 4, paused: [] }]
+    if (pathname === '/api/attention') return [200, { items: searchParams.get('project') === 'till' ? [] : items }]
+    if (pathname === '/api/run-requests' && searchParams.get('project') !== 'till')
+      return [200, { items: runs.filter(({ state }) => state === searchParams.get('state')) }]
+    return [200, { items: [] }]
+  })
+  const { out } = await cli(env, 'queue')
+  t.equal(
+    out,
+    '0 running (at most 4), 0 waiting, also 2 runs outside the ledger (1 under way), 3 need you: intendant attention\n',
+  )
+  const till = await cli(env, 'queue', '--project', 'till')
+  t.equal(till.out, '0 running (at most 4), 0 waiting, nothing needs you\n')
+  const ofSource = await cli(env, 'queue', '--source', 'campaign:gone')
+  t.equal(ofSource.out, '0 running (at most 4), 0 waiting, 1 needs you: intendant attention\n')
+})
+
+t.test('work that is being resumed is told with where it goes on, and a resumption with what it resumes', async (t) => {
+  const preserved = item(6, { state: 'preserved', disposition: { preservation_ref: 'x' }, started_at: at(1) })
+  const shown = async (document: object) => {
+    const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : document])
+    return (await cli(env, 'queue', 'show', ITEM.id)).out
+  }
+  const child = item(7, {}).id
+  const going = await shown({ ...preserved, resumptions: [{ item_id: child }] })
+  t.match(going, `it goes on as ${child}: intendant queue show ${child}`)
+  t.notMatch(going, 'intendant queue resume')
+  t.match(await shown({ ...preserved, resumptions: [{ item_id: child, state: 'failed' }] }), 'intendant queue resume')
+  const failed = await shown(item(7, { state: 'failed', resumes: preserved.id, started_at: at(1) }))
+  t.match(failed, `it resumes ${preserved.id}: intendant queue show ${preserved.id}\nintendant queue close ${child}`)
+  t.notMatch(failed, 'intendant task')
+})
+
+t.test('attention tells of a run what its brief wants done', async (t) => {
+  const run_request = { id: 'runreq_1', entry_event: 'execution_requested', payload: {} }
+  const row = { kind: 'run_request', reason: 'unapproved', project: 'shop', since: at(1), run_request }
+  const governed_by = { id: 'brief_1', objective: 'Invoices' }
+  const { env } = await service(t, () => [200, { items: [row, { ...row, governed_by }] }])
+  const { out } = await cli(env, 'attention')
+  t.match(out, /^unapproved +runreq_1 +shop +\S+ +execution_requested +intendant/m)
+  t.match(out, /^unapproved +runreq_1 +shop +\S+ +Invoices \(brief_1\) +intendant/m)
+})
 
 t.test('attention says how a campaign goes on that its provider has paused for good', async (t) => {
   const campaign = { name: 'pay', status: 'paused', reason: 'no provider', budget: {}, paused: { by: 'provider' } }
@@ -135,9 +173,13 @@ t.test('an item whose run is lost needs a person: it is counted, and shown with 
   const { env } = await service(t, ({ url }) => {
     if (url.startsWith('/api/pacing')) return [200, { max_running: 4, paused: [] }]
     if (url.startsWith('/api/work-items/')) return [200, lost]
-    return [200, { items: url.includes('state=running') ? [lost] : [] }]
+    if (url.startsWith('/api/attention')) {
+      const run = { id: 'runreq_1', work_item_id: lost.id }
+      return [200, { items: [{ kind: 'run_request', reason: 'lost', run_request: run }] }]
+    }
+    return [200, { items: url.includes('work-items') && url.includes('state=running') ? [lost] : [] }]
   })
-  t.match((await cli(env, 'queue')).out, /^1 running \(at most 4\), 0 waiting, 1 needs you\n/)
+  t.match((await cli(env, 'queue')).out, /^1 running \(at most 4\), 0 waiting, 1 needs you: intendant attention\n/)
   const { out } = await cli(env, 'queue', 'show', lost.id)
   t.match(out, 'intendant run-request requeue runreq_1\nintendant run-request fail runreq_1 --message TEXT')
 })
@@ -227,6 +269,34 @@ t.test('task says what is to be done and when; --no-wait leaves it there', async
   t.ok(asked[0]!.body.origin)
   const there = await service(t, () => [200, ITEM, { 'idempotent-replay': 'true' }])
   t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
+})
+
+t.test('task says what it asked for and an item that was there already does not have', async (t) => {
+  const there = { ...ITEM, depends_on: ['wi_1', 'wi_2'], labels: ['gpu'], not_before: '2030-01-01T00:00:00.000Z' }
+  const { env } = await service(t, () => [200, there, { 'idempotent-replay': 'true' }])
+  const submit = (...options: string[]) => cli(env, 'task', 'shop', ITEM.objective, '--no-wait', ...options)
+  const same = ['--after', 'wi_2', '--after', 'wi_1', '--label', 'gpu', '--not-before', '2030-01-01T01:00:00+01:00']
+  t.match(await submit(...same, '--kind', 'task'), { code: 0, out: /is there already/, err: '' })
+  const other = await submit('--after', 'wi_3', '--label', 'gpu', '--runner', 'r9', '--context', '{"a":1}', '--json')
+  t.match(JSON.parse(other.err).note, `${ITEM.id} stays as it was submitted, without this: --after wi_3, `)
+  t.match(other.err, /--after wi_3, --context .*, --runner r9\. For another item: --allow-duplicate/)
+  t.equal(JSON.parse(other.out).id, ITEM.id)
+})
+
+t.test('project edit changes what it is called and where its code lives, and says what it would take', async (t) => {
+  const { env, asked } = await service(t, () => [200, { key: 'shop', name: 'Web shop' }])
+  const edit = (...options: string[]) => cli(env, 'project', 'edit', 'shop', ...options)
+  t.match(await edit('--name', 'Web shop'), {
+    code: 0,
+    out: 'Project shop is called Web shop; its repository: none.\n',
+  })
+  t.match(asked.at(-1), { method: 'PATCH', url: '/api/projects/shop', body: { name: 'Web shop' } })
+  await edit('--repository', 'git@x:shop.git')
+  t.match(asked.at(-1)!.body, { repository: 'git@x:shop.git' })
+  await edit('--no-repository')
+  t.equal(asked.at(-1)!.body.repository, null)
+  const none = await edit()
+  t.match([none.code, none.err], [2, /Nothing to change: give --name, --repository or --no-repository/])
 })
 
 t.test('pacing pauses and resumes the lanes named, or all', async (t) => {

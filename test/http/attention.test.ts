@@ -1,7 +1,7 @@
 /** What needs a person: several kinds of things in one list, whose pages follow each other. */
 import t from 'tap'
 import { until } from '../until.ts'
-import { reading, submit, waits } from './ledger-harness.ts'
+import { begin, finish, fleet, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 /** Two requests that are lost and three that wait for an approval. */
@@ -136,4 +136,55 @@ t.test('pages of what no runner may take give everything once, requests before i
     }
     t.same(found, [...requests, ...items], `${limit} a page`)
   }
+})
+
+t.test(
+  'a chain of resumptions calls somebody once: by the newest that calls, and by none while one is under way',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const called = async () =>
+      (await s.expect(200, 'GET', '/api/attention')).body.items.map(({ work_item }: any) => work_item.id)
+    const ended = async (id: string, payload: object, state: string) => {
+      const { request_id } = await begin(s, runner)
+      await finish(s, runner, request_id, payload)
+      await inState(s, id, state)
+    }
+    const resume = async (id: string) => (await s.expect(201, 'POST', `/api/work-items/${id}/resume`, {})).body.id
+    const told = { project: 'shop', success: false, landed: false, summary: 'no' }
+    const preserved = { ...told, verdict: 'complete', land_blocked: 'git_failed', preservation_ref: 'task/x' }
+    const first = (await submit(s, {})).id
+    await ended(first, preserved, 'preserved')
+    t.same(await called(), [first])
+    const second = await resume(first)
+    t.same(await called(), [], 'it goes on')
+    await ended(second, { ...told, verdict: 'runner_error', detail: 'no' }, 'failed')
+    t.same(await called(), [second])
+    const third = await resume(first)
+    t.same(await called(), [], 'it goes on once more, and what failed is the same matter')
+    await ended(third, preserved, 'preserved')
+    t.same(await called(), [third])
+    await s.expect(200, 'POST', `/api/work-items/${third}/close`, { reason: 'no more' })
+    t.same(await called(), [second], 'what is closed stands for nothing')
+    await s.expect(200, 'POST', `/api/work-items/${second}/close`, { reason: 'no more' })
+    t.same(await called(), [first])
+  },
+)
+
+t.test('attention is asked for by project, as everywhere', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'till']) await s.project(key)
+  const { id } = await s.request('shop', { throttle: 'full' })
+  await s.request('till', { throttle: 'full' })
+  const { id: stuck } = await s.request('till')
+  const named = async (project: string) =>
+    (await s.expect(200, 'GET', `/api/attention?project=${project}`)).body.items.map(({ run_request }: any) => [
+      run_request.project,
+      run_request.id,
+    ])
+  t.same(await named('shop'), [['shop', id]])
+  const ofTill = await named('till')
+  t.equal(ofTill.length, 2)
+  t.same(ofTill[0], ['till', stuck], 'also what is found in memory')
+  await s.expect(404, 'GET', '/api/attention?project=none')
 })
