@@ -119,7 +119,9 @@ export function skipReason(
   return eligible.length > 0 ? undefined : whyNone(context, view, trigger.member)
 }
 
-/** In the pinned member's project, else in the first where something may start. */
+/**
+ * In the pinned member's project, else in the first where something may start; there it is told of the others, too.
+ */
 function openAssessment(
   context: InitiativeContext,
   assessment: Assessment,
@@ -129,6 +131,7 @@ function openAssessment(
   const { name, projects, internal } = context
   const first = projects.find((project) => !archived.includes(project)) ?? projects[0]!
   const { trigger_id, member, follow_up_of, by, prompt, seed, event_id } = assessment
+  const others = member === undefined ? projects.filter((one) => one !== first) : []
   const project = member === undefined ? first : (internal.homes[memberText(member)] ?? first)
   return openItem({
     owner: { kind: 'initiative', ref: name, role: 'assessment' },
@@ -146,6 +149,7 @@ function openAssessment(
       operator_origin: by.origin ?? by.name,
     },
     causation_id: event_id,
+    ...(others.length === 0 ? {} : { told_of: others }),
     ...(reason === undefined ? {} : { reason }),
   })
 }

@@ -46,6 +46,8 @@ export interface Made {
   readonly limits: RunRequestLimits
   /** An approval of its brief does not speak for the repository or the branch that it names. */
   readonly elsewhere?: true | undefined
+  /** Keys of the projects that it tells its runner of beside its own. */
+  readonly told_of?: readonly string[] | undefined
 }
 
 /** What the moves need to know and nobody is shown. */
@@ -165,6 +167,8 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly limits: RunRequestLimits
   /** It names another repository or branch than its brief was approved for. */
   readonly elsewhere?: true
+  /** Keys of the projects that its payload speaks of beside its own: its runner is allowed for each of them. */
+  readonly told_of?: readonly string[]
 }
 
 interface RunnerPost extends MessageBody {

@@ -24,13 +24,20 @@ export function requiredLabels({ asked: { labels } }: RunRequestContext): readon
   return labels.length < 2 ? labels : [...new Set(labels)].sort()
 }
 
+/** The projects that its runner must be allowed for beside its own, in order. */
+export function furtherProjects({ made: { told_of = [] } }: RunRequestContext): readonly string[] {
+  return told_of.length < 2 ? told_of : told_of.toSorted()
+}
+
 /** The same text for the same demand, and for no other. */
 export function demandSignature(context: RunRequestContext): string {
   const { project, project_id, throttle } = context
   const { access, lane, entry_event, runner_id } = context.asked
   const repository = exclusiveRepository(context)
   const labels = requiredLabels(context)
-  return JSON.stringify([project, project_id, throttle, access, lane, entry_event, runner_id, repository, labels])
+  const asked = [project, project_id, throttle, access, lane, entry_event, runner_id, repository, labels]
+  const further = furtherProjects(context)
+  return JSON.stringify(further.length === 0 ? asked : [...asked, further])
 }
 
 /** Whether the request itself stands in the way of being offered: it must be approved, and its time must have come. */

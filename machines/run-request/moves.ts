@@ -94,6 +94,7 @@ function madeOf(message: Of<'create'>): Made {
     gather_id: message.gather_id ?? null,
     limits: message.limits,
     elsewhere: message.elsewhere,
+    told_of: message.told_of,
   }
 }
 

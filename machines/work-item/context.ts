@@ -31,6 +31,8 @@ export interface AskedItem {
   readonly labels?: readonly string[]
   readonly runner_id?: string
   readonly timeout_seconds?: number
+  /** Keys of the projects that its run is told of beside its own: its runner is allowed for each of them. */
+  readonly told_of?: readonly string[]
   readonly resumes?: string
   readonly submitted_trace_id?: string
   readonly submitted_by: By

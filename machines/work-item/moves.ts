@@ -42,7 +42,7 @@ export function create(message: Of<'create'>): WorkItemContext {
 
 /** What is asked again of the item that goes on with the work. */
 const LASTING = ['context', 'labels', 'runner_id', 'timeout_seconds'] as const
-const OPTIONAL = [...LASTING, 'not_before', 'base_ref', 'payload', 'resumes', 'submitted_trace_id'] as const
+const OPTIONAL = [...LASTING, 'not_before', 'base_ref', 'payload', 'told_of', 'resumes', 'submitted_trace_id'] as const
 
 function askedOf(message: Of<'create'>): AskedItem {
   const { objective, kind, lane, origin, source, submitted_by } = message

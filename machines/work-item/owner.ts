@@ -39,6 +39,7 @@ export interface OwnedOrder {
   readonly labels?: readonly string[]
   readonly runner_id?: string
   readonly timeout_seconds?: number
+  readonly told_of?: readonly string[]
   readonly causation_id?: string
   /** Why it waits, where its owner says so: it is queued at once. */
   readonly reason?: string

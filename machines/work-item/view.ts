@@ -35,7 +35,7 @@ export const retirement: Retirement = {
 }
 
 export function document({ value, context: c }: SnapshotOf<WorkItemContext>): WorkItem {
-  const { submitted_by, objective, kind, lane, origin, source, ...asked } = c.asked
+  const { submitted_by, objective, kind, lane, origin, source, told_of: _, ...asked } = c.asked
   const last = c.operator_actions.at(-1)
   return {
     id: c.id,

@@ -19,6 +19,8 @@ export interface Wanted {
   readonly access: 'full' | 'read_only'
   readonly entryEvent: string
   readonly labels: readonly string[]
+  /** Keys of the projects that its runner must be allowed for beside `project`. */
+  readonly furtherProjects: readonly string[]
   /** The only runner that may take it. */
   readonly pin: string | undefined
 }

@@ -5,7 +5,7 @@
  */
 import type { Throttle } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { requiredLabels } from '../../machines/run-request/demand.ts'
+import { furtherProjects, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { IndexHeap } from '../collections/index-heap.ts'
 import type { Wanted } from './api.ts'
 import type { TurnLinks } from './turns.ts'
@@ -31,6 +31,8 @@ export interface Demand {
   readonly lane: string
   readonly entryEvent: string
   readonly labels: readonly string[]
+  /** Keys of the projects that it tells its runner of beside its own. */
+  readonly furtherProjects: readonly string[]
   /** The only runner that may take it. */
   readonly pin: string | undefined
   /** The repository it needs for itself; undefined for work that changes nothing. */
@@ -58,7 +60,7 @@ export interface Supply {
 }
 
 /** What of a demand decides who may take it. */
-export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'pin' | 'entryEvent'> & {
+export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'furtherProjects' | 'pin' | 'entryEvent'> & {
   readonly project: Pick<ProjectTurn, 'key'>
 }
 
@@ -66,20 +68,24 @@ export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'pin' | 'en
 export function askingOfRequest(context: RunRequestContext): Asking {
   const { project: key, throttle, asked } = context
   const { access, entry_event: entryEvent, runner_id: pin } = asked
-  return { project: { key }, throttle, access, labels: requiredLabels(context), pin, entryEvent }
+  const labels = requiredLabels(context)
+  return { project: { key }, throttle, access, labels, furtherProjects: furtherProjects(context), pin, entryEvent }
 }
 
 export function askingOf({ project, ...wanted }: Wanted): Asking {
   return { ...wanted, project: { key: project } }
 }
 
-/** Whether the runners were granted the project, and the trust that work with full access at full throttle needs. */
+/** Whether the runners were granted the projects, and the trust that work with full access at full throttle needs. */
 export function isAllowed(supply: Supply, demand: Asking): boolean {
   return isGranted(supply, demand) && (supply.isTrusted || !needsTrust(demand))
 }
 
-export function isGranted({ projects }: Supply, { project }: Pick<Asking, 'project'>): boolean {
-  return projects === undefined || projects.has(project.key)
+type Spoken = Pick<Asking, 'project' | 'furtherProjects'>
+
+/** Its own project, and each other that it speaks of: what a runner may not see is not told to it. */
+export function isGranted({ projects }: Supply, { project, furtherProjects: further }: Spoken): boolean {
+  return projects === undefined || (projects.has(project.key) && further.every((key) => projects.has(key)))
 }
 
 /** Only such work can change something for good. */

@@ -4,7 +4,13 @@
  */
 import { isId } from '../../machines/ids.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { demandSignature, exclusiveRepository, isReady, requiredLabels } from '../../machines/run-request/demand.ts'
+import {
+  demandSignature,
+  exclusiveRepository,
+  furtherProjects,
+  isReady,
+  requiredLabels,
+} from '../../machines/run-request/demand.ts'
 import type { ListRow, Nature } from '../api.ts'
 import { IndexHeap, type Positions } from '../collections/index-heap.ts'
 import { type FoundRows, firstOf } from '../collections/newest.ts'
@@ -322,6 +328,7 @@ export class Queue {
       lane,
       entryEvent: entry_event,
       labels: requiredLabels(context),
+      furtherProjects: furtherProjects(context),
       pin: runner_id,
       repository,
       ready: new IndexHeap(this.positions, this.order),

@@ -234,9 +234,11 @@ function noneRegistered({ pin }: Asking): string {
   return pin === undefined ? 'No runner is registered.' : `Runner ${pin}, which it names, is not registered.`
 }
 
-function noneAllowed({ pin, project }: Asking, furthest: Furthest): string {
+function noneAllowed({ pin, project, furtherProjects }: Asking, furthest: Furthest): string {
+  // Of the others no name: its reader may not see them.
+  const others = furtherProjects.length === 0 ? '' : ' and each other project of its initiative'
   if (furthest.depth === DEPTH.seen)
-    return `No runner${pin === undefined ? '' : ` named ${pin}`} is allowed for ${project.key}.`
+    return `No runner${pin === undefined ? '' : ` named ${pin}`} is allowed for ${project.key}${others}.`
   return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
 }
 

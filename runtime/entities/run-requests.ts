@@ -143,6 +143,7 @@ export function runRequestMessage(
     causation_id: undefined,
     gather_id: undefined,
     elsewhere: brief?.isElsewhere === true ? true : undefined,
+    told_of: undefined,
     limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
     events: undefined,
   }

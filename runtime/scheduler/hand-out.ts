@@ -43,6 +43,7 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
     // was lost with a restore may still hold the hand-out of the same number.
     id: deriveId('runreq', 'work_item', id, String(number), runtime.journal.epoch),
     work_item_id: id,
+    ...(asked.told_of === undefined ? {} : { told_of: asked.told_of }),
     // Submitting an item is its approval.
     approved: true,
     parent_span_id: internal.span_id,

@@ -179,6 +179,7 @@ export class Ledger {
       access,
       entryEvent: entry_event,
       labels: asked.labels ?? [],
+      furtherProjects: asked.told_of ?? NO_IDS,
       pin: asked.runner_id,
     } as const
     return {

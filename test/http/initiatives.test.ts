@@ -127,6 +127,36 @@ t.test(
   },
 )
 
+t.test('an assessment is given only to a runner that may work for each project that it is told of', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
+  const asked = async (wait = 0) => s.call('GET', `/api/runners/r1/run-requests/next?wait=${wait}`, undefined, w.runner)
+  await asked()
+  await advance(w, 't1')
+  const waiting = await until(
+    async () => (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body.items,
+    ({ length }) => length === 1,
+  )
+  const because = 'No runner is allowed for shop and each other project of its initiative.'
+  t.match(waiting[0], { because: { code: 'no_runner_allowed', detail: because } })
+  t.equal((await asked()).status, 204)
+  const confined = await s.token('confined', { roles: ['viewer'], projects: ['shop'] })
+  const { body } = await s.expect(200, 'GET', '/api/attention?reason=no_runner', undefined, { token: confined })
+  t.match(body.items[0], { because: { code: 'no_runner_allowed', detail: because } })
+  t.notMatch(JSON.stringify(body), 'bank', 'nor is that project named to who may not see it')
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['bank', 'shop'] })
+  t.match((await asked(5)).body, { engine: { entry_event: 'initiative_advance_requested' } })
+})
+
+t.test('a pinned assessment needs no runner beyond its own project, and decides about its member alone', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
+  const { ended } = await steer(w, 't1', { decision: 'dispatch', member: BANK, objective: 'x' }, { member: SHOP })
+  t.match(ended, { outcome: 'rejected', detail: 'the assessment is about project:shop alone, not project:bank' })
+})
+
 t.test('lists are by status and project, and page', async (t) => {
   const s = await startTestService(t)
   await world(s)

@@ -36,6 +36,7 @@ export interface RequestGiven {
   readonly repository?: string | null
   readonly lane?: 'interactive' | 'campaign' | 'maintenance'
   readonly labels?: readonly string[]
+  readonly told_of?: readonly string[]
   readonly runner_id?: string
   readonly priority?: number
   readonly not_before?: string

@@ -30,7 +30,9 @@ export function mayTake(
   pausedLanes: readonly string[],
 ): boolean {
   const { allowed_projects = ['*'], labels = [], trusted = true } = runner
-  const isAllowed = allowed_projects.includes('*') || allowed_projects.includes(request.project)
+  const { told_of = [] } = request.made
+  const isAllowed =
+    allowed_projects.includes('*') || [request.project, ...told_of].every((key) => allowed_projects.includes(key))
   const isNamed = request.asked.runner_id === runnerId
   const carries = request.asked.labels.every((label) => labels.includes(label))
   const { repository } = request.made
