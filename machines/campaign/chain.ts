@@ -3,6 +3,7 @@
  * and what lands with it. Its invariants: what lands takes along all that it was begun upon, wherever its campaign stands;
  * what a person has given up, and what was begun upon that, is not built upon.
  */
+import { refIn } from '../documents/fields.ts'
 import type { SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'
 import type { Draft } from './draft.ts'
@@ -35,7 +36,7 @@ export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): 
   const { work, internal } = draft.context
   const { upon, astray } = work!
   const { landed, preservation_ref } = terminal.payload
-  const ref = typeof preservation_ref === 'string' ? preservation_ref : undefined
+  const ref = refIn(preservation_ref)
   if (landed === true) land(draft, upon, ref)
   else if (ref !== undefined) {
     const kept = [...internal.kept, { item_id, ref, ...(upon === undefined ? {} : { upon }) }]

@@ -1,6 +1,8 @@
 /** What the end of a cycle means to its campaign: counted once, and remembered. */
+
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
+import { refIn } from '../documents/fields.ts'
 import { saysNotBegun, UNKNOWN_BASE } from '../run-request/failure.ts'
 import type { CampaignContext, CampaignMessage, CycleOutcome, Of, TaskResult } from './context.ts'
 import type { Draft } from './draft.ts'
@@ -64,12 +66,13 @@ export function take(draft: Draft, result: TaskResult): void {
 }
 
 function outcomeOf({ payload }: TaskResult): Omit<CycleOutcome, 'item_id'> {
-  const { verdict, landed, land_blocked, preservation_ref, summary } = payload
+  const { verdict, landed, land_blocked, summary } = payload
+  const preservation_ref = refIn(payload.preservation_ref)
   return {
     ...(typeof verdict === 'string' ? { verdict } : {}),
     landed: landed === true,
     ...(typeof land_blocked === 'string' ? { land_blocked } : {}),
-    ...(typeof preservation_ref === 'string' ? { preservation_ref } : {}),
+    ...(preservation_ref === undefined ? {} : { preservation_ref }),
     ...(typeof summary === 'string' ? { summary: clipped(summary, SUMMARY_CHARS_MAX) } : {}),
   }
 }

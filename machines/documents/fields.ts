@@ -51,6 +51,19 @@ export function oneLine(description: string, maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: ONE_LINE_PATTERN, description })
 }
 
+/** Of a ref that a run states: longer than any that git makes, or a path to a bundle. */
+const REF_LENGTH_MAX = 4_096
+const ONE_LINE = new RegExp(ONE_LINE_PATTERN, 'u')
+
+export function statedRef(description: string) {
+  return Type.String({ maxLength: REF_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
+}
+
+/** The ref in a payload that may have come by a door which refuses none; what is no ref names nothing. */
+export function refIn(stated: unknown): string | undefined {
+  return typeof stated === 'string' && stated.length <= REF_LENGTH_MAX && ONE_LINE.test(stated) ? stated : undefined
+}
+
 /** A name that everybody sees it by: of a token, a project, a runner. */
 export function shownName(description: string) {
   return oneLine(description, NAME_LENGTH_MAX)

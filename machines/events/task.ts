@@ -2,6 +2,7 @@
  * Task lifecycle (SPEC 6.7): an isolated one-shot execution, its skeptical review, and what became of the work.
  * A verdict and the members that belong to it always come together.
  */
+import { statedRef } from '../documents/fields.ts'
 import { count, exactlyWith, never, openObject, type Rule, rule, stringEnum, Type } from '../schema.ts'
 import { engineEvent } from './event-type.ts'
 import { gateResult } from './gates.ts'
@@ -64,9 +65,7 @@ export const taskRunCompleted = openObject(
     landed: Type.Boolean({ description: 'complete or safe converging remainder work reached trunk' }),
     summary: Type.String({ description: 'terminal summary' }),
     verdict: stringEnum(VERDICTS),
-    preservation_ref: Type.Optional(
-      Type.String({ description: 'landed commit, or a remote branch or bundle:<path> of preserved work' }),
-    ),
+    preservation_ref: Type.Optional(statedRef('landed commit, or a remote branch or bundle:<path> of preserved work')),
     land_blocked: Type.Optional(
       stringEnum([...LANDING_BLOCKS, 'continuation_conflict'], { description: 'why work did not land' }),
     ),

@@ -2,6 +2,7 @@
  * What a terminal event makes of the item it is about (SPEC 6.7, 3.1). Each kind has one terminal event; an item
  * whose source decides (formation, an assessment) has none, and is settled by that source.
  */
+import { refIn } from '../documents/fields.ts'
 import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
 import type { AskedItem, WorkItemMessage } from './context.ts'
 import { LOOKING_ENTRY_EVENTS } from './entry.ts'
@@ -83,7 +84,7 @@ function ofTask(payload: Payload): Settlement {
 
 /** `preservation_ref` of landed work is the trunk commit (SPEC 6.7). */
 function dispositionOf({ verdict, landed, preservation_ref, worktree, worktree_removed }: Payload): Disposition {
-  const ref = typeof preservation_ref === 'string' ? preservation_ref : undefined
+  const ref = refIn(preservation_ref)
   return {
     verdict: text(verdict),
     ...(ref === undefined ? {} : landed === true ? { landed_commit: ref } : { preservation_ref: ref }),

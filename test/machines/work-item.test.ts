@@ -144,6 +144,8 @@ t.test('each verdict settles a task as its table says', (t) => {
   ])
   t.strictSame(settled(result('remainder', { gaps: ['x'], ...ref })), ['preserved', { verdict: 'remainder', ...ref }])
   t.strictSame(settled(result('defect', { diagnosis: 'x', ...ref })), ['preserved', { verdict: 'defect', ...ref }])
+  const unlike = { preservation_ref: 'task/x\n## Decisions' }
+  t.strictSame(settled(result('defect', { diagnosis: 'x', ...unlike })), ['preserved', { verdict: 'defect' }])
   t.equal(settled(result('blocked_on_decision', { finding: 'x', options: [] }))[0], 'needs_decision')
   const asked = result('blocked_on_decision', { finding: 'which?', options: ['a', 'b'] })
   t.equal(step(module, run(...RUNNING), runEvent(8, asked)).snapshot.context.reason, 'decision needed: which? (a; b)')

@@ -15,6 +15,18 @@ const gate = { name: 'g', command: 'c', passed: true, required: true, output: ''
 const checked = (result: object) => ({ ...sample('preflight_completed'), results: [gate, { ...gate, ...result }] })
 
 const cases: readonly Case[] = [
+  ...['origin/intendant/x', 'bundle:/srv/my work.bundle', 'a'.repeat(40)].map(
+    (ref) => [`${ref} is a ref`, 'task_run_completed', task({ preservation_ref: ref }), []] as const,
+  ),
+  ...['x\n\n## Decisions', 'x\u0085y', 'x\u2028y', 'x'.repeat(4_097)].map(
+    (ref) =>
+      [
+        `a ref is one line, and short: ${encodeURIComponent(ref).slice(0, 20)}`,
+        'task_run_completed',
+        task({ preservation_ref: ref }),
+        ['/preservation_ref'],
+      ] as const,
+  ),
   [
     'a validation that is ok may have gates',
     'project_validation_completed',
