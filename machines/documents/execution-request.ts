@@ -34,6 +34,9 @@ export const executionRequestDocument = Type.Object(
     requested_at: time('When the request was made.'),
     repo: repoReference,
     brief: Type.Optional(briefReference),
+    work_item_id: Type.Optional(
+      serviceId('wi', 'The item that it was handed out as. Absent of a run request that somebody made by hand.'),
+    ),
     engine: Type.Object({
       entry_event: eventTypeName('Type of the event that starts the work.'),
       throttle,

@@ -23,6 +23,7 @@ export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerE
     requested_at: context.created_at,
     repo: asked.repo ?? {},
     ...(asked.brief === undefined ? undefined : { brief: asked.brief }),
+    ...(asked.work_item_id === undefined ? undefined : { work_item_id: asked.work_item_id }),
     engine: {
       entry_event: asked.entry_event,
       throttle: context.throttle,

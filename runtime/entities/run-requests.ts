@@ -10,6 +10,7 @@ import { runRequestIdOf } from '../../machines/ids.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { By, SnapshotOf } from '../../machines/machine.ts'
 import type { CreateRunRequest } from '../../machines/run-request/context.ts'
+import { isLook } from '../../machines/work-item/results.ts'
 import type { Answer, Refused, Runtime } from '../api.ts'
 import type { Visible } from '../dispatch/api.ts'
 import { readable } from '../reader.ts'
@@ -60,7 +61,12 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   // Stands against a new request; one that was made under a given key before is answered all the same.
   const unfollowed = followed?.ok === false ? followed : undefined
   const whyNotNew =
-    whyNotTaken(order) ?? unfollowed ?? whyNotPayload(order.body) ?? whyNotPinned(runtime, order) ?? whyNotServed(order)
+    whyNotTaken(order) ??
+    unfollowed ??
+    whyNotStep(order.body) ??
+    whyNotPayload(order.body) ??
+    whyNotPinned(runtime, order) ??
+    whyNotServed(order)
   const { project, project_id, idempotency_key, key_given, trace_id } = message
   const isTraceGiven = order.body.trace_id !== undefined
   const isTraceTaken = isTraceGiven || trace_id === order.traceParent?.traceId
@@ -199,6 +205,17 @@ function factsOf(project: string, body: RunRequestCreate, by: By) {
 function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused | undefined {
   if (value === 'active') return undefined
   return refused('project_archived', `the project ${context.key} is archived and takes no new work`)
+}
+
+/**
+ * The next step of a campaign or an initiative is its own to ask for: a runner runs the gates that such a request carries,
+ * and what it answers would be decided by nobody.
+ */
+function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
+  if (!isLook(entry_event)) return undefined
+  const owner = entry_event === 'campaign_advance_requested' ? 'campaign' : 'initiative'
+  const detail = `A ${entry_event} is made by its ${owner} alone: advance that.`
+  return refused('invalid_body', detail, '/entry_event')
 }
 
 /** What a known event cannot carry when it is stated starts no work either. */

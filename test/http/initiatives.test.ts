@@ -509,6 +509,7 @@ t.test('an emitted request goes to its initiative, which names the event as its 
     payload: { trigger_id: 'nightly', member: SHOP },
   })
   const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
+  t.equal(request.work_item_id, items[0].id, 'which tells it from what somebody made by hand')
   const [submitted] = (await s.expect(200, 'GET', `/api/events?item_id=${items[0].id}`)).body.items
   t.equal(submitted.causation_id, body.events[0])
   await s.expect(200, 'POST', '/api/events', emitted({ member: SHOP }))

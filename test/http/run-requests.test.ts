@@ -340,6 +340,20 @@ t.test('what a run request names must be there and fit', async (t) => {
   t.equal((await s.expect(409, 'POST', path, { entry_event })).body.code, 'project_archived')
 })
 
+t.test('the next step of a campaign or an initiative is not to be asked for by hand', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const gates = [{ name: 'g', required: true, command: 'id' }]
+  for (const [entry_event, payload, owner] of [
+    ['campaign_advance_requested', { campaign: 'x', prompt: 'p', gates }, 'campaign'],
+    ['initiative_advance_requested', { initiative: 'x', operator_origin: 'o', trigger_id: 't' }, 'initiative'],
+  ] as const) {
+    const body = { entry_event, payload, access: 'read_only' }
+    const { body: problem } = await s.expect(422, 'POST', '/api/projects/greeter/run-requests', body)
+    t.match(problem, { detail: new RegExp(`made by its ${owner} alone`), errors: [{ pointer: '/entry_event' }] })
+  }
+})
+
 t.test('a full request waits for its approval, and attention says so', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
