@@ -9,6 +9,7 @@ import {
 } from '../../machines/documents/token.ts'
 import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
+import { instantMs } from '../../machines/instant.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { isExpired, type Principal } from '../../runtime/access/principals.ts'
 import { rightsOf } from '../../runtime/access/rights.ts'
@@ -45,7 +46,7 @@ function createRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Make a token. The answer carries the secret, once.',
     description:
-      'It holds roles, rights, or both, and may be confined to projects. Nobody grants what they do not hold.',
+      'It holds roles, rights, or both, and may be confined to projects. Nobody grants what they do not hold, nor for longer than their own token lasts.',
     access: { right: 'token.manage' },
     body: { schema: tokenCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -73,7 +74,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     return
   }
   const projects = body.projects ?? ['*']
-  if (!mayGrant(service, exchange, rightsOf(roles, rights), projects)) return
+  if (!mayGrant(service, exchange, rightsOf(roles, rights), projects) || outlives(exchange, body)) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const { token, hash } = newSecret()
@@ -102,6 +103,16 @@ function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: Tok
     errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
   })
   return false
+}
+
+/** Whether it would let in for longer than who makes it: answered, if so. */
+function outlives(exchange: Exchange, { expires_at }: TokenCreate): boolean {
+  const { expiresAtMs } = exchange.principal
+  if (expiresAtMs === undefined) return false
+  if (expires_at !== undefined && instantMs(expires_at) <= expiresAtMs) return false
+  const last = new Date(expiresAtMs).toISOString()
+  exchange.problem('grants_too_much', `The token itself expires at ${last}: what it makes needs an expires_at by then.`)
+  return true
 }
 
 function mayGrant(
