@@ -195,6 +195,11 @@ export class Router {
       exchange.problem('invalid_header', 'The body needs one Content-Length, or Transfer-Encoding: chunked alone.')
       return false
     }
+    if (incoming.hosts > 1) {
+      exchange._closeConnection()
+      exchange.problem('invalid_header', 'The request names two hosts.')
+      return false
+    }
     if (gate.paramCount > 0 && !readParams(gate, exchange, request)) return false
     if (version !== '' && version !== '1') {
       exchange.problem('unsupported_api_version', `API-Version ${version.slice(0, 20)} was asked for; there is 1.`)

@@ -15,7 +15,7 @@ export const incoming = {
   contentType: '',
   contentEncoding: '',
   contentLength: '',
-  /** Neither a length nor chunks, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
+  /** Neither a length nor chunks, an empty length, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
   isFramedTwice: false,
   /**
    * uWebSockets.js reads what follows the last chunk as the next request, where others read trailers, and takes a bare
@@ -23,6 +23,8 @@ export const incoming = {
    */
   isChunked: false,
   protocols: '',
+  /** Which of two is meant depends on who reads (RFC 9112 section 3.2). */
+  hosts: 0,
   /** Of several, all in their order. */
   prefer: '',
   ifMatch: '',
@@ -41,6 +43,7 @@ export function readHeaders(request: UwsRequest): void {
   incoming.isFramedTwice = false
   incoming.isChunked = false
   incoming.protocols = ''
+  incoming.hosts = 0
   incoming.prefer = ''
   incoming.ifMatch = ''
   incoming.idempotencyKey = undefined
@@ -56,12 +59,14 @@ function readHeader(name: string, value: string): void {
   else if (name === 'content-type') incoming.contentType = value
   else if (name === 'content-encoding') incoming.contentEncoding = value
   else if (name === 'content-length') {
-    if (incoming.contentLength !== '' && incoming.contentLength !== value) incoming.isFramedTwice = true
+    if (value === '' || (incoming.contentLength !== '' && incoming.contentLength !== value))
+      incoming.isFramedTwice = true
     incoming.contentLength = value
   } else if (name === 'transfer-encoding') {
     incoming.isChunked = true
     incoming.isFramedTwice ||= value.toLowerCase() !== 'chunked'
   } else if (name === 'api-version') incoming.version = value
+  else if (name === 'host') incoming.hosts++
   else if (name === 'sec-websocket-protocol') incoming.protocols = value
   else readDeclared(name, value)
 }

@@ -170,11 +170,22 @@ t.test('a body has one end: lengths that are none, that differ, or that stand be
     'Content-Length: 12\r\nTransfer-Encoding: chunked',
     'Transfer-Encoding: gzip, chunked',
   ]) {
-    t.match(await raw(port, [`${head}${framing}\r\n\r\n${body}`], 150), /^HTTP\/1.1 400 /, framing)
+    const answered = await raw(port, [`${head}${framing}\r\n\r\n${body}`], 150)
+    t.match(answered, /^HTTP\/1.1 400 /, framing)
+    t.equal(answered.split('HTTP/1.1 ').length, 2, `${framing}: what follows is no request`)
   }
+  const empty = `${head}Content-Length:\r\n\r\n`
+  t.match(await raw(port, [empty], 150), /^HTTP\/1.1 400 /, 'an empty length')
+  t.notMatch(await raw(port, [`${empty}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`], 150), / 200 OK/)
   const { body: metrics } = await s.call('GET', '/metrics')
   t.match(metrics, /intendant_http_body_bytes_in_flight 0\n/, 'and the sum of bodies being received is still a number')
   t.same((await s.expect(200, 'GET', '/api/projects')).body.items, [])
+})
+
+t.test('a request names one host', async (t) => {
+  const s = await startTestService(t)
+  const request = `GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`
+  t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*two hosts/)
 })
 
 t.test('at level debug each request is one line, with ids and without secrets; at info there is none', async (t) => {
