@@ -5,6 +5,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { flushFile } from '../files/flush.ts'
+import { FILE_MODE } from '../files/modes.ts'
 import { bytesOf, environmentPaths } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { type Standstill, standstillOf } from '../home/instance-lock.ts'
@@ -25,7 +26,7 @@ function present(directory: string): Manifest {
 export function writeManifest(directory: string): number {
   const manifest = present(directory)
   const path = join(directory, MANIFEST)
-  writeFileSync(path, `${JSON.stringify(manifest)}\n`)
+  writeFileSync(path, `${JSON.stringify(manifest)}\n`, { mode: FILE_MODE })
   flushFile(path)
   return manifest.log_bytes + manifest.view_bytes
 }

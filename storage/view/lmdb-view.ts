@@ -4,7 +4,7 @@
  * opened here, once: an openDB later would be such a write.
  */
 import { Buffer } from 'node:buffer'
-import { closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from '../checked-text.ts'
@@ -69,6 +69,8 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
   const options = { path, ...DURABLE, maxFreeSpaceToRetain: FREE_ENTRIES_KEPT_MAX, readOnly }
   makeLockFile(path)
   const root = open(options)
+  // LMDB makes it for everybody to read.
+  if (!readOnly) chmodSync(join(path, DATA_FILE), FILE_MODE)
   assertTables(root)
   const text = <K extends Key | string>(name: string) => root.openDB<string, K>(name, TEXT)
   /** What is no index of the rest. */

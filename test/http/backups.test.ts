@@ -1,5 +1,5 @@
 /** A backup over HTTP: at once where it is small, followed where it takes long, and one at a time. */
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
@@ -47,6 +47,10 @@ t.test(
     t.match(completed, { state: 'completed', begun_at: begun.body.begun_at, ended_at: /Z$/ })
     t.ok(completed.bytes > 0 && completed.sequence > 0)
     t.ok(existsSync(join(completed.path, 'backup.json')))
+    for (const file of readdirSync(s.settings.home, { recursive: true, withFileTypes: true })) {
+      const path = join(file.parentPath, file.name)
+      if (file.isFile()) t.equal(statSync(path).mode & 0o077, 0, `${path} is its owner's alone`)
+    }
     t.equal((await s.expect(409, 'POST', PATH, { name: 'long' })).body.code, 'already_exists')
     t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, completed, 'what is told of the first one stays')
     t.equal((await s.expect(404, 'GET', `${PATH}/other`)).body.code, 'not_found')
