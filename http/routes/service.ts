@@ -44,7 +44,9 @@ const versionDocument = Type.Object(
     api_version: Type.Integer({ description: 'What `API-Version` may ask for.' }),
     node: Type.String({ description: 'Version of Node.js.' }),
     limits: mapOf(Type.Number(), 'Bounds, units last in the names.'),
-    settings: anyObject('The settings in force, without secrets.'),
+    settings: anyObject(
+      'The settings in force, without secrets. `home`, `host` and `port` only for a token of all projects that is no runner’s.',
+    ),
   },
   { title: 'Version' },
 )
@@ -187,7 +189,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       summary: 'What runs here: version, limits, settings without secrets.',
       access: { right: 'any', runner: 'own' },
       answers: { 200: { description: 'The version.', schema: versionDocument } },
-      handle: (exchange) => exchange.answer(200, versionOf(service, about)),
+      handle: (exchange) => exchange.answer(200, versionOf(service, about, exchange.principal)),
     },
   ]
 }
@@ -204,14 +206,17 @@ function visibleLines(principal: Principal, text: string): string {
     .join('\n')
 }
 
-function versionOf({ runtime }: ServiceContext, about: About): object {
+function versionOf({ runtime }: ServiceContext, about: About, { kind, projects }: Principal): object {
+  const settings = settingsOf({ ...runtime.settings, port: about.port() })
+  // Where it stands on its machine is for people who may see all of it.
+  if (kind === 'runner' || projects !== '*') for (const name of ['home', 'host', 'port']) delete settings[name]
   return {
     name: 'intendant',
     version: about.version,
     api_version: 1,
     node: process.version,
     limits: limitsOf(runtime.settings),
-    settings: settingsOf({ ...runtime.settings, port: about.port() }),
+    settings,
   }
 }
 
