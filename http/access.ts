@@ -122,6 +122,18 @@ export function maySee(principal: Principal, projectKey: string): boolean {
   return principal.projects === '*' || principal.projects.has(projectKey)
 }
 
+/**
+ * Whether the caller may say who answers for work at throttle `full`: anybody for themselves, for others who may approve
+ * such work. Answers the problem where not.
+ */
+export function mayAuthorize(exchange: Exchange, authorizedBy: string | null | undefined): boolean {
+  const { principal, by } = exchange
+  if (authorizedBy === undefined || authorizedBy === null || authorizedBy === by.name) return true
+  if (mayDo(principal, 'approve.full')) return true
+  exchange.problem('forbidden', `Somebody else than ${by.name} in authorized_by needs the right approve.full.`)
+  return false
+}
+
 /** Whether the principal holds the right; a runner holds none. */
 export function mayDo(principal: Principal, right: Right): boolean {
   return principal.rights.has(right)

@@ -9,7 +9,7 @@ import {
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
-import { maySee } from '../access.ts'
+import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { located, markCursor, whenNamed } from '../replies.ts'
@@ -35,7 +35,7 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Add a campaign: a mission that is worked off one task at a time, until its evidence holds.',
     description:
       'It is staged until it is advanced. Whoever adds it answers for what it starts, unless `authorized_by` says ' +
-      'otherwise: what it starts runs with throttle `full`.',
+      'otherwise, which needs the right `approve.full`: what it starts runs with throttle `full`.',
     access: { right: 'work.submit' },
     body: { schema: campaignCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -70,7 +70,10 @@ function create(service: ServiceContext, exchange: Exchange): void {
     ...(repository === undefined ? {} : { repository }),
     ...(authorized_by === null ? {} : { authorized_by }),
   } as MessageBody
-  const make = () => (takesWork(exchange, project) && mayBePinned(service, exchange) ? message : undefined)
+  const make = () => {
+    const isTaken = takesWork(exchange, project) && mayBePinned(service, exchange)
+    return isTaken && mayAuthorize(exchange, body.authorized_by) ? message : undefined
+  }
   const named = { ref: { kind: 'campaign', id: body.name }, body, make } as const
   createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }

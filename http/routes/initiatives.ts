@@ -12,7 +12,7 @@ import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Reply } from '../../runtime/api.ts'
-import { maySee } from '../access.ts'
+import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { located, markCursor, whenNamed } from '../replies.ts'
@@ -69,7 +69,7 @@ function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | u
     authorized_by,
     budget,
   } = exchange.body as InitiativeCreate
-  if (!projectsExist(service, exchange, projects)) return undefined
+  if (!mayAuthorize(exchange, authorized_by) || !projectsExist(service, exchange, projects)) return undefined
   const homes = homesOf(service, exchange, members)
   if (homes === undefined) return undefined
   const all = [...new Set([...projects, ...Object.values(homes)])]

@@ -142,7 +142,12 @@ export const campaignCreateBody = Type.Object(
       }),
     ),
     authorized_by: Type.Optional(
-      nullable(said('Who answers for what it starts. Default: the token’s name; null: nobody yet.', 128)),
+      nullable(
+        said(
+          'Who answers for what it starts. Default: the token’s name; another one needs `approve.full`; null: nobody yet.',
+          128,
+        ),
+      ),
     ),
     agent_provider: Type.Optional(name('The provider whose agents are to work for it; handed through.')),
     labels: Type.Optional(labels('A runner must carry all of them.')),

@@ -100,7 +100,9 @@ export const initiativeCreateBody = Type.Object(
       uniqueItems: true,
       description: 'What is steered.',
     }),
-    authorized_by: Type.Optional(spoken('Who answers for what it starts. Default: the token’s name.', 128)),
+    authorized_by: Type.Optional(
+      spoken('Who answers for what it starts. Default: the token’s name; another one needs `approve.full`.', 128),
+    ),
     budget: Type.Optional(budget),
   },
   { ...CLOSED, title: 'InitiativeCreate' },

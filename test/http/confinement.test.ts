@@ -179,6 +179,41 @@ t.test('a name that others have given is taken, and nothing is told of what has 
   }
 })
 
+t.test('for whom work at full throttle is, says who may approve it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const done_evidence = [{ kind: 'gate', command: 'npm test' }]
+  const campaign = { project: 'mine', mission: 'x', done_evidence }
+  const initiative = { outcome: 'x', members: [{ kind: 'project', ref: 'mine' }] }
+  const author = { token: await s.token('author', { roles: ['author'], projects: ['mine'] }) }
+  const both = { token: await s.token('both', { roles: ['author', 'approver'], projects: ['mine'] }) }
+  for (const [path, body] of [
+    ['/api/campaigns', campaign],
+    ['/api/initiatives', initiative],
+  ] as const) {
+    const named = (name: string, authorized_by?: string) => ({ ...body, name, authorized_by })
+    const refused = await s.expect(403, 'POST', path, named('a', 'alice'), author)
+    t.match(refused.body, { code: 'forbidden', detail: /approve\.full/ })
+    t.equal((await s.expect(201, 'POST', path, named('b', 'author'), author)).body.authorized_by, 'author')
+    t.equal((await s.expect(201, 'POST', path, named('c'), author)).body.authorized_by, 'author')
+    t.equal((await s.expect(201, 'POST', path, named('d', 'alice'), both)).body.authorized_by, 'alice')
+  }
+})
+
+t.test('where the service stands on its machine is told to those of all projects', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const place = async (token: string) => {
+    const { home, host, port, lease_ms } = (await s.expect(200, 'GET', '/api/version', undefined, { token })).body
+      .settings
+    t.ok(lease_ms)
+    return [home, host, port]
+  }
+  t.notOk((await place(await s.token('all', { roles: ['viewer'] }))).includes(undefined))
+  for (const token of [await s.token('one', { roles: ['admin'], projects: ['mine'] }), await s.runner('r1')])
+    t.same(await place(token), [undefined, undefined, undefined])
+})
+
 t.test('a runner that one may not see keeps its id, and where it stands is not told', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
