@@ -10,7 +10,7 @@ import { runRequestIdOf } from '../../machines/ids.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { By, SnapshotOf } from '../../machines/machine.ts'
 import type { CreateRunRequest } from '../../machines/run-request/context.ts'
-import { isLook } from '../../machines/work-item/results.ts'
+import { LOOKING_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
 import type { Answer, Refused, Runtime } from '../api.ts'
 import type { Visible } from '../dispatch/api.ts'
 import { readable } from '../reader.ts'
@@ -212,7 +212,7 @@ function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused 
  * and what it answers would be decided by nobody.
  */
 function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
-  if (!isLook(entry_event)) return undefined
+  if (!LOOKING_ENTRY_EVENTS.has(entry_event)) return undefined
   const owner = entry_event === 'campaign_advance_requested' ? 'campaign' : 'initiative'
   const detail = `A ${entry_event} is made by its ${owner} alone: advance that.`
   return refused('invalid_body', detail, '/entry_event')
