@@ -15,10 +15,10 @@ interface AskedRun {
   readonly revision?: string | undefined
   /** It asks to be run again by itself after a failure. */
   readonly retries: boolean
-  /** It repeats what was done already. Known where it is asked for: an approval that comes behind that has seen it. */
-  readonly again?: boolean
+  /** It repeats what was done already. */
+  readonly again?: boolean | undefined
   /** It names another repository or branch than the brief does; one that names none is for its project's. */
-  readonly elsewhere?: boolean
+  readonly elsewhere?: boolean | undefined
 }
 
 /** Whether the approval holds for this digest at this revision. One that names no revision holds for each. */
@@ -43,15 +43,21 @@ export function standingApproval(
 }
 
 /**
- * Whether an approval of the brief can be the approval of such a run: an approver of a brief has seen which event
- * it starts and where it works, and has not seen a policy that runs it again, nor that it would be done once more.
+ * Whether the run is more than any brief says: who approves a brief has seen where it works, and has not seen a policy
+ * that runs it again, nor that it would be done once more.
  */
-export function speaksFor(
-  { sections }: FormationBriefContext,
-  { entry_event, retries, again = false, elsewhere = false }: AskedRun,
-): boolean {
+export function goesBeyond({
+  retries,
+  again = false,
+  elsewhere = false,
+}: Pick<AskedRun, 'retries' | 'again' | 'elsewhere'>): boolean {
+  return retries || again || elsewhere
+}
+
+/** Whether an approval of the brief, before or behind the run, can be the approval of such a run. */
+export function speaksFor({ sections }: FormationBriefContext, run: AskedRun): boolean {
   const agreed = sections.engine_controls?.entry_event
-  return !retries && !again && !elsewhere && (agreed === undefined || agreed === entry_event)
+  return !goesBeyond(run) && (agreed === undefined || agreed === run.entry_event)
 }
 
 /** What the brief was frozen with guides runs no more: no approval lets that run. Undefined: all of it does. */

@@ -111,7 +111,9 @@ interface RunQueued extends MessageBody {
   readonly approved: boolean
   /** It asks to be run again by itself: that takes an approval of its own. */
   readonly retries: boolean
-  /** It is to work on another repository or branch than the brief is for: that takes one, too. */
+  /** It repeats what was done already: that takes one, too. */
+  readonly again?: true
+  /** It is to work on another repository or branch than the brief is for: so does that. */
   readonly elsewhere?: true
   readonly reason?: string
 }

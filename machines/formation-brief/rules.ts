@@ -7,7 +7,7 @@ import { covers, intentMoved, revisionMoved, withdrawal } from './approvals.ts'
 import { type Artifact, editArtifact, intentDigest, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'
 import { approvalOf, artifactOf, changedSections, observationsOf, runMoved, runQueued } from './moves.ts'
-import { isFollowed, openRun, otherUnderWay } from './runs.ts'
+import { isFollowed, openRun, otherUnderWay, waitsFor } from './runs.ts'
 import { faultsOf } from './snapshot.ts'
 
 const RUN_MESSAGES = new Set([
@@ -160,6 +160,8 @@ export function repeats(
       // What guides runs no more is refused, though it was approved so by an earlier build.
       if (message.sources.unfit.length > 0) return undefined
       const approval = approvalOf(context, message)
+      // One that was given before goes on to a run that has come to wait for it since.
+      if (context.internal.runs.some((run) => waitsFor(run, approval))) return undefined
       return context.approvals.some((one) => sameApproval(one, approval)) ? 'already_approved' : undefined
     }
     case 'compile':

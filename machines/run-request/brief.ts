@@ -32,6 +32,7 @@ export const tellBriefQueued = telling(({ asked, throttle, created_at, internal,
   ...(asked.repo?.revision === undefined ? {} : { revision: asked.repo.revision }),
   approved: internal.approved,
   retries: asked.retry !== undefined,
+  ...(asked.again === true ? { again: true } : {}),
   ...(made.elsewhere === true ? { elsewhere: true } : {}),
   ...(attempt === 1 ? {} : { reason: `attempt ${attempt} waits` }),
 }))

@@ -3,6 +3,7 @@
  * would have to remove them, with the name of what stands in the way. Worked out when somebody reads it.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
+import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
@@ -127,9 +128,23 @@ function beforeRunners(
     return { code: 'repository_busy', detail: held }
   }
   if (!context.internal.approved) {
-    return { code: 'not_approved', detail: 'Work with throttle full waits for an approval of its brief or of itself.' }
+    return { code: 'not_approved', detail: `Work with throttle full waits for an approval ${whichApproval(context)}.` }
   }
   return undefined
+}
+
+/** What lets the request go: one of itself always does. */
+function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: RunRequestContext): string {
+  if (brief === undefined) return 'of itself'
+  if (!goesBeyond({ retries: retry !== undefined, again, elsewhere })) {
+    return 'of itself, or of its brief if that is for its entry event'
+  }
+  const what = [
+    ...(retry === undefined ? [] : ['a retry policy']),
+    ...(again === true ? ['doing it again'] : []),
+    ...(elsewhere === true ? ['another repository or branch'] : []),
+  ]
+  return `of itself: one of its brief does not speak for ${what.join(', or ')}`
 }
 
 /** Runners that are named in a sentence. */

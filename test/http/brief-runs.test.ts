@@ -47,6 +47,32 @@ t.test('approving a brief for full lets go every run that waits for it, not the 
   t.notOk((await run(own)).approved_by, 'but not one with a retry policy, which the brief says nothing of')
 })
 
+t.test(
+  'a run that does again what was done waits for an approval of its own, whoever approves its brief',
+  async (t) => {
+    const { s, brief, ask, run, post, poll } = await start(t)
+    const approve = { throttle: 'full' }
+    await s.expect(200, 'POST', `${brief.path}/approve`, approve)
+    const first = await ask(1, 'full')
+    await poll()
+    await post(first, 'completed', { result: { status: 'completed' } })
+    const once = runOf(brief, { throttle: 'full', payload: { n: 1 } })
+    const { id, waiting_because } = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
+    const detail =
+      'Work with throttle full waits for an approval of itself: one of its brief does not speak for doing it again.'
+    t.strictSame(waiting_because, { code: 'not_approved', detail })
+    const { token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'other', roles: ['admin'] })).body
+    await s.expect(200, 'POST', `${brief.path}/approve`, approve, { token })
+    await s.expect(200, 'POST', `${brief.path}/approve`, approve)
+    const other = await ask(2, 'full')
+    t.equal((await poll()).body.request_id, other, 'the brief has told of that approval')
+    await post(other, 'completed', { result: { status: 'completed' } })
+    t.strictSame((await run(id)).waiting_because, { code: 'not_approved', detail })
+    await s.expect(200, 'POST', `/api/run-requests/${id}/approve`)
+    t.equal((await poll()).body.request_id, id)
+  },
+)
+
 t.test('a brief goes on to an earlier run that is at work when the later one is cancelled', async (t) => {
   const { s, brief, ask, come, post, poll } = await start(t)
   const first = await ask(1, 'dry_run')

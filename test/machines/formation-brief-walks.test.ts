@@ -23,6 +23,13 @@ type Move = { readonly type: string; readonly [member: string]: unknown }
 const sources = fc.constantFrom(SOURCES, SOURCES, SOURCES, MOVED, GONE)
 const revision = fc.constantFrom({}, {}, {}, { revision: 'r2' })
 const run = fc.constantFrom(...RUNS).map((run_request_id) => ({ run_request_id }))
+/** What an approval of the brief does not speak for. */
+const beyond = fc.constantFrom<object>(
+  { retries: false },
+  { retries: false },
+  { retries: true },
+  { retries: false, again: true },
+)
 const runMove = (type: string, more: object = {}) => run.map((of) => ({ type, ...of, ...more }))
 
 const move: fc.Arbitrary<Move> = fc.oneof(
@@ -53,8 +60,8 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 8,
     arbitrary: fc
-      .record({ of: run, approved: fc.boolean(), retries: fc.boolean() })
-      .map(({ of, ...said }) => ({ type: 'run_queued', ...of, ...said })),
+      .record({ of: run, approved: fc.constantFrom(false, false, true), beyond })
+      .map(({ of, beyond, ...said }) => ({ type: 'run_queued', ...of, ...said, ...beyond })),
   },
   { weight: 4, arbitrary: runMove('run_accepted') },
   { weight: 5, arbitrary: runMove('run_started') },
@@ -127,7 +134,7 @@ class Oracle {
     const { type, run_request_id: id, digest } = message
     const was = this.runs.get(id)
     if (type === 'run_queued') {
-      this.runs.set(id, { state: 'queued', digest, waits: !message.approved && !message.retries })
+      this.runs.set(id, { state: 'queued', digest, waits: !message.approved && !message.retries && !message.again })
     } else if (type === 'run_completed' || message.outcome === 'failed') this.runs.delete(id)
     else if (type !== 'run_observed') {
       const state = type === 'run_accepted' ? 'accepted' : type === 'run_started' ? 'started' : 'lost'

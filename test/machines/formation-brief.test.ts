@@ -203,10 +203,27 @@ t.test('an approval of a waiting run lets it go, when it is that run that was ap
     { retries: true },
     { entry_event: 'release_requested' },
     { elsewhere: true },
+    { again: true },
   ]) {
     const queued = step(module, COMPILED, at(10, { ...M.run_queued, ...more })).snapshot
     t.equal(step(module, queued, full).sends.length, 0, JSON.stringify(more))
   }
+  t.end()
+})
+
+t.test('an approval that is given once more goes on to a run that has come to wait for it since', (t) => {
+  const full = { ...M['approve (full)'], at: undefined }
+  const approved = step(module, COMPILED, at(9, full)).snapshot
+  t.equal(step(module, approved, at(20, full)).repeat, 'already_approved', 'nobody waits for it')
+  const waits = step(module, approved, M.run_queued).snapshot
+  const { sends, snapshot } = step(module, waits, at(20, full))
+  t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'approve', by: BY } }])
+  t.equal(step(module, snapshot, at(21, full)).repeat, 'already_approved', 'said again it is the same')
+  t.equal(
+    step(module, waits, at(20, { ...full, throttle: 'dry_run' })).repeat,
+    'already_approved',
+    'dry_run is not full',
+  )
   t.end()
 })
 

@@ -61,7 +61,7 @@ t.test('every reason is named in the order in which a person would have to remov
     'not_before: Not to be offered before 2026-06-01T00:00:00Z.',
     'lane_paused: The lane campaign is paused.',
     `repository_busy: Repository acme/site is held by ${held} (started, runner holder).`,
-    'not_approved: Work with throttle full waits for an approval of its brief or of itself.',
+    'not_approved: Work with throttle full waits for an approval of itself.',
     'no_runner_registered: No runner is registered.',
     'no_runner_allowed: No runner is allowed for alpha.',
     'no_runner_allowed: Work with full access at throttle full needs a trusted runner; not trusted: r1.',
