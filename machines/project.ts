@@ -69,11 +69,23 @@ interface SetCharter extends MessageBody {
   readonly charter: Charter
 }
 
-/** Events that belong to no other actor, and the run requests that emitted commands among them create. */
+/** What an emitted request asks of the campaign or initiative that it names. */
+export interface EmittedAdvance extends SendParams {
+  readonly message: MessageBody & {
+    readonly type: 'advance'
+    readonly event_id: string
+    readonly [member: string]: unknown
+  }
+}
+
+/** Events that belong to no other actor, and what emitted commands among them ask for. */
 interface RecordEvents extends MessageBody {
   readonly type: 'record'
   readonly events: readonly PreparedEvent[]
+  /** Each makes a run request, or finds the one that it has made: its id is the event's. */
   readonly commands?: readonly SendParams[]
+  /** Each goes out with its event, once: with one that the log already holds it has gone out. */
+  readonly advances?: readonly EmittedAdvance[]
   /** Messages to actors that the events are about; an archived project takes them, too. */
   readonly news?: readonly SendParams[]
 }
@@ -117,7 +129,10 @@ const machineSetup = setup({
     changes: ({ context, event }) => isChange(context, event as Of<'update'>),
     archives: ({ event }) => (event as Of<'update'>).archived === true,
     unarchives: ({ event }) => (event as Of<'update'>).archived === false,
-    recordsOnly: ({ event }) => ((event as Of<'record'>).commands ?? []).length === 0,
+    recordsOnly: ({ event }) => {
+      const { commands = [], advances = [] } = event as Of<'record'>
+      return commands.length + advances.length === 0
+    },
   },
   actions: {
     ...declaredActions,
@@ -152,9 +167,11 @@ const machineSetup = setup({
     }),
     emitCharterSet: emit(({ context }) => updated(context, 'active', ['charter'])),
     emitRecorded: enqueueActions(({ event, enqueue }) => {
-      const { events, commands = [], news = [] } = event as Of<'record'>
+      const { events, commands = [], advances = [], news = [] } = event as Of<'record'>
       for (const prepared of events) enqueue.emit({ type: prepared.event_type, recorded: prepared })
-      for (const params of [...commands, ...news]) enqueue({ type: 'send', params })
+      const ids = new Set(events.map(({ id }) => id))
+      const asked = advances.filter(({ message: { event_id } }) => ids.has(event_id))
+      for (const params of [...asked, ...commands, ...news]) enqueue({ type: 'send', params })
     }),
   },
 })

@@ -10,7 +10,9 @@ import type { PreparedEvent } from '../../machines/events/envelope.ts'
 import type { PayloadOf } from '../../machines/events/index.ts'
 import type { InitiativeContext, Of } from '../../machines/initiative/context.ts'
 import { asksOtherwise, whyNotAssessed } from '../../machines/initiative/rules.ts'
-import type { SendParams, SnapshotOf } from '../../machines/machine.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { EmittedAdvance } from '../../machines/project.ts'
+import type { Runtime } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import { findCampaign } from '../resources/campaign-answers.ts'
 import { findInitiative } from '../resources/initiative-sight.ts'
@@ -20,13 +22,13 @@ import type { Exchange } from '../wire/exchange.ts'
 const INITIATIVE = 'initiative_advance_requested'
 const CAMPAIGN = 'campaign_advance_requested'
 
-/** The messages of the requests among the events. Undefined: a problem was answered. */
+/** The messages of the requests among the events that the log does not hold yet. Undefined: a problem was answered. */
 export function advancesOf(
   service: ServiceContext,
   exchange: Exchange,
   events: readonly PreparedEvent[],
-): readonly SendParams[] | undefined {
-  const sends: SendParams[] = []
+): readonly EmittedAdvance[] | undefined {
+  const sends: EmittedAdvance[] = []
   for (const [i, event] of events.entries()) {
     const { event_type } = event
     if (event_type !== INITIATIVE && event_type !== CAMPAIGN) continue
@@ -35,6 +37,7 @@ export function advancesOf(
       exchange.problem('forbidden', `A ${event_type} asks for ${what}: the right work.operate is needed.`)
       return undefined
     }
+    if (isHeld(service.runtime, event)) continue
     const send =
       event_type === CAMPAIGN
         ? toCampaign(service, exchange, event, i, sends)
@@ -45,14 +48,19 @@ export function advancesOf(
   return sends
 }
 
+/** Its request went out with it, however things stand by now. */
+function isHeld({ journal }: Runtime, { project, trace_id, id }: PreparedEvent): boolean {
+  return journal.eventSequence(project, trace_id, id) !== undefined
+}
+
 /** Refused before it is recorded where the initiative would not take it. Undefined: a problem was answered. */
 function toInitiative(
   service: ServiceContext,
   exchange: Exchange,
   event: PreparedEvent,
   place: number,
-  before: readonly SendParams[],
-): SendParams | undefined {
+  before: readonly EmittedAdvance[],
+): EmittedAdvance | undefined {
   const invalid = (pointer: string, detail: string): undefined => {
     exchange.problem('invalid_event', detail, { errors: [{ pointer: `/events/${place}${pointer}`, detail }] })
   }
@@ -69,7 +77,7 @@ function toInitiative(
     return invalid('/payload/follow_up_of', 'Only the service follows up: what is asked for is a request of its own.')
   const message = advanceOf(exchange, event)
   const ofIt = before.filter(({ to }) => to.kind === 'initiative' && to.id === name)
-  const isOther = ({ message: one }: SendParams): boolean =>
+  const isOther = ({ message: one }: EmittedAdvance): boolean =>
     one.trigger_id === trigger_id && one.fingerprint !== message.fingerprint
   if (asksOtherwise(initiative.context, message as Of<'advance'>) || ofIt.some(isOther))
     return invalid(
@@ -95,8 +103,8 @@ function toCampaign(
   exchange: Exchange,
   { id, project, throttle, payload }: PreparedEvent,
   place: number,
-  before: readonly SendParams[],
-): SendParams | undefined {
+  before: readonly EmittedAdvance[],
+): EmittedAdvance | undefined {
   const { campaign: name, run_event_id, run_result } = payload as PayloadOf<typeof CAMPAIGN>
   const invalid = (member: string, detail: string): undefined => {
     exchange.problem('invalid_event', 'The event asks for what is not there to be asked.', {

@@ -8,6 +8,7 @@ import { emittedEventSchema, type PreparedEvent } from '../../machines/events/en
 import { isCommand } from '../../machines/events/index.ts'
 import type { SendParams } from '../../machines/machine.ts'
 import { isMaintenanceEvent, maintenanceNews } from '../../machines/maintenance-run/reports.ts'
+import type { EmittedAdvance } from '../../machines/project.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
@@ -60,7 +61,8 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
       description:
         'An emitted `*_requested` is a command: it makes a run request with it as the entry event, and needs ' +
         '`work.submit` too. An `initiative_advance_requested` or `campaign_advance_requested` goes to what it ' +
-        'names instead, and needs `work.operate`; a campaign takes it with throttle `full` only.',
+        'names instead, and needs `work.operate`; a campaign takes it with throttle `full` only. One that the log already ' +
+        'holds is not asked for again.',
       access: { right: 'event.emit' },
       body: { schema: emitBody, limit: 'events' },
       headers: ['traceparent'],
@@ -109,7 +111,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   if (advances === undefined) return
   const command = admitted.find((event) => isCommand(event.event_type))
   if (command === undefined) {
-    record(service, exchange, project, admitted, advances, untilNothing)
+    record(service, exchange, project, { events: admitted, commands: [], advances }, untilNothing)
     return
   }
   if (!mayDo(exchange.principal, 'work.submit')) {
@@ -137,7 +139,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     if (exchange.done || prepared === undefined) return
     const commanding = prepared.filter((event) => isCommand(event.event_type))
     const commands = commanding.map((event) => commandOf(service, exchange, project, event))
-    record(service, exchange, project, prepared, [...advances, ...commands], until)
+    record(service, exchange, project, { events: prepared, commands, advances }, until)
   })
 }
 
@@ -211,18 +213,23 @@ function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }
   return news
 }
 
+interface Emission {
+  readonly events: readonly PreparedEvent[]
+  readonly commands: readonly SendParams[]
+  readonly advances: readonly EmittedAdvance[]
+}
+
 function record(
   service: ServiceContext,
   exchange: Exchange,
   project: SnapshotOf<any>,
-  events: readonly PreparedEvent[],
-  commands: readonly SendParams[],
+  { events, commands, advances }: Emission,
   until: Until,
 ): void {
   const news = newsOf(service.runtime, events, exchange.principal)
-  const message = { type: 'record', by: exchange.by, events, commands, news } as MessageBody
+  const message = { type: 'record', by: exchange.by, events, commands, advances, news } as MessageBody
   const answered = whenHeard(exchange, (answer) => {
-    const ids = commands.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)
+    const ids = commands.map(({ to }) => to.id)
     const made = (): true | undefined =>
       ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
     // Answered when they are there: whoever reads their ids may read them.

@@ -19,6 +19,7 @@ absent:
   set_charter          refused illegal_move
   record               refused illegal_move
   record (commands)    refused illegal_move
+  record (advances)    refused illegal_move
 active:
   create               repeat replay
   create (other body)  refused idempotency_key_reused
@@ -32,6 +33,7 @@ active:
   set_charter          stays; facts project_updated
   record               stays; facts task_run_started
   record (commands)    stays; facts task_run_started; sends run_request.create
+  record (advances)    stays; facts task_run_started; sends campaign.advance
 archived:
   create               repeat replay
   create (other body)  refused idempotency_key_reused
@@ -45,4 +47,5 @@ archived:
   set_charter          refused project_archived
   record               stays; facts task_run_started
   record (commands)    refused project_archived
+  record (advances)    refused project_archived
 `

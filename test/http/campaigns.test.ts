@@ -545,6 +545,41 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   )
 })
 
+t.test(
+  'an emitted request is carried out once, however many came behind it and whatever has become of it',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'pause')
+    const asked = {
+      event_type: 'campaign_advance_requested',
+      project: 'shop',
+      throttle: 'full',
+      payload: { campaign: 'pay' },
+    }
+    const emit = async (first: number, count = 1) => {
+      const events = Array.from({ length: count }, (_, n) => ({
+        ...asked,
+        occurred_at: `2026-01-01T00:00:00.${100 + first + n}Z`,
+      }))
+      return (await s.expect(200, 'POST', '/api/events', { events })).body
+    }
+    const ends = () => events(s, 'campaign_advance_completed')
+    await emit(0)
+    // More than a campaign remembers.
+    for (const first of [1, 26, 51]) await emit(first, 25)
+    await until(ends, ({ length }) => length === 76)
+    t.match(await emit(0), { accepted: 0, duplicates: 1 })
+    await emit(80)
+    t.equal((await until(ends, ({ length }) => length > 76)).length, 77, 'the last one has its end, and none a second')
+    await move(s, 'resume')
+    await until(reading(s), ({ stage }) => stage === 'forming')
+    await move(s, 'complete', { reason: 'done' })
+    t.match(await emit(0), { accepted: 0, duplicates: 1 }, 'what is over is not asked')
+  },
+)
+
 t.test('a step that is asked for with a task result is formed from that, and it is counted nowhere', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')

@@ -15,6 +15,7 @@ const CREATE = {
   idempotency_key: 'key-1',
   fingerprint: 'fingerprint-1',
 }
+const advance = { to: { kind: 'campaign', id: 'pay' }, message: { type: 'advance', event_id: EVENT.id } }
 const command = { to: { kind: 'run_request', id: 'runreq_1' }, message: { type: 'create' } }
 const M = {
   create: at(0, CREATE),
@@ -29,6 +30,7 @@ const M = {
   set_charter: at(5, { type: 'set_charter', charter: { mission: 'sell anvils' } }),
   record: at(6, { type: 'record', events: [EVENT] }),
   'record (commands)': at(6, { type: 'record', events: [EVENT], commands: [command] }),
+  'record (advances)': at(6, { type: 'record', events: [EVENT], advances: [advance] }),
 }
 const active = after(module, [M.create])
 const archived = after(module, [M.create, M.archive])
@@ -59,5 +61,13 @@ t.test('events of others are recorded as they are, and commands sent to whom the
   t.strictSame(sends, [command])
   t.not(snapshot, active)
   t.equal(module.envelope(snapshot.context).project, 'acme')
+  t.end()
+})
+
+t.test('a request to advance goes out with its event, and is not asked for again where the log holds that', (t) => {
+  t.strictSame(step(module, active, M['record (advances)']).sends, [advance])
+  // The runtime leaves out what the log holds.
+  const again = { type: 'record', events: [], advances: [advance], commands: [command] }
+  t.strictSame(step(module, active, at(7, again)).sends, [command], 'a run request is found by its id')
   t.end()
 })
