@@ -2,9 +2,10 @@
  * Plain output lines gathered into `run_output` events, so that a chatty command costs few events and a quiet one
  * is still seen at once: a batch is given out when it is full, when it is old, or when an event line follows it.
  */
+import { OUTPUT_BYTES_MAX } from '../machines/bounds.ts'
 import { occurredAt } from './clock.ts'
 import { describeRefusal } from './errors.ts'
-import { cutText, OUTPUT_BYTES_MAX } from './output.ts'
+import { cutText } from './output.ts'
 import { type OutgoingEvent, outgoing } from './post-queue.ts'
 
 /** Longest that a line waits for others, milliseconds. */

@@ -3,6 +3,8 @@
  * is dropped: a line too long to be held, or that does not end, is passed on in pieces.
  */
 import { StringDecoder } from 'node:string_decoder'
+import { OUTPUT_BYTES_MAX } from '../machines/bounds.ts'
+import { takesMoreThan } from '../machines/utf8.ts'
 import { isObject } from './execution-request.ts'
 
 /** Longest line that is read as one, characters: an event of 512 KiB is the largest that the service takes. */
@@ -134,13 +136,10 @@ export function isRunResult(schemaVersion: string): boolean {
   return documentOf(schemaVersion) === 'result'
 }
 
-/** Largest text of one `run_output` event, UTF-8 bytes. */
-export const OUTPUT_BYTES_MAX = 64 * 1024
-
 /** Cuts a text into pieces of at most `bytesMax` UTF-8 bytes, never within a character. */
 export function cutText(text: string, bytesMax: number = OUTPUT_BYTES_MAX): string[] {
   if (text === '') return []
-  if (text.length * 3 <= bytesMax || Buffer.byteLength(text) <= bytesMax) return [text]
+  if (!takesMoreThan(text, bytesMax)) return [text]
   const bytes = Buffer.from(text)
   const pieces: string[] = []
   for (let from = 0; from < bytes.length; ) {

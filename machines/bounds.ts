@@ -11,5 +11,7 @@ export const CYCLES_MAX = 1_000
 export const BUDGET_MAX = 1_000
 /** Lines that are quoted at most of each of the two streams of a gate's command (SPEC 6.11). */
 export const GATE_OUTPUT_LINES_MAX = 200
+/** Longest text of one `run_output`, bytes in UTF-8. */
+export const OUTPUT_BYTES_MAX = 64 * 1024
 /** Most observations of one post. */
 export const OBSERVATIONS_A_POST_MAX = 100

@@ -12,6 +12,7 @@ import formats from 'ajv-formats'
 import type { Static, TProperties, TSchema } from 'typebox'
 import { canonical, escaped, NotJson } from './canonical.ts'
 import { Type } from './schema-parts.ts'
+import { takesMoreThan } from './utf8.ts'
 
 export { type Static, type TSchema, Type }
 
@@ -38,6 +39,9 @@ const SETTINGS = {
   // Errors carry the value and the schema that refused it: the sentences are made from them.
   verbose: true,
 } as const
+
+/** A keyword for what JSON Schema has no word for: it counts characters. */
+const BYTES_MAX = 'x-max-bytes'
 
 /** Passes or stops at the first fault: all that a good value ever meets. */
 const first = prepared(new Ajv2020(SETTINGS))
@@ -85,6 +89,11 @@ function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
   byText.set(text, validator)
   bySchema.set(schema, validator)
   return validator
+}
+
+/** A text of at most so many bytes in UTF-8. */
+export function shortText(bytesMax: number, description: string) {
+  return Type.String({ [BYTES_MAX]: bytesMax, description: `${description} At most ${bytesMax} bytes in UTF-8.` })
 }
 
 /** A closed union of strings: `enum` in the document, a union of literals in TypeScript. */
@@ -216,6 +225,12 @@ function prepared(ajv: Ajv2020): Ajv2020 {
     validate: (isAsked: boolean, items: readonly unknown[]) => !isAsked || areUnique(items),
     error: { message: 'must NOT have duplicate items' },
   })
+  ajv.addKeyword({
+    keyword: BYTES_MAX,
+    type: 'string',
+    schemaType: 'number',
+    validate: (bytesMax: number, text: string) => !takesMoreThan(text, bytesMax),
+  })
   return ajv
 }
 
@@ -308,6 +323,8 @@ function sentence(error: ErrorObject): string {
   if (keyword === 'minimum' || keyword === 'maximum') {
     return `must be ${params.comparison === '>=' ? 'at least' : 'at most'} ${params.limit}, got ${shown(data)}`
   }
+  if (keyword === BYTES_MAX)
+    return `must take at most ${error.schema} bytes in UTF-8, got ${Buffer.byteLength(data as string)}`
   if (keyword === 'minItems') return `must have ${params.limit} or more entries, got ${(data as unknown[]).length}`
   if (keyword === 'maxItems') return `must have at most ${params.limit} entries, got ${(data as unknown[]).length}`
   if (keyword === 'minProperties') {

@@ -7,6 +7,7 @@ import { NotJson } from '../../machines/canonical.ts'
 import { type EventFields, eventId, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
 import { isCommand, isServiceOwned, validatePayload } from '../../machines/events/index.ts'
 import type { Throttle } from '../../machines/machine.ts'
+import { takesMoreThan } from '../../machines/utf8.ts'
 import type { FieldProblem } from '../problems.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -36,8 +37,6 @@ interface Door {
 
 /** Faults told for one post: enough to repair it. */
 const FAULTS_MAX = 50
-/** Longest UTF-8 encoding of one UTF-16 code unit. */
-const BYTES_PER_UNIT_MAX = 3
 const TRACE_DIGITS = 32
 const SPAN_DIGITS = 16
 const NO_PAYLOAD = Object.freeze({})
@@ -66,7 +65,7 @@ export function admitEvents(
     if (faults.length > 0) continue
     const event = prepare(fieldsOf(stated, payload, door), i, faults)
     if (event === undefined) continue
-    if (isTooLarge(event.payloadText, door.eventBytesMax)) {
+    if (takesMoreThan(event.payloadText, door.eventBytesMax)) {
       exchange.problem('event_too_large', `Event ${i} exceeds ${door.eventBytesMax} bytes.`)
       return undefined
     }
@@ -143,9 +142,4 @@ function differences(
   if (stated.throttle !== undefined && stated.throttle !== throttle) {
     faults.push({ pointer: `/events/${i}/throttle`, detail: `must be ${throttle}, the run request's` })
   }
-}
-
-/** Only a long text is measured: most are so short that no encoding could reach the bound. */
-function isTooLarge(text: string, bytesMax: number): boolean {
-  return text.length * BYTES_PER_UNIT_MAX > bytesMax && Buffer.byteLength(text) > bytesMax
 }

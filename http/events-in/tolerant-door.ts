@@ -7,6 +7,7 @@ import { ingestedTraceEventSchema, type PreparedEvent, prepareEvent } from '../.
 import { isServiceOwned, validatePayload } from '../../machines/events/index.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import { compile, type Fault } from '../../machines/schema.ts'
+import { takesMoreThan } from '../../machines/utf8.ts'
 import type { FieldProblem } from '../problems.ts'
 import { memberOf } from './strict-door.ts'
 
@@ -68,7 +69,7 @@ function prepared(given: GivenEvent, project: string, door: TolerantDoor): Admis
     if (!(error instanceof NotJson)) throw error
     return refused(`${memberOf(fields, error)}${error.pointer}`, error.detail)
   }
-  if (Buffer.byteLength(event.payloadText) > door.eventBytesMax) {
+  if (takesMoreThan(event.payloadText, door.eventBytesMax)) {
     return refused('/payload', `exceeds ${door.eventBytesMax} bytes`)
   }
   return { ok: true, event, marks: validatePayload(event_type, payload) }

@@ -2,12 +2,10 @@
  * What the service states of its run requests, and the plain output lines of the command that a runner runs.
  * Every payload names the request and its new state; what else is there is what changed.
  */
+import { OUTPUT_BYTES_MAX } from '../bounds.ts'
 import { RUN_REQUEST_STATES } from '../run-request/states.ts'
-import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
+import { anyObject, count, openObject, shortText, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
-
-/** Longest text of one `run_output`, characters: 64 KiB of output have no more. */
-const OUTPUT_LENGTH_MAX = 65_536
 
 const state = stringEnum(RUN_REQUEST_STATES)
 
@@ -70,7 +68,7 @@ export const runRequestEvents = {
     'plain output lines of the command a runner ran, batched',
     openObject({
       stream: stringEnum(['stdout', 'stderr']),
-      text: Type.String({ maxLength: OUTPUT_LENGTH_MAX, description: 'Lines as they were written, 64 KiB at most.' }),
+      text: shortText(OUTPUT_BYTES_MAX, 'Lines as they were written.'),
     }),
   ),
 }

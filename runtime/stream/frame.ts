@@ -2,11 +2,10 @@
  * What goes over a watcher's wire, whole or not at all: hello, events, bookmark, error. A frame is encoded once,
  * however many watchers get it; events are spliced in as the texts that the log holds, never parsed for it.
  */
+import { UTF8_BYTES_PER_UNIT_MAX } from '../../machines/utf8.ts'
 import type { LogIdentity } from '../../storage/log/log-identity.ts'
 import { encodeCursor } from './cursor.ts'
 
-/** UTF-8 never takes more than three bytes for a UTF-16 unit. */
-const UTF8_BYTES_PER_UNIT_MAX = 3
 const TAIL = ']}'
 const COMMA = 0x2c
 

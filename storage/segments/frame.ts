@@ -8,6 +8,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
+import { UTF8_BYTES_PER_UNIT_MAX } from '../../machines/utf8.ts'
 
 export const HEAD_BYTES = 32
 const DIRECTORY_ROW_BYTES = 24
@@ -18,8 +19,6 @@ export const MAGIC = Buffer.of(0xf5, 0x49, 0x4e, 0xf6)
 const HEAD = { checksum: 4, number: 8, bytes: 16, rows: 20, ordinal: 24 } as const
 const ROW = { key: 0, kind: 8, at: 12, bytes: 16, checksum: 20 } as const
 
-/** UTF-8 never takes more than three bytes for a UTF-16 unit. */
-const UTF8_BYTES_PER_UNIT_MAX = 3
 const SCRATCH_BYTES = 64 * 1024
 /** What a larger frame took is given back behind it. */
 const SCRATCH_KEPT_BYTES_MAX = 32 * 1024 * 1024

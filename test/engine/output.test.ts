@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { occurredAt } from '../../engine/clock.ts'
-import { cutText, type Line, LineSplitter, OUTPUT_BYTES_MAX, readLine } from '../../engine/output.ts'
+import { cutText, type Line, LineSplitter, readLine } from '../../engine/output.ts'
 import { OutputBatch } from '../../engine/output-batch.ts'
+import { OUTPUT_BYTES_MAX } from '../../machines/bounds.ts'
 
 /** The lines of a text whose bytes arrive cut at the given places. */
 function split(bytes: Buffer, cuts: readonly number[]): Line[] {

@@ -211,6 +211,9 @@ t.test("the service's own types demand identity and state, and no more", async (
 t.test("a runner's plain output says of which stream it is", async (t) => {
   t.strictSame(validatePayload('run_output', { stream: 'stderr', text: 'a\n', truncated: true }), [])
   t.equal(validatePayload('run_output', { stream: 'stdin', text: 7 }).length, 2)
-  t.strictSame(validatePayload('run_output', { stream: 'stdout', text: 'a'.repeat(65_536) }), [])
-  t.match(validatePayload('run_output', { stream: 'stdout', text: 'a'.repeat(65_537) }), [{ pointer: '/text' }])
+  const faults = (text: string) => validatePayload('run_output', { stream: 'stdout', text })
+  for (const text of ['a'.repeat(65_536), `${'漢'.repeat(21_845)}a`]) t.strictSame(faults(text), [])
+  for (const text of ['a'.repeat(65_537), `${'漢'.repeat(21_845)}aa`]) {
+    t.strictSame(faults(text), [{ pointer: '/text', detail: 'must take at most 65536 bytes in UTF-8, got 65537' }])
+  }
 })
