@@ -32,10 +32,16 @@ export interface BackupDocument {
   readonly failure?: { readonly code: ProblemCode; readonly message: string }
 }
 
+/** Who asked for a backup with which `Idempotency-Key`, and with which body. Digests. */
+interface Asked {
+  readonly key: string
+  readonly fingerprint: string
+}
+
 export interface Backup {
   document: BackupDocument
-  /** Who asked for it with which `Idempotency-Key`. */
-  readonly key: string | undefined
+  /** Undefined: without a key. */
+  readonly asked: Asked | undefined
   /** Resolves when it is not running any more. */
   readonly ended: Promise<void>
 }
@@ -64,19 +70,19 @@ export class Backups {
 
   /** What the key has begun and has not failed, as long as it is told of. */
   findByKey(key: string): Backup | undefined {
-    const isOf = (one: Backup): boolean => one.key === key && one.document.state !== 'failed'
+    const isOf = (one: Backup): boolean => one.asked?.key === key && one.document.state !== 'failed'
     if (this.#running !== undefined && isOf(this.#running)) return this.#running
     return [...this.#ended.values()].findLast(isOf)
   }
 
   /** Begins a backup. Call only while none is running. */
-  begin(name: string, key?: string): Backup {
+  begin(name: string, asked?: Asked): Backup {
     const path = join(backupsPath(this.#runtime.settings.home), name)
     const document = { name, state: 'running', path, begun_at: this.#now() } as const
     let end = (): void => {}
     const begun: Backup = {
       document,
-      key,
+      asked,
       ended: new Promise((resolve) => {
         end = resolve
       }),

@@ -116,12 +116,16 @@ function begin(service: ServiceContext, exchange: Exchange): void {
   const read = readIdempotencyKey(exchange)
   if (backups === undefined || !read.ok) return
   const key = read.key === undefined ? undefined : digestOf([askerOf(exchange.principal), read.key])
+  const fingerprint = digestOf(exchange.body)
   const { wait = WAIT_DEFAULT } = exchange.query
   const before = key === undefined ? undefined : backups.findByKey(key)
   if (before !== undefined) {
-    const { name } = before.document
-    if (exchange.body.name !== undefined && exchange.body.name !== name) {
-      exchange.problem('idempotency_key_reused', `This idempotency key was used for the backup ${name}.`)
+    if (before.asked?.fingerprint !== fingerprint) {
+      const { name } = before.document
+      exchange.problem(
+        'idempotency_key_reused',
+        `This idempotency key was used for the backup ${name}, with another body.`,
+      )
       return
     }
     exchange.setHeader('Idempotent-Replay', 'true')
@@ -135,7 +139,7 @@ function begin(service: ServiceContext, exchange: Exchange): void {
     return
   }
   const name: string = exchange.body.name ?? utcNow(service).replaceAll(/[:.]/g, '-')
-  const backup = backups.begin(name, key)
+  const backup = backups.begin(name, key === undefined ? undefined : { key, fingerprint })
   exchange.await(endOr(backup, wait * 1000, service), () => answer(exchange, backup.document))
 }
 

@@ -153,10 +153,16 @@ t.test(
     t.same(again.body, begun.body)
     release()
     const whole = await ended(s, begun.body.name)
-    const replay = await s.expect(200, 'POST', PATH, { name: whole.name }, { headers })
-    t.same([replay.body, replay.headers.get('idempotent-replay')], [whole, 'true'])
-    const other = await s.expect(422, 'POST', PATH, { name: 'other' }, { headers })
-    t.equal(other.body.code, 'idempotency_key_reused')
+    const replay = await s.expect(200, 'POST', PATH, {}, { headers })
+    t.same([replay.body, replay.headers.get('idempotent-replay')], [whole, 'true'], 'no body is an empty one')
+    for (const name of ['other', whole.name]) {
+      const other = await s.expect(422, 'POST', PATH, { name }, { headers })
+      t.equal(other.body.code, 'idempotency_key_reused', 'another body')
+    }
+    const named = { headers: { 'idempotency-key': 'named' } }
+    await s.expect(201, 'POST', PATH, { name: 'first' }, named)
+    await s.expect(200, 'POST', PATH, { name: 'first' }, named)
+    t.equal((await s.expect(422, 'POST', PATH, undefined, named)).body.code, 'idempotency_key_reused')
     const token = await s.token('other', { roles: ['admin'] })
     const theirs = await s.expect(201, 'POST', PATH, { name: 'theirs' }, { headers, token })
     t.equal(theirs.headers.get('idempotent-replay'), null, 'a key is of who asks')
