@@ -49,7 +49,8 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Submit work: an item that the scheduler starts when the pacing rules let it.',
     description:
       'Submitting is its approval: items run with throttle `full`. While an unsettled item of the project has the ' +
-      'same (objective, kind, payload and base), that one is answered (200), unless `allow_duplicate`.',
+      'same (objective, kind, payload, base, context, labels and runner), that one is answered as it is (200), unless ' +
+      '`allow_duplicate`: its lane, dependencies, times and source are not those of the second.',
     access: { right: 'work.submit' },
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],

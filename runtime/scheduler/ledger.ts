@@ -301,18 +301,23 @@ function inOrder(a: Entry, b: Entry): number {
   return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
 }
 
-/** What makes work the same work. */
+/** What makes work the same work: what is to be done, and who may do it. When, and how long it may take, does not. */
 interface Twin {
   readonly objective: string
   readonly kind: WorkItemKind
   /** Of a release or a remediation: what it is about. */
   readonly payload?: unknown
   readonly base_ref?: string | undefined
+  readonly context?: unknown
+  readonly labels?: readonly string[] | undefined
+  readonly runner_id?: string | undefined
 }
 
 /** What an item asks for: the same for another one of the project whose objective differs in white space only. */
-export function twinKeyOf(projectId: string, { objective, kind, payload, base_ref }: Twin): string {
-  return digestOf([projectId, objective.replace(/\s+/g, ' ').trim(), kind, payload ?? null, base_ref ?? null])
+export function twinKeyOf(projectId: string, asked: Twin): string {
+  const { objective, kind, payload = null, base_ref = null, context = {}, labels = [], runner_id = null } = asked
+  const words = objective.replace(/\s+/g, ' ').trim()
+  return digestOf([projectId, words, kind, payload, base_ref, context, [...labels].sort(), runner_id])
 }
 
 function sinceOf(state: string, { submitted_at, started_at, operator_actions, run }: WorkItemContext): string {

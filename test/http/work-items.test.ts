@@ -347,9 +347,10 @@ t.test('learned 2: a result without the exact trace and run settles nothing', as
   t.equal((await reading(s, item.id)()).state, 'running')
 })
 
-t.test('work of another kind, about something else, or on another base is no twin', async (t) => {
+t.test('work of another kind, about something else, on another base, or for other runners is no twin', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
+  await s.runner('r1')
   const body = {
     project: 'shop',
     objective: 'Mend it',
@@ -361,12 +362,24 @@ t.test('work of another kind, about something else, or on another base is no twi
     { payload: { cve: 'CVE-2', dirty: true } },
     { kind: 'task', payload: undefined },
     { base_ref: 'release' },
+    { context: { ticket: { id: 7, of: 'shop' } } },
+    { labels: ['gpu', 'linux'] },
+    { runner_id: 'r1' },
   ]
   for (const other of others) {
     const made = await s.expect(201, 'POST', '/api/work-items', { ...body, ...other })
     t.not(made.body.id, id)
     t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })).body.id, made.body.id)
   }
+  const turned = [{ context: { ticket: { of: 'shop', id: 7 } } }, { labels: ['linux', 'gpu'] }]
+  for (const other of turned) await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })
+  for (const when of [
+    { lane: 'maintenance' },
+    { not_before: '2030-01-01T00:00:00Z' },
+    { timeout_seconds: 9 },
+    { sentinel: 'x' },
+  ])
+    t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...when })).body.id, id, JSON.stringify(when))
   t.equal((await s.expect(200, 'POST', '/api/work-items', body)).body.id, id)
 })
 
