@@ -1,6 +1,7 @@
 /** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
 
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
+import { saysNotBegun } from '../../machines/run-request/failure.ts'
 import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
@@ -33,7 +34,7 @@ interface RunsShown {
 /** What a run leaves behind is whole only when its runner had the last word about it. */
 function isWhole(state: string, failure: { readonly class?: string; readonly code?: string } | undefined): boolean {
   if (state === 'completed') return true
-  return state === 'failed' && failure?.class !== 'dispatch' && failure?.code !== 'timeout'
+  return state === 'failed' && !saysNotBegun(failure?.class) && failure?.code !== 'timeout'
 }
 
 /** What the reader may see of the runs whose trace this is. One that cannot be read may be open. */

@@ -1,6 +1,6 @@
 /**
  * What two threads share so that a process never ends in the middle of a job of its second thread: a thread that is
- * ended inside a transaction keeps LMDB's locks, and the end of the process waits for them for ever (seen in one of ten).
+ * ended inside a transaction keeps LMDB's locks, and the end of the process waits for them for ever (one in forty did).
  */
 const IDLE = 0
 const BUSY = 1
