@@ -7,6 +7,7 @@
 import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'
 import { flushFile } from '../files/flush.ts'
+import { mayOpen } from '../files/may-open.ts'
 import { segmentPath, segmentsIn } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
@@ -27,9 +28,12 @@ import {
 
 /** What a start reads through, and what retention gives back at once. */
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
+/** Open at once while a next file is begun: itself, and the folder, which is flushed. */
+const FILES_TO_BEGIN = 2
+/** So much longer than it should be a file gets while no other can be opened: places in it are numbers of 32 bits. */
+const OVERFULL_BYTES_MAX = 1024 * 1024 * 1024
 /** Looks at a log that is being written. */
 const TRIES_MAX = 5
-
 const WAY_BACK = 'put it back, or restore a backup'
 
 interface Changes {
@@ -222,7 +226,7 @@ export class SegmentedLog implements LogEnvironment {
   /** The file that is written. */
   #newest(): Segment {
     const newest = this.#segments.at(-1)
-    if (newest !== undefined && !newest.isSealed && newest.bytes < this.#segmentBytesMax) return newest
+    if (newest !== undefined && !newest.isSealed && this.#hasRoom(newest)) return newest
     if (newest !== undefined && !newest.isSealed) {
       newest.seal(this.#number + 1)
       this.#number += 1
@@ -238,6 +242,12 @@ export class SegmentedLog implements LogEnvironment {
     this.#segments = [...this.#segments, next]
     if (newest !== undefined) this.used(newest)
     return next
+  }
+
+  /** It is not full, or no next one can be begun: there are as many files open as there may be. */
+  #hasRoom({ bytes }: Segment): boolean {
+    if (bytes < this.#segmentBytesMax) return true
+    return bytes < this.#segmentBytesMax + OVERFULL_BYTES_MAX && !mayOpen(this.#folder, FILES_TO_BEGIN)
   }
 
   /** Files in which nothing counts any more go. */

@@ -1,7 +1,8 @@
 /**
  * Appends rows until the file system takes no more, in files of so many bytes; says which was the last, and what becomes of the log
- * then. With `read` it reads all rows there are.
+ * then. With a sixth argument it has so many rows appended while there are as many files open as there may be.
  */
+import { closeSync, openSync } from 'node:fs'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
 
@@ -21,10 +22,31 @@ const append = (): string | undefined => {
   }
 }
 
-const from = key
-const most = Number(process.argv[5] ?? 100_000)
+const appendUpTo = (last: number): string | undefined => {
+  let failure: string | undefined
+  while (failure === undefined && key < last) failure = append()
+  return failure
+}
+
+function openAll(): readonly number[] {
+  const files: number[] = []
+  try {
+    for (;;) files.push(openSync('/dev/null', 'r'))
+  } catch {
+    return files
+  }
+}
+
 let failure: string | undefined
-while (failure === undefined && key < from + most) failure = append()
+const crowded = Number(process.argv[6] ?? 0)
+if (crowded > 0) {
+  const files = openAll()
+  // One is left, which is not enough.
+  closeSync(files[0]!)
+  failure = appendUpTo(key + crowded)
+  for (const file of files.slice(1)) closeSync(file)
+}
+failure ??= appendUpTo(key + Number(process.argv[5] ?? 100_000))
 const later = failure === undefined ? undefined : append()
 const { done } = log.useReadTransaction()
 console.log(JSON.stringify({ failure, later, last: key, count: events.getKeysCount() }))

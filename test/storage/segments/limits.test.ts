@@ -68,6 +68,17 @@ t.test('a file whose end finds no room is not full, and is ended when there is',
   assertRows(folder, told.last + 10, 1)
 })
 
+t.test(
+  'while no other file can be opened a full one takes more, and the next is begun when there is one',
+  async (t) => {
+    const folder = newFolder()
+    t.match(under('-n 64', folder, 1_000, 100, 20, 50), { last: 70, count: 70 })
+    assertRows(folder, 70, 100)
+    t.ok(segmentsIn(folder).length > 1)
+    t.ok(statSync(segmentPath(folder, 1)).size > 50 * 100)
+  },
+)
+
 t.test('a next file that cannot be made ends the writing, and is made by the next process', async (t) => {
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
