@@ -6,7 +6,7 @@ import { ACTOR_KINDS, type ActorKind, type ActorRef, type MessageBody, type Term
 import type { OwnEvents } from '../machines/own-event.ts'
 import type { Journal, OutboxKey } from '../storage/journal.ts'
 import type { Reply } from './api.ts'
-import { stepsPerActorPerBatchMax } from './limits.ts'
+import { residentActorsMax, residentCharsMax, stepsPerActorPerBatchMax } from './limits.ts'
 import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
 import type { Stepper } from './stepper.ts'
 
@@ -35,6 +35,8 @@ export class Actor {
   committed: ActorRecord | undefined
   /** What its own events have in common, since it last stated one. */
   ownEvents: OwnEvents | undefined = undefined
+  /** Characters of the record as it is committed; of one that has changed since it was written out or read, at most so many. */
+  chars = 0
   /** Index rows of the tip. */
   terms: readonly Term[] = NO_TERMS
   /** A step of this actor is on its way to a journal that answers later: no message is taken. */
@@ -124,6 +126,8 @@ export class ActorTable {
   /** All of them, in the order in which the sweep for idle ones looks at them. */
   private readonly order = new Set<Actor>()
   private readonly unreadable = new Map<string, { ref: ActorRef; reason: string }>()
+  /** Characters of the records of all of them. */
+  private recordChars = 0
 
   constructor(journal: Journal, steppers: Readonly<Record<ActorKind, Stepper>>) {
     this.journal = journal
@@ -135,6 +139,10 @@ export class ActorTable {
 
   get size(): number {
     return this.order.size
+  }
+
+  get chars(): number {
+    return this.recordChars
   }
 
   stepper(kind: ActorKind): Stepper {
@@ -163,7 +171,7 @@ export class ActorTable {
   load(actor: Actor): boolean {
     if (actor.record !== undefined) return true
     if (this.unreadable.has(actor.key)) return false
-    const record = this.readRecord(actor.ref, actor.key)
+    const record = this.readRecord(actor.ref, actor.key, actor)
     if (record === undefined) return false
     actor.record = record
     actor.committed = record
@@ -177,9 +185,16 @@ export class ActorTable {
     const actor = this.actors[kind].get(id)
     if (actor === undefined) return true
     if (!actor.isIdle) return false
-    this.actors[kind].delete(id)
     this.order.delete(actor)
+    this.leave(actor)
     return true
+  }
+
+  /** The actor's record is of so many characters; `isMore`: of so many more. */
+  measured(actor: Actor, chars: number, isMore: boolean): void {
+    const before = actor.chars
+    actor.chars = isMore ? before + chars : chars
+    this.recordChars += actor.chars - before
   }
 
   /** What has ended is hardly asked again: it leaves memory at once, before a collection carries it along. */
@@ -205,27 +220,43 @@ export class ActorTable {
     return this.unreadable.has(key)
   }
 
+  /** Seldom, and then for a while: a sweep looks at all of them. */
+  bound(actorsMax = residentActorsMax, charsMax = residentCharsMax): void {
+    const isOver = this.order.size > actorsMax * 1.1 || this.recordChars > charsMax * 1.1
+    if (isOver) this.passivate(actorsMax, charsMax)
+  }
+
   /**
-   * Lets idle actors go until `keep` are left: a second-chance sweep, so that an actor used since the last sweep
-   * stays once more. The journal's overlay still holds steps that its view does not, so nothing is lost with them.
+   * Lets idle actors go until `keep` are left, and their records have no more than `charsMax`: a second-chance sweep, so that
+   * an actor used since the last sweep stays once more. Where it is for the records alone, those leave that have more than an
+   * even share. The journal's overlay still holds steps that its view does not, so nothing is lost with them.
    */
-  passivate(keep: number): void {
+  passivate(keep: number, charsMax: number): void {
     const looks = this.order.size
+    const shareChars = charsMax / keep
     let looked = 0
     for (const actor of this.order) {
-      if (this.order.size <= keep || looked++ >= looks) return
-      if (!actor.isIdle) continue
+      const isCrowded = this.order.size > keep
+      if ((!isCrowded && this.recordChars <= charsMax) || looked++ >= looks) return
+      if (!actor.isIdle || (!isCrowded && actor.chars <= shareChars)) continue
       this.order.delete(actor)
       if (actor.used) {
         actor.used = false
         this.order.add(actor)
-      } else this.actors[actor.ref.kind].delete(actor.ref.id)
+      } else this.leave(actor)
     }
   }
 
-  private readRecord(ref: ActorRef, key: string): ActorRecord | undefined {
+  private leave(actor: Actor): void {
+    this.actors[actor.ref.kind].delete(actor.ref.id)
+    this.recordChars -= actor.chars
+  }
+
+  /** `reader`: the actor that keeps it. */
+  private readRecord(ref: ActorRef, key: string, reader?: Actor): ActorRecord | undefined {
     const stepper = this.steppers[ref.kind]
     const text = this.journal.actor(ref.kind, ref.id)
+    if (reader !== undefined) this.measured(reader, text?.length ?? 0, false)
     if (text === undefined) return absentRecord(stepper)
     try {
       return decodeRecord(stepper, text)

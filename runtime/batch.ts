@@ -39,6 +39,7 @@ export interface BatchedStep {
   readonly actor: Actor
   readonly before: ActorRecord
   readonly after: ActorRecord
+  readonly written: Pick<WrittenStep, 'change' | 'recordChars'>
   readonly timersSet: readonly TimerRow[]
   readonly outbox: readonly OutboxRow[]
   /** Type of the message, if somebody outside sent it. */
@@ -312,7 +313,8 @@ export class Batch {
     this.chars += step.chars
     this.steps.push(step)
     const posted = source.from === 'outside' ? mail.body.type : undefined
-    this.batched.push({ actor, before, after, timersSet: parts.timersSet, outbox: parts.outbox, posted })
+    const { timersSet, outbox } = parts
+    this.batched.push({ actor, before, after, written: step, timersSet, outbox, posted })
     for (const identity of parts.recorded) this.recorded.add(identity)
     for (const event of parts.announced) {
       event.sequence = this.events.length

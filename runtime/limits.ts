@@ -4,6 +4,8 @@
  * that a user may change are settings (settings.ts).
  */
 
+import { getHeapStatistics } from 'node:v8'
+
 /** Messages from outside that wait in one mailbox. Past it the sender hears 503: a queue nobody drains is a lie. */
 export const mailboxDepthMax = 1_024
 
@@ -46,6 +48,11 @@ export const stepsPerActorPerBatchMax = 128
 
 /** Actors kept in memory when idle: about 4 KB each. Past it the least recently used leave. */
 export const residentActorsMax = 20_000
+/**
+ * Characters of their records, which may be of a megabyte each: a sixteenth of the heap, since a record and its text take some
+ * three bytes for a character, and thirteen where it is made of little things.
+ */
+export const residentCharsMax = getHeapStatistics().heap_size_limit / 16
 
 /** Timers further away than this stay rows of the view and are read when their window comes. */
 export const timerWindowMs = 600_000

@@ -225,8 +225,7 @@ class ActorRuntime implements Runtime {
     else if (!this.collect(batch)) return
     if (batch.steps.length === 0) this.settle(batch, this.journal.lastSequence)
     else this.commit(batch)
-    const keep = this.options.residentActorsMax ?? limits.residentActorsMax
-    if (this.actors.size > keep * 1.1) this.actors.passivate(keep)
+    this.actors.bound(this.options.residentActorsMax)
     this.becomeIdleOrGoOn()
   }
 
@@ -324,6 +323,8 @@ class ActorRuntime implements Runtime {
   private committed(batch: Batch, commit: Commit): void {
     const nowMs = this.nature.monotonicMs()
     for (const step of batch.batched) {
+      const { change, recordChars } = step.written
+      this.actors.measured(step.actor, recordChars, change !== undefined)
       step.actor.committed = step.after
       step.actor.committing = false
       if (step.actor.mailCount > 0) this.standUp(step.actor)

@@ -107,9 +107,14 @@ export class WrittenStep implements Step {
     return this.recordText.record
   }
 
-  /** Of what the log holds of its record, and of its events. A record that goes into the log is written out for it. */
+  /** Of what the log holds of its record: of all of it where `change` is undefined, which is written out for it. */
+  get recordChars(): number {
+    return (this.change ?? this.record).length
+  }
+
+  /** The same, and of its events. */
   get chars(): number {
-    let chars = (this.change ?? this.record).length
+    let chars = this.recordChars
     for (const { text } of this.events) chars += text.length
     return chars
   }

@@ -5,6 +5,9 @@ import { stepsPerActorPerBatchMax } from '../../runtime/limits.ts'
 import type { Stepper } from '../../runtime/stepper.ts'
 import type { Journal } from '../../storage/journal.ts'
 
+/** More than there are. */
+const charsMax = 1_000
+
 function tableOf(): ActorTable {
   const steppers = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, {} as Stepper])) as Record<ActorKind, Stepper>
   return new ActorTable({ actor: () => undefined } as unknown as Journal, steppers)
@@ -19,11 +22,11 @@ t.test('who was not used since the last sweep leaves first, whatever its kind', 
   for (const ref of idle) table.get(ref)
   const kept = used.map((ref) => table.get(ref))
   for (const actor of kept) actor.used = true
-  table.passivate(20)
+  table.passivate(20, charsMax)
   t.equal(table.size, 20)
   for (const actor of kept) t.equal(table.get(actor.ref), actor, `${actor.key} is still there`)
   for (const ref of refs('run_request', 5)) table.get(ref)
-  table.passivate(20)
+  table.passivate(20, charsMax)
   t.equal(table.size, 20)
   for (const actor of kept) t.equal(table.get(actor.ref), actor, `${actor.key} stays before what was never used`)
 })
@@ -33,11 +36,39 @@ t.test('who has mail stays', async (t) => {
   const busy = table.get({ kind: 'project', id: 'busy' })
   busy.put({ body: { type: 'x' }, source: { from: 'outside', reply: () => {} } })
   table.get({ kind: 'project', id: 'idle' })
-  table.passivate(0)
+  table.passivate(0, charsMax)
   t.equal(table.size, 1)
   t.equal(table.get(busy.ref), busy)
   t.equal(table.forget(busy.ref), false)
 })
+
+t.test(
+  'records have a bound beside the number of actors: the large ones leave, unless they are just used',
+  async (t) => {
+    const table = tableOf()
+    const actors = (kind: ActorKind, chars: number): Actor[] =>
+      Array.from({ length: 10 }, (_, i) => {
+        const actor = table.get({ kind, id: `${kind}-${i}` })
+        table.measured(actor, chars, false)
+        return actor
+      })
+    const small = actors('project', 10)
+    const large = actors('run_request', 1_000)
+    const used = large[0]!
+    used.used = true
+    t.equal(table.chars, 10 * 10 + 10 * 1_000)
+    table.bound(100, 10_000)
+    t.equal(table.size, 20, 'a little more is not looked at')
+    table.bound(100, 2_100)
+    t.equal(table.chars, 10 * 10 + 2 * 1_000)
+    for (const actor of [...small, used]) t.equal(table.get(actor.ref), actor, `${actor.key} is still there`)
+
+    table.measured(small[0]!, 500, true)
+    t.equal(small[0]!.chars, 510, 'what a step adds is added')
+    table.forget(used.ref)
+    t.equal(table.chars, 10 * 10 + 500 + 1_000, 'who leaves is not counted any more')
+  },
+)
 
 const mailOf = (n: number): Mail => ({ body: { type: `${n}` }, source: { from: 'outside', reply: () => {} } })
 /** All that it holds, what was taken and is not let go yet among it. */
