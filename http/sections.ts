@@ -1,15 +1,16 @@
 /**
  * A list made of several ranges of indexes, one behind the other: what is most pressing first, or what is found
- * under any of several values. Pages like every other list; its cursor names the section in which it goes on, and the moment
+ * under any of several values. Pages like every other list, in rows and in characters; its cursor names the section in which it goes on, and the moment
  * of the first page: what time alone moves from one section to another would be on no page, or on two.
  */
 
 import type { ActorKind } from '../machines/machine.ts'
 import type { ListResult, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { FindRows } from '../runtime/collections/newest.ts'
+import { listCharsPerPageMax, listRowsPerTurnMax } from '../runtime/limits.ts'
 import { readable } from '../runtime/reader.ts'
+import { turn } from '../storage/nature.ts'
 import { utcNow } from './clock.ts'
-import { inTurns } from './later-turns.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, lookingAhead, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
@@ -60,15 +61,14 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   if (cursor !== undefined && place === undefined) {
     return exchange.problem('invalid_cursor', 'The cursor is not one that this list answered.')
   }
-  const items: object[] = []
+  const items = new Items(limit)
   let sequence: number | undefined
-  while (place !== undefined && items.length < limit) {
+  while (place !== undefined && items.room > 0) {
     const { section }: Place = place
-    const found: ListResult = await read(service, exchange, place, limit - items.length)
-    for (const snapshot of found.snapshots) items.push(section.document(snapshot))
+    const found: Found = await read(service, exchange, place, items)
     sequence ??= found.sequence
     if (found.next !== undefined) {
-      // A page that was cut short by the bound on rows read is answered short.
+      // A page that was cut short by a bound on what is read or answered is answered short.
       place = { section, after: found.next }
       break
     }
@@ -77,9 +77,39 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   }
   if (exchange.done) return
   markCursor(service, exchange, sequence)
-  if (place === undefined) return exchange.answer(200, { items })
+  if (place === undefined) return exchange.answer(200, items.page())
   const next_cursor = cursorOf(at, place)
-  exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, { items, next_cursor })
+  exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, items.page(next_cursor))
+}
+
+/** What of a section is on the page: where to go on in it, if that is not all. */
+type Found = Pick<ListResult, 'next' | 'sequence'>
+
+/** The items of a page as texts: how long they are together is known as they come. */
+class Items {
+  readonly #limit: number
+  readonly #texts: string[] = []
+  #chars = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** How many more there may be. */
+  get room(): number {
+    return this.#chars < listCharsPerPageMax ? this.#limit - this.#texts.length : 0
+  }
+
+  add(item: object): void {
+    const text = JSON.stringify(item)
+    this.#texts.push(text)
+    this.#chars += text.length
+  }
+
+  page(next_cursor?: string): string {
+    const next = next_cursor === undefined ? '' : `,"next_cursor":${JSON.stringify(next_cursor)}`
+    return `{"items":[${this.#texts.join(',')}]${next}}`
+  }
 }
 
 function first(sections: readonly Section[]): Place | undefined {
@@ -87,38 +117,46 @@ function first(sections: readonly Section[]): Place | undefined {
   return section === undefined ? undefined : { section }
 }
 
+/** Puts what is found behind the place among the items. */
 async function read(
   service: ServiceContext,
   exchange: Exchange,
   { section, after }: Place,
-  limit: number,
-): Promise<ListResult> {
-  if ('find' in section) return readRows(service, section, limit, after)
+  items: Items,
+): Promise<Found> {
+  if ('find' in section) return readRows(service, section, items, after)
   const { kind, index, value, below, downTo, matches } = section
   const from = after ?? (below === undefined ? undefined : { order: below, id: '' })
-  return service.runtime.list({
+  const found = await service.runtime.list({
     kind,
     index,
     value,
-    limit,
+    limit: items.room,
     ...(from === undefined ? {} : { after: from }),
     ...(downTo === undefined ? {} : { downTo }),
     ...(matches === undefined ? {} : { matches }),
     ...lookingAhead(exchange),
   })
+  for (const snapshot of found.snapshots) items.add(section.document(snapshot))
+  return found
 }
 
+/** In turns that others share. */
 async function readRows(
   { runtime }: ServiceContext,
-  { kind, find }: MemorySection,
-  limit: number,
+  { kind, find, document }: MemorySection,
+  items: Items,
   after?: ListRow,
-): Promise<ListResult> {
+): Promise<Found> {
   const sequence = runtime.journal.lastSequence
-  const found = find(limit, after)
-  const read = await inTurns(runtime.nature, found.rows, ({ id }) => readable(() => runtime.read({ kind, id })))
-  const snapshots = read.filter((snapshot) => snapshot !== undefined)
-  return { snapshots, sequence, ...(found.next && { next: found.next }) }
+  const { rows, next } = find(items.room, after)
+  for (const [n, row] of rows.entries()) {
+    if (n > 0 && n % listRowsPerTurnMax === 0) await turn(runtime.nature)
+    const snapshot = readable(() => runtime.read({ kind, id: row.id }))
+    if (snapshot !== undefined) items.add(document(snapshot))
+    if (items.room === 0 && n < rows.length - 1) return { next: row, sequence }
+  }
+  return next === undefined ? { sequence } : { next, sequence }
 }
 
 function cursorOf(at: string, { section, after }: Place): string {

@@ -77,7 +77,7 @@ export interface ListRequest {
   readonly kind: ActorKind
   readonly index: string
   readonly value: string
-  /** 1 to 500. */
+  /** 1 to 500; of large records, at most as many as a page may have characters. */
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: ListRow

@@ -125,7 +125,13 @@ export const listRowsReadMax = 2_000
 /** Nor more text of records than this: with large ones the rows alone are no bound. */
 export const listCharsReadMax = 64 * 1024 * 1024
 
-/** Of these, read in one turn, which others share: some 5 ms, and with large records one of them at least. */
+/**
+ * Characters in one page of a list, the one that fills it among them: it is written out in one piece, some 20 ms of the main thread
+ * or 0.2 s where it is made of little things, and stays until its reader has taken it.
+ */
+export const listCharsPerPageMax = 4 * 1024 * 1024
+
+/** Of what is read, in one turn, which others share: some 5 ms, and with large records one of them at least. */
 export const listRowsPerTurnMax = 200
 export const listCharsPerTurnMax = 1024 * 1024
 

@@ -7,7 +7,13 @@ import type { Journal } from '../storage/journal.ts'
 import { type Nature, turn } from '../storage/nature.ts'
 import type { ActorTable } from './actor.ts'
 import type { ListRequest, ListResult, ListRow } from './api.ts'
-import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax, listRowsReadMax } from './limits.ts'
+import {
+  listCharsPerPageMax,
+  listCharsPerTurnMax,
+  listCharsReadMax,
+  listRowsPerTurnMax,
+  listRowsReadMax,
+} from './limits.ts'
 import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
 
@@ -61,6 +67,8 @@ export class Reader {
     let last: ListRow | undefined
     let sequence: number | undefined
     let charsRead = 0
+    /** Of what is answered. */
+    let chars = 0
     for (let rowsRead = 0; ; ) {
       if (rowsRead > 0) await turn(this.nature)
       const rowsMax = Math.min(Math.max(limit - snapshots.length, 50), listRowsPerTurnMax)
@@ -81,7 +89,8 @@ export class Reader {
         if (snapshot === undefined || matches?.(snapshot) === false) continue
         if (last !== undefined) return { snapshots, next: last, sequence }
         snapshots.push(snapshot)
-        if (snapshots.length < limit) continue
+        chars += row.record.length
+        if (snapshots.length < limit && chars < listCharsPerPageMax) continue
         if (looksAhead) {
           last = after
           continue

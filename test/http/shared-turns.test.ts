@@ -1,6 +1,6 @@
 /** Long reads leave others their turns: how much is read in one is bounded, in rows and in characters. */
 import t, { type Test } from 'tap'
-import { listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../../runtime/limits.ts'
+import { listCharsPerPageMax, listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../../runtime/limits.ts'
 import { charsPerTurnMax } from '../../runtime/stream/limits.ts'
 import type { ListQuery, ListRow } from '../../storage/journal.ts'
 import { MemoryJournal } from '../storage/memory.ts'
@@ -91,6 +91,40 @@ t.test('a list that passes over large records reads some at a time, and answers 
   t.ok(page.next_cursor)
   t.ok(all * length <= listCharsReadMax + 3 * length, `${all} rows`)
   t.ok(meter.most <= listCharsPerTurnMax + length, `at most ${meter.most} characters in a turn`)
+})
+
+t.test('pages of large things end at a number of characters, and the next ones give the rest', async (t) => {
+  const s = await startTestService(t, {}, { openJournal: async () => new MemoryJournal() })
+  await s.project('shop')
+  const confined = await s.token('confined', { roles: ['viewer'], projects: ['shop'] })
+  const made: string[] = []
+  for (let n = 0; n < 14; n++) {
+    const payload = { n, text: 'x'.repeat(900_000) }
+    // Half of them wait for a runner, and half for an approval.
+    made.unshift(
+      (await s.request('shop', { entry_event: 'probe_requested', throttle: n < 7 ? 'dry_run' : 'full', payload })).id,
+    )
+  }
+  for (const token of [s.admin, confined]) {
+    for (const [path, wanted] of [
+      ['/api/run-requests', made],
+      ['/api/attention', [...made.slice(7), ...made.slice(0, 7)]],
+      ['/api/attention?reason=no_runner', made.slice(7)],
+    ] as const) {
+      const found: string[] = []
+      let pages = 0
+      for (let next: string | undefined = path; next !== undefined; pages++) {
+        const { body, headers } = await s.expect(200, 'GET', next, undefined, { token })
+        const { length } = JSON.stringify(body)
+        t.ok(length <= 2 * listCharsPerPageMax + 1_000_000, `${path}: ${length} characters`)
+        for (const item of body.items) found.push((item.run_request ?? item).id)
+        const link = headers.get('link')
+        next = link?.slice(1, link.indexOf('>'))
+      }
+      t.ok(pages > 1, `${path} has ${pages} pages`)
+      t.same(found, wanted, path)
+    }
+  }
 })
 
 t.test('a trace of large events is read some at a time, its runs included', async (t) => {
