@@ -1,9 +1,11 @@
 /** Watch: the one path on which events are followed, as a WebSocket or as server-sent events. */
 import { Gauge } from 'prom-client'
 import { closedObject, Type } from '../../machines/schema.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
 import { EventStream } from '../../runtime/stream/event-stream.ts'
 import { streamLimits } from '../../runtime/stream/limits.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { Shares } from '../watch/shares.ts'
 import { type WatchRequest, watchSocket } from '../watch/socket.ts'
 import { watchBySse } from '../watch/sse.ts'
 import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch/watch.ts'
@@ -11,6 +13,8 @@ import type { Exchange } from '../wire/exchange.ts'
 
 /** Watchers at one moment. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
 const watchersMax = 10_000
+/** Of one token: a quarter, so that no one has all of them. */
+const watchersPerTokenMax = watchersMax / 4
 
 /** The route, and the stream behind it, which listens to commits from now on. */
 export function watchRoutes(service: ServiceContext): readonly Route[] {
@@ -37,12 +41,26 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
     },
   })
 
+  const shares = new Shares()
+  /** Until the stream ends: `revoked` when its token does. Answers what forgets both. */
+  const hold = (principal: Principal, revoked: () => void): (() => void) => {
+    const giveBack = shares.take(principal)
+    const forget = principals.onRevoked(principal, revoked)
+    return () => {
+      giveBack()
+      forget()
+    }
+  }
   const ask = (exchange: Exchange): WatchRequest => {
     if (stream.isClosed) {
       return { ok: false, fault: { code: 'stopping', detail: 'The service is stopping.' } }
     }
     if (stream.size >= watchersMax) {
       return { ok: false, fault: { code: 'too_many_streams', detail: `There are ${watchersMax} streams already.` } }
+    }
+    if (shares.of(exchange.principal) >= watchersPerTokenMax) {
+      const detail = `This token has ${watchersPerTokenMax} streams open already, which is all that one may have.`
+      return { ok: false, fault: { code: 'too_many_streams', detail } }
     }
     const filtered = filterOf(exchange.query, exchange.principal, runtime)
     if (!filtered.ok) return filtered
@@ -80,10 +98,10 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       problems: ['cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],
       produces: ['text/event-stream'],
       endless: true,
-      socket: watchSocket(stream, principals, ask, (exchange) => exchange.header('authorization') === ''),
+      socket: watchSocket(stream, hold, ask, (exchange) => exchange.header('authorization') === ''),
       handle: (exchange) => {
         const request = ask(exchange)
-        if (request.ok) watchBySse(exchange, stream, principals, request.filter, request.after)
+        if (request.ok) watchBySse(exchange, stream, hold, request.filter, request.after)
         else exchange.problem(request.fault.code, request.fault.detail, request.fault.extra)
       },
     },

@@ -3,14 +3,15 @@
  * uWebSockets.js never has a reason to drop one, and a reader that stops costs one frame.
  */
 
-import type { Principal, Principals } from '../../runtime/access/principals.ts'
-import type { Delivery, EventStream, Sink, StreamEnd, Subscription } from '../../runtime/stream/event-stream.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import type { EventStream } from '../../runtime/stream/event-stream.ts'
 import type { Filter } from '../../runtime/stream/filter.ts'
 import type { Frame } from '../../runtime/stream/frame.ts'
+import type { Delivery, Sink, StreamEnd, Subscription } from '../../runtime/stream/sink.ts'
 import { revocationFault } from '../access.ts'
 import type { Socket, SocketRoute } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
-import { closeCodeOf, endFault, problemFrame, type QueryFault } from './watch.ts'
+import { closeCodeOf, endFault, type HoldToken, problemFrame, type QueryFault } from './watch.ts'
 
 /** The subprotocol that browsers offer beside `bearer.<token>`. */
 export const WATCH_PROTOCOL = 'intendant.watch.v1'
@@ -158,7 +159,7 @@ const stateOf = (socket: Socket): WatchState => socket.getUserData().state as Wa
  */
 export function watchSocket(
   stream: EventStream,
-  principals: Principals,
+  hold: HoldToken,
   ask: (exchange: Exchange) => WatchRequest,
   isBrowser: (exchange: Exchange) => boolean,
 ): SocketRoute {
@@ -186,7 +187,7 @@ export function watchSocket(
         if (!request.ok) sink.refuse(request.fault)
         return
       }
-      sink.forget = principals.onRevoked(principal, () => sink.refuse(revocationFault(principal)))
+      sink.forget = hold(principal, () => sink.refuse(revocationFault(principal)))
       sink.subscription = stream.subscribe(request.filter, request.after, sink)
     },
     message: (socket, message) => stateOf(socket).sink?.messaged(message.byteLength),

@@ -3,14 +3,14 @@
  * that stops costs one frame; uWebSockets.js drops it after 10 s without progress, and it resumes by its cursor.
  */
 
-import type { Principals } from '../../runtime/access/principals.ts'
-import type { Delivery, EventStream, Sink, StreamEnd, Subscription } from '../../runtime/stream/event-stream.ts'
+import type { EventStream } from '../../runtime/stream/event-stream.ts'
 import type { Filter } from '../../runtime/stream/filter.ts'
 import type { Frame } from '../../runtime/stream/frame.ts'
+import type { Delivery, Sink, StreamEnd, Subscription } from '../../runtime/stream/sink.ts'
 import { revocationFault } from '../access.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import type { Stream } from '../wire/stream.ts'
-import { endFault, problemFrame } from './watch.ts'
+import { endFault, type HoldToken, problemFrame } from './watch.ts'
 
 /** Milliseconds that a browser's EventSource waits before it connects again. */
 const RETRY_FIELD = 'retry: 1000\n\n'
@@ -88,7 +88,7 @@ class SseSink implements Sink {
 export function watchBySse(
   exchange: Exchange,
   stream: EventStream,
-  principals: Principals,
+  hold: HoldToken,
   filter: Filter,
   after: number,
 ): void {
@@ -98,6 +98,6 @@ export function watchBySse(
   exchange.setHeader('X-Accel-Buffering', 'no')
   const sink = new SseSink(exchange, exchange.stream(200))
   const { principal, path } = exchange
-  sink.forget = principals.onRevoked(principal, () => sink.finish(problemFrame(path, revocationFault(principal))))
+  sink.forget = hold(principal, () => sink.finish(problemFrame(path, revocationFault(principal))))
   sink.subscription = stream.subscribe(filter, after, sink)
 }

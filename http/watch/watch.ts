@@ -8,12 +8,15 @@ import { Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Runtime } from '../../runtime/api.ts'
 import { type CursorPlace, placeOf } from '../../runtime/stream/cursor.ts'
-import type { StreamEnd } from '../../runtime/stream/event-stream.ts'
 import { FILTER_FIELDS, Filter, type FilterField, type FilterTerms } from '../../runtime/stream/filter.ts'
 import { errorFrame, type Frame } from '../../runtime/stream/frame.ts'
+import type { StreamEnd } from '../../runtime/stream/sink.ts'
 import { problemSchema } from '../api-documents/problem-schema.ts'
 import type { LostPast } from '../lost-past.ts'
 import { type ProblemCode, type ProblemExtra, problemDocument, problemTable } from '../problems.ts'
+
+/** A stream of the token has begun: tells when that is revoked. Answers what is called when the stream has ended. */
+export type HoldToken = (principal: Principal, revoked: () => void) => () => void
 
 /** Values in all lists of one filter together: what a URL carries in good faith. */
 const filterValuesMax = 500

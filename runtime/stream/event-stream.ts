@@ -9,44 +9,16 @@ import { readFault } from '../../storage/read-fault.ts'
 import type { CommittedEvent, Nature } from '../api.ts'
 import { type Logger, silentLogger } from '../log.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
+import { FanOutSlice } from './fan-out-slice.ts'
 import type { Filter } from './filter.ts'
 import { bookmarkFrame, type Frame, helloFrame } from './frame.ts'
 import { Groups } from './groups.ts'
 import { type StreamLimits, streamLimits } from './limits.ts'
 import { type Chunk, type EventSource, frameEnd, frameOf, LogWindow } from './log-window.ts'
 import type { ReadTurns } from './read-turns.ts'
+import type { Delivery, Sink, StreamEnd, Subscription } from './sink.ts'
 import { Unreadable } from './unreadable.ts'
-
-/** What became of a frame: gone out or buffered by the kernel; taken, but nothing more until drained; nobody there. */
-export type Delivery = 'sent' | 'full' | 'gone'
-
-/** Why the stream ends a subscription. */
-export type StreamEnd =
-  | { readonly code: 'cursor_too_old'; readonly detail: string; readonly oldest: string }
-  /** The log has what comes next, and it cannot be read: its bytes are not what was written, or the disk does not give them. */
-  | { readonly code: 'quarantined'; readonly detail: string }
-  /** It cannot be read now, for want of files or memory. */
-  | { readonly code: 'overloaded'; readonly detail: string }
-  | { readonly code: 'stalled' }
-  | { readonly code: 'stopping' }
-
-/** Where a subscriber's frames go: one connection. */
-export interface Sink {
-  /** Takes the whole frame or, when `gone`, none of it. Called again only after `drained`, if it says `full`. */
-  send(frame: Frame): Delivery
-  /** The last call that a sink gets. */
-  end(end: StreamEnd): void
-}
-
-/** What the connection tells the stream. */
-export interface Subscription {
-  /** Everything that was buffered has gone out. */
-  drained(): void
-  /** Some of it has. */
-  progressed(): void
-  /** The connection has ended. May be said twice. */
-  close(): void
-}
+import { Unsent } from './unsent.ts'
 
 type SubscriberState = 'live' | 'reading' | 'parked' | 'closed'
 
@@ -81,6 +53,8 @@ export class EventStream {
   readonly #unreadable: Unreadable
   readonly #groups = new Groups<Subscriber>()
   readonly #subscribers = new Set<Subscriber>()
+  readonly #unsent: Unsent<Subscriber>
+  readonly #slice: FanOutSlice
   /** What live subscribers have been shown; the log may be further. */
   #published: number
   #flushTimer: unknown
@@ -97,6 +71,8 @@ export class EventStream {
     this.#nature = nature
     this.#limits = limits
     this.#window = new LogWindow(source, limits)
+    this.#unsent = new Unsent(limits.unsentBytesMax)
+    this.#slice = new FanOutSlice(nature, limits)
     this.#unreadable = new Unreadable(nature, log)
     this.#published = source.lastSequence
   }
@@ -138,13 +114,16 @@ export class EventStream {
     } else {
       this.#subscribers.add(subscriber)
       this.#startTicking()
-      const delivery = sink.send(helloFrame(source, after, oldestCursor(source)))
+      const hello = helloFrame(source, after, oldestCursor(source))
+      const delivery = sink.send(hello)
       if (delivery === 'sent') this.#resume(subscriber)
-      else this.#hinder(subscriber, delivery)
+      else this.#hinder(subscriber, delivery, hello)
     }
     return {
       drained: () => {
-        if (subscriber.state === 'parked') this.#resume(subscriber)
+        if (subscriber.state !== 'parked') return
+        this.#unsent.gone(subscriber)
+        this.#resume(subscriber)
       },
       progressed: () => {
         subscriber.parkedMs = this.#nature.monotonicMs()
@@ -177,7 +156,7 @@ export class EventStream {
     return Math.max(0, this.#source.lastSequence - Math.min(last, this.#source.lastSequence))
   }
 
-  /** End every subscription, with all that was committed sent to those that can take it. */
+  /** End every subscription, with all that was committed sent to those that can take it, as far as a turn's time is enough. */
   close(): void {
     if (this.#isClosed) return
     this.#flush()
@@ -218,15 +197,20 @@ export class EventStream {
       for (const subscriber of this.#subscribers) if (subscriber.state === 'live') this.#demote(subscriber, after)
     }
     this.#published = through
-    if (events !== undefined) {
-      for (const [group, chosen] of this.#groups.match(events)) {
-        group.toldMs = this.#nature.monotonicMs()
-        this.#fanOut(group.members, chosen)
-      }
+    if (events === undefined) return
+    this.#slice.begin()
+    for (const [group, chosen] of this.#groups.match(events)) {
+      group.toldMs = this.#nature.monotonicMs()
+      this.#fanOut(group.members, chosen, after)
     }
   }
 
-  #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[]): void {
+  /** Who has had nothing when the turn's time is over reads it from the log, in turns with the others. */
+  #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[], after: number): void {
+    if (this.#slice.isOver) {
+      for (let i = members.length - 1; i >= 0; i--) this.#demote(members[i]!, after)
+      return
+    }
     const frames: Frame[] = []
     for (let start = 0; start < events.length; ) {
       const end = frameEnd(events, start, this.#limits)
@@ -236,13 +220,18 @@ export class EventStream {
     // Backwards: whoever leaves is replaced by one that has been served.
     for (let i = members.length - 1; i >= 0; i--) {
       const member = members[i]!
+      if (this.#slice.isOver) {
+        this.#demote(member, after)
+        continue
+      }
       let n = 0
       let delivery: Delivery = 'sent'
-      while (n < frames.length && delivery === 'sent') delivery = member.sink.send(frames[n++]!)
-      member.told = frames[n - 1]!.sequence
+      while (n < frames.length && delivery === 'sent') delivery = this.#slice.sent(member.sink, frames[n++]!)
+      const last = frames[n - 1]!
+      member.told = last.sequence
       if (delivery === 'sent') continue
       member.cursor = n === frames.length ? this.#published : member.told
-      this.#hinder(member, delivery)
+      this.#hinder(member, delivery, last)
     }
   }
 
@@ -324,14 +313,17 @@ export class EventStream {
     subscriber.told = frame.sequence
     subscriber.toldMs = nowMs
     if (delivery === 'sent') return true
-    this.#hinder(subscriber, delivery)
+    this.#hinder(subscriber, delivery, frame)
     return false
   }
 
   // -- coming and going ---------------------------------------------------------------------------------------
 
-  /** The connection takes no more, or is not there any more. */
-  #hinder(subscriber: Subscriber, delivery: Delivery): void {
+  /**
+   * The connection takes no more, or is not there any more. Where frames that nobody takes are too much together, who has
+   * stood longest ends: all others, and who comes, have room.
+   */
+  #hinder(subscriber: Subscriber, delivery: Delivery, frame: Frame): void {
     if (delivery === 'gone') {
       this.#remove(subscriber)
       return
@@ -339,10 +331,14 @@ export class EventStream {
     if (subscriber.state === 'live') this.#groups.leave(subscriber)
     subscriber.state = 'parked'
     subscriber.parkedMs = this.#nature.monotonicMs()
+    this.#unsent.stays(subscriber, frame.bytes.length)
+    for (let one = this.#unsent.excess; one !== undefined; one = this.#unsent.excess)
+      this.#end(one, { code: 'stalled' })
   }
 
   #remove(subscriber: Subscriber): void {
     if (!this.#subscribers.delete(subscriber)) return
+    this.#unsent.gone(subscriber)
     if (subscriber.state === 'live') this.#groups.leave(subscriber)
     subscriber.state = 'closed'
   }
@@ -373,7 +369,7 @@ export class EventStream {
         member.told = this.#published
         if (delivery === 'sent') continue
         member.cursor = this.#published
-        this.#hinder(member, delivery)
+        this.#hinder(member, delivery, frame)
       }
     }
     for (const subscriber of [...this.#subscribers]) {

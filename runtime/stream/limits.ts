@@ -31,6 +31,8 @@ export interface StreamLimits {
   readonly readerBookmarkMs: number
   readonly tickMs: number
   readonly stalledMs: number
+  readonly fanOutMsMax: number
+  readonly unsentBytesMax: number
   readonly flushPauseShare: number
   readonly flushPauseMsMax: number
 }
@@ -40,7 +42,7 @@ export const streamLimits: StreamLimits = {
   frameEventsMax: 1_000,
   /**
    * Text in a frame (a single event always fits). Also what one watcher that stops reading can hold of the
-   * service's memory: 1,000 of them 256 MiB at the very worst.
+   * service's memory.
    */
   frameCharsMax: 256 * 1024,
   /** Newest events kept as committed, fields and all: what a watcher misses in a moment of backpressure. */
@@ -57,6 +59,13 @@ export const streamLimits: StreamLimits = {
   tickMs: 1_000,
   /** A connection that took nothing for this long, though pings were answered, is closed. */
   stalledMs: 60_000,
+  /**
+   * What a fan-out may take of one turn; who has had nothing then reads the log. Ten times what a commit of small events
+   * costs for a thousand watchers: those never read it for this.
+   */
+  fanOutMsMax: 25,
+  /** Frames that were sent and not taken, over all watchers: of 1,000 that stop reading, at a frame each. */
+  unsentBytesMax: 256 * 1024 * 1024,
   /**
    * After a fan-out the next one waits for this share of the time that it took, so that commits and polls keep
    * their part of a busy service, and what they commit meanwhile shares a frame.

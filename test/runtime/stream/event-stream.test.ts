@@ -77,6 +77,71 @@ t.test(
   },
 )
 
+t.test(
+  'a fan-out that takes too long for a turn goes on in later ones, and nobody misses or hears anything twice',
+  async (t) => {
+    const { log, nature, stream } = world({ fanOutMsMax: 25, readTurnMs: 2 })
+    let sent = 0
+    const slow = () =>
+      new (class extends FakeSink {
+        override send(...given: Parameters<FakeSink['send']>) {
+          nature.nowMs += 1
+          sent += 1
+          return super.send(...given)
+        }
+      })()
+    const sinks = Array.from({ length: 300 }, (_, n) => {
+      const sink = slow()
+      // Some share a filter, and others have one of their own.
+      const project = n % 2 === 0 ? ['a'] : ['a', `own-${n}`]
+      sink.subscription = stream.subscribe(new Filter({ project }), 0, sink)
+      return sink
+    })
+    sent = 0
+    log.commit([noted()])
+    nature.runOnce()
+    t.ok(sent >= 25 && sent <= 64, `${sent} in the turn of the fan-out`)
+    t.ok(stream.counts().reading >= 300 - 64)
+    let most = 0
+    for (let turn = 0; turn < 400; turn++) {
+      // What comes meanwhile is in its place for everybody.
+      if (turn === 3) log.commit([noted(), noted('b')])
+      sent = 0
+      nature.runOnce()
+      most = Math.max(most, sent)
+    }
+    t.ok(most <= 64 + 4, `${most} in a later turn`)
+    nature.ring(100)
+    t.same(stream.counts(), { live: 300, reading: 0, parked: 0 })
+    const wanted = sinks[0]!.ids
+    t.equal(wanted.length, 2)
+    for (const sink of sinks) t.strictSame(sink.ids, wanted)
+  },
+)
+
+t.test(
+  'frames that nobody takes have a bound over all: who has stood longest ends, and resumes by his cursor',
+  async (t) => {
+    const { log, nature, watch, stream } = world({ unsentBytesMax: 100_000 })
+    const idle = Array.from({ length: 10 }, () => watch({}, 0, 2))
+    const reader = watch()
+    const large = { ...noted(), payload: { text: 'x'.repeat(30_000) } }
+    log.commit([large])
+    nature.run()
+    t.equal(stream.counts().parked, 3, 'as many as there is room for')
+    t.equal(idle.filter(({ ended }) => ended?.code === 'stalled').length, 7)
+    t.equal(reader.ended, undefined)
+    const left = idle.filter(({ ended }) => ended === undefined)
+    left[0]!.drain(5)
+    left[1]!.subscription!.close()
+    log.commit([large])
+    nature.run()
+    t.equal(stream.counts().parked, 1)
+    t.equal(left[0]!.ids.length, 2)
+    t.equal(reader.ids.length, 2, 'others are told as before')
+  },
+)
+
 t.test('a stream with nothing to see gets a bookmark at least every 10 s, at the place where the log is', async (t) => {
   const { log, nature, watch } = world()
   const sink = watch({ project: ['b'] })

@@ -1,6 +1,7 @@
 /** A connection that takes so many frames and is then full, until the test drains it. Keeps what it was sent. */
-import type { Delivery, Sink, StreamEnd, Subscription } from '../../../runtime/stream/event-stream.ts'
+
 import type { Frame } from '../../../runtime/stream/frame.ts'
+import type { Delivery, Sink, StreamEnd, Subscription } from '../../../runtime/stream/sink.ts'
 
 export interface SeenFrame {
   readonly type: string

@@ -1,0 +1,23 @@
+/** Streams of each token: who has many leaves others the rest. */
+import type { Principal } from '../../runtime/access/principals.ts'
+
+export class Shares {
+  readonly #open = new Map<Principal, number>()
+
+  of(principal: Principal): number {
+    return this.#open.get(principal) ?? 0
+  }
+
+  /** One more. Answers what gives it back, which may be called twice. */
+  take(principal: Principal): () => void {
+    this.#open.set(principal, this.of(principal) + 1)
+    let isTaken = true
+    return () => {
+      if (!isTaken) return
+      isTaken = false
+      const left = this.of(principal) - 1
+      if (left > 0) this.#open.set(principal, left)
+      else this.#open.delete(principal)
+    }
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * How long the fan-out of one turn may take. Hot: the clock is looked at after some tens of small frames, or after as much text as
+ * takes about as long.
+ */
+import type { Nature } from '../../storage/nature.ts'
+import type { Frame } from './frame.ts'
+import type { StreamLimits } from './limits.ts'
+import type { Delivery, Sink } from './sink.ts'
+
+/** A small frame is one, and so are so many bytes of a large one. */
+const UNIT_BYTES = 16 * 1024
+/** Some 0.2 ms, where connections take what they are given. */
+const UNITS_PER_LOOK = 32
+
+export class FanOutSlice {
+  readonly #nature: Pick<Nature, 'monotonicMs'>
+  readonly #msMax: number
+  #endMs = 0
+  #units = 0
+  /** Nothing more is to be sent in this turn. */
+  isOver = false
+
+  constructor(nature: Pick<Nature, 'monotonicMs'>, { fanOutMsMax }: StreamLimits) {
+    this.#nature = nature
+    this.#msMax = fanOutMsMax
+  }
+
+  begin(): void {
+    this.isOver = false
+    this.#units = 0
+    this.#endMs = this.#nature.monotonicMs() + this.#msMax
+  }
+
+  /** Sends it, and counts it. */
+  sent(sink: Sink, frame: Frame): Delivery {
+    const delivery = sink.send(frame)
+    this.#units += 1 + frame.bytes.length / UNIT_BYTES
+    if (this.#units >= UNITS_PER_LOOK) {
+      this.#units = 0
+      this.isOver = this.#nature.monotonicMs() >= this.#endMs
+    }
+    return delivery
+  }
+}
