@@ -160,8 +160,8 @@ export const faults: readonly Fault[] = [
   fault(
     'a watcher whose connection has drained is not gone on with',
     'runtime/stream/event-stream.ts',
-    "        if (subscriber.state === 'parked') this.#resume(subscriber)\n",
-    "        if (subscriber.state === 'reading') this.#resume(subscriber)\n",
+    '        this.#unsent.gone(subscriber)\n        this.#resume(subscriber)\n',
+    '        this.#unsent.gone(subscriber)\n',
   ),
   fault(
     'timers are not read again after a restart',
