@@ -11,7 +11,7 @@ field() { grep -o "\"$1\":\"\{0,1\}[A-Za-z0-9_.-]*" "$dir/request" | head -n 1 |
 json_text() { iconv -c -f UTF-8 -t UTF-8 | tr -d '\000-\010\013-\037' | sed 's/\\/\\\\/g;s/"/\\"/g;s/\t/\\t/g;s/$/\\n/' | tr -d '\n'; }
 stop() { kill -s "${signal:=TERM}" -- "-$pid"; signal=KILL; } # the work and its children; the second time for good
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT; me=$ENGINE_URL/api/runners/$RUNNER_ID patience=75 ending=
-[ "$(api "$me/session" -d "{\"version\":\"1\",\"instance\":\"$$-$(date +%s)\"}")" = 200 ] || { cat "$dir/answer" >&2; exit 3; }
+session="\"version\":\"1\",\"instance\":\"$$-$(date +%s)\""; [ "$(api "$me/session" -d "{$session}")" = 200 ] || { cat "$dir/answer" >&2; exit 3; }
 while [ "${RUNS:=-1}" -ne 0 ] && [ -z "$ending" ]; do trap - INT TERM HUP
   case $(api "$me/run-requests/next?wait=50") in
     200) mv "$dir/answer" "$dir/request" ;;
@@ -37,4 +37,4 @@ while [ "${RUNS:=-1}" -ne 0 ] && [ -z "$ending" ]; do trap - INT TERM HUP
     post completed ',"result":{"status":"completed"}'
   else post failed ",\"class\":\"execution\",\"code\":\"exit_$code\",\"message\":\"exit code $code\""; fi >/dev/null
   RUNS=$((RUNS - 1))
-done
+done; patience=10; api "$me/session" -d "{$session,\"ended\":true}" >/dev/null # nothing more goes to it

@@ -21,6 +21,8 @@ const PARKED_MS_MIN = 1_000
 const REST_MS = 1_000
 /** The longest that this becomes, doubling from one such run to the next. Below what makes a runner offline. */
 const REST_MS_MAX = 60_000
+/** How long a word that may be the last waits to be taken, milliseconds. */
+const LAST_POSTS_MS = 5_000
 
 export interface RunnerOptions {
   readonly client: Client
@@ -80,9 +82,13 @@ class Loop {
   readonly #capacity: number | undefined
   readonly #runs = new Map<string, Run>()
   readonly #ends: RunEnd[] = []
+  /** Whether the service was told of this process. */
+  #isKnown = false
+  readonly #instance = randomUUID()
   /** Aborted when nothing more is to be taken. */
   readonly #taking = new AbortController()
   #fatal: unknown
+  #isKilled = false
   #drained = false
   #emptyAnswers = 0
   /** Runs, one after the other, that could not begin here. */
@@ -111,6 +117,7 @@ class Loop {
   }
 
   kill(): void {
+    this.#isKilled = true
     this.#taking.abort(new Error('the runner takes nothing more'))
     for (const run of this.#runs.values()) run.kill()
   }
@@ -125,18 +132,29 @@ class Loop {
     }
     if (this.#fatal !== undefined) for (const run of this.#runs.values()) run.abandon(this.#fatal)
     await Promise.all([...this.#runs.values()].map((run) => run.ended))
+    if (this.#fatal === undefined && this.#isKnown && !this.#isKilled) await this.#endSession()
     if (this.#fatal !== undefined) throw this.#fatal
     return this.#ends
   }
 
   /** Tells the service that this process is a new one: what an earlier process of this runner held is over. */
   async #openSession(): Promise<void> {
-    const { client, id, version, log } = this.#options
-    const body = { version, instance: randomUUID() }
-    await this.#retrying(() =>
-      client.request('POST', `/api/runners/${encodeURIComponent(id)}/session`, { body, signal: this.#taking.signal }),
-    )
+    const { client, id, log } = this.#options
+    await this.#retrying(() => this.#tellSession({}, { signal: this.#taking.signal }))
+    this.#isKnown = true
     log(`runner ${id} connected to ${client.url}`)
+  }
+
+  /** Tells it that this process is gone, once: where that is not heard, its silence says so later. */
+  async #endSession(): Promise<void> {
+    const answerMs = this.#options.lastPostsMs ?? LAST_POSTS_MS
+    await this.#tellSession({ ended: true }, { signal: AbortSignal.timeout(answerMs) }).catch(() => {})
+  }
+
+  #tellSession(more: object, options: { readonly signal: AbortSignal }): Promise<Answer> {
+    const { client, id, version } = this.#options
+    const body = { version, instance: this.#instance, ...more }
+    return client.request('POST', `/api/runners/${encodeURIComponent(id)}/session`, { body, ...options })
   }
 
   async #pollOnce(): Promise<void> {
@@ -218,7 +236,7 @@ class Loop {
       ...(heartbeatMs === undefined ? {} : { heartbeatMs }),
       ...(answerMs === undefined ? {} : { answerMs }),
       stopGraceMs: this.#options.stopGraceMs ?? 10_000,
-      lastPostsMs: this.#options.lastPostsMs ?? 5_000,
+      lastPostsMs: this.#options.lastPostsMs ?? LAST_POSTS_MS,
       onNotBegun: () => {
         isBegun = false
         this.#rest()

@@ -17,6 +17,7 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { type RunnerCredential, rotated } from './runner/credentials.ts'
 import {
   type CreateBody,
   type CreationRecord,
@@ -25,17 +26,6 @@ import {
   creationRepeat,
 } from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
-
-/** How long a rotated credential is still taken. Milliseconds: ten minutes. */
-const ROTATION_OVERLAP_MS = 600_000
-/** Credentials kept at most: the newest, and those that are about to expire. */
-const CREDENTIALS_MAX = 8
-
-interface RunnerCredential {
-  /** Lower-case hex of the token's SHA-256. */
-  readonly hash: string
-  readonly expires_at?: string
-}
 
 export interface RunnerContext {
   readonly id: string
@@ -102,6 +92,13 @@ interface StartSession extends MessageBody {
   readonly in_flight: readonly Holding[]
 }
 
+/** The process says that it ends: nothing of it is there any more. */
+interface EndSession extends MessageBody {
+  readonly type: 'end_session'
+  readonly instance: string
+  readonly in_flight: readonly Holding[]
+}
+
 export interface CameOnline extends MessageBody {
   readonly type: 'came_online'
 }
@@ -118,6 +115,7 @@ type RunnerBody =
   | RemoveRunner
   | RotateCredential
   | StartSession
+  | EndSession
   | CameOnline
   | WentOffline
 type RunnerMessage = Message<RunnerBody>
@@ -133,15 +131,12 @@ function changeOf(context: RunnerContext, message: Of<'update'>): Terms {
   return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
 }
 
-function rotated(
-  credentials: readonly RunnerCredential[],
-  { hash, at, atMs }: Of<'rotate_credential'>,
-): RunnerCredential[] {
-  const until = new Date(atMs + ROTATION_OVERLAP_MS).toISOString()
-  const alive = credentials.filter(({ expires_at }) => expires_at === undefined || expires_at > at)
-  const ending = alive.map((old) => ({ hash: old.hash, expires_at: old.expires_at ?? until }))
-  return [...ending, { hash }].slice(-CREDENTIALS_MAX)
-}
+/** Why what the runner held is over. */
+const GONE_BECAUSE = {
+  session: 'its runner started a new session',
+  end_session: 'its runner ended',
+  remove: 'its runner was removed',
+} as const
 
 /** A run request hears that the process which held it is gone. */
 function sessionStarted(runnerId: string, { id, attempt }: Holding, reason: string): SendParams {
@@ -161,15 +156,16 @@ const machineSetup = setup({
     resumes: ({ event }) => (event as Of<'update'>).draining === false,
     changes: ({ context, event }) => Object.keys(changeOf(context, event as Of<'update'>)).length > 0,
     newInstance: ({ context, event }) => (event as Of<'session'>).instance !== context.session?.instance,
+    ownInstance: ({ context, event }) => (event as Of<'end_session'>).instance === context.session?.instance,
     offline: ({ context }) => !context.internal.online,
     online: ({ context }) => context.internal.online,
   },
   actions: {
     ...declaredActions,
     sendSessionStarted: enqueueActions(({ context, event, enqueue }) => {
-      const { in_flight, type } = event as Of<'session' | 'remove'>
-      const reason = type === 'remove' ? 'its runner was removed' : 'its runner started a new session'
-      for (const held of in_flight) enqueue({ type: 'send', params: sessionStarted(context.id, held, reason) })
+      const { in_flight, type } = event as Of<keyof typeof GONE_BECAUSE>
+      for (const held of in_flight)
+        enqueue({ type: 'send', params: sessionStarted(context.id, held, GONE_BECAUSE[type]) })
     }),
   },
 }).extend({
@@ -193,6 +189,10 @@ const machineSetup = setup({
       const { instance, version, at } = event as Of<'session'>
       return { session: { instance, version, started_at: at } }
     }),
+    endSession: assign(({ context, event }) => ({
+      session: undefined,
+      internal: { ...context.internal, online: false, seen_at: event.at },
+    })),
     remove: assign(({ context, event }) => ({
       removed_at: event.at,
       session: undefined,
@@ -235,9 +235,14 @@ const machineSetup = setup({
       type: 'runner_online',
       payload: { runner_id: context.id, state, presence: 'online', last_seen_at: event.at },
     })),
-    emitOffline: emit(({ context }, { state }: { state: string }) => ({
+    emitOffline: emit(({ context, event }, { state }: { state: string }) => ({
       type: 'runner_offline',
-      payload: { runner_id: context.id, state, presence: 'offline', reason: 'it has not called for some time' },
+      payload: {
+        runner_id: context.id,
+        state,
+        presence: 'offline',
+        reason: event.type === 'end_session' ? 'it said that it ends' : 'it has not called for some time',
+      },
     })),
   },
 })
@@ -250,6 +255,10 @@ const living = <const State extends 'registered' | 'draining'>(state: State) =>
     session: {
       guard: 'newInstance',
       actions: ['sendSessionStarted', 'startSession', { type: 'emitSession', params: { state } }],
+    },
+    end_session: {
+      guard: 'ownInstance',
+      actions: ['sendSessionStarted', 'endSession', { type: 'emitOffline', params: { state } }],
     },
     came_online: { guard: 'offline', actions: ['comeOnline', { type: 'emitOnline', params: { state } }] },
     went_offline: { guard: 'online', actions: ['goOffline', { type: 'emitOffline', params: { state } }] },
@@ -302,6 +311,9 @@ function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerM
       return creationRepeat(context.internal.creation, message)
     case 'session':
       return message.instance === context.session?.instance ? 'same_session' : undefined
+    case 'end_session':
+      // A new process has begun, or this one has said so before.
+      return message.instance === context.session?.instance ? undefined : 'not_its_session'
     case 'came_online':
       return context.internal.online ? 'already_online' : undefined
     case 'went_offline':
@@ -369,10 +381,10 @@ const testimony: Testimony<RunnerContext> = {
 
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
-  version: 2,
+  version: 3,
   machine: runnerMachine,
-  // 2: a runner may be draining from the first; what was made before is as it was.
-  migrations: { 1: (snapshot) => snapshot },
+  // 2: a runner may be draining from the first; 3: a process of it may say that it ends. What was made before is as it was.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['came_online', 'went_offline'],
   repeats,
   refusal,

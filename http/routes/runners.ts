@@ -11,6 +11,7 @@ import {
   runnerTokenDocument,
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
+import type { Holding } from '../../machines/runner.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { newSecret } from '../../runtime/access/secrets.ts'
 import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
@@ -317,7 +318,7 @@ function sessionRoute(service: ServiceContext): Route {
     path: '/api/runners/:runner_id/session',
     operation: 'startRunnerSession',
     area: AREA,
-    summary: 'A runner starts: a new instance ends what the old one held.',
+    summary: 'A runner starts: a new instance ends what the old one held. Or it ends (`ended`).',
     access: { right: 'runner', runner: 'own' },
     body: { schema: runnerSessionBody },
     answers: { 200: one },
@@ -325,10 +326,32 @@ function sessionRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const runner = visibleRunner(service, exchange)
       if (runner === undefined) return
-      service.dispatcher.touch(runner.context.id)
-      const isNew = runner.context.session?.instance !== exchange.body.instance
-      const in_flight = isNew ? service.dispatcher.beginSession(runner.context.id) : []
-      tell(service, exchange, runner, { type: 'session', ...exchange.body, in_flight } as MessageBody, 200)
+      const { id, session } = runner.context
+      const { ended = false, ...body } = exchange.body
+      const { dispatcher } = service
+      dispatcher.touch(id)
+      const isKnown = session?.instance === body.instance
+      if (ended) endSession(service, exchange, runner, isKnown ? dispatcher.endSession(id) : [])
+      else {
+        const in_flight = isKnown ? [] : dispatcher.beginSession(id)
+        tell(service, exchange, runner, { type: 'session', ...body, in_flight } as MessageBody, 200)
+      }
     },
   }
+}
+
+function endSession(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context: { id } }: SnapshotOf<any>,
+  in_flight: readonly Holding[],
+): void {
+  const message = { type: 'end_session', by: exchange.by, instance: exchange.body.instance, in_flight } as MessageBody
+  const taken = ({ snapshot }: Taken): void => exchange.answer(200, documentOf(service, exchange, snapshot))
+  // Where it is not written it is as if it had not been said: the runner called, and is there.
+  const refused = (_: Exchange, answer: Refused): void => {
+    service.dispatcher.touch(id)
+    refuse(exchange, answer)
+  }
+  askFor(service, exchange, { kind: 'runner', id }, message, taken, refused)
 }

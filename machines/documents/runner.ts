@@ -46,8 +46,18 @@ export const runnerSessionBody = Type.Object(
   {
     instance: shownName('Identity of this process of the runner. A new one ends what the old one held.'),
     version: shownName('The runner’s version.'),
+    ended: Type.Optional(
+      Type.Boolean({
+        description:
+          'true: this process ends. It is offline at once, and what it holds is over; of a process that is not the runner’s newest it changes nothing.',
+      }),
+    ),
   },
-  { ...CLOSED, title: 'RunnerSession', description: 'Posted once by a runner that starts.' },
+  {
+    ...CLOSED,
+    title: 'RunnerSession',
+    description: 'Posted by a runner that starts, and with `ended` as its last call.',
+  },
 )
 
 const PRESENCES = ['online', 'offline', 'never_seen'] as const
@@ -72,7 +82,7 @@ export const runnerKept = Type.Object({
         version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
         started_at: time('When the service heard of it.'),
       },
-      { title: 'RunnerProcess', description: 'The runner’s newest process.' },
+      { title: 'RunnerProcess', description: 'The runner’s newest process; absent where that said that it ended.' },
     ),
   ),
   created_at: time('When it was registered.'),
@@ -85,7 +95,9 @@ export type Runner = Static<typeof runnerKept>
 export const runnerDocument = Type.Object(
   {
     ...runnerKept.properties,
-    presence: stringEnum(PRESENCES, { description: 'Offline after three minutes without a call.' }),
+    presence: stringEnum(PRESENCES, {
+      description: 'Offline once it has said that it ends, and after three minutes without a call.',
+    }),
     last_seen_at: Type.Optional(time('Its last call, as far as is known; absent when it has never called.')),
     in_flight: Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
   },

@@ -73,6 +73,8 @@ export interface Dispatcher {
   runnerSeen(runnerId: string): RunnerSeen
   /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
   beginSession(runnerId: string): readonly Holding[]
+  /** A process of the runner ends: it is there no more until it calls again. Answers the run requests that it held. */
+  endSession(runnerId: string): readonly Holding[]
   /** The run requests that use one of its slots. */
   heldBy(runnerId: string): readonly Holding[]
   /** The run request that holds the repository, or may still hold it. */
@@ -81,6 +83,8 @@ export interface Dispatcher {
   onlineCapacity(): number
   /** Whether a runner that is there may take such work, busy or not. */
   hasTaker(wanted: Wanted): boolean
+  /** Whether one of them has a poll here, or may be on its way with one: not who has fallen silent, and is not offline yet. */
+  isExpected(wanted: Wanted): boolean
   /** The same of those that have a slot left as of now, who are looked for once. */
   freeTakers(): (wanted: Wanted) => boolean
   /** Whether any registered runner that may work for the project, there or not, is one of those meant. */

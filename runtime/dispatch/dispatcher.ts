@@ -78,7 +78,7 @@ class RunRequestDispatcher implements Dispatcher {
       news: (runner) => this.changes.told.add(runner),
       repository: (repository) => this.change(this.queue.demandsOfRepository(repository)),
     })
-    this.polls = new Polls(this.wheel, (runner) => this.fleet.refresh(runner))
+    this.polls = new Polls(this.wheel, (runner, isCutOff) => this.fleet.pollEnded(runner, isCutOff))
     this.stops = new Stops(runtime, guard, () => this.stopsChanged())
     this.matching = new Matching(this.queue, this.fleet, this.holdings, this.stops, guard)
     this.holdBacks = new HoldBacks(runtime.nature, this.wheel, (id) => {
@@ -134,6 +134,13 @@ class RunRequestDispatcher implements Dispatcher {
     return this.heldBy(runnerId)
   }
 
+  endSession(runnerId: string): readonly Holding[] {
+    const held = this.beginSession(runnerId)
+    const runner = this.fleet.find(runnerId)
+    if (runner !== undefined) this.fleet.forget(runner)
+    return held
+  }
+
   heldBy(runnerId: string): readonly Holding[] {
     return this.fleet.find(runnerId)?.holdings() ?? []
   }
@@ -150,8 +157,12 @@ class RunRequestDispatcher implements Dispatcher {
     return this.matching.hasTaker(askingOf(wanted))
   }
 
+  isExpected(wanted: Wanted): boolean {
+    return this.matching.isExpected(askingOf(wanted), this.runtime.nature.monotonicMs())
+  }
+
   freeTakers(): (wanted: Wanted) => boolean {
-    const hasTaker = this.matching.freeTakers()
+    const hasTaker = this.matching.freeTakers(this.runtime.nature.monotonicMs())
     return (wanted) => hasTaker(askingOf(wanted))
   }
 

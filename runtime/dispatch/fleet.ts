@@ -11,6 +11,11 @@ import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { Runner, type RunnerState } from './runner.ts'
 import type { TimerWheel } from './wheel.ts'
 
+/** Whose poll broke off, and who lives, is back sooner than this, milliseconds: the first tries come in a second or two. */
+const comesBackMs = 5_000
+/** Who lives calls once in such a part of the time without a call after which it is offline. */
+const callsPerPresence = 3
+
 export class Fleet {
   private readonly runtime: Runtime
   private readonly wheel: TimerWheel
@@ -132,7 +137,25 @@ export class Fleet {
   touch(runner: Runner): void {
     runner.calls++
     runner.lastSeenMs = this.runtime.nature.monotonicMs()
+    this.expect(runner, runner.lastSeenMs)
     if (!runner.isOnline) this.comeOnline(runner)
+  }
+
+  /** A poll of it that was parked has ended: as it should, or because its connection is gone. */
+  pollEnded(runner: Runner, isCutOff: boolean): void {
+    const nowMs = this.runtime.nature.monotonicMs()
+    if (isCutOff) runner.expectedUntilMs = nowMs + comesBackMs
+    else this.expect(runner, nowMs)
+    this.refresh(runner)
+  }
+
+  /** Whether its next poll may be counted on. */
+  isExpected(runner: Runner): boolean {
+    return runner.isExpected(this.runtime.nature.monotonicMs())
+  }
+
+  private expect(runner: Runner, nowMs: number): void {
+    runner.expectedUntilMs = nowMs + this.runtime.settings.presenceMs / callsPerPresence
   }
 
   /** When it called last, RFC 3339: by the clock since the start, else by its record. Undefined: never. */
@@ -144,8 +167,10 @@ export class Fleet {
 
   /** It was online when the service stopped: it has the full length again to call. */
   presumeOnline(runner: Runner): void {
+    const nowMs = this.runtime.nature.monotonicMs()
     runner.isOnline = true
-    this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)
+    this.expect(runner, nowMs)
+    this.wheel.add(runner, nowMs + this.runtime.settings.presenceMs)
   }
 
   /** The same of one that is looked after no more, because a mistake came between. */
@@ -205,7 +230,8 @@ export class Fleet {
     })
   }
 
-  private forget(runner: Runner): void {
+  /** It is there no more, until it calls. */
+  forget(runner: Runner): void {
     runner.isOnline = false
     this.wheel.remove(runner)
   }

@@ -66,9 +66,14 @@ export class Matching {
     return false
   }
 
+  /** Whether one of them is about to call for it. */
+  isExpected(asking: Asking, nowMs: number): boolean {
+    return this.isAny(asking, (runner) => runner.isExpected(nowMs))
+  }
+
   /** The same of those that have a slot left now. In a large fleet that is busy these are few. */
-  freeTakers(): (asking: Asking) => boolean {
-    const free = [...this.fleet.all()].filter((runner) => runner.takesWork && !runner.isFull)
+  freeTakers(nowMs: number): (asking: Asking) => boolean {
+    const free = [...this.fleet.all()].filter((runner) => runner.isExpected(nowMs) && !runner.isFull)
     return (asking) => free.some((runner) => this.suits(runner, asking))
   }
 

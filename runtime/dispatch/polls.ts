@@ -47,11 +47,11 @@ class Poll extends WheelEntry implements PollHandle {
 
 export class Polls {
   private readonly wheel: TimerWheel
-  /** Told when a runner has one parked poll fewer. */
-  private readonly left: (runner: Runner) => void
+  /** Told when a runner has one parked poll fewer, and whether its client was gone. */
+  private readonly left: (runner: Runner, isCutOff: boolean) => void
   private count = 0
 
-  constructor(wheel: TimerWheel, left: (runner: Runner) => void) {
+  constructor(wheel: TimerWheel, left: (runner: Runner, isCutOff: boolean) => void) {
     this.wheel = wheel
     this.left = left
   }
@@ -88,7 +88,7 @@ export class Polls {
   }
 
   giveUp(poll: Poll): void {
-    if (this.takeOut(poll)) this.left(poll.runner)
+    if (this.takeOut(poll)) this.left(poll.runner, true)
   }
 
   expire(poll: Poll): void {
@@ -99,7 +99,7 @@ export class Polls {
 
   private end(poll: ParkedPoll, answer: PollAnswer | PollRefusal): void {
     if (!this.takeOut(poll)) return
-    this.left(poll.runner)
+    this.left(poll.runner, false)
     poll.respond(answer)
   }
 

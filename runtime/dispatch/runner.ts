@@ -74,6 +74,8 @@ export class Runner extends WheelEntry {
   callsAtSparing: number | undefined = undefined
   /** Monotonic time of its last call. */
   lastSeenMs: number | undefined = undefined
+  /** Monotonic time until which its next poll may be counted on, while none is parked. */
+  expectedUntilMs = Number.NEGATIVE_INFINITY
   /** When it was seen as far as its record says, RFC 3339: what there is to tell until it calls again. */
   seenAt: string | undefined = undefined
   isOnline = false
@@ -92,6 +94,11 @@ export class Runner extends WheelEntry {
   /** It is there, and takes what is new. */
   get takesWork(): boolean {
     return this.isOnline && this.state === 'registered'
+  }
+
+  /** It has a poll here, or has called so lately that it may be on its way with one. */
+  isExpected(nowMs: number): boolean {
+    return this.takesWork && (this.polls.length > 0 || nowMs < this.expectedUntilMs)
   }
 
   get isFull(): boolean {

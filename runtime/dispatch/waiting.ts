@@ -159,8 +159,9 @@ const DEPTH = {
   labelled: 4,
   capable: 5,
   online: 6,
-  taking: 7,
-  free: 8,
+  silent: 7,
+  taking: 8,
+  free: 9,
 } as const
 type Depth = (typeof DEPTH)[keyof typeof DEPTH]
 
@@ -181,6 +182,8 @@ function withoutRunner(demand: Demand, furthest: Furthest): WaitingBecause {
       return { code: 'no_runner_online', detail: `Offline: ${who}.` }
     case DEPTH.online:
       return { code: 'draining', detail: `Draining: ${who}.` }
+    case DEPTH.silent:
+      return { code: 'next', detail: `Goes to the next poll of ${who}: none waits here now, and nothing is heard.` }
     case DEPTH.taking:
       return { code: 'all_busy', detail: `All slots are taken: ${who}.` }
     case DEPTH.free:
@@ -227,7 +230,7 @@ function candidates({ pin }: Asking, fleet: Fleet): Iterable<Runner> {
   return pinned === undefined ? [] : [pinned]
 }
 
-function depthOf(runner: Runner, asking: Asking, { matching, visible }: Registry): Depth {
+function depthOf(runner: Runner, asking: Asking, { fleet, matching, visible }: Registry): Depth {
   const { supply } = runner
   if (supply === undefined || !isSeen(supply, asking, visible)) return DEPTH.nowhere
   if (!isAllowed(supply, asking)) return isGranted(supply, asking) ? DEPTH.granted : DEPTH.seen
@@ -235,7 +238,8 @@ function depthOf(runner: Runner, asking: Asking, { matching, visible }: Registry
   if (!matching.isCapable(runner, asking)) return DEPTH.labelled
   if (!runner.isOnline) return DEPTH.capable
   if (runner.state !== 'registered') return DEPTH.online
-  return runner.hasRoom ? DEPTH.free : DEPTH.taking
+  if (!runner.hasRoom) return DEPTH.taking
+  return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
 }
 
 /** Whether the runners exist for the reader: they may work for a project that it sees. That of the work is one. */

@@ -39,8 +39,10 @@ export interface Entry extends WaitingItem {
   repository: string | undefined
   /** It had begun, and its run waits for a runner again. */
   isWaitingAgain: boolean
-  /** And none can begin it as things stand: it takes no place, and keeps its repository from nobody. */
+  /** And none can begin it as things stand: it takes no place. */
   isAside: boolean
+  /** Its run waits for a runner that cannot begin it, or is not heard: it keeps its repository from nobody. */
+  yields: boolean
   /** When it came to where it stands (RFC 3339). */
   since: string
 }
@@ -100,6 +102,11 @@ export class Ledger {
     return count
   }
 
+  /** Those whose run may wait for a runner: for the first, or for another one. */
+  get withoutRunner(): Iterable<Entry> {
+    return bothOf(this.handedOut, this.waitingAgain)
+  }
+
   get waitingCount(): number {
     return this.entries.size - this.active.size
   }
@@ -130,7 +137,7 @@ export class Ledger {
   }
 
   holderOf(repository: string): string | undefined {
-    for (const { id, isAside } of this.holders.get(repository) ?? []) if (!isAside) return id
+    for (const { id, yields } of this.holders.get(repository) ?? []) if (!yields) return id
     return undefined
   }
 
@@ -200,6 +207,7 @@ export class Ledger {
       repository: undefined,
       isWaitingAgain: false,
       isAside: false,
+      yields: false,
       since: at,
     }
   }
@@ -245,6 +253,7 @@ export class Ledger {
     if (this.active.delete(entry.id)) {
       if (entry.repository !== undefined) removeFrom(this.holders, entry.repository, entry)
       entry.isAside = false
+      entry.yields = false
     } else if (!this.outside.delete(entry)) this.lines.remove(entry)
     this.handedOut.delete(entry)
     this.waitingAgain.delete(entry)
@@ -287,6 +296,11 @@ export class Ledger {
     this.wants.set(signature, wanted)
     return wanted
   }
+}
+
+function* bothOf<T>(some: Iterable<T>, others: Iterable<T>): Iterable<T> {
+  yield* some
+  yield* others
 }
 
 const NO_IDS: readonly string[] = []

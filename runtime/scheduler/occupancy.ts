@@ -9,7 +9,7 @@ import type { Entry, Ledger } from './ledger.ts'
 type Question = (wanted: Wanted) => boolean
 
 interface OccupancyParts {
-  readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'onlineCapacity' | 'usesSlot'>
+  readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'isExpected' | 'onlineCapacity' | 'usesSlot'>
   readonly ledger: Pick<Ledger, 'running' | 'placedCount'>
   /** The service's own cap. */
   readonly maxRunning: number | undefined
@@ -24,6 +24,7 @@ export class Occupancy {
   /** What was asked and counted since the last change. */
   private hasTaker: Question | undefined
   private hasFreeTaker: Question | undefined
+  private hasExpected: Question | undefined
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
   private maxNow: number | undefined
@@ -36,6 +37,12 @@ export class Occupancy {
   hasRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
     this.hasTaker ??= answeredOnce((one) => this.parts.dispatcher.hasTaker(one))
     return this.hasTaker(wanted)
+  }
+
+  /** Whether one of them has a poll that waits, or may be on its way with one. */
+  isExpected({ wanted }: Pick<Entry, 'wanted'>): boolean {
+    this.hasExpected ??= answeredOnce((one) => this.parts.dispatcher.isExpected(one))
+    return this.hasExpected(wanted)
   }
 
   hasPlace(entry: Pick<Entry, 'wanted'>): boolean {
@@ -60,6 +67,7 @@ export class Occupancy {
     this.runningNow = undefined
     this.nearFreeNow = undefined
     this.hasFreeTaker = undefined
+    this.hasExpected = undefined
   }
 
   /** One more is about to be handed out: the runners know nothing of that yet. */

@@ -45,6 +45,8 @@ export interface Circumstances {
   isLanePaused(lane: string): boolean
   /** Whether a runner that is there may take it. */
   hasRunner(item: WaitingItem): boolean
+  /** Whether one of them is about to call for work, as far as is known. */
+  isExpected(item: WaitingItem): boolean
 }
 
 /** The first rule that holds the item back, and what it is about; `next`: none does. */

@@ -187,9 +187,8 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   holderOf(repository: string): string | undefined {
-    return (
-      this.ledger.holderOf(repository) ?? this.taken.get(repository) ?? this.dispatcher.repositoryHolder(repository)
-    )
+    const { ledger, taken, dispatcher } = this
+    return ledger.holderOf(repository) ?? taken.get(repository) ?? dispatcher.repositoryHolder(repository)
   }
 
   lookBeside({ id, looksFor }: WaitingItem): string | undefined {
@@ -218,9 +217,8 @@ class ItemScheduler implements Scheduler, Circumstances {
     return this.paused.has(lane)
   }
 
-  hasRunner(item: WaitingItem): boolean {
-    return this.occupancy.hasRunner(item as Entry)
-  }
+  readonly hasRunner = (item: WaitingItem): boolean => this.occupancy.hasRunner(item as Entry)
+  readonly isExpected = (item: WaitingItem): boolean => this.occupancy.isExpected(item as Entry)
 
   /** Its run has begun before, and has no runner now. */
   private waitsAgain({ isWaitingAgain, runId }: Entry): boolean {

@@ -15,6 +15,7 @@ absent:
   update (resumes)   refused illegal_move
   rotate_credential  refused illegal_move
   session            refused illegal_move
+  end_session        refused illegal_move
   came_online        refused illegal_move
   went_offline       refused illegal_move
   remove             refused illegal_move
@@ -27,8 +28,22 @@ registered:
   update (resumes)   stays; facts runner_updated
   rotate_credential  stays; facts runner_updated
   session            stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
+  end_session        repeat not_its_session
   came_online        stays; facts runner_online
   went_offline       repeat already_offline
+  remove             -> removed; facts runner_removed; sends run_request.runner_session_started
+connected:
+  create             refused already_exists
+  create (draining)  refused already_exists
+  update             stays; facts runner_updated
+  update (same)      repeat unchanged
+  update (drains)    -> draining; facts runner_updated
+  update (resumes)   stays; facts runner_updated
+  rotate_credential  stays; facts runner_updated
+  session            repeat same_session
+  end_session        stays; facts runner_offline; sends run_request.runner_session_started, run_request.runner_session_started
+  came_online        repeat already_online
+  went_offline       stays; facts runner_offline
   remove             -> removed; facts runner_removed; sends run_request.runner_session_started
 draining:
   create             refused already_exists
@@ -39,6 +54,7 @@ draining:
   update (resumes)   -> registered; facts runner_updated
   rotate_credential  stays; facts runner_updated
   session            stays; facts runner_updated; sends run_request.runner_session_started, run_request.runner_session_started
+  end_session        repeat not_its_session
   came_online        stays; facts runner_online
   went_offline       repeat already_offline
   remove             -> removed; facts runner_removed; sends run_request.runner_session_started
@@ -51,6 +67,7 @@ removed:
   update (resumes)   refused runner_removed
   rotate_credential  refused runner_removed
   session            refused runner_removed
+  end_session        refused runner_removed
   came_online        refused runner_removed
   went_offline       refused runner_removed
   remove             repeat already_removed

@@ -78,7 +78,7 @@ run_request version 6: 76967d99e8caa0a3
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
-runner version 2: b11fb98adfa5ee44
+runner version 3: 7d09bc20c77d6e1e
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `

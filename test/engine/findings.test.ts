@@ -69,7 +69,7 @@ t.test('observations and a trace summary go to the engine run, before the run is
   t.ok(
     [...summaries, ...service.said('evidence-observations')].every(({ path }) => path.includes('/engine-runs/run_1/')),
   )
-  t.equal(service.posts.at(-1)!.verb, 'completed')
+  t.equal(service.posts.at(-2)!.verb, 'completed')
   t.equal(output(service), 'one\n', 'they are no output')
 })
 

@@ -45,9 +45,11 @@ t.test('the shell runner accepts, starts, posts its output and completes', async
   t.equal(code, 0)
   t.same(
     service.posts.map((post) => post.verb).filter((verb) => verb !== 'heartbeat'),
-    ['session', 'accepted', 'started', 'events', 'failed'],
+    ['session', 'accepted', 'started', 'events', 'failed', 'session'],
   )
-  t.ok(service.posts.slice(1).every((post) => post.body.attempt === 3))
+  const [began, ended] = service.said('session')
+  t.match(ended!.body, { ...began!.body, ended: true }, 'its last word is that it ends')
+  t.ok(service.posts.slice(1, -1).every((post) => post.body.attempt === 3))
   t.equal(service.events()[0].payload.text, '"name":"Ada"\na "quoted" \\ back\tslash\nä\n0\n')
   t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_1' }, 'grep -c finds no token and fails')
 })
@@ -59,7 +61,7 @@ t.test('the shell runner completes a run whose work succeeds, and posts an empty
   t.equal(await shellRunner(service, 'true', t), 0)
   t.same(
     service.posts.map((post) => post.verb).filter((verb) => verb !== 'heartbeat'),
-    ['session', 'accepted', 'started', 'completed'],
+    ['session', 'accepted', 'started', 'completed', 'session'],
   )
 })
 

@@ -109,6 +109,39 @@ t.test('runners: presence, drain, sessions, removal', async (t) => {
   t.equal((await s.expect(409, 'PATCH', '/api/runners/r1', { capacity: 1 })).body.code, 'runner_removed')
 })
 
+t.test('a runner that says that it ends is offline at once, and what it held goes to others', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('r1')
+  const path = '/api/runners/r1'
+  const session = (instance: string, more = {}) =>
+    s.expect(200, 'POST', `${path}/session`, { instance, version: '1', ...more }, { token })
+  await session('one')
+  const parked = s.expect(204, 'GET', `${path}/run-requests/next?wait=20`, undefined, { token })
+  const left = await session('one', { ended: true })
+  t.match(left.body, { presence: 'offline', session: undefined })
+  await parked
+  t.equal((await s.expect(200, 'GET', path)).body.presence, 'offline')
+  const { items } = (await s.expect(200, 'GET', '/api/events?event_type=runner_offline')).body
+  t.match(items, [{ payload: { runner_id: 'r1', reason: 'it said that it ends' } }])
+  await session('two')
+  const made = await s.request('greeter')
+  await s.expect(200, 'GET', `${path}/run-requests/next?wait=2`, undefined, { token })
+  t.match(
+    (await session('one', { ended: true })).body,
+    { presence: 'online', session: { instance: 'two' } },
+    'a late word',
+  )
+  t.same((await s.expect(200, 'GET', path)).body.in_flight, [made.id])
+  await session('two', { ended: true })
+  while ((await s.expect(200, 'GET', `/api/run-requests/${made.id}`)).body.state !== 'queued')
+    await new Promise(setImmediate)
+  t.match((await s.expect(200, 'GET', `/api/run-requests/${made.id}`)).body, {
+    attempt: 2,
+    waiting_because: { code: 'no_runner_online' },
+  })
+})
+
 t.test('a removed runner stays readable, and its id is never another runner', async (t) => {
   const s = await startTestService(t)
   const token = await s.runner('r1')

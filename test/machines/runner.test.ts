@@ -28,14 +28,16 @@ const M = {
   'update (resumes)': at(1, { type: 'update', draining: false, trusted: true }),
   rotate_credential: at(2, { type: 'rotate_credential', hash: 'hash-2' }),
   session: at(3, { type: 'session', instance: 'i-1', version: '1.0.0', in_flight: HELD }),
+  end_session: at(3, { type: 'end_session', instance: 'i-1', in_flight: HELD }),
   came_online: at(4, { type: 'came_online' }),
   went_offline: at(5, { type: 'went_offline' }),
   remove: at(6, { type: 'remove', in_flight: HELD.slice(0, 1) }),
 }
 const registered = after(module, [M.create])
+const connected = after(module, [M.create, M.came_online, M.session])
 const draining = after(module, [M.create, M['update (drains)']])
 const removed = after(module, [M.create, M.remove])
-const all = { registered, draining, removed }
+const all = { registered, connected, draining, removed }
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
   t.matchSnapshot(table(module, { absent: absent(module), ...all }, M), 'runner')
@@ -51,6 +53,17 @@ t.test('a new instance ends what the old one held, the same instance said again 
   t.equal(step(module, snapshot, M.session).repeat, 'same_session')
   const next = step(module, snapshot, at(9, { ...M.session, instance: 'i-2', in_flight: [] }))
   t.equal(next.snapshot.context.session.instance, 'i-2')
+  t.end()
+})
+
+t.test('the newest process ends what it held and is offline at once; the word of an older one changes nothing', (t) => {
+  const { snapshot, sends, facts } = step(module, connected, M.end_session)
+  t.match(sends, [{ message: { attempt: 1, reason: 'its runner ended' } }, { message: { attempt: 3 } }])
+  t.match(facts, [{ type: 'runner_offline', payload: { presence: 'offline', reason: 'it said that it ends' } }])
+  t.match(snapshot.context, { session: undefined, internal: { online: false, seen_at: '2026-01-01T00:00:03.000000Z' } })
+  t.equal(step(module, snapshot, M.end_session).repeat, 'not_its_session')
+  const next = step(module, connected, at(9, { ...M.session, instance: 'i-2', in_flight: [] })).snapshot
+  t.match(step(module, next, M.end_session), { repeat: 'not_its_session', sends: [], facts: [] })
   t.end()
 })
 

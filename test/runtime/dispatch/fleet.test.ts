@@ -53,6 +53,37 @@ t.test('a service that stands still again and again does not keep a runner onlin
   t.same(standStill(), ['online', 'offline'])
 })
 
+t.test('who has fallen silent is not counted on, long before it is offline', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  const wanted = {
+    project: 'acme',
+    throttle: 'dry_run',
+    access: 'full',
+    entryEvent: 'greet_requested',
+    labels: [],
+    pin: 'r1',
+  } as const
+  const stands = () => [dispatcher.isExpected(wanted), dispatcher.freeTakers()(wanted), dispatcher.hasTaker(wanted)]
+  t.same(stands(), [false, false, false])
+  const asked = poll(dispatcher, 'r1', 100_000)
+  fake.nature.advance(90_000)
+  t.same(stands(), [true, true, true], 'its poll is here')
+  asked.handle.abort()
+  fake.nature.advance(4_000)
+  t.same(stands(), [true, true, true], 'its connection broke off a moment ago')
+  const id = fake.create({ runner_id: 'r1' })
+  fake.run()
+  t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1 when/)
+  fake.nature.advance(2_000)
+  t.same(stands(), [false, false, true])
+  t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1: none waits here now, and nothing is/)
+  dispatcher.touch('r1')
+  fake.nature.advance(59_000)
+  t.same(stands(), [true, true, true], 'who calls now and then calls once a minute')
+  fake.nature.advance(2_000)
+  t.same(stands(), [false, false, true])
+})
+
 t.test('a parked poll is a call that has not ended', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', presenceMs * 3)

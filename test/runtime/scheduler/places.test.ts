@@ -107,6 +107,32 @@ t.test('what had begun and waits for a runner again keeps nothing from others wh
   t.end()
 })
 
+t.test(
+  'what waits for a runner that is not heard keeps its repository from nobody, and has it again when that calls',
+  (t) => {
+    for (const hasBegun of [false, true]) {
+      const w = world()
+      const pinned = w.submit('a', { runner_id: 'dead' })
+      if (hasBegun) {
+        w.start(pinned)
+        w.requeue(pinned)
+      }
+      const same = w.submit('b')
+      w.nature.advance(15_000)
+      t.equal(w.scheduler.waitingBecause(same)?.code, 'repository_busy', 'it may be about to call')
+      w.isExpected = ({ pin }) => pin !== 'dead'
+      w.nature.advance(15_000)
+      t.ok(w.isHandedOut(same))
+      t.match(w.scheduler.waitingBecause(pinned), { code: 'handed_out' }, 'it stays with its run')
+      w.isExpected = () => true
+      w.end(same)
+      const later = w.submit('b')
+      t.equal(w.scheduler.waitingBecause(later)?.code, 'repository_busy')
+    }
+    t.end()
+  },
+)
+
 t.test('a pause state that cannot be read takes nothing back', (t) => {
   const w = world()
   const first = w.submit('a')

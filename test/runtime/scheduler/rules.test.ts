@@ -33,6 +33,7 @@ const FREE: Circumstances = {
   nowMs: () => 1_000,
   isLanePaused: () => false,
   hasRunner: () => true,
+  isExpected: () => true,
 }
 
 const told = (item: WaitingItem, now: Circumstances) => wordsOf(firstRule(item, now), item, now)

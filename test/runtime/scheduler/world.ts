@@ -35,6 +35,8 @@ export class World {
   canTake: (wanted: Wanted) => boolean = () => true
   /** Whether one that may take it has a slot left. */
   hasFree: (wanted: Wanted) => boolean = () => false
+  /** Whether one that may take it is heard. */
+  isExpected: (wanted: Wanted) => boolean = () => true
   /** Whether the runner of the run is there, and takes work. */
   isThere: (run: string) => boolean = () => true
   waitingBecause: () => undefined = () => undefined
@@ -77,6 +79,7 @@ export class World {
       repositoryHolder: (repository: string) => this.holders.get(repository),
       onlineCapacity: () => this.capacityOf(),
       hasTaker: (wanted: Wanted) => this.canTake(wanted),
+      isExpected: (wanted: Wanted) => this.canTake(wanted) && this.isExpected(wanted),
       freeTakers: () => (wanted: Wanted) => this.canTake(wanted) && this.hasFree(wanted),
       usesSlot: (run: string) => {
         const state = this.runtime.read({ kind: 'run_request', id: run })?.value ?? 'queued'

@@ -303,7 +303,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a runner that never comes back after a start stays online',
     'runtime/dispatch/fleet.ts',
-    '    this.wheel.add(runner, this.runtime.nature.monotonicMs() + this.runtime.settings.presenceMs)\n',
+    '    this.wheel.add(runner, nowMs + this.runtime.settings.presenceMs)\n',
     '',
   ),
   fault(
