@@ -166,7 +166,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   if (json) return print.json({ ...lists, outside: runs, attention })
   const called = new Set(attention.map(({ work_item }) => work_item?.id))
   const needing = lists.open.filter(({ id }) => called.has(id))
-  for (const line of inRoom(summary({ ...lists, runs, attention, needing }, pacing.body, cli), print.columns))
+  for (const line of inRoom(summary({ runs, attention, needing }, pacing.body, cli), print.columns))
     print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)
   printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
@@ -191,12 +191,12 @@ async function unfinished({ client }: Cli, project?: string, source?: string): P
 }
 
 function summary(
-  lists: Record<'running' | 'waiting' | 'runs' | 'attention' | 'needing', Item[]>,
+  lists: Record<'runs' | 'attention' | 'needing', Item[]>,
   pacing: Item,
   { print }: Cli,
 ): string[] {
-  const { max_running: max, paused, unreadable } = pacing
-  const parts = [`${lists.running.length} running (at most ${max})`, `${lists.waiting.length} waiting`]
+  const { max_running: max, running_count: running, waiting_count: waiting, paused, unreadable } = pacing
+  const parts = [`${running} of ${max} running or handed out`, `${waiting} waiting`]
   if (lists.runs.length > 0)
     parts.push(`also ${counted(lists.runs.length, 'run')} outside the ledger${ofRuns(lists.runs)}`)
   const needs = lists.attention.length

@@ -79,8 +79,8 @@ export interface Dispatcher {
   heldBy(runnerId: string): readonly Holding[]
   /** The run request that holds the repository, or may still hold it. */
   repositoryHolder(repository: string): string | undefined
-  /** Slots of the runners that are there and take work. */
-  onlineCapacity(): number
+  /** Slots of the runners that are there and may take work that changes something; `looks`: or work that only looks. */
+  onlineCapacity(looks: boolean): number
   /** Whether a runner that is there may take such work, busy or not. */
   hasTaker(wanted: Wanted): boolean
   /** Whether one of them has a poll here, or may be on its way with one: not who has fallen silent, and is not offline yet. */

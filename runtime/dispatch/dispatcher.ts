@@ -149,8 +149,8 @@ class RunRequestDispatcher implements Dispatcher {
     return this.holdings.holderOf(repository)?.id
   }
 
-  onlineCapacity(): number {
-    return this.fleet.census().slots
+  onlineCapacity(looks: boolean): number {
+    return this.fleet.slots(looks)
   }
 
   hasTaker(wanted: Wanted): boolean {

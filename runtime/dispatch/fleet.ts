@@ -68,19 +68,26 @@ export class Fleet {
     return this.supplies.values()
   }
 
-  /** How many are registered, how many of them are there, and the slots of those that take work. */
-  census(): { readonly online: number; readonly registered: number; readonly slots: number } {
+  /** Slots of those that are there and may take work that changes something; `looks`: or work that only looks. */
+  slots(looks: boolean): number {
+    let slots = 0
+    for (const { supply, takesWork, capacity } of this.runners.values()) {
+      if (supply === undefined || !takesWork || supply.projects?.size === 0) continue
+      if (looks || supply.isTrusted) slots += capacity
+    }
+    return slots
+  }
+
+  /** How many are registered, and how many of them are there. */
+  census(): { readonly online: number; readonly registered: number } {
     let online = 0
     let registered = 0
-    let slots = 0
     for (const runner of this.runners.values()) {
       if (runner.supply === undefined) continue
       registered++
-      if (!runner.isOnline) continue
-      online++
-      if (runner.state === 'registered') slots += runner.capacity
+      if (runner.isOnline) online++
     }
-    return { online, registered, slots }
+    return { online, registered }
   }
 
   /** Takes over what a committed step says of the runner. */

@@ -61,7 +61,8 @@ export class Matching {
 
   hasRunnerFor(key: string, isMeant: (runnerId: string) => boolean): boolean {
     for (const { id, supply } of this.fleet.all()) {
-      if (supply !== undefined && isGranted(supply, { project: { key }, furtherProjects: [] }) && isMeant(id)) return true
+      if (supply !== undefined && isGranted(supply, { project: { key }, furtherProjects: [] }) && isMeant(id))
+        return true
     }
     return false
   }

@@ -49,6 +49,8 @@ export interface Entry extends WaitingItem {
 
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
+  /** Of these, those that only look. */
+  private lookCount = 0
   private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
@@ -105,6 +107,11 @@ export class Ledger {
   /** Those whose run may wait for a runner: for the first, or for another one. */
   get withoutRunner(): Iterable<Entry> {
     return bothOf(this.handedOut, this.waitingAgain)
+  }
+
+  /** Whether anything in it only looks, which needs no trusted runner. */
+  get hasLooks(): boolean {
+    return this.lookCount > 0
   }
 
   get waitingCount(): number {
@@ -215,6 +222,7 @@ export class Ledger {
   private make(context: WorkItemContext, state: string): Entry {
     const entry = { ...this.sketch(context, context.submitted_at), state, dependsOn: NO_IDS }
     this.entries.set(entry.id, entry)
+    if (entry.wanted.access === 'read_only') this.lookCount++
     const twins = this.twins.get(entry.twinKey)
     if (twins === undefined) this.twins.set(entry.twinKey, [entry])
     else twins.push(entry)
@@ -226,6 +234,7 @@ export class Ledger {
     this.leavePlace(entry)
     this.changeDependencies(entry, NO_IDS)
     this.entries.delete(entry.id)
+    if (entry.wanted.access === 'read_only') this.lookCount--
     const others = this.twins.get(entry.twinKey)?.filter((twin) => twin !== entry) ?? []
     if (others.length === 0) this.twins.delete(entry.twinKey)
     else this.twins.set(entry.twinKey, others)

@@ -10,7 +10,7 @@ type Question = (wanted: Wanted) => boolean
 
 interface OccupancyParts {
   readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'isExpected' | 'onlineCapacity' | 'usesSlot'>
-  readonly ledger: Pick<Ledger, 'running' | 'placedCount'>
+  readonly ledger: Pick<Ledger, 'running' | 'placedCount' | 'hasLooks'>
   /** The service's own cap. */
   readonly maxRunning: number | undefined
   /** Items that are about to be handed out. */
@@ -57,13 +57,16 @@ export class Occupancy {
     return this.runningNow
   }
 
+  /** Slots that what the ledger holds may have: of runners that are not trusted only while something in it just looks. */
   maxRunning(): number {
-    this.maxNow ??= this.parts.maxRunning ?? this.parts.dispatcher.onlineCapacity()
+    const { maxRunning, dispatcher, ledger } = this.parts
+    this.maxNow ??= maxRunning ?? dispatcher.onlineCapacity(ledger.hasLooks)
     return this.maxNow
   }
 
   /** Something was committed, or sent. */
   changed(): void {
+    this.maxNow = undefined
     this.runningNow = undefined
     this.nearFreeNow = undefined
     this.hasFreeTaker = undefined
@@ -80,7 +83,6 @@ export class Occupancy {
   fleetChanged(): void {
     this.changed()
     this.hasTaker = undefined
-    this.maxNow = undefined
   }
 
   /** The same, less what waits for runners that are full. */

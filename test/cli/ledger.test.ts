@@ -44,7 +44,8 @@ const CALLING = [...LISTS.preserved!, ...LISTS.failed!].map((open) => call(open)
 
 const ledger = (asked: { url: string }): readonly [number, unknown] => {
   const url = new URL(asked.url, 'http://x')
-  if (url.pathname === '/api/pacing') return [200, { max_running: 4, paused: ['campaign'] }]
+  if (url.pathname === '/api/pacing')
+    return [200, { max_running: 4, running_count: 2, waiting_count: 3, paused: ['campaign'] }]
   if (url.pathname === '/api/attention') return [200, { items: CALLING }]
   if (url.pathname !== '/api/work-items') return [200, { items: [] }]
   return [200, { items: LISTS[url.searchParams.get('state')!] ?? [] }]
@@ -57,7 +58,7 @@ t.test(
     const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
     t.equal(code, 0)
     const lines = out.split('\n')
-    t.equal(lines[0], '2 running (at most 4), 3 waiting, 2 need you, paused: campaign')
+    t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign')
     const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
     t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement, newest first')
     for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
@@ -81,7 +82,7 @@ t.test('queue counts what attention lists, also what is no item, and tells of ru
   ]
   const { env } = await service(t, ({ url }) => {
     const { pathname, searchParams } = new URL(url, 'http://x')
-    if (pathname === '/api/pacing') return [200, { max_running: 4, paused: [] }]
+    if (pathname === '/api/pacing') return [200, { max_running: 4, running_count: 0, waiting_count: 0, paused: [] }]
     if (pathname === '/api/attention') return [200, { items: searchParams.get('project') === 'till' ? [] : items }]
     if (pathname === '/api/run-requests' && searchParams.get('project') !== 'till')
       return [200, { items: runs.filter(({ state }) => state === searchParams.get('state')) }]
@@ -90,12 +91,12 @@ t.test('queue counts what attention lists, also what is no item, and tells of ru
   const { out } = await cli(env, 'queue')
   t.equal(
     out,
-    '0 running (at most 4), 0 waiting, also 2 runs outside the ledger (1 under way), 3 need you: intendant attention\n',
+    '0 of 4 running or handed out, 0 waiting, also 2 runs outside the ledger (1 under way), 3 need you: intendant attention\n',
   )
   const till = await cli(env, 'queue', '--project', 'till')
-  t.equal(till.out, '0 running (at most 4), 0 waiting, nothing needs you\n')
+  t.equal(till.out, '0 of 4 running or handed out, 0 waiting, nothing needs you\n')
   const ofSource = await cli(env, 'queue', '--source', 'campaign:gone')
-  t.equal(ofSource.out, '0 running (at most 4), 0 waiting, 1 needs you: intendant attention\n')
+  t.equal(ofSource.out, '0 of 4 running or handed out, 0 waiting, 1 needs you: intendant attention\n')
 })
 
 t.test('work that is being resumed is told with where it goes on, and a resumption with what it resumes', async (t) => {
@@ -171,7 +172,7 @@ t.test('an item whose run is lost needs a person: it is counted, and shown with 
   const reason = 'its run is lost: its runner started a new session; requeue or fail runreq_1'
   const lost = item(2, { state: 'running', reason, started_at: at(2), run_request_id: 'runreq_1' })
   const { env } = await service(t, ({ url }) => {
-    if (url.startsWith('/api/pacing')) return [200, { max_running: 4, paused: [] }]
+    if (url.startsWith('/api/pacing')) return [200, { max_running: 4, running_count: 1, waiting_count: 0, paused: [] }]
     if (url.startsWith('/api/work-items/')) return [200, lost]
     if (url.startsWith('/api/attention')) {
       const run = { id: 'runreq_1', work_item_id: lost.id }
@@ -179,7 +180,7 @@ t.test('an item whose run is lost needs a person: it is counted, and shown with 
     }
     return [200, { items: url.includes('work-items') && url.includes('state=running') ? [lost] : [] }]
   })
-  t.match((await cli(env, 'queue')).out, /^1 running \(at most 4\), 0 waiting, 1 needs you: intendant attention\n/)
+  t.match((await cli(env, 'queue')).out, /^1 of 4 running or handed out, 0 waiting, 1 needs you: intendant attention\n/)
   const { out } = await cli(env, 'queue', 'show', lost.id)
   t.match(out, 'intendant run-request requeue runreq_1\nintendant run-request fail runreq_1 --message TEXT')
 })

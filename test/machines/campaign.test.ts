@@ -447,7 +447,15 @@ t.test('a later landing of preserved work is noted, and is not built upon any mo
   const kept = taskResult('defect', { preservation_ref: 'task/1' })
   const before = walk(...toCycle, ends(kept, { state: 'preserved' }))
   const item_id = before.context.history[0]!.outcome.item_id
-  const news = { type: 'item_settled', item_id, role: 'cycle', state: 'landed', reason: 'x', started: true, on_trunk: true }
+  const news = {
+    type: 'item_settled',
+    item_id,
+    role: 'cycle',
+    state: 'landed',
+    reason: 'x',
+    started: true,
+    on_trunk: true,
+  }
   const { snapshot } = step(module, before, at(60, news))
   t.match(snapshot.context.history[0]!.outcome, { state: 'landed', landed: true })
   t.notOk('base_ref' in module.document(snapshot))

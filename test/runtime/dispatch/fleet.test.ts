@@ -232,3 +232,16 @@ t.test('counts tell what waits, by project, and how long', async (t) => {
   )
   t.same([runners, parkedPolls], [{ online: 0, registered: 1 }, 0])
 })
+
+t.test('of who is there, the slots count that the work may have', async (t) => {
+  const { fake, dispatcher } = world({
+    trusted: { trusted: true, capacity: 2 },
+    untrusted: { trusted: false, capacity: 5 },
+    away: { trusted: true, capacity: 7 },
+    nowhere: { trusted: true, capacity: 9, allowed_projects: [] },
+  })
+  for (const id of ['trusted', 'untrusted', 'nowhere']) dispatcher.touch(id)
+  fake.run()
+  t.equal(dispatcher.onlineCapacity(false), 2)
+  t.equal(dispatcher.onlineCapacity(true), 7)
+})
