@@ -166,8 +166,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   if (json) return print.json({ ...lists, outside: runs, attention })
   const called = new Set(attention.map(({ work_item }) => work_item?.id))
   const needing = lists.open.filter(({ id }) => called.has(id))
-  for (const line of inRoom(summary({ runs, attention, needing }, pacing.body, cli), print.columns))
-    print.line(line)
+  for (const line of inRoom(summary({ runs, attention, needing }, pacing.body, cli), print.columns)) print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)
   printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
   printItems(print, 'Needs you', needing, (item) => item.settled_at)
@@ -190,11 +189,7 @@ async function unfinished({ client }: Cli, project?: string, source?: string): P
   return pages.flat().filter(({ name }) => named === undefined || name === named)
 }
 
-function summary(
-  lists: Record<'runs' | 'attention' | 'needing', Item[]>,
-  pacing: Item,
-  { print }: Cli,
-): string[] {
+function summary(lists: Record<'runs' | 'attention' | 'needing', Item[]>, pacing: Item, { print }: Cli): string[] {
   const { max_running: max, running_count: running, waiting_count: waiting, paused, unreadable } = pacing
   const parts = [`${running} of ${max} running or handed out`, `${waiting} waiting`]
   if (lists.runs.length > 0)

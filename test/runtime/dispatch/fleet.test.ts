@@ -61,6 +61,7 @@ t.test('who has fallen silent is not counted on, long before it is offline', asy
     access: 'full',
     entryEvent: 'greet_requested',
     labels: [],
+    furtherProjects: [],
     pin: 'r1',
   } as const
   const stands = () => [dispatcher.isExpected(wanted), dispatcher.freeTakers()(wanted), dispatcher.hasTaker(wanted)]
