@@ -13,6 +13,8 @@ export interface ExecutionRequest {
   readonly attempt: number
   readonly project: { readonly id: string; readonly key: string }
   readonly brief?: { readonly id: string; readonly digest: string }
+  /** Absent of a request that somebody made by hand. */
+  readonly work_item_id?: string
   readonly engine: {
     readonly entry_event: string
     readonly throttle: string

@@ -117,7 +117,10 @@ async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promis
   const summary = endOf(agent.text) || (head === undefined ? 'nothing was changed' : 'changed without a word')
   const complete = { verdict: 'complete', summary } as const
   if (head === undefined) return { ...complete, success: true }
-  if (settings.land === undefined) return { ...complete, land_blocked: 'checkout_not_ready' }
+  if (settings.land === undefined) {
+    const kept = `kept on ${work.branch}, for LAND names no branch to land it on`
+    return { ...complete, summary: `${summary}\n(${kept})`, land_blocked: 'checkout_not_ready' }
+  }
   if (unpushed !== undefined) return { ...complete, ...blockedBy(run, 'git_failed', unpushed.message) }
   const { head: last, ...outcome } = await land(run, head)
   const { landed = false } = outcome

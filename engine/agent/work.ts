@@ -34,6 +34,12 @@ export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
       'unsupported_entry_event',
       'only tasks and the next steps of campaigns and initiatives are done here',
     )
+  // Its gates are commands: what a person made by hand is not done with an owner's word.
+  if (isStep && request.work_item_id === undefined)
+    throw new Refused(
+      'unsupported_entry_event',
+      'a next step is done for the campaign or the initiative that asks for it',
+    )
   if (!isStep && task === '') throw new Refused('no_objective', 'the task has no objective')
   return {
     request,

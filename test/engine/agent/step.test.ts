@@ -1,13 +1,13 @@
 /** The next step of a campaign or an initiative, as `intendant agent` has its agent decide it. */
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { executionRequest } from '../stand-in.ts'
 import { assertTidy, type Done, git, place, run, said, task } from './place.ts'
 
 /** The next step of something is asked for. */
-const step = (entry_event: string, payload: object) =>
-  executionRequest('runreq_1', { engine: { entry_event, throttle: 'full', access: 'read_only', payload } })
+const step = (entry_event: string, payload: object, more: object = { work_item_id: 'wi_1' }) =>
+  executionRequest('runreq_1', { engine: { entry_event, throttle: 'full', access: 'read_only', payload }, ...more })
 
 const formation = step('campaign_advance_requested', {
   campaign: 'pay',
@@ -154,4 +154,15 @@ t.test('of the words of AGENT no more is told than the name of its program', asy
   }
   const step = run(at, formation, { AGENT: `KEY=s3cret echo '{"decision":"wait"}'` })
   t.equal(concluded(t, step).agent_provider, 'echo')
+})
+
+t.test('a next step that nobody asks for but a person is not done, and runs no gate', async (t) => {
+  const at = place(t)
+  const gates = [{ name: 'mine', command: 'touch ../../../ran', required: true }]
+  for (const entry_event of ['campaign_advance_requested', 'initiative_advance_requested']) {
+    const done = run(at, step(entry_event, { prompt: 'Decide.', gates }, {}), { AGENT: 'touch ../../../ran' })
+    t.equal(done.code, 1)
+    t.match(done.lines, [{ failure: { code: 'unsupported_entry_event', message: /campaign or the initiative/ } }])
+    t.notOk(existsSync(join(at.folder, 'ran')))
+  }
 })

@@ -22,7 +22,7 @@ t.test(
         project: 'demo',
         success: false,
         landed: false,
-        summary: 'I said hello',
+        summary: `I said hello\n(kept on ${BRANCH}, for LAND names no branch to land it on)`,
         verdict: 'complete',
         preservation_ref: BRANCH,
         land_blocked: 'checkout_not_ready',
