@@ -23,7 +23,7 @@ export function addArchive(program: Command, act: Act): void {
     .argument('[home]', 'The folder. Default: the home folder.')
     .addHelpText(
       'after',
-      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. 2: there is no home and no\nbackup, or no temporary folder. 7: it was not looked at, and may be whole: a service runs on it (look\nat a backup), a newer version has written it, or this machine does not let it be read.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
+      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. 2: there is no home and no\nbackup, or no temporary folder. 7: it was not looked at, and may be whole: a service runs on it\n(look at a backup), a newer version has written it, or this machine does not let it be read.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
     )
     .action(act(verify))
   program

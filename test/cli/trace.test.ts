@@ -23,7 +23,7 @@ const traceOf = (spans: readonly (readonly [number, number | null])[]) => ({
 /** Columns before each event, by its span. */
 const indentsOf = (out: string): Record<string, number> =>
   Object.fromEntries(
-    [...out.matchAll(/^( *)\d\d:\d\d:\d\d .* span=(\d+)$/gm)].map(([, by, span]) => [span, by!.length]),
+    [...out.matchAll(/^( *)2030-01-01T00:00:00Z .* span=(\d+)$/gm)].map(([, by, span]) => [span, by!.length]),
   )
 
 t.test('what an event caused stands behind it by two columns, whatever comes first', async (t) => {
