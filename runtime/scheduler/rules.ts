@@ -223,7 +223,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
       return now.maxRunning() === 0
-        ? 'no runner that takes work is online'
+        ? 'no runner that is online may take it'
         : `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':
       return `not before ${new Date(item.notBeforeMs!).toISOString()}`

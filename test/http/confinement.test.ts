@@ -316,7 +316,7 @@ t.test(
     await until(reading(s, item.id), waits('running_cap'))
     for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
       const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
-      t.match(text, /no runner that takes work is online/, path)
+      t.match(text, /no runner that is online may take it/, path)
       t.notMatch(text, /secret|is allowed for/, path)
     }
   },

@@ -165,7 +165,7 @@ t.test(
     const alone = await submit(free, {})
     t.match(await reading(free, alone.id)(), {
       waiting_because: { code: 'running_cap' },
-      reason: 'no runner that takes work is online',
+      reason: 'no runner that is online may take it',
     })
     const token = await free.runner('r1', { trusted: true })
     await free.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })

@@ -68,7 +68,7 @@ t.test('each rule holds an item back by itself, in words', (t) => {
   t.same(held({ hasPlace: () => false, running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
   t.same(
     held({ hasPlace: () => false, running: () => 0, maxRunning: () => 0 }).detail,
-    'no runner that takes work is online',
+    'no runner that is online may take it',
   )
   t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
   for (const state of ['submitted', 'queued', 'held', 'running'])

@@ -193,7 +193,7 @@ t.test('a runner whose coming no step has told of is seen within the safety inte
   world.capacity = 0
   world.project('shop')
   const id = world.submit('shop')
-  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that takes work is online')
+  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
   world.capacity = 1
   t.notOk(world.isHandedOut(id))
   world.nature.advance(15_500)
