@@ -63,6 +63,7 @@ function whatOf(item: Record<string, any>): string {
 /** What it is, in its own first words. */
 function aboutOf(item: Record<string, any>): string {
   const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, work_item, run_request } = item
+  if (item.stalled_project !== undefined) return `work of ${safe(item.stalled_project.name)} waits for a runner`
   const { entry_event, payload } = run_request ?? {}
   const whose = payload?.campaign ?? payload?.initiative
   if (hypothesis !== undefined) return called(hypothesis)
@@ -83,6 +84,8 @@ function adviceFor(item: Record<string, any>, id: string): string {
   switch (item.reason) {
     case 'lost':
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
+    case 'no_runner_online':
+      return awayAdvice(item)
     case 'no_runner':
       return noRunnerAdvice(item, id)
     case 'unapproved':
@@ -117,6 +120,12 @@ function lapsedAdvice({ id, lapsed }: Record<string, any>): string {
   const moves =
     lapsed?.code === 'reapproval_required' ? `approve ${id} --throttle dry_run or full, or archive` : 'archive'
   return `${lapsed?.detail ?? ''} intendant brief ${moves} ${id}`.trim()
+}
+
+/** Who may take it and is away; its work goes on by itself with one that comes, an old one or a new one. */
+function awayAdvice({ project, because: why }: Record<string, any>): string {
+  const start = 'Start one where it runs (who was heard when: intendant runner list)'
+  return `${why?.detail ?? ''} ${start}, or intendant runner add ID --project ${project} --save-token (with the labels and --trusted that it needs)`.trim()
 }
 
 /** Why none may take it, what would let one, and the way out. A run request of an item is stopped with its item. */

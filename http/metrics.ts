@@ -9,6 +9,7 @@ import { LANES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
+import type { QueuedOfProject } from '../runtime/dispatch/queue.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { bytesOf, environmentPaths } from '../storage/home/home-paths.ts'
 import type { Admission } from './admission.ts'
@@ -168,6 +169,10 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
   gauge(registry, 'intendant_work_items_running_max', 'Work items that may run at one time.', () => {
     return scheduler.view().maxRunning
   })
+  backlog(registry, () => scheduler.waiting.backlog(), {
+    count: ['intendant_work_items_waiting', 'Queued work items that are not handed out, by project.'],
+    age: ['intendant_work_items_waiting_oldest_age_seconds', 'Age of the oldest of them, by project.'],
+  })
   new Gauge({
     name: 'intendant_lane_paused',
     help: '1 while nothing in the lane starts.',
@@ -297,28 +302,37 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
     'Offers whose poll was gone.',
     read((c) => c.offersReturned),
   )
+  backlog(registry, () => dispatcher.backlog(), {
+    count: ['intendant_backlog_count', 'Queued run requests, by project.'],
+    age: ['intendant_backlog_oldest_age_seconds', 'Age of the oldest queued run request, by project.'],
+  })
+}
+
+type Told = readonly [name: string, help: string]
+
+/** What waits, of each project of which something does. */
+function backlog(
+  registry: Registry,
+  read: () => readonly QueuedOfProject[],
+  { count: [name, help], age: [ageName, ageHelp] }: { readonly count: Told; readonly age: Told },
+): void {
   const labelNames = ['project'] as const
   new Gauge({
-    name: 'intendant_backlog_count',
-    help: 'Queued run requests, by project.',
+    name,
+    help,
     labelNames,
     registers: [registry],
     collect() {
       this.reset()
       ages.reset()
       // Both of one look, which is a walk over all that waits.
-      for (const { project, count, oldestAgeMs } of dispatcher.backlog()) {
+      for (const { project, count, oldestAgeMs } of read()) {
         this.set({ project }, count)
         ages.set({ project }, oldestAgeMs / 1_000)
       }
     },
   })
-  const ages = new Gauge({
-    name: 'intendant_backlog_oldest_age_seconds',
-    help: 'Age of the oldest queued run request, by project.',
-    labelNames,
-    registers: [registry],
-  })
+  const ages = new Gauge({ name: ageName, help: ageHelp, labelNames, registers: [registry] })
 }
 
 function counter(registry: Registry, name: string, help: string, read: () => number): void {

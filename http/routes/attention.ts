@@ -1,4 +1,4 @@
-/** What needs a person: lost and unapproved run requests, work that no runner may take, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review or whose approvals hold no more, drift, hypotheses. */
+/** What needs a person: lost and unapproved run requests, work that no runner may take, or whose runners are all away, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review or whose approvals hold no more, drift, hypotheses. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
@@ -6,12 +6,14 @@ import { driftDocument } from '../../machines/documents/drift.ts'
 import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { initiativeDocument } from '../../machines/documents/initiative.ts'
+import { projectDocument } from '../../machines/documents/project.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
 import { type WaitingBecause, waitingBecause } from '../../machines/documents/waiting-because.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
+import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
@@ -19,10 +21,12 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
-import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
-import type { FindRows } from '../../runtime/collections/newest.ts'
+import type { ActorKind, ListRow, SnapshotOf } from '../../runtime/api.ts'
+import { type FindRows, firstOf } from '../../runtime/collections/newest.ts'
+import type { Absence } from '../../runtime/dispatch/api.ts'
 import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
+import type { Scheduler } from '../../runtime/scheduler/api.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
@@ -136,6 +140,18 @@ const REASONS = {
   },
   asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
+  no_runner_online: {
+    kind: 'project',
+    called: 'stalled_project',
+    advice:
+      'its work waits for nothing but runners, and none that may take it has been heard for minutes: start one of those that `because` names, or register another',
+    project: ({ context }: SnapshotOf<any>) => context.key,
+    since: ({ context }: SnapshotOf<any>, service: ServiceContext) =>
+      absenceOf(service, context.key)?.since ?? utcNow(service),
+    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => foundProjects(scheduler, sees),
+    because: (service: ServiceContext, { context }: SnapshotOf<any>) => absenceOf(service, context.key)?.because,
+    document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.project.document(snapshot),
+  },
   no_runner: {
     ...runRequest,
     ...noRunner,
@@ -148,9 +164,9 @@ const REASONS = {
     ...openItem,
     ...noRunner,
     since: ({ context }: SnapshotOf<WorkItemContext>) => context.submitted_at,
-    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => scheduler.stranded(sees),
+    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => scheduler.waiting.stranded(sees),
     because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>, reader: Principal) =>
-      scheduler.strandedBecause(context.id, reader.projects),
+      scheduler.waiting.strandedBecause(context.id, reader.projects),
   },
   unapproved: {
     ...runRequest,
@@ -187,6 +203,22 @@ const REASONS = {
   },
 } as const satisfies Record<string, Reason>
 
+/** Why its work waits for runners that are all away; undefined: one has come since. */
+function absenceOf({ scheduler }: ServiceContext, project: string): Absence | undefined {
+  return scheduler.waiting.absences((key) => key === project).get(project)
+}
+
+/** A page of the projects of which that is so: by key, since who was heard last, and of which work that is told, changes. */
+function foundProjects({ waiting }: Scheduler, sees: (project: string) => boolean): FindRows {
+  const rows = [...waiting.absences(sees).keys()].map((key) => ({ order: key, id: projectIdOf(key) }))
+  const byKey = (a: ListRow, b: ListRow): number => (a.order < b.order ? -1 : Number(a.order > b.order))
+  return (limit, after) => {
+    const isBehind = (row: ListRow): boolean => after === undefined || byKey(row, after) > 0
+    const { first, more } = firstOf(rows, byKey, limit, isBehind)
+    return more ? { rows: first, next: first.at(-1)! } : { rows: first }
+  }
+}
+
 /** A formation that came to nothing has escalated its campaign, and what is said to that closes it. */
 function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
   const { kind, ref, role } = asked.source
@@ -213,6 +245,7 @@ const NAMES = [...new Set(SECTIONS.map(reasonOf))]
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   run_request: runRequestDocument,
   work_item: workItemDocument,
+  stalled_project: projectDocument,
   initiative: initiativeDocument,
   campaign: campaignDocument,
   drift: driftDocument,
@@ -255,8 +288,8 @@ const attentionItem = Type.Unsafe({
       kind: Type.Literal(kind),
       reason: stringEnum(reasons, { description: `Why: ${advice}.` }),
       ...told,
-      // Of `no_runner`: why no registered runner may take it.
-      ...(reasons.includes('no_runner') ? { because: Type.Optional(waitingBecause) } : {}),
+      // Why no registered runner may take it, or none that is there.
+      ...(reasons.some((reason) => reason.startsWith('no_runner')) ? { because: Type.Optional(waitingBecause) } : {}),
       ...(kind === 'run_request' ? { governed_by: Type.Optional(governedBy) } : {}),
       [kind]: schema,
     })
@@ -277,7 +310,11 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
         reason: Type.Optional(stringEnum(NAMES, { description: 'Only these.' })),
       }),
       answers: {
-        200: listAnswer(attentionItem, 'What needs a person.', 'Most pressing first; of one reason, the newest first.'),
+        200: listAnswer(
+          attentionItem,
+          'What needs a person.',
+          'Most pressing first; of one reason, the newest first, but projects by their key.',
+        ),
       },
       problems: ['not_found'],
       handle: (exchange) => {

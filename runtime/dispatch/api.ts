@@ -47,7 +47,14 @@ export interface DispatchCounts {
 /** Keys of the projects that a reader may see, or all: runners that may work for none of them do not exist for it. */
 export type Visible = '*' | ReadonlySet<string>
 
-/** Work that no registered runner may take, there or not: it waits for ever as things stand. */
+/** Of work that runners may take: none of these has been heard for a while. */
+export interface Absence {
+  /** When the last of them was heard or, if none ever was, registered (RFC 3339). */
+  readonly since: string
+  readonly because: WaitingBecause
+}
+
+/** Work that no registered runner may take, there or not, which waits for ever as things stand; and work whose runners are away. */
 export interface Stranding {
   /** Why no runner may take such work; undefined: one may. `visible`, by default all, is what the reader sees. */
   strandedBecause(wanted: Wanted, visible?: Visible): WaitingBecause | undefined
@@ -56,6 +63,10 @@ export interface Stranding {
    * `sees` admits. Costs the number of demands and, where there are such requests, a walk over the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
+  /** Undefined unless some may take such work, and all of them are offline and have been silent for a while. */
+  absence(wanted: Wanted): Absence | undefined
+  /** The same of queued run requests that wait for nothing else, by the key of their project: one a project that `sees` admits. */
+  absences(sees: (project: string) => boolean): Map<string, Absence>
 }
 
 export interface Dispatcher {

@@ -96,6 +96,7 @@ export class Fleet {
     if (state === 'draining' && runner.state !== 'draining') runner.untold = true
     runner.state = state
     runner.capacity = context.capacity
+    runner.registeredAt = context.created_at
     runner.seenAt = context.internal.seen_at
     this.changeSupply(runner, state === 'removed' ? undefined : context)
     this.refresh(runner)
@@ -170,6 +171,11 @@ export class Fleet {
     if (lastSeenMs === undefined) return seenAt
     const { nature } = this.runtime
     return new Date(nature.wallMs() - (nature.monotonicMs() - lastSeenMs)).toISOString()
+  }
+
+  /** The same of one that may never have called: when it was registered. */
+  heardAt(runner: Runner): string {
+    return this.seenAt(runner) ?? runner.registeredAt
   }
 
   /** It was online when the service stopped: it has the full length again to call. */

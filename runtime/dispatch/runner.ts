@@ -76,6 +76,8 @@ export class Runner extends WheelEntry {
   lastSeenMs: number | undefined = undefined
   /** Monotonic time until which its next poll may be counted on, while none is parked. */
   expectedUntilMs = Number.NEGATIVE_INFINITY
+  /** RFC 3339; empty: its record is not known. */
+  registeredAt = ''
   /** When it was seen as far as its record says, RFC 3339: what there is to tell until it calls again. */
   seenAt: string | undefined = undefined
   isOnline = false

@@ -4,12 +4,13 @@
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
+import { instantMs } from '../../machines/instant.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Guard } from '../control/guard.ts'
 import { isRemovedRunner } from '../entities/removed-runners.ts'
-import type { Stranding, Visible, Wanted } from './api.ts'
+import type { Absence, Stranding, Visible, Wanted } from './api.ts'
 import { type Asking, askingOf, carriesLabels, type Demand, isAllowed, isGranted, type Supply } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
@@ -32,6 +33,9 @@ const PASSED_OVER: WaitingBecause = {
   code: 'passed_over',
   detail: 'The dispatcher failed at it, and tries again later: the log of the service says why.',
 }
+
+/** A silence of so long calls somebody, milliseconds: a runner that is restarted or updated, or whose host is, is back before. */
+export const absenceMsMin = 300_000
 
 export class Waiting implements Stranding {
   private readonly runtime: Runtime
@@ -106,6 +110,37 @@ export class Waiting implements Stranding {
     if (demands.size === 0) return () => ({ rows: [] })
     return (limit, after) => queue.newestOfferable(demands, limit, after)
   }
+
+  absence(wanted: Wanted): Absence | undefined {
+    return this.absenceFor(askingOf(wanted))
+  }
+
+  absences(sees: (project: string) => boolean): Map<string, Absence> {
+    const found = new Map<string, Absence>()
+    for (const demand of this.queue.allDemands()) {
+      const { key } = demand.project
+      if (demand.ready.size === 0 || found.has(key) || !sees(key) || this.now.matching.isBlocked(demand)) continue
+      const absence = this.absenceFor(demand)
+      if (absence !== undefined) found.set(key, absence)
+    }
+    return found
+  }
+
+  private absenceFor(asking: Asking): Absence | undefined {
+    const { fleet, matching } = this.now
+    if (matching.hasTaker(asking)) return undefined
+    const now: Registry = { fleet, matching, visible: '*' }
+    const furthest = furthestOf(asking, now)
+    if (furthest.depth !== DEPTH.capable) return undefined
+    let since = ''
+    for (const runner of candidates(asking, fleet)) {
+      if (depthOf(runner, asking, now) < DEPTH.capable) continue
+      const heardAt = fleet.heardAt(runner)
+      if (heardAt > since) since = heardAt
+    }
+    const isLong = this.runtime.nature.wallMs() - instantMs(since) >= absenceMsMin
+    return isLong ? { since, because: withoutRunner(asking, furthest) } : undefined
+  }
 }
 
 /**
@@ -175,7 +210,7 @@ interface Furthest {
   readonly runners: readonly Runner[]
 }
 
-function withoutRunner(demand: Demand, furthest: Furthest): WaitingBecause {
+function withoutRunner(asking: Asking, furthest: Furthest): WaitingBecause {
   const who = names(furthest)
   switch (furthest.depth) {
     case DEPTH.capable:
@@ -189,7 +224,7 @@ function withoutRunner(demand: Demand, furthest: Furthest): WaitingBecause {
     case DEPTH.free:
       return { code: 'next', detail: `Goes to the next poll of ${who} when its turn comes.` }
     default:
-      return withoutTaker(demand, furthest)
+      return withoutTaker(asking, furthest)
   }
 }
 

@@ -5,19 +5,14 @@ import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'
-import type { Visible } from '../dispatch/api.ts'
+import type { Absence, Visible } from '../dispatch/api.ts'
+import type { QueuedOfProject } from '../dispatch/queue.ts'
 import type { Entry } from './ledger.ts'
 
 export interface Scheduler {
   /** Why the item has not started; undefined when it runs or has settled. `visible`, by default all, is what the reader sees. */
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined
-  /**
-   * Finds the queued items, not handed out, that wait for nothing but a runner, and that no registered one may take, there or
-   * not. Of the projects whose key `sees` admits. A walk over the lines in which they wait.
-   */
-  stranded(sees: (project: string) => boolean): FindRows
-  /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible` as above. */
-  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
+  readonly waiting: WaitingItems
   /** Why an item would wait that is submitted or released now. */
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
   /**
@@ -32,6 +27,24 @@ export interface Scheduler {
   view(): PacingView
   readonly health: Health
   close(): void
+}
+
+/** What waits in the queue, not handed out, told where a person looks. Each a walk over the lines in which it waits. */
+export interface WaitingItems {
+  /**
+   * Finds the items that wait for nothing but a runner, and that no registered one may take, there or not. Of the projects
+   * whose key `sees` admits.
+   */
+  stranded(sees: (project: string) => boolean): FindRows
+  /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible`, by default all, is what the reader sees. */
+  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
+  /**
+   * Projects whose items or queued run requests wait for nothing but runners that are all away, by key: of those that `sees`
+   * admits. Of a project that waits for several it is the first that is found.
+   */
+  absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence>
+  /** How many items wait, whatever for, and for how long, by project. */
+  backlog(): readonly QueuedOfProject[]
 }
 
 export interface PacingView {

@@ -79,7 +79,7 @@ export class Ledger {
   }
 
   /** In the queue, in lines; handed out ones are not among them. */
-  get queued(): Pick<Lines<Entry>, 'open' | 'first' | 'back' | 'count'> {
+  get queued(): Pick<Lines<Entry>, 'open' | 'first' | 'back' | 'count' | 'heads'> {
     return this.lines
   }
 

@@ -42,6 +42,11 @@ export class Lines<T extends InLine> {
     if (lanes.size === 0) this.lines.delete(wanted)
   }
 
+  /** Of each line the entry that starts first, and how many there are. */
+  *heads(): Generator<readonly [first: T, count: number]> {
+    for (const line of this.linesWhere(() => true)) yield [line[0]!, line.length]
+  }
+
   /** How many wait in the lines that `isIn` lets in; it is asked with an entry of each. */
   count(isIn: (entry: T) => boolean): number {
     let count = 0

@@ -4,20 +4,18 @@
  * run request. So a failed save starts nothing, and of two schedulers one wins.
  */
 import { LANES } from '../../machines/documents/run-request.ts'
-import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, MessageBody, Runtime } from '../api.ts'
-import type { FindRows } from '../collections/newest.ts'
 import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
 import type { Dispatcher, Visible } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
-import type { PacingView, Scheduler } from './api.ts'
+import type { PacingView, Scheduler, WaitingItems } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Occupancy } from './occupancy.ts'
@@ -26,17 +24,15 @@ import {
   type Circumstances,
   firstRule,
   isLineHeld,
-  isLineWithoutRunner,
   lastingReason,
   orRemoved,
   type Rule,
   unlandable,
   type WaitingItem,
-  waitsForRunnerAlone,
   wordsOf,
 } from './rules.ts'
 import { type StalledParts, standAside, takeBack } from './stalled.ts'
-import { strandedItems } from './stranded.ts'
+import { Waiting } from './waiting.ts'
 
 /** Whatever was missed is found after this long. */
 const safetyIntervalMs = 15_000
@@ -59,6 +55,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly taken = new Map<string, string>()
   private readonly occupancy: Occupancy
   private readonly stalled: StalledParts
+  readonly waiting: WaitingItems
   /** Of these it could not be told whether their line is held. */
   private readonly unclear = new WeakSet<Entry>()
   /** Until it is known which are. */
@@ -95,6 +92,8 @@ class ItemScheduler implements Scheduler, Circumstances {
       send: (entry, message) => this.send(entry, message),
       changed: () => this.occupancy.changed(),
     }
+    const shown = <T>(entry: Entry, act: () => T): T | undefined => loop.shown(refOf(entry), act)
+    this.waiting = new Waiting({ ledger, takers: dispatcher.waiting, now: this, shown })
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
@@ -109,22 +108,6 @@ class ItemScheduler implements Scheduler, Circumstances {
     if (entry === undefined || (entry.state === 'running' && !this.waitsAgain(entry))) return undefined
     const shown = () => wordsOf(this.standing(entry, visible), entry, this)
     return this.loop.shown(refOf(entry), shown) ?? wordsOf({ code: 'passed_over' }, entry, this)
-  }
-
-  stranded(sees: (project: string) => boolean): FindRows {
-    const isStranded = (entry: Entry): boolean =>
-      isLineWithoutRunner(entry, this) && this.dispatcher.waiting.strandedBecause(entry.wanted) !== undefined
-    const shown = (entry: Entry, is: () => boolean): boolean => this.loop.shown(refOf(entry), is) ?? false
-    return strandedItems(this.ledger.queued, ({ project }) => sees(project), {
-      isLineStranded: (entry) => shown(entry, () => isStranded(entry)),
-      waitsForRunnerAlone: (entry) => shown(entry, () => waitsForRunnerAlone(entry, this)),
-    })
-  }
-
-  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
-    const entry = this.ledger.find(itemId)
-    if (entry === undefined) return undefined
-    return this.loop.shown(refOf(entry), () => this.dispatcher.waiting.strandedBecause(entry.wanted, visible))
   }
 
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string {
@@ -231,7 +214,8 @@ class ItemScheduler implements Scheduler, Circumstances {
     const { id, state, runId, wanted } = entry
     if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
-    if (runId === undefined) return orRemoved(firstRule(entry, this), wanted, () => this.strandedBecause(id, visible))
+    if (runId === undefined)
+      return orRemoved(firstRule(entry, this), wanted, () => this.waiting.strandedBecause(id, visible))
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }

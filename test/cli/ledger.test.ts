@@ -414,6 +414,19 @@ t.test('what waits for a runner that was removed is cancelled, and asked for ane
   t.notMatch(err, /runner add/)
 })
 
+t.test('attention says of a project whose runners are all away who these are, and what to do', async (t) => {
+  const row = { project: 'shop', since: at(1), because: { code: 'no_runner_online', detail: 'Offline: r1, r2.' } }
+  const stalled_project = { id: `proj_${'1'.repeat(24)}`, key: 'shop', name: 'Web shop' }
+  const items = [{ kind: 'stalled_project', reason: 'no_runner_online', ...row, stalled_project }]
+  const { env } = await service(t, () => [200, { items }])
+  const { out } = await cli(env, 'attention')
+  t.match(
+    out,
+    /^no_runner_online +proj_1+ +shop .* work of Web shop waits for a runner +Offline: r1, r2\. Start one where/m,
+  )
+  t.match(out, /, or intendant runner add ID --project shop --save-token \(with the labels/m)
+})
+
 t.test('attention says why no runner may take work, what lets one, and how it is given up', async (t) => {
   const run = { id: `runreq_${'1'.repeat(24)}`, project: 'shop', throttle: 'dry_run', access: 'full', labels: ['gpu'] }
   const told = (kind: string, code: string, document: object) => ({

@@ -1,5 +1,7 @@
 /** What needs a person: several kinds of things in one list, whose pages follow each other. */
 import t from 'tap'
+import { absenceMsMin } from '../../runtime/dispatch/waiting.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
 import { begin, finish, fleet, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -45,6 +47,7 @@ t.test('pages of any size give everything once, most pressing first', async (t) 
 })
 
 const NO_RUNNER = '/api/attention?reason=no_runner'
+const NO_RUNNER_ONLINE = '/api/attention?reason=no_runner_online'
 
 /** Id and reason of what no runner may take. */
 async function stranded(s: TestService, more: object = {}): Promise<string[]> {
@@ -115,6 +118,51 @@ t.test('an item that no runner may take is told of, once, also when it is handed
   await s.expect(200, 'POST', `/api/work-items/${id}/cancel`, {})
   t.same(await stranded(s), [])
 })
+
+t.test(
+  'a project whose work waits for runners that are all away calls somebody, once, until one is there',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await fleet(s, 'shop', 'till', 'idle')
+    const away = async (query = '', more: object = {}) => {
+      const { items } = (await s.expect(200, 'GET', NO_RUNNER_ONLINE + query, undefined, more)).body
+      return items.map(({ project, because }: any) => `${project} ${because.detail}`)
+    }
+    await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+    await submit(s, { project: 'idle', objective: 'Later', not_before: '2999-01-01T00:00:00Z' })
+    await submit(s, { project: 'idle', lane: 'campaign' })
+    await s.request('idle', { not_before: '2999-01-01T00:00:00Z' })
+    await until(
+      async () => {
+        nature.hurry(30_000)
+        return (await s.expect(200, 'GET', '/api/runners/r1')).body
+      },
+      ({ presence }) => presence === 'offline',
+    )
+    const heard = (await s.expect(200, 'GET', '/api/runners/r1')).body.last_seen_at
+    const { id } = await submit(s, {})
+    await submit(s, { objective: 'More' })
+    await s.request('till')
+    await until(reading(s, id), waits('running_cap'))
+    t.same(await away(), [], 'it may be about to come back')
+    nature.hurry(absenceMsMin)
+    t.same(await away(), ['shop Offline: r1.', 'till Offline: r1.'])
+    t.same(await away('&project=till'), ['till Offline: r1.'])
+    const [first] = (await s.expect(200, 'GET', '/api/attention')).body.items
+    t.match(first, { kind: 'stalled_project', project: 'shop', stalled_project: { key: 'shop' } })
+    t.ok(Math.abs(Date.parse(first.since) - Date.parse(heard)) < 100, 'since it was heard')
+    const { next_cursor } = (await s.expect(200, 'GET', `${NO_RUNNER_ONLINE}&limit=1`)).body
+    t.same(await away(`&limit=1&cursor=${next_cursor}`), ['till Offline: r1.'])
+    t.same(await away('', { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [
+      'till Offline: r1.',
+    ])
+    await s.runner('r2', { labels: ['gpu'] })
+    t.same(await away(), ['shop Offline: r1.'], 'who has just been registered is awaited; r2 is not trusted')
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    t.same(await away(), [])
+  },
+)
 
 t.test('pages of what no runner may take give everything once, requests before items, newest first', async (t) => {
   const s = await startTestService(t)

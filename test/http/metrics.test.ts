@@ -77,6 +77,28 @@ t.test('a scrape goes round the queue once', async (t) => {
   t.equal(walks, 1)
 })
 
+t.test('metrics tell what waits in the ledger, by project, also where no runner is there', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'till', 'idle']) await s.project(key)
+  await submit(s, { objective: 'First' })
+  await submit(s, { objective: 'Second' })
+  await submit(s, { objective: 'Third', lane: 'campaign' })
+  const held = await submit(s, { objective: 'Held' })
+  await s.expect(200, 'POST', `/api/work-items/${held.id}/hold`, {})
+  await submit(s, { project: 'till' })
+  const count = (project: string) => `intendant_work_items_waiting{project="${project}"}`
+  const read = await until(
+    () => reader(s),
+    (read) => read(count('till')) === 1,
+  )
+  t.same(
+    ['shop', 'till', 'idle'].map((project) => read(count(project))),
+    [3, 1, undefined],
+  )
+  const age = (project: string) => read(`intendant_work_items_waiting_oldest_age_seconds{project="${project}"}`)!
+  t.ok(age('shop') >= age('till') && age('till') > 0)
+})
+
 t.test('metrics tell flushes, what waits, leases and offers that ended, and the files', async (t) => {
   const nature = new HurriedNature()
   const s = await startOnDisk(t, t.testdir(), { nature })

@@ -290,7 +290,7 @@ t.test('what fails for a reader alone passes over no work, and is told of once a
   w.canTake = () => false
   const id = w.submit('a')
   // Nothing here says why no runner may take it.
-  const poll = () => w.scheduler.stranded(() => true)(10, undefined).rows
+  const poll = () => w.scheduler.waiting.stranded(() => true)(10, undefined).rows
   const everyMs = 100
   for (let passedMs = 0; passedMs < readFailureToldMs; passedMs += everyMs) {
     t.same(poll(), [])
@@ -333,7 +333,7 @@ t.test('what of an item cannot be told to who reads a page leaves the page its o
   const [entry] = w.scheduler.view().firstWaiting(1, () => true)
   t.equal(w.scheduler.view().repositoryOf(entry!), undefined)
   // Nothing here says why no runner may take it.
-  t.equal(w.scheduler.strandedBecause(id), undefined)
+  t.equal(w.scheduler.waiting.strandedBecause(id), undefined)
   t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to say how it stands' } })
   t.end()
 })

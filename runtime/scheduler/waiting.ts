@@ -1,0 +1,87 @@
+/** What waits in the queue and is not handed out, for people: worked out when somebody reads it. */
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
+import { instantMs } from '../../machines/instant.ts'
+import type { FindRows } from '../collections/newest.ts'
+import type { Absence, Stranding, Visible, Wanted } from '../dispatch/api.ts'
+import type { QueuedOfProject } from '../dispatch/queue.ts'
+import type { WaitingItems } from './api.ts'
+import type { Entry, Ledger } from './ledger.ts'
+import { type Circumstances, isLineWithoutRunner, waitsForRunnerAlone } from './rules.ts'
+import { strandedItems, strandedLooksMax } from './stranded.ts'
+
+interface WaitingParts {
+  readonly ledger: Pick<Ledger, 'find' | 'queued'>
+  readonly takers: Stranding
+  readonly now: Circumstances
+  /** Undefined: it could not be told. */
+  shown<T>(entry: Entry, act: () => T): T | undefined
+}
+
+export class Waiting implements WaitingItems {
+  private readonly parts: WaitingParts
+
+  constructor(parts: WaitingParts) {
+    this.parts = parts
+  }
+
+  stranded(sees: (project: string) => boolean): FindRows {
+    const { ledger, takers, now, shown } = this.parts
+    const isStranded = (entry: Entry): boolean =>
+      isLineWithoutRunner(entry, now) && takers.strandedBecause(entry.wanted) !== undefined
+    return strandedItems(ledger.queued, ({ project }) => sees(project), {
+      isLineStranded: (entry) => shown(entry, () => isStranded(entry)) ?? false,
+      waitsForRunnerAlone: (entry) => this.waitsForRunnerAlone(entry),
+    })
+  }
+
+  strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined {
+    const { ledger, takers, shown } = this.parts
+    const entry = ledger.find(itemId)
+    return entry && shown(entry, () => takers.strandedBecause(entry.wanted, visible))
+  }
+
+  /** The fleet is asked once a wish; entries that wait for a time or for others as well are looked at as far as a page goes. */
+  absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence> {
+    const { ledger, takers, now, shown } = this.parts
+    const found = takers.absences(sees)
+    const known = new Map<Wanted, Absence | undefined>()
+    const absenceOf = (entry: Entry): Absence | undefined => {
+      const { wanted } = entry
+      if (!known.has(wanted))
+        known.set(
+          wanted,
+          shown(entry, () => takers.absence(wanted)),
+        )
+      return known.get(wanted)
+    }
+    const isOpen = (entry: Entry): boolean =>
+      sees(entry.project) &&
+      !found.has(entry.project) &&
+      shown(entry, () => isLineWithoutRunner(entry, now)) === true &&
+      absenceOf(entry) !== undefined
+    let looks = 0
+    for (const entry of ledger.queued.open(isOpen)) {
+      if (looks++ === strandedLooksMax) break
+      if (this.waitsForRunnerAlone(entry)) found.set(entry.project, absenceOf(entry)!)
+    }
+    return found
+  }
+
+  /** Of each line what starts first has waited longest: nothing behind it is looked at. */
+  backlog(): readonly QueuedOfProject[] {
+    const { ledger, now } = this.parts
+    const nowMs = now.nowMs()
+    const totals = new Map<string, QueuedOfProject>()
+    for (const [{ project, submittedAt }, count] of ledger.queued.heads()) {
+      const total = totals.get(project) ?? { project, count: 0, oldestAgeMs: 0 }
+      const oldestAgeMs = Math.max(total.oldestAgeMs, nowMs - instantMs(submittedAt))
+      totals.set(project, { project, count: total.count + count, oldestAgeMs })
+    }
+    return [...totals.values()]
+  }
+
+  private waitsForRunnerAlone(entry: Entry): boolean {
+    const { now, shown } = this.parts
+    return shown(entry, () => waitsForRunnerAlone(entry, now)) === true
+  }
+}
