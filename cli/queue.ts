@@ -1,5 +1,6 @@
 /** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
 import type { Command } from 'commander'
+import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import { DISCARD_WORK, integer, moment } from './arguments.ts'
@@ -20,6 +21,8 @@ const ALL = 100_000
 /** Settled ones that the overview shows. */
 const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
+/** What happens to its run while the item stays `running`. */
+const LOST_AND_FOUND = ['run_request_lost', 'run_request_requeued']
 
 const RUNNING = ['running']
 /** Of run requests: those that are not over. */
@@ -231,13 +234,31 @@ async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void
   }
 }
 
+/** The newest of its events, with what happened to its runs meanwhile: these are in its trace. */
+async function historyOf(client: Client, { id, trace_id }: Item): Promise<Item[]> {
+  const newest = async (of: Record<string, string>): Promise<readonly Item[]> =>
+    (await list(client, '/api/events', HISTORY_SHOWN, { ...of, order: 'desc' })).items.toReversed()
+  const [own, ofRun] = await Promise.all([
+    newest({ item_id: id }),
+    newest({ trace_id, event_type: LOST_AND_FOUND.join() }),
+  ])
+  return [...own, ...ofRun]
+    .sort((a, b) => (a.recorded_at < b.recorded_at ? -1 : Number(a.recorded_at > b.recorded_at)))
+    .slice(-HISTORY_SHOWN)
+}
+
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(id))
-  const { items } = await list(client, '/api/events', HISTORY_SHOWN, { item_id: id, order: 'desc' })
-  const events = items.toReversed()
+  const events = await historyOf(client, body)
   if (json) return print.json({ ...body, events })
   showItem(body, print)
   if (events.length === 0) return
   print.heading('History')
-  printEvents(events, print)
+  printEvents(events.map(decided), print)
+}
+
+/** Who had its run go on stands in the event itself, beside what it says. */
+function decided({ by, ...event }: Item): Item {
+  const isRun = LOST_AND_FOUND.includes(event.event_type) && by !== undefined
+  return isRun ? { ...event, payload: { ...event.payload, by } } : event
 }

@@ -221,7 +221,10 @@ t.test('queue show tells the item, its history, what owners did and what one can
     project: 'shop',
     payload: { item_id: shown.id, state: 'preserved' },
   }
-  const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [event] } : shown])
+  const { env } = await service(t, ({ url }) => [
+    200,
+    url.startsWith('/api/events') ? { items: url.includes('item_id') ? [event] : [] } : shown,
+  ])
   const { out } = await cli(env, 'queue', 'show', shown.id)
   for (const text of [
     'preserved as',
@@ -324,7 +327,13 @@ t.test('a drain is done where what had begun waits for a runner that cannot go o
   await until(reading(s, id), waits('handed_out'))
   t.match(await run('pacing', 'drain', '--timeout', '10s'), { code: 0, out: /Nothing runs/ })
   t.match((await run('queue')).out, /handed out: runreq_\w+ \(The lane interactive is paused/i)
-  t.match((await run('queue', 'show', id)).out, /waits because +handed out/)
+  const { out } = await run('queue', 'show', id)
+  t.match(out, /waits because +handed out/)
+  t.match(
+    out,
+    /History[\s\S]*run_request_lost .*reason=[\s\S]*run_request_requeued .* by=admin/,
+    'also what became of its run',
+  )
 })
 
 t.test('a task goes through the bundled runner to its settlement; drain waits for what runs', async (t) => {
