@@ -20,7 +20,7 @@ t.test('the third refusal in a row ends the run, and the first of a token that c
     [true, 3],
     [false, 1],
   ] as const) {
-    const { service, runner } = await hired(t, 'sleep 5', { once: false, heartbeatMs: 60, tokenMayChange })
+    const { service, runner, logs } = await hired(t, 'sleep 5', { once: false, heartbeatMs: 60, tokenMayChange })
     let beats = 0
     service.misbehave = ({ verb }) => (verb === 'heartbeat' && ++beats > 0 ? UNKNOWN : undefined)
     service.offer(executionRequest('runreq_s'))
@@ -28,7 +28,10 @@ t.test('the third refusal in a row ends the run, and the first of a token that c
     while (beats < wanted) await new Promise((resolve) => setTimeout(resolve, 10))
     runner.drain()
     t.same(await runner.finished, ['abandoned'])
-    t.equal(beats, wanted)
+    // On a busy machine an answer may come too late to be heard: that is no refusal, and the next heartbeat tries again.
+    t.ok(beats >= wanted)
+    t.equal(logs.filter((text) => text.includes('the next heartbeat is in')).length, wanted - 1)
+    t.match(logs.join('\n'), /given up: unauthenticated/)
   }
 })
 
