@@ -1,5 +1,9 @@
-/** Heartbeats that the service does not take: which of them end the run. */
-import t from 'tap'
+/** When heartbeats come, and of those that the service does not take which end the run. */
+import t, { type Test } from 'tap'
+import { Heartbeat } from '../../engine/heartbeat.ts'
+import type { RunPosts } from '../../engine/run-posts.ts'
+import { Sessions } from '../../engine/sessions.ts'
+import { until } from '../until.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
@@ -47,3 +51,59 @@ t.test('a refusal of another kind ends the run at once', async (t) => {
   t.same(await runner.finished, ['abandoned'])
   t.equal(beats, 1)
 })
+
+/** One by itself, of a run whose last post was answered so long before each look. */
+function heartbeat(test: Test, everyMs: number, quietMs = everyMs) {
+  const told = { looks: 0, beats: 0 }
+  const posts = {
+    get lastAnswerMs() {
+      told.looks += 1
+      return performance.now() - quietMs
+    },
+    heartbeat: async () => {
+      told.beats += 1
+    },
+  }
+  const one = new Heartbeat({
+    posts: posts as unknown as RunPosts,
+    sessions: new Sessions(),
+    everyMs: () => everyMs,
+    tokenMayChange: false,
+    onRefused: () => {},
+    onRetry: () => {},
+  })
+  test.teardown(() => one.stop())
+  return { one, told }
+}
+
+t.test('a post that was answered less than half a pause ago is as good as a heartbeat, and no older one', async (t) => {
+  for (const [share, beats] of [
+    [0.75, 5],
+    [0.25, 0],
+  ] as const) {
+    const { one, told } = heartbeat(t, 40, share * 40)
+    one.start()
+    await until(
+      async () => told.looks,
+      (looks) => looks >= 5,
+    )
+    one.stop()
+    t.equal(told.beats, beats * (told.looks / 5), `${told.looks} looks`)
+  }
+})
+
+t.test(
+  'the heartbeats of a fleet spread: each pause is up to a fifth shorter, by chance, and never longer',
+  async (t) => {
+    const chances = [0, 0.5, 1 - Number.EPSILON]
+    const [{ one: first }, { one: second }, { one: third }] = chances.map(() => heartbeat(t, 60_000)) as [any, any, any]
+    const pauses = t.capture(globalThis, 'setTimeout', (() => undefined) as never)
+    t.intercept(Math, 'random', { value: () => chances.shift()! })
+    for (const one of [first, second, third]) one.start()
+    pauses.restore()
+    t.same(
+      pauses().map(({ args }: any) => Math.round(args[1])),
+      [60_000, 54_000, 48_000],
+    )
+  },
+)
