@@ -51,6 +51,24 @@ t.test('in every state the document is what its schema says, and says that it is
   t.end()
 })
 
+t.test(
+  'what a discovery has drawn it draws once: the latest discoveries are remembered, and no more than those',
+  (t) => {
+    const drawn = (n: number) => ({
+      ...M['open (other discovery)'],
+      discovery_id: `disc_${String(n).padStart(24, '0')}`,
+    })
+    const among = 64
+    let snapshot = open
+    for (let n = 1; n <= 2 * among; n += 1) snapshot = step(module, snapshot, drawn(n)).snapshot
+    t.match(module.document(snapshot), { sightings: 1 + 2 * among })
+    for (const n of [among + 1, among + 2, 2 * among - 1, 2 * among])
+      t.equal(step(module, snapshot, drawn(n)).repeat, 'already_seen', `${n}`)
+    t.equal(step(module, snapshot, drawn(among)).repeat, undefined, 'what it remembers has a bound')
+    t.end()
+  },
+)
+
 t.test('what waits for a person is in the list of what does', (t) => {
   const isListed = (snapshot: SnapshotOf<any>) => module.terms(snapshot).some(({ index }) => index === 'attention')
   t.ok(isListed(open))
