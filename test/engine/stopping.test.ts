@@ -1,9 +1,9 @@
 /** A runner that is stopped comes to its end in bounded time, also when the service is away, and leaves no command behind. */
-import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { until } from '../until.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
+import { Written } from './written.ts'
 
 /** Longer than any bound that the tests set, and far shorter than what has no end. */
 const SOON_MS = 4_000
@@ -37,17 +37,20 @@ t.test('a stopped run whose service is away gives up its last word', async (t) =
 })
 
 t.test('so does one whose output waits for the service', async (t) => {
-  const { service, runner } = await hired(t, 'echo pid=$$; while true; do head -c 60000 /dev/zero | tr "\\0" x; done', {
-    once: false,
-    lastPostsMs: 150,
-  })
+  const lines = new Written(t)
+  const { service, runner } = await hired(t, `echo pid=$$; ${lines.command}`, { once: false, lastPostsMs: 150 })
+  let refused = 0
   let isAway = false
-  service.misbehave = ({ verb }) => (isAway && verb === 'events' ? { status: 503, code: 'busy' } : undefined)
+  service.misbehave = ({ verb }) => {
+    if (verb !== 'events' || !isAway) return undefined
+    refused += 1
+    return { status: 503, code: 'busy' }
+  }
   service.offer(executionRequest('runreq_o'))
   const { body } = await service.until(({ verb }) => verb === 'events')
   isAway = true
-  // Until it holds all that it may, and the command blocks.
-  await pause(600)
+  // It holds all that it may, and the command blocks.
+  await lines.standStill(() => refused)
   const begunMs = performance.now()
   runner.stop()
   t.same(await runner.finished, ['untold'])
@@ -82,21 +85,21 @@ t.test('a drain that is over while the service is away stops in the same way', a
 })
 
 t.test('work that was finished before the stop is told as what it was', async (t) => {
-  const { service, runner } = await hired(t, 'echo done', { once: false, lastPostsMs: 3_000 })
+  const { service, runner } = await hired(t, 'echo pid=$$', { once: false, lastPostsMs: 3_000 })
   let isAway = true
-  let tries = 0
-  service.misbehave = ({ verb }) => {
+  let told = ''
+  service.misbehave = ({ verb, body }) => {
     if (verb !== 'events' || !isAway) return undefined
-    tries += 1
+    told = body.events[0].payload.text
     return 'cut'
   }
   service.offer(executionRequest('runreq_f'))
   await until(
-    async () => tries,
-    (count) => count > 0,
+    async () => told,
+    (text) => text !== '',
   )
-  // Until its end is seen as well as its output.
-  await pause(500)
+  // Its parent is this process: it is gone once its end is seen.
+  t.ok(await isGone(pidIn(told)))
   runner.stop()
   isAway = false
   t.same(await runner.finished, ['completed'])
