@@ -1,5 +1,10 @@
 /** Watch as server-sent events over real connections: fields, resuming as an EventSource does, slow readers, ends. */
 import t from 'tap'
+import { watchBySse } from '../../../http/watch/sse.ts'
+import type { Exchange } from '../../../http/wire/exchange.ts'
+import type { EventStream } from '../../../runtime/stream/event-stream.ts'
+import type { Frame } from '../../../runtime/stream/frame.ts'
+import type { Sink } from '../../../runtime/stream/sink.ts'
 import type { EventDraft } from '../../runtime/stream/fake-log.ts'
 import { harnessFor, idOf, idsOf, openDeaf, watchSse } from '../watch-harness.ts'
 
@@ -140,4 +145,84 @@ t.test('a reader that leaves is forgotten', async (t) => {
   while (harness.principals.listening('all') > 0) await new Promise(setImmediate)
   harness.log.commit([draft('a')])
   t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
+})
+
+/** A stream on a connection that takes what the test says: what is written, and what the event stream hears of it. */
+function byHand() {
+  const self = { isFull: false, written: [] as string[], told: [] as string[], revoke: () => {} }
+  let writable = (): void => {}
+  let sink!: Sink
+  const connection = {
+    write(chunk: string | Uint8Array) {
+      self.written.push(chunk.toString())
+      return !self.isFull
+    },
+    onWritable(callback: () => void) {
+      writable = callback
+    },
+    end: () => self.told.push('ended'),
+    close: () => self.told.push('cut'),
+  }
+  const exchange = {
+    principal: { name: 'all', revoked: true },
+    path: '/api/watch',
+    setHeader() {},
+    onAborted() {},
+    stream: () => connection,
+  }
+  const subscription = {
+    drained: () => self.told.push('drained'),
+    progressed: () => self.told.push('progressed'),
+    close: () => self.told.push('closed'),
+  }
+  const stream = {
+    subscribe(_filter: unknown, _after: number, given: Sink) {
+      sink = given
+      return subscription
+    },
+  }
+  const hold = (_: unknown, revoked: () => void) => {
+    self.revoke = revoked
+    return () => {}
+  }
+  watchBySse(exchange as unknown as Exchange, stream as unknown as EventStream, hold, {} as never, 0)
+  self.written.length = 0
+  return Object.assign(self, { sink, writable: () => writable() })
+}
+
+const FRAME: Frame = { type: 'events', cursor: 'e0.1', bytes: Buffer.from('{}') } as never
+
+t.test('a full connection gets nothing more than a comment until all has gone out', (t) => {
+  const one = byHand()
+  t.equal(one.sink.send(FRAME), 'sent')
+  one.writable()
+  t.same([one.written.length, one.told], [1, []], 'of one that was never full there is nothing to tell')
+  one.isFull = true
+  t.equal(one.sink.send(FRAME), 'full')
+  one.writable()
+  t.same(one.told, ['progressed'], 'some has gone out, and it is full still')
+  one.isFull = false
+  one.writable()
+  t.same(one.told, ['progressed', 'drained'])
+  t.same(one.written.slice(2), [':\n', ':\n'])
+  t.equal(one.sink.send(FRAME), 'sent')
+  t.end()
+})
+
+t.test('the last words are for who can take them: a full connection is cut without', (t) => {
+  type Ending = (one: ReturnType<typeof byHand>) => void
+  const ends: Ending[] = [({ sink }) => sink.end({ code: 'stopping' }), ({ revoke }) => revoke()]
+  for (const end of ends) {
+    const [reading, full] = [byHand(), byHand()]
+    end(reading)
+    t.match(reading.written, [/^event: error\ndata: /])
+    t.same(reading.told, ['closed', 'ended'])
+    full.isFull = true
+    full.sink.send(FRAME)
+    full.written.length = 0
+    end(full)
+    t.same(full.written, [])
+    t.same(full.told, ['closed', 'cut'])
+  }
+  t.end()
 })
