@@ -2,10 +2,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { pino } from 'pino'
 import t from 'tap'
+import { AccessCheck } from '../../http/access.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import type { Route } from '../../http/route.ts'
 import { allRoutes } from '../../http/routes.ts'
 import { ROLES } from '../../machines/documents/token.ts'
+import type { Principal, Principals } from '../../runtime/access/principals.ts'
 import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
 import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
@@ -55,6 +57,30 @@ async function ask(
   const text = await response.text()
   return { status: response.status, code: text.startsWith('{') ? JSON.parse(text).code : undefined }
 }
+
+t.test(
+  'of the headers that let callers in the newest are known without a look at their tokens, and only those',
+  (t) => {
+    const looked: string[] = []
+    const principal = { name: 'anybody' } as Principal
+    const find = (token: string): Principal | undefined => {
+      looked.push(token)
+      return token.startsWith('no') ? undefined : principal
+    }
+    const check = new AccessCheck({ find, holds: () => true } as Partial<Principals> as Principals)
+    const callers = Array.from({ length: 20_000 }, (_, n) => `t${n}`)
+    const enter = (token: string) => check.authenticate(`Bearer ${token}`)
+    for (const token of callers) enter(token)
+    t.same(looked, callers)
+    for (let n = 0; n < 20_000; n += 1) t.equal(enter(`no${n}`), undefined)
+    looked.length = 0
+    for (const token of callers.slice(-10_000)) enter(token)
+    t.same(looked, [], 'whom nobody knows pushes nobody out')
+    for (const token of callers.slice(0, 100)) t.equal(enter(token), principal)
+    t.same(looked, callers.slice(0, 100), 'so many are not kept')
+    t.end()
+  },
+)
 
 t.test('the access table holds for every endpoint and every role, runner and stranger', async (t) => {
   const s = await startTestService(t)
