@@ -536,7 +536,14 @@ t.test('lists page through everything once, newest first, with a Link and a Watc
     t.equal(path !== undefined, page.body.next_cursor !== undefined)
   }
   t.same(seen, ids)
-  t.equal((await s.expect(400, 'GET', '/api/run-requests?cursor=bogus')).body.code, 'invalid_cursor')
+  const { next_cursor } = (await s.expect(200, 'GET', '/api/run-requests?limit=1')).body
+  const place = JSON.parse(Buffer.from(next_cursor, 'base64url').toString())
+  const forged = [place.slice(1), [...place, 'more'], [...place.slice(1), 1], {}]
+  const cursors = forged.map((parts) => Buffer.from(JSON.stringify(parts)).toString('base64url'))
+  for (const cursor of ['bogus', ...cursors]) {
+    const refused = await s.expect(400, 'GET', `/api/run-requests?cursor=${cursor}`)
+    t.equal(refused.body.code, 'invalid_cursor', cursor)
+  }
   for (const query of [
     'limit=0',
     'limit=501',
