@@ -1,5 +1,7 @@
 /** Intent records over HTTP: written, found, changed, moved, and what the log says of it. */
 import t from 'tap'
+import { Turnstile } from '../../http/turnstile.ts'
+import type { Exchange } from '../../http/wire/exchange.ts'
 import { HeldNature } from '../natures/held.ts'
 import { until } from '../until.ts'
 import { DISCOVERY, events, Intent, intentOf } from './intent-harness.ts'
@@ -335,20 +337,32 @@ t.test('who has superseded a record and has gone keeps nobody waiting', async (t
       { replacement },
       signal === undefined ? {} : { signal },
     )
+  const entered = t.capture(Turnstile.prototype, 'enter', Turnstile.prototype.enter)
+  const exchanges: Exchange[] = []
+  /** Once it has its place in the line. */
+  const inLine = async (slug: string, replacement: string, signal?: AbortSignal) => {
+    const answered = supersede(slug, replacement, signal).catch(() => 'gone' as const)
+    await until(
+      async () => exchanges.push(...entered().map(({ args }) => args[1])),
+      () => exchanges.length > places,
+    )
+    places += 1
+    return { answered }
+  }
+  let places = 0
   nature.hold()
   const gone = new AbortController()
-  const left = [supersede('a', 'b', gone.signal), supersede('b', 'c', gone.signal)].map((one) =>
-    one.catch(() => 'gone'),
-  )
-  await until(
-    async () => nature.held,
-    (held) => held > 0,
-  )
-  const last = supersede('c', 'd')
+  const left = [await inLine('a', 'b', gone.signal), await inLine('b', 'c', gone.signal)]
+  t.ok(nature.held > 0, 'the first one is at work')
+  const last = await inLine('c', 'd')
   gone.abort()
-  t.same(await Promise.all(left), ['gone', 'gone'])
+  t.same(await Promise.all(left.map(({ answered }) => answered)), ['gone', 'gone'])
+  await until(
+    async () => exchanges.map(({ aborted }) => aborted),
+    (aborted) => aborted[0]! && aborted[1]!,
+  )
   nature.letGo()
-  t.equal((await last).status, 200)
+  t.match(await last.answered, { status: 200 })
   t.equal((await supersede('d', 'b')).status, 200, 'the second has left before its turn')
 })
 
