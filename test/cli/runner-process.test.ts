@@ -44,17 +44,17 @@ t.test('--once takes one run, whatever it may hold, and its exit code is that of
     const runner = startCli(
       env,
       ...['runner', '--id', 'r1', '--once', '--capacity', '4'],
-      ...['--exec', `while [ ! -e ${gate} ]; do sleep 0.02; done; ${end}`],
+      ...['--exec', `while [ ! -e ${gate} ]; do echo tick; sleep 0.05; done; ${end}`],
     )
+    // One that had room would have asked for another before it told of the first one's output.
     await until(
-      async () => said('started').length,
-      (count) => count > 0,
+      async () => said('events').length,
+      (count) => count > 1,
     )
-    // Time enough for another poll.
-    await new Promise((resolve) => setTimeout(resolve, 300))
     t.equal(self.offered, 1)
     writeFileSync(gate, '')
     t.equal((await runner.ended).code, wanted)
+    t.equal(self.offered, 1)
     t.equal(said('started').length, 1)
   }
 })
