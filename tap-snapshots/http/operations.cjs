@@ -58,6 +58,7 @@ writeFormationBriefPrompt  put /api/formation-briefs/{id}/prompts/{phase}
 archiveFormationBrief  post /api/formation-briefs/{id}/archive
 recordEngineCapabilities  post /api/projects/{id}/engine-capabilities
 listEngineCapabilities  get /api/projects/{id}/engine-capabilities
+removeEngineCapabilities  delete /api/projects/{id}/engine-capabilities/{capability_id}
 createRunRequest  post /api/projects/{id}/run-requests
 listProjectRunRequests  get /api/projects/{id}/run-requests
 listRunRequests  get /api/run-requests
