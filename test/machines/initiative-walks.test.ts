@@ -80,8 +80,15 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   {
     weight: 30,
     arbitrary: fc
-      .constantFrom('landed', 'landed', 'preserved', 'cancelled')
-      .map((state) => ({ type: 'item_settled', of: 'cycle', role: 'cycle', state, reason: 'x', started: true })),
+      .constantFrom(
+        { state: 'landed', on_trunk: true },
+        { state: 'landed', on_trunk: true },
+        // Complete without a change: there was nothing to land.
+        { state: 'landed' },
+        { state: 'preserved' },
+        { state: 'cancelled' },
+      )
+      .map((end) => ({ type: 'item_settled', of: 'cycle', role: 'cycle', reason: 'x', started: true, ...end })),
   },
   {
     weight: 2,
@@ -135,7 +142,7 @@ class Oracle {
       if (sent.type === 'settle') this.#settle(to.id)
     }
     if (message.type === 'item_settled' && message.role === 'assessment') this.#settle(message.item_id)
-    if (message.type === 'item_settled' && message.state === 'landed') this.landed.add(message.item_id)
+    if (message.type === 'item_settled' && message.on_trunk === true) this.landed.add(message.item_id)
     for (const payload of payloads) this.#stated(payload, before)
     const made = payloads.filter(({ type }) => type === 'initiative_action_requested').length
     const sentOthers = stepped.sends.filter(({ message: { type } }) =>
@@ -186,7 +193,7 @@ class Oracle {
       case 'finding_consumed': {
         const once = `${payload.finding_id} ${payload.work_item_id}`
         assert.ok(!this.consumed.has(once), 'a landing consumes once')
-        assert.ok(this.landed.has(payload.work_item_id), 'only what landed consumes')
+        assert.ok(this.landed.has(payload.work_item_id), 'only what is on trunk consumes')
         this.consumed.add(once)
       }
     }
