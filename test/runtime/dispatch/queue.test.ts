@@ -84,6 +84,7 @@ function context(n: number, given: Partial<RunRequestContext['asked']> = {}, pro
     },
     created_at: `2026-01-01T00:00:00.${micros}Z`,
     internal: { repository: null, approved: true, ready: true },
+    made: {},
   } as unknown as RunRequestContext
 }
 
