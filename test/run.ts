@@ -19,6 +19,8 @@ const JOBS = availableParallelism() + 1
 const TEST_SECONDS_MAX = 600
 /** tap ends a test that takes too long, and says which; one that does not listen to it is ended by this. */
 const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
+/** How long the output of a test that has ended may stay open. */
+const LEFT_MS = 10_000
 /** Most processes live for a second or two, in which a small young generation is collected over and over: a sixth of their time. */
 const NODE_OPTIONS = ['--min-semi-space-size=16']
 /** Folders with long tests: they begin first, so that no core is left with the last of them. */
@@ -61,11 +63,23 @@ function run(file: string): Promise<Result> {
         output += text
       })
     const timer = setTimeout(() => child.kill('SIGKILL'), FILE_MS_MAX)
+    // A process that it left behind may hold its output for ever.
+    let left: NodeJS.Timeout | undefined
+    let hasLeft = false
+    child.on('exit', () => {
+      left = setTimeout(() => {
+        hasLeft = true
+        child.stdout.destroy()
+        child.stderr.destroy()
+      }, LEFT_MS)
+    })
     child.on('close', (code, signal) => {
       clearTimeout(timer)
+      clearTimeout(left)
+      if (hasLeft) output += '\nthe test has left a process behind, which holds its output\n'
       if (signal !== null) output += `\nthe test ended by ${signal}\n`
       const counts = countsIn(output)
-      const isWhole = code === 0 && counts.fail === 0 && counts.total > 0
+      const isWhole = code === 0 && counts.fail === 0 && counts.total > 0 && !hasLeft
       // One that ended in the midst of its checks has failed, whatever it had counted until then.
       if (!isWhole && counts.fail === 0) counts.fail = 1
       const seconds = (performance.now() - from) / 1_000

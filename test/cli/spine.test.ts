@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
 import { documentedScript } from '../documented-script.ts'
@@ -277,10 +278,9 @@ t.test("an admin's token is refused by the runner", async (t) => {
   t.match(err, /takes no person's token/)
 })
 
-t.test('the shell runner of the documentation takes work from the real service', async (t) => {
-  const service = await demo(t)
-  const script = documentedScript('runner.sh')
-  const child = spawn('sh', [script, 'sh', '-c', 'cat; echo; echo done'], {
+/** The runner of the documentation, for one run of that command. Resolves when it has ended. */
+function shellRunner(t: Test, service: Served, ...command: string[]): Promise<unknown> {
+  const child = spawn('sh', [documentedScript('runner.sh'), ...command], {
     env: {
       ...service.env,
       ENGINE_TOKEN: readFileSync(`${service.home}/runner-r1.token`, 'utf8').trim(),
@@ -288,28 +288,32 @@ t.test('the shell runner of the documentation takes work from the real service',
       RUNS: '1',
     },
     stdio: 'inherit',
+    detached: true,
   })
-  t.teardown(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL')
+    await ended
+  })
+  return ended
+}
+
+t.test('the shell runner of the documentation takes work from the real service', async (t) => {
+  const service = await demo(t)
+  const ended = shellRunner(t, service, 'sh', '-c', 'cat; echo; echo done')
   const { code, out, err } = await service.cli(...REQUEST, '--wait')
   t.equal(code, 0, err)
   t.match(out, /"name":"Ada"/)
   t.match(out, /\| done/)
+  t.same(await ended, [0, null])
 })
 
 t.test('a task of the ledger that the shell runner of the documentation takes has landed', async (t) => {
   const service = await demo(t)
   t.equal((await service.cli('runner', 'edit', 'r1', '--trusted')).code, 0)
-  const child = spawn('sh', [documentedScript('runner.sh'), 'true'], {
-    env: {
-      ...service.env,
-      ENGINE_TOKEN: readFileSync(`${service.home}/runner-r1.token`, 'utf8').trim(),
-      RUNNER_ID: 'r1',
-      RUNS: '1',
-    },
-    stdio: 'inherit',
-  })
-  t.teardown(() => child.kill('SIGKILL'))
+  const ended = shellRunner(t, service, 'true')
   const { code, out, err } = await service.cli('task', 'demo', 'Tidy up')
   t.equal(code, 0, err)
   t.match(out, /landed/)
+  t.same(await ended, [0, null])
 })
