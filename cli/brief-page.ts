@@ -1,4 +1,5 @@
 /** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+import { TO_BE_RUN } from '../machines/formation-brief/states.ts'
 import { isId } from '../machines/ids.ts'
 import { isRecord } from './brief-content.ts'
 import { type Printer, safe, said } from './print.ts'
@@ -70,9 +71,6 @@ export function nextStep(brief: Document): string {
   }
   return steps[state] ?? ''
 }
-
-/** A run may be asked for, or one waits. */
-const TO_BE_RUN = new Set(['approved', 'compiled', 'queued'])
 
 /** What nobody has approved to the letter, with the intent as it stands, does not run. */
 function againStep({ id, lapsed, throttle, approvals }: Document): string {

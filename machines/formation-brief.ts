@@ -12,6 +12,7 @@ import * as moves from './formation-brief/moves.ts'
 import * as rules from './formation-brief/rules.ts'
 import { isFollowed, openRun } from './formation-brief/runs.ts'
 import { textFaults } from './formation-brief/snapshot.ts'
+import { TO_BE_RUN } from './formation-brief/states.ts'
 import { formationBriefTestimony } from './formation-brief/testimony.ts'
 import {
   declaredActions,
@@ -267,12 +268,11 @@ function envelope({ project, sections }: FormationBriefContext): FactEnvelope {
 function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly Term[] {
   const order = context.created_at
   const inProject = { index: 'project', value: context.project, order }
+  // Of one to be run a person is called should its approvals lapse: whether they have, is asked when the row is read.
   const called = value === 'reviewable' ? value : TO_BE_RUN.has(value) ? 'lapsed' : undefined
   return called === undefined ? [inProject] : [inProject, { index: 'attention', value: called, order }]
 }
 
-/** A run may follow: a person is called should its approvals lapse. Whether they have, is asked when the row is read. */
-const TO_BE_RUN = new Set(['approved', 'compiled', 'queued'])
 const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
 /** A run of it is under way. */
 const WITH_RUN = new Set(['queued', 'accepted', 'executing'])

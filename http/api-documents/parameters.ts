@@ -4,7 +4,7 @@ import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../machines/documents/fields.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import { IF_MATCH_HEADER } from '../preconditions.ts'
 import type { Route } from '../route.ts'
-import { BRIEF_ID, BY, EVENT_ID, REQUEST_ID, RUN_ID, TRACE_ID } from './examples/constants.ts'
+import { BRIEF_ID, BY, EVENT_ID, ITEM_ID, REQUEST_ID, RUN_ID, TRACE_ID } from './examples/constants.ts'
 
 /** What a parameter of a path names, by the segment before it. */
 const NAMED: Readonly<Record<string, string>> = {
@@ -44,7 +44,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   'run-requests': REQUEST_ID,
   'engine-runs': RUN_ID,
   runners: 'build-1',
-  'work-items': 'wi_0a1b2c3d4e5f60718293a4b5',
+  'work-items': ITEM_ID,
   campaigns: 'pay_by_invoice',
   initiatives: 'checkout-flow',
   'agent-sessions': '6f1c2a9e-0d4b-4c1e-9a57-3b1f0e8d7c21',

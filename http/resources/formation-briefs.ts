@@ -1,5 +1,6 @@
 /** What the routes of formation briefs have in common: how a brief is found, what it is told, and what it is compiled to. */
 
+import type { BriefLapse } from '../../machines/documents/formation-brief.ts'
 import { compiledBriefId } from '../../machines/formation-brief/compiled.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import { isId } from '../../machines/ids.ts'
@@ -87,12 +88,14 @@ export function answerBrief(
   status = 200,
 ): void {
   markCursor(service, exchange, sequence)
-  setEntityTag(exchange, brief.context.version).answer(status, briefDocumentOf(service, brief))
+  setEntityTag(exchange, brief.context.version).answer(
+    status,
+    briefDocument(brief, lapseOfBrief(service.runtime, brief)),
+  )
 }
 
 /** The brief, and why its approvals hold no more, as the records behind it are now. */
-export function briefDocumentOf({ runtime }: ServiceContext, brief: BriefSnapshot): object {
-  const lapsed = lapseOfBrief(runtime, brief)
+export function briefDocument(brief: BriefSnapshot, lapsed: BriefLapse | undefined): object {
   return { ...modules.formation_brief.document(brief), ...(lapsed === undefined ? {} : { lapsed }) }
 }
 

@@ -2,7 +2,12 @@
 
 import { isBuiltUpon } from '../../machines/campaign/chain.ts'
 import type { CampaignContext } from '../../machines/campaign/context.ts'
-import type { ItemWaitingBecause, Resumption, WorkItem } from '../../machines/documents/work-item.ts'
+import {
+  type ItemWaitingBecause,
+  isTerminalItem,
+  type Resumption,
+  type WorkItem,
+} from '../../machines/documents/work-item.ts'
 import { isId } from '../../machines/ids.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
@@ -60,19 +65,15 @@ export function isToldByResumption({ runtime }: ServiceContext, { context }: Wor
   const find = (id: string): WorkItemSnapshot | undefined | null =>
     readable(() => runtime.read({ kind: 'work_item', id }) as WorkItemSnapshot | undefined, null)
   const isGoingOn = ({ item_id, state }: Resumption): boolean => {
-    if (isOver(state)) return false
+    if (state !== undefined && isTerminalItem(state)) return false
     const found = find(item_id)
     // It is told of at once, and made a moment later.
-    return found === undefined ? state === undefined : found !== null && !isOver(found.value)
+    return found === undefined ? state === undefined : found !== null && !isTerminalItem(found.value)
   }
   if (context.resumptions.some(isGoingOn)) return true
   const resumed = context.asked.resumes === undefined ? undefined : find(context.asked.resumes)
   const others = resumed?.context.resumptions ?? []
   return others.slice(others.findIndex(({ item_id }) => item_id === context.id) + 1).some(isGoingOn)
-}
-
-function isOver(state: string | undefined): boolean {
-  return state === 'landed' || state === 'cancelled'
 }
 
 export function waitingBecauseOf(

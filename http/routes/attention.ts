@@ -3,7 +3,7 @@ import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
-import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
+import { type BriefLapse, formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { initiativeDocument } from '../../machines/documents/initiative.ts'
 import { projectDocument } from '../../machines/documents/project.ts'
@@ -13,7 +13,6 @@ import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
-import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
@@ -21,19 +20,18 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
-import type { ActorKind, ListRow, SnapshotOf } from '../../runtime/api.ts'
-import { type FindRows, firstOf } from '../../runtime/collections/newest.ts'
-import type { Absence } from '../../runtime/dispatch/api.ts'
+import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
+import type { FindRows } from '../../runtime/collections/newest.ts'
 import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
-import type { Scheduler } from '../../runtime/scheduler/api.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
-import { briefDocumentOf } from '../resources/formation-briefs.ts'
+import { briefDocument } from '../resources/formation-briefs.ts'
 import { maySeeInitiative, withoutSteering } from '../resources/initiative-sight.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
+import { stalledProjects } from '../resources/stalled-projects.ts'
 import { isToldByResumption, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
@@ -55,22 +53,33 @@ interface Reason {
   readonly isTimed?: true
   /** Which of the state that it is named after. */
   isOf?(snapshot: SnapshotOf<any>): boolean
-  /** Of which of its rows it is true now. */
-  isDue?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
+  /** What is so of a row now and stands in no record: worked out once a row, since it takes reads. Undefined: it is not told. */
+  moment?(service: ServiceContext, snapshot: SnapshotOf<any>): Moment | undefined
   /** Who may see it, where its project alone does not say so. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
   /** What is told with another thing, which says all of it. */
   isToldOf?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
   /** Key of the project that it is told under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
-  since(snapshot: SnapshotOf<any>, service: ServiceContext): string
+  since(snapshot: SnapshotOf<any>, moment?: Moment): string
   /** Finds them in memory: of projects whose key `sees` admits. */
-  find?(service: ServiceContext, sees: (project: string) => boolean): FindRows
+  find?(service: ServiceContext, sees: (project: string) => boolean): Found
   /** Why, where the document does not say so. */
   because?(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): WaitingBecause | undefined
   /** The brief that governs it, where the document says no more of that than its id. */
   governor?(service: ServiceContext, snapshot: SnapshotOf<any>): object | undefined
-  document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): object
+  document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal, moment?: Moment): object
+}
+
+interface Moment {
+  readonly since: string
+  readonly because?: WaitingBecause
+}
+
+interface Found {
+  readonly rows: FindRows
+  /** Of each of them, as `moment` of a reason. */
+  moment?(snapshot: SnapshotOf<any>): Moment | undefined
 }
 
 const runRequest = {
@@ -146,17 +155,17 @@ const REASONS = {
     advice:
       'its work waits for nothing but runners, and none that may take it has been heard for minutes: start one of those that `because` names, or register another',
     project: ({ context }: SnapshotOf<any>) => context.key,
-    since: ({ context }: SnapshotOf<any>, service: ServiceContext) =>
-      absenceOf(service, context.key)?.since ?? utcNow(service),
-    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => foundProjects(scheduler, sees),
-    because: (service: ServiceContext, { context }: SnapshotOf<any>) => absenceOf(service, context.key)?.because,
+    since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
+    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => stalledProjects(scheduler, sees),
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.project.document(snapshot),
   },
   no_runner: {
     ...runRequest,
     ...noRunner,
     since: ({ context }: SnapshotOf<RunRequestContext>) => context.created_at,
-    find: ({ dispatcher }: ServiceContext, sees: (project: string) => boolean) => dispatcher.waiting.stranded(sees),
+    find: ({ dispatcher }: ServiceContext, sees: (project: string) => boolean) => ({
+      rows: dispatcher.waiting.stranded(sees),
+    }),
     because: ({ dispatcher }: ServiceContext, { context }: SnapshotOf<RunRequestContext>, reader: Principal) =>
       dispatcher.waitingBecause(context.id, reader.projects),
   },
@@ -164,7 +173,9 @@ const REASONS = {
     ...openItem,
     ...noRunner,
     since: ({ context }: SnapshotOf<WorkItemContext>) => context.submitted_at,
-    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => scheduler.waiting.stranded(sees),
+    find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => ({
+      rows: scheduler.waiting.stranded(sees),
+    }),
     because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>, reader: Principal) =>
       scheduler.waiting.strandedBecause(context.id, reader.projects),
   },
@@ -182,10 +193,10 @@ const REASONS = {
   lapsed: {
     kind: 'formation_brief',
     advice: 'its approvals hold no more, for what `lapsed` says: approve it again, or archive it and write another',
-    isDue: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => lapseOfBrief(runtime, snapshot) !== undefined,
-    since: (snapshot: SnapshotOf<FormationBriefContext>, { runtime }: ServiceContext) =>
-      lapseOfBrief(runtime, snapshot)?.since ?? snapshot.context.created_at,
-    document: briefDocumentOf,
+    moment: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => lapseOfBrief(runtime, snapshot),
+    since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
+    document: (_: ServiceContext, snapshot: SnapshotOf<any>, __: Principal, moment?: Moment) =>
+      briefDocument(snapshot, moment as BriefLapse),
   },
   drift: {
     kind: 'intent_record',
@@ -202,22 +213,6 @@ const REASONS = {
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.hypothesis.document(snapshot),
   },
 } as const satisfies Record<string, Reason>
-
-/** Why its work waits for runners that are all away; undefined: one has come since. */
-function absenceOf({ scheduler }: ServiceContext, project: string): Absence | undefined {
-  return scheduler.waiting.absences((key) => key === project).get(project)
-}
-
-/** A page of the projects of which that is so: by key, since who was heard last, and of which work that is told, changes. */
-function foundProjects({ waiting }: Scheduler, sees: (project: string) => boolean): FindRows {
-  const rows = [...waiting.absences(sees).keys()].map((key) => ({ order: key, id: projectIdOf(key) }))
-  const byKey = (a: ListRow, b: ListRow): number => (a.order < b.order ? -1 : Number(a.order > b.order))
-  return (limit, after) => {
-    const isBehind = (row: ListRow): boolean => after === undefined || byKey(row, after) > 0
-    const { first, more } = firstOf(rows, byKey, limit, isBehind)
-    return more ? { rows: first, next: first.at(-1)! } : { rows: first }
-  }
-}
 
 /** A formation that came to nothing has escalated its campaign, and what is said to that closes it. */
 function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
@@ -342,20 +337,26 @@ function sectionOf(
   { name, at, of }: { readonly name: SectionName; readonly at: string; readonly of: string | undefined },
 ): Section {
   const reason: Reason = REASONS[name]
-  const { kind } = reason
-  const named = { name, kind, document: (snapshot: SnapshotOf<any>) => itemOf(service, principal, name, snapshot) }
+  const { kind, isOf } = reason
   const isAsked = (project: string): boolean => of === undefined || project === of
-  const { find } = reason
-  if (find !== undefined) {
-    const sees = (project: string): boolean => isAsked(project) && maySee(principal, project)
-    return { ...named, find: (limit, after) => find(service, sees)(limit, after) }
+  const found = reason.find?.(service, (project) => isAsked(project) && maySee(principal, project))
+  /** Of the rows that are told. */
+  const moments = new Map<SnapshotOf<any>, Moment>()
+  const document = (snapshot: SnapshotOf<any>) =>
+    itemOf(service, principal, name, { snapshot, moment: found?.moment?.(snapshot) ?? moments.get(snapshot) })
+  const named = { name, kind, document }
+  if (found !== undefined) return { ...named, find: found.rows }
+  const isSo = (snapshot: SnapshotOf<any>): boolean => {
+    if (reason.moment === undefined) return true
+    const moment = reason.moment(service, snapshot)
+    if (moment !== undefined) moments.set(snapshot, moment)
+    return moment !== undefined
   }
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
     isAsked(projectOf(reason, snapshot)) &&
     (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
     reason.isToldOf?.(service, snapshot) !== true &&
-    reason.isDue?.(service, snapshot) !== false
-  const { isOf } = reason
+    isSo(snapshot)
   return {
     ...named,
     index: isOf === undefined ? 'attention' : 'state',
@@ -370,18 +371,23 @@ function projectOf(reason: Reason, snapshot: SnapshotOf<any>): string {
   return reason.project?.(snapshot) ?? snapshot.context.project
 }
 
-function itemOf(service: ServiceContext, reader: Principal, name: SectionName, snapshot: SnapshotOf<any>): object {
+interface Row {
+  readonly snapshot: SnapshotOf<any>
+  readonly moment: Moment | undefined
+}
+
+function itemOf(service: ServiceContext, reader: Principal, name: SectionName, { snapshot, moment }: Row): object {
   const reason: Reason = REASONS[name]
   const called = calledOf(reason)
-  const because = reason.because?.(service, snapshot, reader)
+  const because = moment?.because ?? reason.because?.(service, snapshot, reader)
   const governor = reason.governor?.(service, snapshot)
   return {
     kind: called,
     reason: reasonOf(name),
     project: projectOf(reason, snapshot),
-    since: reason.since(snapshot, service),
+    since: reason.since(snapshot, moment),
     ...(because === undefined ? {} : { because }),
     ...(governor === undefined ? {} : { governed_by: governor }),
-    [called]: reason.document(service, snapshot, reader),
+    [called]: reason.document(service, snapshot, reader, moment),
   }
 }

@@ -3,6 +3,7 @@
  * task is here, and nowhere else.
  */
 import { decisionIn, promptIn, providerIn } from '../advice.ts'
+import { clipped } from '../clipped.ts'
 import { OBJECTIVE_LENGTH_MAX } from '../documents/campaign.ts'
 import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Failure } from '../documents/run-request.ts'
@@ -136,7 +137,7 @@ function step({ cycles_completed, max_cycles, history }: CampaignContext, object
   }
   const before = history.find((entry) => sameText(entry.objective, objective))
   if (before !== undefined) {
-    const words = objective.replace(/\s+/g, ' ').trim().slice(0, CIRCLE_OBJECTIVE_CHARS_MAX).toWellFormed()
+    const words = clipped(objective.replace(/\s+/g, ' ').trim(), CIRCLE_OBJECTIVE_CHARS_MAX)
     const which = `cycle ${before.cycle} had the same objective, "${words}"`
     return { is: 'escalate', reason: `formation goes in a circle: ${which}; it is wanted again: ${reason}` } as const
   }

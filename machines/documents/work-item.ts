@@ -44,9 +44,14 @@ export const SETTLED_STATES = [...TERMINAL_STATES, ...OPEN_STATES] as const
 export type SettledState = (typeof SETTLED_STATES)[number]
 
 const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
+const TERMINAL: ReadonlySet<string> = new Set(TERMINAL_STATES)
 
 export function isSettledItem(state: string): boolean {
   return SETTLED.has(state)
+}
+
+export function isTerminalItem(state: string): boolean {
+  return TERMINAL.has(state)
 }
 
 export const WORK_ITEM_KINDS = [

@@ -3,7 +3,7 @@
  * settled only through the run request that it was handed out as, and once.
  */
 
-import { isSettledItem, type SettledState } from '../documents/work-item.ts'
+import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../second-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
@@ -128,7 +128,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
         ? 'already_released'
         : undefined
     case 'close':
-      if (message.discharges === true && (value === 'landed' || value === 'cancelled')) return 'already_settled'
+      if (message.discharges === true && isTerminalItem(value)) return 'already_settled'
       return value === 'cancelled' && isLastDeed(context, message) && context.reason === closed(message).reason
         ? 'already_closed'
         : undefined

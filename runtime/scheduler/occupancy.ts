@@ -3,6 +3,7 @@
  * Without one a place is a slot of a runner that is there and takes work: what runs elsewhere (its runner drains, or is
  * gone) has none of them, and what waits for runners that are full keeps nobody from those that are not.
  */
+import { answeredOnce } from '../collections/answered-once.ts'
 import type { Dispatcher, Wanted } from '../dispatch/api.ts'
 import type { Entry, Ledger } from './ledger.ts'
 
@@ -27,7 +28,8 @@ export class Occupancy {
   private hasExpected: Question | undefined
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
-  private maxNow: number | undefined
+  /** Of a fleet as it is: with runners that may only look, and without. */
+  private slotsNow: ((looks: boolean) => number) | undefined
 
   constructor(parts: OccupancyParts) {
     this.parts = parts
@@ -60,13 +62,13 @@ export class Occupancy {
   /** Slots that what the ledger holds may have: of runners that are not trusted only while something in it just looks. */
   maxRunning(): number {
     const { maxRunning, dispatcher, ledger } = this.parts
-    this.maxNow ??= maxRunning ?? dispatcher.onlineCapacity(ledger.hasLooks)
-    return this.maxNow
+    if (maxRunning !== undefined) return maxRunning
+    this.slotsNow ??= answeredOnce((looks) => dispatcher.onlineCapacity(looks))
+    return this.slotsNow(ledger.hasLooks)
   }
 
   /** Something was committed, or sent. */
   changed(): void {
-    this.maxNow = undefined
     this.runningNow = undefined
     this.nearFreeNow = undefined
     this.hasFreeTaker = undefined
@@ -83,6 +85,7 @@ export class Occupancy {
   fleetChanged(): void {
     this.changed()
     this.hasTaker = undefined
+    this.slotsNow = undefined
   }
 
   /** The same, less what waits for runners that are full. */
@@ -113,18 +116,5 @@ export class Occupancy {
     // Of one that cannot be told it is not known that it holds no place.
     for (const entry of ledger.running) if (!entry.isAside && guarded(entry, () => takesPlace(entry)) !== false) count++
     return count
-  }
-}
-
-/** The same question, which remembers its answers. */
-function answeredOnce(question: Question): Question {
-  const known = new Map<Wanted, boolean>()
-  return (wanted) => {
-    let answer = known.get(wanted)
-    if (answer === undefined) {
-      answer = question(wanted)
-      known.set(wanted, answer)
-    }
-    return answer
   }
 }

@@ -1,6 +1,8 @@
 /** What waits in the queue and is not handed out, for people: worked out when somebody reads it. */
+
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { instantMs } from '../../machines/instant.ts'
+import { answeredOnce } from '../collections/answered-once.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Absence, Stranding, Visible, Wanted } from '../dispatch/api.ts'
 import type { QueuedOfProject } from '../dispatch/queue.ts'
@@ -44,16 +46,8 @@ export class Waiting implements WaitingItems {
   absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence> {
     const { ledger, takers, now, shown } = this.parts
     const found = takers.absences(sees)
-    const known = new Map<Wanted, Absence | undefined>()
-    const absenceOf = (entry: Entry): Absence | undefined => {
-      const { wanted } = entry
-      if (!known.has(wanted))
-        known.set(
-          wanted,
-          shown(entry, () => takers.absence(wanted)),
-        )
-      return known.get(wanted)
-    }
+    const absence = answeredOnce((wanted: Wanted) => takers.absence(wanted))
+    const absenceOf = (entry: Entry): Absence | undefined => shown(entry, () => absence(entry.wanted))
     const isOpen = (entry: Entry): boolean =>
       sees(entry.project) &&
       !found.has(entry.project) &&

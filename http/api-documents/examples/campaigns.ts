@@ -1,9 +1,8 @@
 /** Examples of the campaigns' bodies and answers, by route. */
 import type { Example } from '../examples.ts'
-import { AT, BY, PROJECT_ID, TRACE_ID } from './constants.ts'
+import { AT, BY, ITEM_ID, PROJECT_ID, TRACE_ID } from './constants.ts'
 
 const ORIGIN = 'ada-laptop'
-const ITEM_ID = 'wi_0a1b2c3d4e5f60718293a4b5'
 
 const gate = { kind: 'gate', command: 'npm test', required: true }
 const review = { kind: 'review', statement: 'Every greeting exists in French.' }

@@ -1,9 +1,8 @@
 /** Examples of initiatives' bodies and answers, by route. */
 import type { Example } from '../examples.ts'
-import { AT, BY, EVENT_ID } from './constants.ts'
+import { AT, BY, EVENT_ID, ITEM_ID } from './constants.ts'
 
 const MEMBER = { kind: 'project', ref: 'greeter' }
-const ITEM_ID = 'wi_0a1b2c3d4e5f60718293a4b5'
 const STEER_ID = 'steer_0a1b2c3d4e5f60718293a4b5'
 const ACTION_ID = 'act_0a1b2c3d4e5f60718293a4b5'
 const FINDING_ID = 'find_0a1b2c3d4e5f60718293a4b5'

@@ -1,8 +1,7 @@
 /** Examples of the ledger's and of pacing's bodies and answers, by route. */
 import type { Example } from '../examples.ts'
-import { AT, BY, PROJECT_ID, TRACE_ID } from './constants.ts'
+import { AT, BY, ITEM_ID, PROJECT_ID, TRACE_ID } from './constants.ts'
 
-const ITEM_ID = 'wi_0a1b2c3d4e5f60718293a4b5'
 const CHILD_ID = 'wi_b5a493827160f5e4d3c2b1a0'
 const ORIGIN = 'ada-laptop'
 const OTHER = 'wi_1111111111111111aaaaaaaa'
