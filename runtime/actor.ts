@@ -1,6 +1,6 @@
 /**
- * An actor in memory: its committed record and its mailbox. One message at a time, first in first out; idle
- * actors leave memory by least recent use, so that memory does not grow with the entities ever created.
+ * An actor in memory: its committed record and its mailbox. It takes one message at a time, first in first out. Idle
+ * actors leave memory, least recently used first, so that memory does not grow with the entities ever created.
  */
 import { ACTOR_KINDS, type ActorKind, type ActorRef, type MessageBody, type Term } from '../machines/machine.ts'
 import type { OwnEvents } from '../machines/own-event.ts'
@@ -10,10 +10,10 @@ import { residentActorsMax, residentCharsMax, stepsPerActorPerBatchMax } from '.
 import { type ActorRecord, absentRecord, decodeRecord } from './record.ts'
 import type { Stepper } from './stepper.ts'
 
-/** Where a message came from. Only `outside` is bounded by mailbox depth and answered. */
+/** Where a message came from. Only messages from `outside` are bounded by mailbox depth and answered. */
 export type Source =
   | { readonly from: 'outside'; readonly reply: Reply }
-  /** `isDue`: it was neither renewed nor ended while its message waited. */
+  /** `isDue` returns false if the deadline was renewed or ended while its message waited. */
   | { readonly from: 'deadline'; readonly name: string; readonly isDue: () => boolean }
   | { readonly from: 'timer'; readonly name: string; readonly generation: number }
   | { readonly from: 'outbox'; readonly row: OutboxKey }
@@ -29,24 +29,24 @@ export class Actor {
   readonly ref: ActorRef
   readonly key: string
   readonly stepper: Stepper
-  /** The tip: committed, or stepped in the turn that is about to commit. Undefined until first needed. */
+  /** The newest record: committed, or stepped in the turn that is about to commit. Undefined until first needed. */
   record: ActorRecord | undefined
-  /** What was durable when this turn began; reads see this one. */
+  /** The record that was durable when this turn began; reads see this one. */
   committed: ActorRecord | undefined
-  /** What its own events have in common, since it last stated one. */
+  /** What the actor's own events have in common; set when it first states one. */
   ownEvents: OwnEvents | undefined = undefined
-  /** Characters of the record as it is committed; of one that has changed since it was written out or read, at most so many. */
+  /** Characters of the committed record; an upper bound if it changed since it was last written whole or read. */
   chars = 0
-  /** Index rows of the tip. */
+  /** Index rows of the newest record. */
   terms: readonly Term[] = NO_TERMS
-  /** A step of this actor is on its way to a journal that answers later: no message is taken. */
+  /** A step of this actor awaits an asynchronous journal: no message is taken meanwhile. */
   committing = false
-  /** It stands in the list of actors with mail. */
+  /** The actor is queued in the list of actors with mail. */
   ready = false
-  /** It took a message since the last sweep for idle actors. */
+  /** The actor took a message since the last sweep for idle actors. */
   used = false
   private mail: Mail[] = []
-  /** How many of it are taken already. */
+  /** Index of the next message: those before it are taken. */
   private head = 0
 
   constructor(ref: ActorRef, key: string, stepper: Stepper) {
@@ -55,7 +55,7 @@ export class Actor {
     this.stepper = stepper
   }
 
-  /** The tip is not what the journal holds: it is read again when it is next needed. */
+  /** Drops a record that is not what the journal holds; it is read again when next needed. */
   forgetRecord(): void {
     this.record = undefined
     this.committed = undefined
@@ -63,7 +63,7 @@ export class Actor {
     this.committing = false
   }
 
-  /** Nothing waits for it and nothing of it is under way: it may leave memory. */
+  /** No mail and no step under way: the actor may leave memory. */
   get isIdle(): boolean {
     return !this.ready && !this.committing && this.mailCount === 0
   }
@@ -72,7 +72,7 @@ export class Actor {
     return this.mail.length - this.head
   }
 
-  /** The mail that is taken next. */
+  /** The message that is taken next. */
   get next(): Mail | undefined {
     return this.mail[this.head]
   }
@@ -81,13 +81,13 @@ export class Actor {
     this.mail.push(mail)
   }
 
-  /** Before all that waits. */
+  /** Puts messages before all that wait. */
   putFirst(mail: readonly Mail[]): void {
     this.mail = [...mail, ...this.mail.slice(this.head)]
     this.head = 0
   }
 
-  /** Drops what came from outside, and answers whose it was; the rest waits on. */
+  /** Drops the messages from outside and returns their replies; the other messages stay. */
   takeSenders(): readonly Reply[] {
     const waiting = this.mail.slice(this.head)
     this.mail = waiting.filter(({ source }) => source.from !== 'outside')
@@ -96,8 +96,8 @@ export class Actor {
   }
 
   /**
-   * What is taken is let go when the mailbox is empty, which most are after a turn; in one that never is, when it is as
-   * much as what waits: each mail is moved once in the mean.
+   * Takes the next message. Taken messages are released when the mailbox is empty, as most are after a turn; in one
+   * that never empties, once they are as many as those that wait, so that each message is moved once on average.
    */
   take(): Mail | undefined {
     const mail = this.mail[this.head]
@@ -121,12 +121,12 @@ export function actorKey(kind: string, id: string): string {
 export class ActorTable {
   private readonly journal: Journal
   private readonly steppers: Readonly<Record<ActorKind, Stepper>>
-  /** Kind by kind: an id is looked up as it comes, where a name put together for it would have to be hashed each time. */
+  /** By kind, then id: a combined key would have to be built and hashed for each look-up. */
   private readonly actors: Readonly<Record<ActorKind, Map<string, Actor>>>
-  /** All of them, in the order in which the sweep for idle ones looks at them. */
+  /** All actors, in the order in which the sweep for idle ones visits them. */
   private readonly order = new Set<Actor>()
   private readonly unreadable = new Map<string, { ref: ActorRef; reason: string }>()
-  /** Characters of the records of all of them. */
+  /** Characters of all resident records. */
   private recordChars = 0
 
   constructor(journal: Journal, steppers: Readonly<Record<ActorKind, Stepper>>) {
@@ -149,12 +149,12 @@ export class ActorTable {
     return this.steppers[kind]
   }
 
-  /** The actor's key, which one that is in memory has at hand. */
+  /** The actor's key; a resident actor has it ready. */
   keyOf({ kind, id }: ActorRef): string {
     return this.actors[kind].get(id)?.key ?? actorKey(kind, id)
   }
 
-  /** The actor, made resident; its record is read when it is first needed. */
+  /** The actor, made resident. Its record is read when first needed. */
   get(ref: ActorRef): Actor {
     const { kind, id } = ref
     const ofKind = this.actors[kind]
@@ -167,7 +167,7 @@ export class ActorTable {
     return actor
   }
 
-  /** Reads the actor's record if it has none yet. False when it is quarantined. */
+  /** Reads the actor's record if it has none yet. Returns false if the actor is quarantined. */
   load(actor: Actor): boolean {
     if (actor.record !== undefined) return true
     if (this.unreadable.has(actor.key)) return false
@@ -175,12 +175,12 @@ export class ActorTable {
     if (record === undefined) return false
     actor.record = record
     actor.committed = record
-    // One that never was may still have a record: of a message that it refused.
+    // An entity that was never created may still have a record, of a message that it refused.
     actor.terms = record.snapshot.value === 'absent' ? NO_TERMS : actor.stepper.module.terms(record.snapshot)
     return true
   }
 
-  /** Lets the actor go for good. False: it has mail, or a step under way. */
+  /** Removes the actor from memory for good. Returns false if it has mail or a step under way. */
   forget({ kind, id }: ActorRef): boolean {
     const actor = this.actors[kind].get(id)
     if (actor === undefined) return true
@@ -190,19 +190,19 @@ export class ActorTable {
     return true
   }
 
-  /** The actor's record is of so many characters; `isMore`: of so many more. */
+  /** Notes the size of the actor's record; with `isMore`, `chars` is added to the size noted before. */
   measured(actor: Actor, chars: number, isMore: boolean): void {
     const before = actor.chars
     actor.chars = isMore ? before + chars : chars
     this.recordChars += actor.chars - before
   }
 
-  /** What has ended is hardly asked again: it leaves memory at once, before a collection carries it along. */
+  /** An ended entity is rarely asked again: it leaves memory at once, before garbage collection promotes it. */
   forgetEnded(actor: Actor, record: ActorRecord): void {
     if (actor.stepper.module.retirement?.at(record.snapshot) !== undefined) this.forget(actor.ref)
   }
 
-  /** The committed record, without making the actor resident; undefined when it is quarantined. */
+  /** The committed record, without making the actor resident; undefined if it is quarantined. */
   peek(ref: ActorRef): ActorRecord | undefined {
     return this.actors[ref.kind].get(ref.id)?.committed ?? this.readRecord(ref, actorKey(ref.kind, ref.id))
   }
@@ -211,7 +211,7 @@ export class ActorTable {
     return [...this.unreadable.values()]
   }
 
-  /** Something that was said to it has no answer yet. */
+  /** True while the actor has mail or a step under way. */
   isBusy({ kind, id }: ActorRef): boolean {
     return this.actors[kind].get(id)?.isIdle === false
   }
@@ -220,16 +220,17 @@ export class ActorTable {
     return this.unreadable.has(key)
   }
 
-  /** Seldom, and then for a while: a sweep looks at all of them. */
+  /** Sweeps at 10 % over a bound, not at each step past it, since a sweep visits all actors. */
   bound(actorsMax = residentActorsMax, charsMax = residentCharsMax): void {
     const isOver = this.order.size > actorsMax * 1.1 || this.recordChars > charsMax * 1.1
     if (isOver) this.passivate(actorsMax, charsMax)
   }
 
   /**
-   * Lets idle actors go until `keep` are left, and their records have no more than `charsMax`: a second-chance sweep, so that
-   * an actor used since the last sweep stays once more. Where it is for the records alone, those leave that have more than an
-   * even share. The journal's overlay still holds steps that its view does not, so nothing is lost with them.
+   * Lets idle actors go until at most `keep` are left and their records have at most `charsMax` characters: a
+   * second-chance sweep, in which an actor used since the last sweep stays once more. If only the characters are over,
+   * only actors with more than an even share leave. Nothing is lost: the journal's overlay still holds the steps that
+   * its view does not.
    */
   passivate(keep: number, charsMax: number): void {
     const looks = this.order.size
@@ -252,7 +253,7 @@ export class ActorTable {
     this.recordChars -= actor.chars
   }
 
-  /** `reader`: the actor that keeps it. */
+  /** `reader`: the actor that will keep the record, if any. */
   private readRecord(ref: ActorRef, key: string, reader?: Actor): ActorRecord | undefined {
     const stepper = this.steppers[ref.kind]
     const text = this.journal.actor(ref.kind, ref.id)

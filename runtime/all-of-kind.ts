@@ -1,4 +1,4 @@
-/** Every entity of a kind, page by page, for what must see each of them: a start, a restore. */
+/** Every entity of a kind, page by page, for work that must see each of them: a start, a restore. */
 import type { ActorKind, SnapshotOf } from '../machines/machine.ts'
 import type { Runtime } from './api.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Messages that are stepped each in a commit of its own: those that the journal did not take together, and those that
- * were set aside. So what cannot be stored takes nothing else with it. Each stands first in its actor's mailbox.
+ * Messages that are each stepped in a commit of their own: those of a batch that the journal rejected, and those that
+ * were set aside. So one that cannot be stored takes nothing else with it. Each stands first in its actor's mailbox.
  */
 import type { Actor, Mail } from './actor.ts'
 import type { Answers } from './answers.ts'
@@ -12,31 +12,31 @@ interface AloneParts {
   readonly log: Logger
   readonly answers: Answers
   readonly setAside: SetAside
-  /** The actor has mail. */
+  /** Queues an actor that has mail. */
   readonly standUp: (actor: Actor) => void
 }
 
 export class Alone {
   private readonly parts: AloneParts
-  /** One for each message. */
+  /** One entry per message. */
   private readonly actors: Actor[] = []
 
   constructor(parts: AloneParts) {
     this.parts = parts
   }
 
-  /** The actor whose next message is stepped alone; undefined: none, or it waits for a journal that answers later. */
+  /** The actor whose next message is stepped alone; undefined if there is none, or its last step is uncommitted. */
   next(): Actor | undefined {
     for (let actor = this.actors[0]; actor !== undefined; actor = this.actors[0]) {
       if (actor.committing) return undefined
       this.actors.shift()
-      // Those from outside may have been turned away since.
+      // Messages from outside may have been turned away since.
       if (actor.mailCount > 0) return actor
     }
     return undefined
   }
 
-  /** Puts messages before all that waits for the actor. */
+  /** Puts messages before all that wait for the actor. */
   put(actor: Actor, mail: readonly Mail[]): void {
     actor.putFirst(mail)
     for (const _ of mail) this.actors.push(actor)
@@ -44,8 +44,8 @@ export class Alone {
   }
 
   /**
-   * The journal refused the batch as it is (a name too long for a key) and is as it was: so are its actors. What came
-   * together is tried one by one; what is refused alone is answered, or set aside like a message whose step throws.
+   * The journal rejected the batch (a name too long for a key) and is unchanged, so the actors are rolled back. The
+   * messages are retried one by one; one rejected alone is answered, or set aside like a message whose step throws.
    */
   takeBack(batch: Batch, error: unknown): void {
     const { log, answers, setAside } = this.parts

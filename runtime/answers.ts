@@ -1,6 +1,6 @@
 /**
- * How senders are answered. One sender's mistake is not the next one's: what a reply or a listener throws is
- * logged, and the others of its batch hear what they are to hear.
+ * How senders are answered. One sender's mistake does not affect the next: an exception from a reply or a listener is
+ * logged, and the rest of the batch is answered as usual.
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Mail } from './actor.ts'
@@ -22,8 +22,8 @@ export class Answers {
   }
 
   /**
-   * What was not taken is answered a turn later, so that the reply never comes before `ask` returned, and in a turn of its own:
-   * no step stands behind it, and it waits for none, nor for what steps wait for.
+   * A refusal is answered a turn later, so that the reply never comes before `ask` has returned. It gets a turn of its
+   * own, because it depends on no step and must not wait for one.
    */
   refuse(reply: Reply, answer: Refused): void {
     if (this.refused.push({ reply, answer }) === 1) this.nature.nextTurn(() => this.giveRefusals())
@@ -35,7 +35,7 @@ export class Answers {
     for (const { reply, answer } of refused) this.give(reply, answer)
   }
 
-  /** What each message of a batch came to. `baseSequence`: the log's last event before the batch. */
+  /** Answers each message of a batch. `baseSequence`: the log's last event before the batch. */
   tell(settled: readonly Settled[], baseSequence: number): void {
     for (const { mail, answer } of settled) {
       if (mail.source.from !== 'outside') {
@@ -48,7 +48,7 @@ export class Answers {
     }
   }
 
-  /** To those whose messages were taken. */
+  /** Gives one answer to all senders of messages that were taken. */
   giveAll(replies: readonly Reply[], answer: Answer): void {
     for (const reply of replies) {
       this.load.answered()
@@ -64,7 +64,7 @@ export class Answers {
     }
   }
 
-  /** Nobody waits for what became of it; a refusal is worth a line. */
+  /** Nobody waits for the outcome of an internal message, but a refusal is logged. */
   private note(mail: Mail, answer: Answer): void {
     if (answer.ok || mail.source.from === 'deadline') return
     this.log.warn({ message: mail.body.type, source: mail.source, refusal: answer.refusal }, 'message refused')
@@ -79,7 +79,7 @@ export class Answers {
   }
 }
 
-/** The service cannot do it now; it may later. */
+/** A refusal because the service cannot do it now but may later. */
 export function unavailable(code: string, detail: string): Refused {
   return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
 }
@@ -88,7 +88,7 @@ export const OVERLOADED = unavailable('overloaded', 'Too much work is waiting; n
 
 export const STORAGE_FAILED = unavailable('storage_failed', 'The storage failed; nothing of this was taken.')
 
-/** For who asks from outside; a timer stays a row and a delivery stays in the outbox, and they wait. */
+/** For outside callers. Timers stay rows, deliveries stay in the outbox, and both wait. */
 export function quarantined({ kind, id }: ActorRef): Refused {
   return unavailable('quarantined', `The record of ${kind} ${id} cannot be read; it is set aside until it is repaired.`)
 }

@@ -1,6 +1,6 @@
 /**
- * What the rest of the service sees of the actor system. Everything that changes state is a message to an
- * actor; every answer comes after the flush; reads come from committed data and never pass a mailbox.
+ * The actor system as the rest of the service sees it. Every change of state is a message to an actor, and every
+ * answer comes after the flush. Reads come from committed data and never pass through a mailbox.
  */
 
 import type { PreparedEvent } from '../machines/events/envelope.ts'
@@ -15,20 +15,20 @@ export interface Taken {
   readonly ok: true
   readonly snapshot: SnapshotOf<any>
   readonly version: number
-  /** The machine's word for a repeat (`replay`, `already_accepted`): nothing changed. */
+  /** The machine's name for a repeat (`replay`, `already_accepted`): nothing changed. */
   readonly repeat?: string
-  /** Last sequence of the log that contains this step: the `cursor` of the answer. */
+  /** Sequence of the log's last event once this step is in it: the `cursor` of the answer. */
   readonly sequence: number
-  /** Of the recorded events in the message: how many are new in the log, and how many it already held. */
+  /** Recorded events in the message: `accepted` of them are new to the log, `duplicates` it already held. */
   readonly accepted: number
   readonly duplicates: number
 }
 
-/** Nothing changed. `refusal.code` is one of the problem table's. */
+/** The message was refused and nothing changed. `refusal.code` is a code of the problem table. */
 export interface Refused {
   readonly ok: false
   readonly refusal: Refusal
-  /** The actor's state and the messages that it would take, where there is an actor. */
+  /** The actor's state and the messages it would take in it; absent if the actor does not exist. */
   readonly state?: string
   readonly allowed?: readonly string[]
   /** Seconds after which a retry may help (503). */
@@ -38,7 +38,7 @@ export interface Refused {
 export type Answer = Taken | Refused
 export type Reply = (answer: Answer) => void
 
-/** One committed step, told to listeners in commit order, after the flush and before the replies. */
+/** One committed step. Listeners hear of steps in commit order, after the flush and before the replies. */
 export interface CommittedStep {
   readonly ref: ActorRef
   /** Undefined when the step created the entity. */
@@ -47,7 +47,7 @@ export interface CommittedStep {
   readonly version: number
 }
 
-/** One committed event with what Watch filters by, so that nobody parses it again. */
+/** One committed event with the fields that Watch filters by, so that no listener parses the text again. */
 export interface CommittedEvent {
   readonly sequence: number
   readonly text: string
@@ -67,7 +67,7 @@ export type CommitListener = (
   commit: Commit,
 ) => void
 
-/** The place of an entity in a list: newest first is by `order`, then by `id`, the greatest first. */
+/** An entity's position in a list. Newest first sorts by `order`, then by `id`, both descending. */
 export interface ListRow {
   readonly order: string
   readonly id: string
@@ -77,26 +77,26 @@ export interface ListRequest {
   readonly kind: ActorKind
   readonly index: string
   readonly value: string
-  /** 1 to 500; of large records, at most as many as a page may have characters. */
+  /** 1 to 500; a page of large records ends earlier, at a bound on its characters. */
   readonly limit: number
   /** The `next` of the page before. */
   readonly after?: ListRow
   /** The list ends at the first row whose order is below this. */
   readonly downTo?: string
-  /** Rows that do not match are skipped; at most a bounded number of rows is read for a page. */
+  /** Rows that do not match are skipped; the number of rows read for one page is bounded. */
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
   /**
-   * `next` is there only if something that matches follows, as far as a page looks: it must not tell of rows that whoever asks may
-   * not know of.
+   * Return `next` only if a matching row follows, as far as one page reads: otherwise `next` would reveal to callers
+   * that rows exist which they may not see.
    */
   readonly looksAhead?: true
-  /** Never rejects with ViewBehind: for who has nobody waiting, as a service that starts on a machine that is busy with others. */
+  /** Never reject with ViewBehind: for callers with no client waiting, such as a start on a busy machine. */
   readonly waits?: true
 }
 
 export interface ListResult {
   readonly snapshots: readonly SnapshotOf<any>[]
-  /** The last of the snapshots; without an id where others were read behind it: all of that order were. */
+  /** The last of the snapshots. An empty `id` means that rows after it were read, to the end of that `order`. */
   readonly next?: ListRow
   readonly sequence: number
 }
@@ -105,46 +105,48 @@ export interface Runtime {
   readonly settings: Settings
   readonly journal: Journal
   readonly nature: Nature
-  /** Searches in the log and replays take turns by it. */
+  /** Searches in the log and replays take turns through this. */
   readonly readTurns: ReadTurns
 
   /**
-   * Put a message from outside into an actor's mailbox. `reply` is called once, always after this call returned. The
-   * message is the runtime's from here on: it is stamped as it is.
+   * Put a message from outside into an actor's mailbox. `reply` is called exactly once, always after this call has
+   * returned. The runtime owns the message from here on and stamps it in place.
    */
   ask(ref: ActorRef, message: MessageBody, reply: Reply): void
-  /** The same for code that is not hot: the message is copied. */
+  /** Promise form of `ask` for code that is not hot; the message is copied. */
   askAsync(ref: ActorRef, message: MessageBody): Promise<Answer>
   /** The committed snapshot; undefined when the entity does not exist. Throws Quarantined when it cannot be read. */
   read(ref: ActorRef): SnapshotOf<any> | undefined
   /** A page of an index. Rejects with ViewBehind. */
   list(request: ListRequest): Promise<ListResult>
-  /** Every entity under an index term, as it stands in the view: for loading derived state at start. */
+  /** Every entity under an index term, as the view has it: for loading derived state at start. */
   scan(
     kind: ActorKind,
     index: string,
     value: string,
   ): Iterable<{ readonly ref: ActorRef; readonly snapshot: SnapshotOf<any> }>
-  /** Whether something that was said to it has no answer yet: what is read of it may be old in a moment. */
+  /** True while the actor has mail or an uncommitted step: its committed state may be about to change. */
   isBusy(ref: ActorRef): boolean
-  /** Start the actor's renewable deadlines again in full length (heartbeat): writes nothing. */
+  /** Restart the actor's renewable deadlines in full length (heartbeat). Writes nothing. */
   renew(ref: ActorRef): void
-  /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
+  /** Wall-clock end of a running deadline, milliseconds since the epoch. */
   deadlineMs(ref: ActorRef, name: string): number | undefined
-  /** How many deadlines of that name (`offer`, `lease`) have passed since the start: their machine took them for that. */
+  /** How many deadlines of this name (`offer`, `lease`) have expired since the start, as their machine accepted it. */
   deadlinesPassed(name: string): number
-  /** What waits: for the metrics. */
+  /** Messages waiting and the time they wait: for the metrics. */
   readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }
   onCommit(listener: CommitListener): void
-  /** Lets what only the running service knows be filled into a deadline's message at the moment it falls due. */
+  /**
+   * Registers a hook that completes a deadline's message when it falls due, with what only the running service knows.
+   */
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
-  /** What `isNeeded` says yes to is not forgotten, also when its life has ended and retention has passed. Asked often. */
+  /** Retention keeps every entity for which any `isNeeded` returns true, even one past its age. Called often. */
   keepWhile(isNeeded: (ref: ActorRef) => boolean): void
-  /** Actors whose record cannot be read: their messages are refused with 503 `quarantined`. */
+  /** Actors whose record cannot be read: messages to them are refused with 503 `quarantined`. */
   quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[]
-  /** Messages of the service's own whose step threw: they are tried again. */
+  /** Internal messages whose step threw and that are being retried. */
   readonly setAside: { readonly count: number }
-  /** Stop taking messages, finish and answer what was taken, close the journal. */
+  /** Stop taking messages, finish and answer those taken, close the journal. */
   close(): Promise<void>
 }
 

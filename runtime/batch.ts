@@ -1,7 +1,7 @@
 /**
- * One turn's work: the steps of many actors, put together for one commit. A step is a pure transition and what
- * it asked for, written out as the journal's self-contained record. Nothing here is visible to anybody before
- * the journal has made the whole batch durable.
+ * One turn's work: the steps of many actors, combined into one commit. A step is a pure transition and the effects
+ * it asked for, written out as the journal's self-contained record. None of it is visible to anyone until the
+ * journal has made the whole batch durable.
  */
 import { eventText, type PreparedEvent } from '../machines/events/envelope.ts'
 import {
@@ -26,15 +26,15 @@ import { addPayloadFields } from './stream/fields.ts'
 import type { Clock } from './time/clock.ts'
 import { clearTimer, type Numbering, newParts, type StepParts, WrittenStep } from './written-step.ts'
 
-/** What a message came to, told to its sender after the commit. */
+/** The outcome of one message, given to its sender after the commit. */
 export interface Settled {
   readonly actor: Actor
   readonly mail: Mail
-  /** `sequence` counts from the log's last event before the batch, until that is known. */
+  /** Until the commit, `sequence` counts from the log's last event before the batch. */
   readonly answer: Refused | (Omit<Taken, 'sequence'> & { sequence: number })
 }
 
-/** A step in the batch with what is needed once it is durable. */
+/** A step in the batch, with what the runtime needs once it is durable. */
 export interface BatchedStep {
   readonly actor: Actor
   readonly before: ActorRecord
@@ -42,11 +42,11 @@ export interface BatchedStep {
   readonly written: Pick<WrittenStep, 'change' | 'recordChars'>
   readonly timersSet: readonly TimerRow[]
   readonly outbox: readonly OutboxRow[]
-  /** Type of the message, if somebody outside sent it. */
+  /** Type of the message, if it came from outside. */
   readonly posted: string | undefined
 }
 
-/** Of the events that a message states. */
+/** The message's events that are new to the log, and beside them all of its events if some were known. */
 interface News extends Hearing {
   readonly events: readonly PreparedEvent[]
 }
@@ -56,16 +56,16 @@ const NO_TERMS: readonly Term[] = []
 type Stamped = { -readonly [member in keyof Message]: Message[member] }
 
 /**
- * When the facts of one step happened: each of its own a microsecond behind the one before, the first with the message,
- * all recorded with the last. So none is recorded before it happened, two that say the same are two, and verify finds
- * nothing that was recorded before what it made.
+ * Timestamps for the facts of one step: the first happens at the message's time, each further one a microsecond later,
+ * and all are recorded at the time of the last. So no fact is recorded before it happened, two equal facts stay two,
+ * and `verify` finds no fact that was recorded before its cause.
  */
 interface Times {
   nextMicros: number
   readonly recordedAt: string
 }
 
-/** A message may carry a reservation to be kept with the step that takes it, or knows it as a repeat (a name given once). */
+/** A message may carry a reservation (a name given once), stored with the step that takes or repeats the message. */
 interface Reserving {
   readonly reservation?: Reservation
 }
@@ -74,11 +74,11 @@ export class Batch {
   readonly steps: Step[] = []
   readonly batched: BatchedStep[] = []
   readonly settled: Settled[] = []
-  /** Timers and deadlines that do not hold any more, as the batch stands. */
+  /** Timers and deadlines that were superseded before their message was stepped. */
   readonly late: { readonly actor: Actor; readonly mail: Mail }[] = []
-  /** Events of the batch, in the order of the steps. */
+  /** Events of the batch, in step order. */
   readonly events: Numbering[] = []
-  /** Characters of the steps' records and events. */
+  /** Characters in the records and events of the steps. */
   chars = 0
   private readonly journal: Journal
   private readonly clock: Clock
@@ -93,7 +93,7 @@ export class Batch {
     this.clock = clock
   }
 
-  /** Steps one message of a loaded actor. Throws what the machine throws, with nothing added. */
+  /** Steps one message of a loaded actor. Rethrows what the machine throws, with nothing added to the batch. */
   step(actor: Actor, mail: Mail): void {
     const before = actor.record!
     if (isLate(before, mail)) {
@@ -104,8 +104,8 @@ export class Batch {
     const stated = mail.body.events
     const news = stated === undefined ? undefined : this.newsOf(stated)
     const duplicates = stated === undefined ? 0 : stated.length - news!.events.length
-    // What comes from outside is stamped as it is: a copy of an object of any shape costs more than a step. What is sent
-    // again, should this fail, stays as it is kept.
+    // An outside message is stamped in place, since copying an object of arbitrary shape costs more than a step. A
+    // message that is delivered again should this fail is copied, so that the kept one stays unchanged.
     const isCopied = mail.source.from !== 'outside' || duplicates > 0
     const message = this.stamped(isCopied ? { ...mail.body, ...news } : mail.body)
 
@@ -122,12 +122,12 @@ export class Batch {
     else this.finishWithoutTransition(actor, mail, { duplicates })
   }
 
-  /** Whom it answers. */
+  /** Replies of the senders that this batch answers. */
   senders(): readonly Reply[] {
     return this.settled.flatMap(({ mail: { source } }) => (source.from === 'outside' ? [source.reply] : []))
   }
 
-  /** What it was made of, in the order in which each actor got it. */
+  /** The batch's messages per actor, in the order each actor received them. */
   mail(): ReadonlyMap<Actor, readonly Mail[]> {
     const byActor = new Map<Actor, Mail[]>()
     for (const { actor, mail } of [...this.settled, ...this.late]) {
@@ -138,7 +138,7 @@ export class Batch {
     return byActor
   }
 
-  /** What listeners are told, once it is durable. */
+  /** The steps as listeners are told of them, once the batch is durable. */
   committedSteps(): readonly CommittedStep[] {
     return this.batched.map(({ actor, before, after }) => ({
       ref: actor.ref,
@@ -148,7 +148,7 @@ export class Batch {
     }))
   }
 
-  /** The message with the time at which it is taken. */
+  /** Stamps the message, in place, with the time at which it is taken. */
   private stamped(body: MessageBody): Message {
     const message = body as Stamped
     this.atMicros = this.clock.nextMicros()
@@ -157,7 +157,7 @@ export class Batch {
     return message
   }
 
-  /** What is new in them, and the same array if that is all; where the log holds some already, all of them beside it. */
+  /** The events new to the log (the same array if all are); if the log holds some, also all of them as `heard`. */
   private newsOf(stated: readonly PreparedEvent[]): News {
     const events: PreparedEvent[] = []
     let heard: PreparedEvent[] | undefined
@@ -187,7 +187,7 @@ export class Batch {
       (state === 'absent'
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
         : { code: 'illegal_move', detail: `${aWord(module.kind)} that is ${state} does not take ${message.type}.` })
-    // What the chart knows and a guard has refused, the state does not take now.
+    // A message that the chart knows but a guard refused is not allowed in this state now.
     const isOfState = refusal.code === 'illegal_move' && refusal.isOfContent !== true
     const refused = isOfState ? message.type : undefined
     const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot, refused) }
@@ -208,12 +208,12 @@ export class Batch {
     return this.journal.reservation(reservation.scope, reservation.key) !== reservation.value
   }
 
-  /** A delivered message or a fired timer is used up whatever the machine said: a step that changes nothing else. */
+  /** A delivered message or fired timer is used up whatever the machine said, by a step of its own if need be. */
   consume(actor: Actor, mail: Mail): void {
     if (mail.source.from !== 'outside' && mail.source.from !== 'deadline') this.touch(actor, mail)
   }
 
-  /** A step that changes nothing of what the actor knows. */
+  /** Adds a step that leaves the actor's snapshot unchanged. */
   private touch(actor: Actor, mail: Mail): void {
     const before = actor.record!
     this.write(actor, mail, before.snapshot, actor.terms, partsOf(before, mail))
@@ -232,7 +232,7 @@ export class Batch {
     this.settled.push({ actor, mail, answer })
   }
 
-  /** Turns what the step asked for into rows. */
+  /** Turns the effects that the step asked for into rows. */
   private carryOut(actor: Actor, message: Message, next: SnapshotOf<any>, parts: StepParts): void {
     const times = this.times(message.at)
     const by = message.by ?? SERVICE_BY
@@ -253,7 +253,7 @@ export class Batch {
         }
         case 'schedule': {
           const { timer, dueMs, message: due } = outcome.schedule
-          // What is no time would be read back as one that is over, and nothing is due in order beside it.
+          // A due time that is not a finite number would be read back as already past and would break the heap's order.
           if (!Number.isFinite(dueMs)) throw new Error(`the timer ${timer} of a ${actor.ref.kind} is set to no time`)
           clearTimer(parts, timer)
           const generation = actor.record!.version + 1
@@ -282,7 +282,7 @@ export class Batch {
     addEvent({ id, event_type: type, project, trace_id, payload }, text, run_request_id, parts)
   }
 
-  /** An event that somebody else has stated. */
+  /** Adds an event that someone else stated. */
   private addRecorded(event: PreparedEvent, { envelope }: OwnEvents, by: By, times: Times, parts: StepParts): void {
     const { run_request_id } = event.run_request_id === undefined ? envelope : event
     addEvent(event, eventText(event, { recorded_at: times.recordedAt, by, run_request_id }), run_request_id, parts)
@@ -309,7 +309,7 @@ export class Batch {
       consumed: source.from === 'outbox' ? source.row : undefined,
       reservation,
     })
-    // Before it is in the batch: what cannot be written out is the fault of this message alone.
+    // Before anything joins the batch: if the step cannot be serialized, only this message fails.
     this.chars += step.chars
     this.steps.push(step)
     const posted = source.from === 'outside' ? mail.body.type : undefined
@@ -325,14 +325,14 @@ export class Batch {
   }
 }
 
-/** A timer that has fired is cleared first: the step may set it again. */
+/** A fired timer is cleared first, since the step may set it again. */
 function partsOf(before: ActorRecord, { source }: Mail): StepParts {
   const parts = newParts(before)
   if (source.from === 'timer') clearTimer(parts, source.name)
   return parts
 }
 
-/** A timer that was set again or cancelled, a deadline that was renewed or ended, after it had left its heap. */
+/** A timer that was set again or cancelled, or a deadline that was renewed or ended, after it had left its heap. */
 function isLate(record: ActorRecord, { source }: Mail): boolean {
   if (source.from === 'deadline') return !source.isDue()
   return source.from === 'timer' && record.timers[source.name]?.generation !== source.generation
@@ -342,7 +342,7 @@ function isApplied(record: ActorRecord, row: { kind: string; id: string; n: numb
   return (record.seen[`${row.kind}/${row.id}`] ?? 0) >= row.n
 }
 
-/** The newest sender stands last; past the bound the one that was heard longest ago is forgotten. */
+/** The newest sender comes last; past the bound the one heard longest ago is dropped. */
 function withSeen(seen: Readonly<Record<string, number>>, row: { kind: string; id: string; n: number }) {
   const sender = `${row.kind}/${row.id}`
   if ((seen[sender] ?? 0) >= row.n) return seen
@@ -359,7 +359,7 @@ function missingFrom(known: readonly Term[], terms: readonly Term[]): readonly T
   )
 }
 
-/** Mostly those of the step before: an entity's envelope hardly ever changes. */
+/** Usually the same object as in the last step: an entity's envelope hardly ever changes. */
 function ownEventsOf(actor: Actor, { context }: SnapshotOf<any>): OwnEvents {
   const envelope = actor.stepper.module.envelope(context)
   if (actor.ownEvents?.areOf(envelope) !== true) actor.ownEvents = new OwnEvents(envelope)
@@ -368,7 +368,7 @@ function ownEventsOf(actor: Actor, { context }: SnapshotOf<any>): OwnEvents {
 
 type Told = Pick<PreparedEvent, 'id' | 'event_type' | 'project' | 'trace_id'> & { readonly payload: object }
 
-/** Hot: members that are not there are left out without a copy. */
+/** Hot: absent members are left out without copying the object. */
 function addEvent(
   { id, event_type, project, trace_id, payload }: Told,
   text: string,

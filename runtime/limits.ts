@@ -1,7 +1,7 @@
 /**
- * The bounds that the parts of the actor system share or are weighed against each other by, by name, units last, each with its
- * reason. A bound of one algorithm alone stands at the top of its file, those of the event stream in stream/limits.ts, and those
- * that a user may change are settings (settings.ts).
+ * The bounds that parts of the actor system share, or that are weighed against each other: by name, units last, each
+ * with its reason. A bound of a single algorithm stands at the top of its file, those of the event stream in
+ * stream/limits.ts, and those that a user may change are settings (settings.ts).
  */
 
 import { getHeapStatistics } from 'node:v8'
@@ -12,145 +12,150 @@ export const mailboxDepthMax = 1_024
 /** Messages from outside taken and not yet answered, over all actors: about a second of work at full speed. */
 export const messagesInFlightMax = 50_000
 
-/** Past this wait who has far more in flight than the others is asked to come back: they are not to wait for him. */
+/** Past this wait, callers with far more in flight than others must come back later: others do not wait for them. */
 export const fairWaitMs = 250
 
-/** How many times the average of the others: twice is chance, more is noise. */
+/** Fair means at most this many times the average of the others: twice is chance, more is noise. */
 export const fairShareMax = 2
 
-/** Past this wait no new work is taken: a longer queue does no more work, and only makes all late. */
+/** Past this wait no new work is taken: a longer queue does no more work and only makes everything late. */
 export const newWorkWaitMsMax = 500
 
-/** Past this wait runners too must say again what they say of work that they hold. Far below any lease. */
+/** Past this wait even posts about work that a runner holds must be sent again. Far below any lease. */
 export const promisedWorkWaitMsMax = 5_000
 
-/** In flight that everybody may have until the last bound is reached: who asks for little is never asked to come back. */
+/** Requests in flight that every caller may have up to that bound: a light caller is not asked to come back sooner. */
 export const flowInFlightMin = 4
 
-/** Steps in one commit. 256 already share a flush well; more only makes the turn long for everybody else. */
+/** Steps in one commit. 256 already share a flush well; more only makes the turn longer for everyone else. */
 export const stepsPerBatchMax = 512
 
-/** Of these, kept for what is new while what was begun would fill them all: it may be slow, and never stands still. */
+/** Of these, reserved for new entities when existing ones would fill the batch: new work may be slow, never stopped. */
 export const newStepsPerBatchMin = 128
 
 /** Events in one commit: ten full posts of events, some 10 MB of text at most in practice. */
 export const eventsPerBatchMax = 10_000
 
 /**
- * Text in one commit, of one of the two lines or of one actor alone (what a single message states always fits): some 25 ms of the
- * main thread, or 0.2 s where it is made of little things. Without it 512 bodies of 1 MB that came in one turn were more than one
- * string can hold, and half as many held up all others for seconds, in a buffer of gigabytes that stayed.
+ * Text in one commit from existing actors, from new ones, or from a single actor (one message always fits): some 25 ms
+ * of the main thread, or 0.2 s if it consists of many small values. Without the bound, 512 bodies of 1 MB arriving in
+ * one turn exceeded the longest possible string, and half as many held up everyone else for seconds, in a buffer of
+ * gigabytes that stayed.
  */
 export const charsPerBatchMax = 4 * 1024 * 1024
 
 /** Steps of one actor in one commit, so that a hot actor shares the turn. */
 export const stepsPerActorPerBatchMax = 128
 
-/** Actors kept in memory when idle: about 4 KB each. Past it the least recently used leave. */
+/** Idle actors kept in memory, about 4 KB each. Past it the least recently used leave. */
 export const residentActorsMax = 20_000
 /**
- * Characters of their records, which may be of a megabyte each: a sixteenth of the heap, since a record and its text take some
- * three bytes for a character, and thirteen where it is made of little things.
+ * Characters of their records, each of which may have a megabyte: a sixteenth of the heap, since a record and its text
+ * take some three bytes per character, and thirteen if it consists of many small values.
  */
 export const residentCharsMax = getHeapStatistics().heap_size_limit / 16
 
 /** Timers further away than this stay rows of the view and are read when their window comes. */
 export const timerWindowMs = 600_000
 
-/** Ended deadlines, and timers, that may stay in memory until their time; past it they are swept once they are the majority. */
+/** Ended deadlines and timers that may stay in memory until due; past it they are swept once they are the majority. */
 export const endedEntriesMin = 1_024
 
-/** The longest wait without a look at the wall clock, which may be set or have stood still while the machine slept. */
+/** The longest wait without a look at the wall clock, which may be set, or stand still while the machine sleeps. */
 export const clockRecheckMs = 60_000
 
 /**
- * A timer that is so late was kept by a process that stood still (stopped, or in a flush that hung): nobody was heard meanwhile. Far
- * above a turn under load, and below the shortest lease (3 s).
+ * A timer this late means that the process stood still (stopped, or in a flush that hung) and heard nobody meanwhile.
+ * Far above a turn under load, and below the shortest lease (3 s).
  */
 export const stoodStillMs = 1_000
 
-/** Until the presence of a runner whose poll is parked is said again, where it could not be written down (a full disk). */
+/** Pause before the presence of a runner with a parked poll is recorded again, if the write failed (a full disk). */
 export const presenceRetryMs = 1_000
 
 /**
- * Turns of the event loop from the time at which something is due to the look at who has spoken by then: a new connection is taken in
- * one, and read in the next.
+ * Turns of the event loop between something falling due and the check whether a caller has spoken by then: a new
+ * connection is accepted in one turn and read in the next.
  */
 export const turnsHeardBeforeDue = 3
 
-/** A clock that was set back by no more than this, while the service was down or not, goes on behind its newest reading; by more, it had been wrong. */
+/**
+ * A clock set back by at most this goes on after its newest reading, running or not; set back by more, it was wrong.
+ */
 export const clockSetBackMsMax = 60_000
 
-/** By so much the clock may be ahead of the time that has passed, and by this share of the age at which things are forgotten; and by so little in any case. */
+/** How far the clock may be ahead of the time that has passed: a share of the retention age, within these bounds. */
 export const clockAheadMsMax = 3_600_000
 export const clockAheadMsMin = 10_000
 export const clockAheadShareMax = 0.1
 
-/** By so much it may be ahead of the newest event when the service starts: a weekend without it is told, and costs nothing. */
+/** How far the clock may be ahead of the newest event at start: a weekend of downtime is logged and costs nothing. */
 export const clockAheadAtStartMsMax = 86_400_000
 
-/** Further ahead, it is believed once it has stood for so long: time for a person to see the warning. */
+/** A clock further ahead is believed once it has stood for this long: time for a person to see the warning. */
 export const clockBelievedAfterMs = 6 * 3_600_000
 
-/** Timers read into memory at once (some 4 ms; half as many again within a crowded millisecond), and fired in one turn. */
+/** Timers read into memory at once (some 4 ms; half as many again in a crowded millisecond), and fired in one turn. */
 export const timersPerReadMax = 2_000
 export const timersPerTurnMax = 1_000
 
-/** Of a crowded millisecond more is read once most of what was read is used up; where that does not come about, after this long. */
+/** More of a crowded millisecond is read once most of what was read is used up, or after this long at the latest. */
 export const timersStuckMs = 1_000
 
-/** The longest delay Node.js takes for a timer (2^31 - 1 ms); longer waits are made of several. */
+/** The longest delay Node.js takes for a timer (2^31 - 1 ms); longer waits are split. */
 export const timerDelayMsMax = 2_147_483_647
 
-/** Pause between two retention sweeps: forgetting is never urgent, but what a minute at full speed leaves is a burst. */
+/** Pause between two retention sweeps: forgetting is never urgent, but a minute's worth at full speed is a burst. */
 export const retentionSweepMs = 10_000
 
-/** The first sweep comes soon: a service that is started again and again would otherwise never forget. */
+/** The first sweep comes soon: a service restarted again and again would otherwise never forget. */
 export const retentionFirstSweepMs = 1_000
 
-/** What sweeps have removed is told in the log once in so long: with traffic each of them removes something. */
+/** Least time between two log lines on what sweeps removed: with traffic, each sweep removes something. */
 export const retentionToldMs = 3_600_000
 
-/** Rows of an index read at once by a sweep: a few milliseconds of the main thread. */
+/** Rows of an index that a sweep reads at once: a few milliseconds of the main thread. */
 export const retentionRowsPerPage = 250
 
-/** Pages whose removals are under way at once: each stands in line between two writes of the view, and alone waits for one. */
+/** Pages being removed at once: each queues between two writes of the view, so one page at a time would be slow. */
 export const retentionPagesUnderWay = 4
 
-/** Old rows that may not be forgotten yet, looked at in one sweep of one index; the next goes on behind them. */
+/** Old rows that must still be kept, looked at in one sweep of one index; the next sweep continues after them. */
 export const retentionRowsKeptPerSweepMax = 1_000
 
-/** Index rows read for one page of a filtered list, matching or not: a page is short rather than slow. Those of one moment are read together. */
+/** Index rows read for one page of a filtered list: rather short than slow. Rows of equal order are read together. */
 export const listRowsReadMax = 2_000
-/** Nor more text of records than this: with large ones the rows alone are no bound. */
+/** Record text read for one page: with large records the number of rows alone is no bound. */
 export const listCharsReadMax = 64 * 1024 * 1024
 
 /**
- * Characters in one page of a list, the one that fills it among them: it is written out in one piece, some 20 ms of the main thread
- * or 0.2 s where it is made of little things, and stays until its reader has taken it.
+ * Characters in one page of a list, including the record that crosses the bound. A page is serialized in one piece,
+ * some 20 ms of the main thread (0.2 s if it consists of many small values), and stays in memory until its reader has
+ * taken it.
  */
 export const listCharsPerPageMax = 4 * 1024 * 1024
 
-/** Of what is read, in one turn, which others share: some 5 ms, and with large records one of them at least. */
+/** Share of a page read in one turn, some 5 ms; at least one record, however large. */
 export const listRowsPerTurnMax = 200
 export const listCharsPerTurnMax = 1024 * 1024
 
-/** A message whose step threw is tried again after this long, twice as long each time, up to the second of these. */
+/** A message whose step threw is retried after this long, doubling each time, up to the second of these. */
 export const setAsideRetryMs = 1_000
 export const setAsideRetryMsMax = 600_000
 
-/** The same for a tick of the scheduler or the steward that failed as a whole, up to this: all work waits for it. */
+/** The same bound for a scheduler or steward tick that failed as a whole: all work waits for it. */
 export const tickRetryMsMax = 15_000
 
-/** Failures of one of them at entities, named in the log in so long; the rest are a number: a mistake that all of them meet fills no disk. */
+/** Failed entities named in the log per interval by the scheduler or the steward; the rest are only counted. */
 export const passedOverToldMax = 100
 export const passedOverToldMs = 60_000
 
-/** What one of them fails to tell a reader is told in the log once in so long. */
+/** Failures to give a reader their data are logged at most once per interval. */
 export const readFailureToldMs = 60_000
 
 /**
- * Senders whose last message an actor remembers. A row is used up in the step that applies it, so that it comes again
- * only after that step was lost with it; an actor that thousands write to (an intent record) must not grow with them.
+ * Senders whose last message an actor remembers. A row is consumed by the step that applies it, so it comes again only
+ * if that step was lost with it; the memory of an actor that thousands write to (an intent record) must not grow with
+ * them.
  */
 export const sendersRememberedMax = 64

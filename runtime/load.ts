@@ -1,16 +1,16 @@
 /**
- * How much waits, and for how long: the bound on messages from outside is kept here, and what admission and the
- * metrics ask of it. Hot: a few comparisons a message; the clock is read about twice a turn.
+ * How many messages wait, and for how long. Keeps the bound on messages from outside, and answers admission and the
+ * metrics. Hot: a few comparisons per message; the clock is read about twice a turn.
  */
 import type { Actor } from './actor.ts'
 import type { Nature } from './api.ts'
 import { mailboxDepthMax, messagesInFlightMax } from './limits.ts'
 
-/** Before anything was measured: a tenth of a millisecond each. */
+/** Before anything was measured: a tenth of a millisecond per message. */
 const FIRST_MS_EACH = 0.1
-/** Answers between two readings of the clock that say something of one: a flush shared by few says nothing. */
+/** Fewest answers between two clock readings that make a measurement: a flush shared by few says nothing about one. */
 const MEASURED_ANSWERS_MIN = 32
-/** Weight of the newest measure. */
+/** Weight of the newest measurement. */
 const NEWEST_SHARE = 0.2
 
 export class Load {
@@ -21,8 +21,8 @@ export class Load {
   #taken = 0
   #answered = 0
   /**
-   * One message is followed through the queue. Messages are answered in about the order in which they come: it has its
-   * answer once as many were given as had come with it.
+   * One message is followed through the queue. Messages are answered roughly in order of arrival, so the followed one
+   * counts as answered once as many answers were given as messages had been taken when it came.
    */
   #followed = 0
   #followedSinceMs = 0
@@ -57,8 +57,8 @@ export class Load {
   }
 
   /**
-   * How long a message that came now would wait, milliseconds: as long as the one that is followed has waited, or as
-   * all that wait would take at the present rate.
+   * How long a message arriving now would wait, milliseconds: the larger of how long the followed message has waited
+   * and how long all waiting messages would take at the present rate.
    */
   waitMs(): number {
     if (this.messagesInFlight === 0) return 0
@@ -66,7 +66,7 @@ export class Load {
     return Math.max(followedMs, this.messagesInFlight * this.#msEach)
   }
 
-  /** The most messages that waited in one mailbox since this was last asked: a turn empties most of them. */
+  /** The most messages that waited in one mailbox since the last call: a turn empties most mailboxes. */
   takeDeepest(): number {
     const deepest = this.#deepest
     this.#deepest = 0
@@ -74,7 +74,7 @@ export class Load {
   }
 
   #follow(): void {
-    // The answers of a turn are given one after the other: only now all that came with the last one followed are.
+    // A turn's answers are given one by one: only now has all that came with the followed message been answered.
     const answers = this.#answered - this.#answeredBefore
     if (answers >= MEASURED_ANSWERS_MIN) {
       const msEach = (this.#answeredMs - this.#followedSinceMs) / answers

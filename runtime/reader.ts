@@ -1,6 +1,6 @@
 /**
- * Reads of committed data. They never pass a mailbox and never see a step that is not durable: an entity is read
- * from its resident actor or from the journal, a list from the view.
+ * Reads of committed data. They never pass through a mailbox and never see a step that is not durable: an entity is
+ * read from its resident actor or the journal, a list from the view.
  */
 import type { ActorKind, ActorRef, SnapshotOf } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
@@ -23,8 +23,8 @@ export class Quarantined extends Error {
 }
 
 /**
- * What `find` reads; `unreadable` where its record cannot be opened. For what is named beside what was asked for: as in
- * every list, one bad entity does not hide the others. Who asks for it by its name is to hear of it.
+ * The result of `find`, or `unreadable` if the record cannot be opened. For entities shown beside the one asked for: as
+ * in every list, one bad entity must not hide the others. A caller that names the entity itself must see the error.
  */
 export function readable<T, U = undefined>(find: () => T, unreadable?: U): T | U {
   try {
@@ -56,25 +56,26 @@ export class Reader {
   }
 
   /**
-   * Reads the index, in turns that others share, until the result is full, it ends, or enough was looked at. Then all rows of
-   * that moment are looked at, so that the place to go on from names none of them: whoever asks may not know what is there.
+   * Reads the index, in turns shared with other work, until the page is full, the index ends, or the read bounds are
+   * reached. In the last case it reads on through all rows of equal order, so that `next` names none of them: the
+   * caller may not be allowed to know of them.
    */
   async list(request: ListRequest): Promise<ListResult> {
     const { kind, index, value, limit, matches, downTo = '', looksAhead, waits } = request
     const snapshots: SnapshotOf<any>[] = []
     let { after } = request
-    /** The last of a full page, while it is not known whether anything follows. */
+    /** The last row of a full page, while it is not known whether a match follows. */
     let last: ListRow | undefined
     let sequence: number | undefined
     let charsRead = 0
-    /** Of what is answered. */
+    /** Characters of the records on the page. */
     let chars = 0
     for (let rowsRead = 0; ; ) {
       if (rowsRead > 0) await turn(this.nature)
       const rowsMax = Math.min(Math.max(limit - snapshots.length, 50), listRowsPerTurnMax)
       const query = { kind, index, value, limit: rowsMax, charsMax: listCharsPerTurnMax, reverse: true, waits }
       const page = await this.journal.list(after === undefined ? query : { ...query, after })
-      // The first page's point in the log: whoever watches from there misses nothing that a later page lacks.
+      // The first page's position in the log: watching from there misses nothing that a later page lacks.
       sequence ??= page.sequence
       for (const [index, row] of page.rows.entries()) {
         if (row.order < downTo) return { snapshots, sequence }
@@ -102,7 +103,7 @@ export class Reader {
     }
   }
 
-  /** Every entity under an index, as it was when the service started. */
+  /** Every entity under an index term, as it was when the service started. */
   *scan(kind: ActorKind, index: string, value: string): Iterable<{ ref: ActorRef; snapshot: SnapshotOf<any> }> {
     for (const row of this.journal.scan(kind, index, value)) {
       const snapshot = this.open(kind, row.id, row.record)
@@ -110,7 +111,7 @@ export class Reader {
     }
   }
 
-  /** A record that cannot be opened is named in the log and left out: one bad entity does not hide the others. */
+  /** Undefined if the record cannot be opened, which is logged: one bad entity must not hide the others. */
   open(kind: ActorKind, id: string, text: string): SnapshotOf<any> | undefined {
     try {
       return decodeRecord(this.actors.stepper(kind), text).snapshot

@@ -1,7 +1,7 @@
 /**
- * Actors that have mail, in two lines: those that exist, in the order in which mail came, and those that somebody asks to
- * make. What was begun goes before what is new, so that a runner's word about its run does not stand behind a flood
- * of requests for work. Hot.
+ * Actors with mail, in two queues: existing entities, in the order mail arrived, and entities that a caller asks to
+ * create. Existing ones go first, so that a runner's post about its run does not wait behind a flood of requests for
+ * new work. Hot.
  */
 import type { Actor } from './actor.ts'
 
@@ -19,7 +19,7 @@ export class Ready {
     else this.#begun.push(actor)
   }
 
-  /** Takes them all out. */
+  /** Takes all actors out. */
   take(): { readonly begun: readonly Actor[]; readonly fresh: readonly Actor[] } {
     const taken = { begun: this.#begun, fresh: this.#fresh }
     this.#begun = []

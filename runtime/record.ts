@@ -1,12 +1,12 @@
 /**
- * An actor's stored record: one JSON text that holds everything the runtime needs to take the actor up again.
+ * An actor's stored record: one JSON text with everything the runtime needs to load the actor again.
  * The snapshot inside is XState's own persisted form, so that `createActor(machine, { snapshot })` opens it.
  */
 import { lastingText } from '../machines/lasting-text.ts'
 import type { MachineModule, SnapshotOf } from '../machines/machine.ts'
 import type { Stepper } from './stepper.ts'
 
-/** A durable timer as its actor remembers it: enough to delete its row and to know a late fire. */
+/** A durable timer as its actor remembers it: enough to delete its row and to recognize a late fire. */
 interface KnownTimer {
   readonly dueMs: number
   readonly generation: number
@@ -15,16 +15,16 @@ interface KnownTimer {
 export interface ActorRecord {
   readonly snapshot: SnapshotOf<any>
   readonly version: number
-  /** Number of the last outbox row that this actor wrote, 0: none (runtime/message-number.ts). */
+  /** Number of the last outbox row that this actor wrote; 0: none (runtime/message-number.ts). */
   readonly outboxNumber: number
   readonly timers: Readonly<Record<string, KnownTimer>>
-  /** The last message applied of each sender, by `kind/id`. */
+  /** By sender (`kind/id`), the number of its last message that was applied. */
   readonly seen: Readonly<Record<string, number>>
-  /** The stored text has this very shape: a change may be told against it. False for none, and for one just migrated. */
+  /** The stored text has exactly this shape, so a change can be stored against it. False if absent or just migrated. */
   readonly isStored: boolean
 }
 
-/** The record cannot be opened by the machine as it is now; the actor is quarantined. */
+/** This version of the machine cannot open the record; the actor is quarantined. */
 class RecordUnreadable extends Error {
   override readonly name = 'RecordUnreadable'
 }
@@ -46,13 +46,13 @@ export function encodeRecord({ version, lasting }: Written, record: ActorRecord)
   )
 }
 
-/** What never changes has its text already. */
+/** Lasting members are serialized once, by `lastingText`. */
 function contextText(context: Record<string, unknown>, lasting: readonly string[]): string {
   const rest: Record<string, unknown> = Object.assign({}, context)
   let text = ''
   for (const member of lasting) {
     const value = context[member]
-    // One that never was has none of them.
+    // The context of an entity that was never created has no lasting members.
     if (value === undefined) return JSON.stringify(context)
     text += `${text === '' ? '' : ','}"${member}":${lastingText(value as object)}`
     rest[member] = undefined
@@ -62,8 +62,8 @@ function contextText(context: Record<string, unknown>, lasting: readonly string[
 }
 
 /**
- * What the step changed, as storage/log/record-change.ts reads it; undefined: the record is to be written whole. Hot:
- * members of the context that are the same object as before have not changed, and are not looked into.
+ * What the step changed, in the form of storage/log/record-change.ts; undefined if the record must be written whole.
+ * Hot: a context member that is the same object as before counts as unchanged and is not looked into.
  */
 export function encodeChange(before: ActorRecord, after: ActorRecord): string | undefined {
   if (!before.isStored) return undefined

@@ -1,7 +1,7 @@
 /**
- * A log that began with a restore. The world went on after its backup was taken, and made ids that this log knows nothing
- * of: whoever holds one of them must not be taken for who holds its namesake here. So a key that this log does not know
- * makes an id of its own, in generations that no other log has.
+ * A log that began with a restore. After its backup was taken, the original service went on and made ids that this log
+ * does not know. The holder of such an id must not be taken for the holder of the same id here. So a key that is
+ * unknown to this log yields an id of its own, in generations that no other log uses.
  */
 
 import { digestOf } from '../machines/digest.ts'
@@ -10,20 +10,20 @@ import type { Journal, Reservation } from '../storage/journal.ts'
 const SCOPE = 'log'
 const KEY = 'restored'
 
-/** Generations of a log that goes on from its beginning lie below. */
+/** Generations of a log that was never restored lie below this. */
 const ORDINARY_MAX = 1_000_000
-/** Generations that a key may have in one log. */
+/** Number of generations that a key may use in one log. */
 const ROOM = 1_000
 const HEX_DIGITS = 8
 
-/** Kept with a step of the restore: this log is a restored one. */
+/** Stored with a step of the restore: marks this log as a restored one. */
 export function restoredMark(epoch: string): Reservation {
   return { scope: SCOPE, key: KEY, value: epoch }
 }
 
 const firsts = new WeakMap<Journal, number>()
 
-/** The first generation of a key that this log does not know: 0, unless the log was restored. */
+/** The first generation of a key that this log does not know: 0 unless the log was restored. */
 export function firstGeneration(journal: Journal): number {
   const known = firsts.get(journal)
   if (known !== undefined) return known
@@ -35,7 +35,7 @@ export function firstGeneration(journal: Journal): number {
   return first
 }
 
-/** The generation after one that is over, which another log may have made. */
+/** The generation after one that has ended, which may have been made in another log. */
 export function nextGeneration(journal: Journal, generation: number): number {
   const first = firstGeneration(journal)
   const isOfThisLog = first === 0 || (generation >= first && generation < first + ROOM)

@@ -1,7 +1,7 @@
 /**
- * Forgets what is older than the settings allow: a prefix of the events, entities whose life ended before it, and, also
- * where those are kept for ever, what keys have made whose time is over. Works in small steps between other work, every
- * few seconds, and never touches what is unsettled, or what something unsettled needs.
+ * Forgets what is older than the settings allow: a prefix of the events, entities that ended before it, and expired
+ * reservations of keys, the last even if events and entities are kept for ever. Works in small steps between other
+ * work, every few seconds, and never removes what is unsettled or what something unsettled needs.
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'
@@ -34,7 +34,7 @@ interface RetentionParts {
 interface Ages {
   /** Age at which events are forgotten. */
   readonly retentionMs: number
-  /** Age, counted from their end, at which entities are: their keys and their late events are promised so long. */
+  /** Age, counted from an entity's end, at which it is forgotten: keys and late events are promised for that long. */
   readonly entityRetentionMs: number
 }
 
@@ -45,7 +45,7 @@ export function retentionOf(settings: Settings, parts: RetentionParts): Retentio
   return new Retention(parts, idempotencyMs, { retentionMs, entityRetentionMs })
 }
 
-/** What sweeps have taken. */
+/** What sweeps have removed. */
 interface Forgotten {
   events: number
   entities: number
@@ -67,25 +67,25 @@ export class Retention {
   private readonly ages: Ages | undefined
   private readonly clock: BelievedClock
   private readonly needs: ((ref: ActorRef) => boolean)[] = []
-  /** Where the next sweep goes on, by kind and index value. */
+  /** Where the next sweep continues, by kind and index value. */
   private readonly places = new Map<string, Place>()
-  /** The key behind which the next sweep goes on. */
+  /** The key after which the next sweep continues. */
   private lastKey: string | undefined
-  /** Since it was last told, at that monotonic time. */
+  /** Removed since the last log line, which was written at `toldMs` (monotonic). */
   private readonly forgotten: Forgotten = { events: 0, entities: 0 }
   private toldMs = Number.NEGATIVE_INFINITY
   private timer: unknown
   private sweeping: Promise<void> = Promise.resolve()
   private isStopped = false
 
-  /** @param idempotencyMs for how long keys are kept, at which they go also where the rest is kept for ever. */
+  /** @param idempotencyMs how long keys are kept: they expire even if events and entities are kept for ever. */
   constructor(parts: RetentionParts, idempotencyMs: number, ages: Ages | undefined) {
     this.parts = parts
     this.ages = ages
     this.clock = new BelievedClock(parts, Math.min(ages?.retentionMs ?? idempotencyMs, idempotencyMs))
   }
 
-  /** Of what could be forgotten, that is kept which one of these says yes to. */
+  /** An entity past retention is kept while any of these functions returns true for it. */
   keepWhile(isNeeded: (ref: ActorRef) => boolean): void {
     this.needs.push(isNeeded)
   }
@@ -94,7 +94,7 @@ export class Retention {
     this.sweepIn(retentionFirstSweepMs)
   }
 
-  /** Resolves when nothing is being removed any more. */
+  /** Resolves when no removal is under way any more. */
   async stop(): Promise<void> {
     this.isStopped = true
     this.parts.nature.clearTimer(this.timer)
@@ -114,14 +114,14 @@ export class Retention {
     try {
       if (this.ages !== undefined) await this.sweepHistory(this.ages, nowMs)
     } finally {
-      // Nothing else says that a key exists: they go also where the events cannot.
+      // No event mentions a key, so keys are swept even if events cannot be.
       await this.sweepKeys(nowMs)
     }
   }
 
   /**
-   * One sweep over the events and over each kind that retires, by one moment: an entity never goes before the events that say that it
-   * exists. What went is told, also where the sweep was cut short.
+   * One sweep over the events and over each kind that retires, with one cutoff, so that an entity never goes before the
+   * events that mention it. What was removed is logged, even if the sweep was cut short.
    */
   private async sweepHistory({ retentionMs, entityRetentionMs }: Ages, nowMs: number): Promise<void> {
     const { modules } = this.parts
@@ -138,7 +138,7 @@ export class Retention {
     }
   }
 
-  /** The first that goes at once, and what follows it in one line an hour. */
+  /** Logs the first removal at once, later ones in one line an hour. */
   private tell(beforeMs: number): void {
     const { nature, journal, log } = this.parts
     const { events, entities } = this.forgotten
@@ -150,7 +150,7 @@ export class Retention {
     log.info({ events, ...upTo, entities }, 'what is past retention was forgotten')
   }
 
-  /** Under the disk reserve, too: files of the log that go are what gives space back. */
+  /** Also below the disk reserve: removing log files is what frees space. */
   private async sweepEvents(beforeMs: number): Promise<void> {
     const { journal, log } = this.parts
     const mayGoOn = () => this.mayGoOn() || (!this.isStopped && journal.refuses() === 'disk_reserve')
@@ -169,8 +169,8 @@ export class Retention {
   }
 
   /**
-   * Over the keys in the order of their names, which is none of time: what is kept still is looked at in turns, a bounded
-   * number in one sweep.
+   * Visits the keys by name, which has nothing to do with age: sweeps take turns at those still kept, a bounded number
+   * in each.
    */
   private async sweepKeys(nowMs: number): Promise<void> {
     const isOver = (value: string): boolean => isKeyOver(value, nowMs)
@@ -190,9 +190,9 @@ export class Retention {
   }
 
   /**
-   * Oldest rows first, page by page, to the first young one: an entity never ends before it was made. What may not be
-   * forgotten yet is looked at again in turns, so that it cannot keep a sweep from what may. Resolves to the number
-   * forgotten.
+   * Visits the rows oldest first, page by page, up to the first young one: an entity never ends before it was made. A
+   * sweep looks at a bounded number of rows that must still be kept, and the next continues after them, so that they
+   * never block those that may go. Resolves to the number forgotten.
    */
   private async sweepIndex(
     module: MachineModule,
@@ -209,7 +209,7 @@ export class Retention {
     while (more && kept < retentionRowsKeptPerSweepMax && this.mayGoOn()) {
       const after = this.places.get(placeKey)
       const place = { kind, index: retirement.index, value, limit: retentionRowsPerPage, reverse: false }
-      // Decided in the turn of this read: what an unapplied step has changed is passed over by the removal.
+      // Decided in the turn of this read: the removal passes over entities that an unapplied step has changed.
       const query = { ...place, mayLag: true } as const
       const page = await this.parts.journal.list(after === undefined ? query : { ...query, after })
       const old = page.rows.filter((row) => row.order < before)
@@ -220,7 +220,7 @@ export class Retention {
       else this.places.delete(placeKey)
       kept += old.length - retired.length
       const removal = this.forget(retired)
-      // It is heard of below.
+      // Its rejection is handled below, in sumOf.
       removal.catch(() => {})
       removals.push(removal)
       if (removals.length === retentionPagesUnderWay) removed += await sumOf(removals.splice(0))
@@ -236,7 +236,7 @@ export class Retention {
       const snapshot = this.parts.reader.open(kind, id, record)
       const endedAt = snapshot === undefined ? undefined : retirement.at(snapshot)
       if (endedAt === undefined || endedAt >= before) continue
-      // A clock that was set back meanwhile lets it end before it was made: the event that made it is still there.
+      // If a clock set back meanwhile made it end before it was made, the event that made it is still in the log.
       const madeAt = module.testimony.madeAt(snapshot!.context)
       if (madeAt !== undefined && madeAt >= before) continue
       const ref = { kind, id }
@@ -254,7 +254,7 @@ export class Retention {
   }
 }
 
-/** Rejects when all have ended and one has failed. */
+/** Rejects once all have ended, if one has failed. */
 async function sumOf(counts: readonly Promise<number>[]): Promise<number> {
   const ended = await Promise.allSettled(counts)
   let sum = 0

@@ -1,7 +1,7 @@
 /**
- * Hosts the statecharts. What arrives in one turn of the event loop is stepped and committed together; only
- * when the journal has made it durable are the senders answered, the listeners told, and messages, timers and
- * deadlines set going. No state is ever read, answered or announced that is not on disk.
+ * Hosts the statecharts. Messages that arrive in one turn of the event loop are stepped and committed together. Only
+ * after the journal has made the batch durable are senders answered, listeners told, and outgoing messages, timers
+ * and deadlines started. No state is ever read, answered or announced before it is on disk.
  */
 import {
   ACTOR_KINDS,
@@ -34,13 +34,13 @@ interface RuntimeOptions {
   readonly nature: Nature
   readonly log: Logger
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
-  /** The journal failed: nothing can be trusted any more. Called once, after every sender has heard 503. */
+  /** The journal failed and no state can be trusted any more. Called once, after every sender has heard 503. */
   readonly onFatal: (failure: Error) => void
-  /** Actors kept in memory when idle; default: what runtime/limits.ts says. */
+  /** Idle actors kept in memory; default: `residentActorsMax` of runtime/limits.ts. */
   readonly residentActorsMax?: number
 }
 
-/** Opens the actor system on a journal: deadlines begin in full length, messages under way are delivered. */
+/** Opens the actor system on a journal: deadlines restart in full length, undelivered messages are delivered. */
 export function createRuntime(journal: Journal, settings: Settings, options: RuntimeOptions): Runtime {
   const runtime = new ActorRuntime(journal, settings, options)
   runtime.start()
@@ -193,7 +193,7 @@ class ActorRuntime implements Runtime {
     this.scheduleTurn()
   }
 
-  /** Hands over a message from a timer, a deadline or another actor: never refused for want of room. */
+  /** Delivers a message from a timer, a deadline or another actor: never refused for lack of room. */
   private deliver(ref: ActorRef, mail: Mail): void {
     const actor = this.actors.get(ref)
     if (this.actors.isQuarantined(actor.key)) return
@@ -216,7 +216,7 @@ class ActorRuntime implements Runtime {
     this.answers.giveRefusals()
     if (this.state === 'failed' || this.state === 'closed') return
     if (!this.ready.isEmpty && this.journal.waitForRoom(() => this.resume())) {
-      // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded in time.
+      // The view is a little behind: this turn's work waits for it, so that the backlog stays bounded.
       this.turnPending = true
       return
     }
@@ -230,9 +230,9 @@ class ActorRuntime implements Runtime {
   }
 
   /**
-   * Steps what waits, each actor in its turn, until the batch is full: what was begun first, and always some of what is new.
-   * False: the journal can no longer be read, and tells why itself. Nothing of the batch is kept: a delivery would stand for
-   * one before it that could not be stepped.
+   * Steps the waiting actors in turn until the batch is full: existing ones first, but always some new ones. Returns
+   * false if the journal can no longer be read; the failure has then been handled. The batch is dropped, because
+   * committing a later delivery would mark an earlier one from the same sender, which could not be stepped, as applied.
    */
   private collect(batch: Batch): boolean {
     const alone = this.alone.next()
@@ -263,7 +263,7 @@ class ActorRuntime implements Runtime {
 
   private stepActor(actor: Actor, batch: Batch): void {
     if (actor.committing) {
-      // A journal that answers later: the actor stands up again when its step is durable.
+      // The journal answers asynchronously: `committed` puts the actor back once its step is durable.
       actor.ready = false
       return
     }
@@ -281,7 +281,7 @@ class ActorRuntime implements Runtime {
       const mail = actor.take()
       if (mail === undefined) break
       if (steps > 0 && mail.source.from === 'deadline') {
-        // What was heard just ahead of it may have renewed or ended it, which counts once that is on disk.
+        // A message stepped just before may have renewed or ended the deadline, which counts only once it is on disk.
         actor.putFirst([mail])
         break
       }
@@ -314,7 +314,7 @@ class ActorRuntime implements Runtime {
         else this.committed(batch, commit!)
       })
     } catch (error) {
-      // Thrown behind the answer it is a fault of ours on a batch that is durable: there is nothing to take back.
+      // Thrown after the answer: a bug of ours, on a batch that is already durable, so nothing can be taken back.
       if (isAnswered) throw error
       this.alone.takeBack(batch, error)
     }
@@ -363,7 +363,7 @@ class ActorRuntime implements Runtime {
     this.options.onFatal(failure)
   }
 
-  /** Nothing is stepped any more. Every sender hears so; what came from inside stays the row that it is. */
+  /** Stops stepping. Every sender hears so; messages from inside remain as their rows. */
   private giveUp(batch: Batch, failure: JournalFailure): void {
     this.state = 'failed'
     this.answers.giveAll(batch.senders(), STORAGE_FAILED)
@@ -378,7 +378,7 @@ class ActorRuntime implements Runtime {
     else if (!this.turnPending) this.whenIdle?.()
   }
 
-  /** The journal refuses writes: senders hear 503, what comes from inside waits. */
+  /** The journal refuses writes: outside senders hear 503, messages from inside wait. */
   private turnAway(): void {
     const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
     const ready = this.ready.takeAll()

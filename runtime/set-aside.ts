@@ -1,8 +1,8 @@
 /**
- * Messages of the service's own (a delivery, a timer, a deadline) whose step threw, or cannot be stored. Nobody waits for their answer, and
- * nothing of them may be lost: the row of each stays, and it is tried again, later each time, until its actor stands
- * otherwise or a newer program can take it. What the same sender said after it waits behind it: applied before it, it
- * would stand for it.
+ * Internal messages (a delivery, a timer, a deadline) whose step threw or could not be stored. Nobody waits for an
+ * answer, yet none may be lost: each keeps its row and is retried, at growing intervals, until its actor's state has
+ * changed or a newer program can take it. Later messages from the same sender wait behind it: a later one applied first
+ * would mark it as applied.
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'
@@ -15,9 +15,9 @@ import { Alarm } from './time/alarm.ts'
 
 interface Entry {
   readonly ref: ActorRef
-  /** Of each sender in the order in which it sent them. */
+  /** Those of one sender in the order it sent them. */
   mail: Mail[]
-  /** How often one of its messages has thrown since the last that did not. */
+  /** Failures since the last message that did not throw. */
   failures: number
   /** Monotonic time of the next try; infinite while one is under way. */
   dueMs: number
@@ -27,7 +27,7 @@ interface SetAsideParts {
   readonly nature: Nature
   readonly log: Logger
   readonly actors: Pick<ActorTable, 'get'>
-  /** Hands the messages over again, before all that waits for the actor. */
+  /** Hands the messages over again, before all that wait for the actor. */
   readonly tryAgain: (actor: Actor, mail: readonly Mail[]) => void
 }
 
@@ -42,14 +42,16 @@ export class SetAside {
     this.alarm = new Alarm(parts.nature, () => this.tryAgain())
   }
 
-  /** How many messages wait. */
+  /** How many messages are set aside. */
   get count(): number {
     let count = 0
     for (const { mail } of this.entries.values()) count += mail.length
     return count
   }
 
-  /** Keeps the message if one of its sender's that came before it is kept: true, and it is not to be stepped now. */
+  /**
+   * If an earlier message from its sender is set aside, keeps this one too and returns true: it must not be stepped.
+   */
   takesBehind({ key }: Actor, mail: Mail): boolean {
     if (this.entries.size === 0) return false
     const entry = this.entries.get(key)
@@ -58,7 +60,7 @@ export class SetAside {
     return true
   }
 
-  /** The step threw, or the journal did not take it. Answers what a sender from outside hears; any other message is kept. */
+  /** The step threw, or the journal rejected it. Returns the answer to an outside sender; other messages are kept. */
   failed({ ref, key }: Actor, mail: Mail, error: unknown): Answer | undefined {
     const { log, nature } = this.parts
     const of = { actor: key, message: mail.body.type, source: mail.source, err: error }
@@ -79,7 +81,7 @@ export class SetAside {
     return undefined
   }
 
-  /** The actors took these messages, and it is stored, or found that they are of no concern any more. */
+  /** The actors took these messages and the steps are stored, or the messages turned out to be superseded. */
   passed({ settled, late }: Pick<Batch, 'settled' | 'late'>): void {
     if (this.entries.size === 0) return
     for (const { actor } of [...settled, ...late])
@@ -105,7 +107,7 @@ export class SetAside {
   }
 }
 
-/** One sender sent this before that. */
+/** True if `a` and `b` come from one sender, which sent `a` first. */
 function isBefore({ source: a }: Mail, { source: b }: Mail): boolean {
   if (a.from !== 'outbox' || b.from !== 'outbox') return false
   return a.row.kind === b.row.kind && a.row.id === b.row.id && a.row.n < b.row.n

@@ -3,10 +3,10 @@
  * `ENGINE_HOME/config.json`, then the default), shown without secrets by `/api/version`.
  */
 export interface Settings {
-  /** Where everything the service keeps lives. Absolute. */
+  /** Directory of everything the service stores. Absolute. */
   readonly home: string
   readonly host: string
-  /** 0 takes a free one. */
+  /** 0 takes a free port. */
   readonly port: number
   readonly tls?: { readonly certFile: string; readonly keyFile: string }
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
@@ -24,12 +24,12 @@ export interface Settings {
   /** How long an idempotency key is kept after settlement. */
   readonly idempotencyMs: number
 
-  /** Most work items that run or are handed out at one time; undefined: the slots of the runners that are online. */
+  /** Most work items running or handed out at one time; undefined: the slots of the runners that are online. */
   readonly maxRunning?: number
 
-  /** Most major upgrades that an engine's maintenance dispatches for one project: told to engines, which keep it. */
+  /** Most major upgrades that one maintenance run dispatches for one project. Engines are told it, and enforce it. */
   readonly majorTasksPerProject: number
-  /** The same in a night, of all projects: what they report as `per_night_cap`. */
+  /** The same per night, over all projects: engines report it as `per_night_cap`. */
   readonly majorTasksPerNight: number
 
   /** Largest request body. */
@@ -40,23 +40,23 @@ export interface Settings {
   readonly eventBytesMax: number
   /** Largest sum of all headers of a request. */
   readonly headerBytesMax: number
-  /** Sum of bodies being received at one moment; of uploads half of it (http/bodies/body-room.ts). */
+  /** Sum of the bodies being received at one moment; uploads may take half of it (http/bodies/body-room.ts). */
   readonly bodiesInFlightBytesMax: number
-  /** Largest body of an ingest, streamed. */
+  /** Largest body of an ingest, which is streamed. */
   readonly ingestBytesMax: number
 
   /** Events older than this are removed from the log; undefined keeps them for ever. */
   readonly retentionMs?: number
   /** Free space under which writes are refused (503) while reads go on. */
   readonly diskReserveBytes: number
-  /** How long a file of the event log may grow. */
+  /** Size at which a new file of the event log is begun. */
   readonly logFileBytesMax: number
 }
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Every setting's value where nobody gave another. `home` has no default here: the command line resolves it. */
+/** Each setting's value unless another is given. `home` has no default here: the command line resolves it. */
 export const defaultSettings: Omit<Settings, 'home'> = {
   host: '127.0.0.1',
   port: 7171,

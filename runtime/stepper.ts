@@ -1,11 +1,11 @@
 /**
- * Steps a statechart as a pure function. XState is the one definition of every machine; its own interpreter
- * spends most of a step on what durable machines do not have (nesting, history, invoked actors, delays). So a
- * flat table (state, message) -> candidates is read from the machine when the service starts, and a step is a
- * look-up, its guards and its actions: 0.4 us where `transition()` took 11 us in the server (bench `cycles`).
+ * Steps a statechart as a pure function. XState is the single definition of every machine, but its interpreter spends
+ * most of a step on features that durable machines do not have (nesting, history, invoked actors, delays). So when the
+ * service starts, a flat table (state, message) -> candidates is read from each machine, and a step is a look-up, its
+ * guards and its actions: 0.4 us where `transition()` took 11 us in the server (bench `cycles`).
  *
- * Hot: no promise, no closure a step. What the table cannot carry is refused when the machine is registered, and
- * a property test holds every step against XState's `transition()` (test/runtime/stepper.test.ts).
+ * Hot: no promise and no closure per step. A machine that the table cannot express is refused at registration, and
+ * a property test checks every step against XState's `transition()` (test/runtime/stepper.test.ts).
  */
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
 import {
@@ -25,12 +25,12 @@ export type Outcome =
   | { readonly kind: 'schedule'; readonly schedule: ScheduleParams }
   | { readonly kind: 'cancelTimer'; readonly cancelTimer: CancelTimerParams }
 
-/** Refused at registration: what a durable, single-step machine cannot have. */
+/** Thrown at registration: the chart uses a feature that a durable, single-step machine cannot have. */
 export class MachineRefused extends Error {
   override readonly name = 'MachineRefused'
 }
 
-/** What guards and actions are called with: XState's argument, less the live references. */
+/** The argument of guards and actions: XState's, without the live references. */
 interface Args {
   context: object
   event: Message
@@ -59,10 +59,10 @@ interface Candidate {
 
 const NO_CANDIDATES: readonly Candidate[] = []
 
-/** Tables hold nothing but the machine, so that each machine has one in a process, however often a service starts. */
+/** A table depends only on its machine, so each machine has one per process, however often a service starts. */
 const steppers = new WeakMap<MachineModule, Stepper>()
 
-/** The machine as a table. Throws MachineRefused. */
+/** The machine's table. Throws MachineRefused. */
 export function stepperOf(module: MachineModule): Stepper {
   const known = steppers.get(module)
   if (known !== undefined) return known
@@ -74,10 +74,10 @@ export function stepperOf(module: MachineModule): Stepper {
 /** One machine as a table. */
 export class Stepper {
   readonly module: MachineModule
-  /** The snapshot in state `absent`: what an actor without a record is. */
+  /** The snapshot in state `absent`: that of an actor without a record. */
   readonly initial: SnapshotOf<any>
   private readonly table = new Map<string, Map<string, readonly Candidate[]>>()
-  /** By state, the messages that may come from outside, in order. */
+  /** By state, the messages that may come from outside, sorted. */
   private readonly door = new Map<string, readonly string[]>()
   private readonly implementations: Implementations
 
@@ -95,9 +95,9 @@ export class Stepper {
   }
 
   /**
-   * One pure step. Undefined when the chart does not take the message in this state; the same snapshot when it
-   * does and nothing of it changes; else a new one. What the step asks for is appended to `outcomes`, in order.
-   * Throws what a guard or an action throws.
+   * One pure step. Returns undefined if the chart does not take the message in this state, the same snapshot if it
+   * does but nothing in it changes, else a new one. The effects the step asks for are appended to `outcomes`, in
+   * order. Throws what a guard or an action throws.
    */
   step(snapshot: SnapshotOf<any>, message: Message, outcomes: Outcome[]): SnapshotOf<any> | undefined {
     const candidates = this.table.get(snapshot.value)?.get(message.type) ?? NO_CANDIDATES
@@ -112,14 +112,14 @@ export class Stepper {
     return undefined
   }
 
-  /** Opens a persisted snapshot of XState's form. Throws when the machine has no such state. */
+  /** Opens a snapshot in XState's persisted form. Throws if the machine has no such state. */
   restore(persisted: unknown): SnapshotOf<any> {
     const { value, context } = persisted as SnapshotOf<any>
     if (!this.table.has(value)) throw new Error(`${this.module.kind} has no state ${JSON.stringify(value)}`)
     return { status: 'active', value, context }
   }
 
-  /** The messages from outside that the chart knows in this state, but for one that was refused (guards are not asked). */
+  /** The outside messages that the chart knows in this state, except `refused`. Guards are not asked. */
   allowed(snapshot: SnapshotOf<any>, refused?: string): readonly string[] {
     const known = this.door.get(snapshot.value) ?? []
     return known.filter((type) => type !== refused)
@@ -140,12 +140,12 @@ export class Stepper {
         this.enqueue(action.collect, args, params, outcomes)
         break
       case 'declared':
-        // A message to nobody: the move has one for some only.
+        // Undefined params mean no effect: some moves act only in certain cases.
         if (params !== undefined) outcomes.push(outcomeOf(action.type, params))
     }
   }
 
-  /** What is enqueued is resolved after the collector has returned, each against the context that it then meets. */
+  /** Enqueued actions are resolved after the collector has returned, each against the context at that point. */
   private enqueue(collect: Collect, args: Args, params: unknown, outcomes: Outcome[]): void {
     const collected: Action[] = []
     const add = (action: unknown): void => {
@@ -205,7 +205,7 @@ function outcomeOf(type: string, params: unknown): Outcome {
 
 const DECLARED: readonly string[] = ['send', 'schedule', 'cancelTimer']
 
-/** The named guards and actions of one machine, as the table wants them. */
+/** The named guards and actions of one machine, in the table's form. */
 class Implementations {
   private readonly machine: AnyStateMachine
   private readonly kind: string
@@ -224,7 +224,7 @@ class Implementations {
     return implementation as Guard
   }
 
-  /** An action as a chart writes it: a name, a name with parameters, or one of XState's own built in place. */
+  /** An action as a chart writes it: a name, a name with parameters, or one of XState's built-ins inline. */
   action(written: unknown): Action {
     if (typeof written === 'function') return this.builtIn(written, 'an action in place', undefined)
     const { type, params } = (typeof written === 'string' ? { type: written, params: undefined } : written) as {

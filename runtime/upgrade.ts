@@ -1,6 +1,6 @@
 /**
- * The first start of a version whose machines list their entities otherwise: every entity is read once, and found by
- * all that it is listed under, before anybody asks. Records themselves are brought up when each is next opened.
+ * The first start of a version whose machines list their entities under other terms: before the home is served, every
+ * entity is read once and its list rows are rebuilt. Records themselves are migrated when each is next opened.
  */
 import type { ActorKind, MachineModule } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
@@ -8,7 +8,7 @@ import type { Logger } from './log.ts'
 import { decodeRecord } from './record.ts'
 import { stepperOf } from './stepper.ts'
 
-/** Before anything else uses the journal. A journal that takes no writes is left as it is. */
+/** Call before anything else uses the journal. A journal that takes no writes is left as it is. */
 export async function upgradeIndexes(
   journal: Journal,
   modules: Readonly<Record<ActorKind, MachineModule>>,
@@ -20,7 +20,7 @@ export async function upgradeIndexes(
   const behind = Object.values(modules).filter(({ kind, version }) => (noted[kind] ?? 0) < version)
   if (behind.length === 0) return
   if (journal.refuses() !== undefined) {
-    // Steps would write and remove rows as this version lists them, beside those that lack.
+    // Steps would add and remove list rows in this version's terms, beside rows that are still missing.
     journal.stayReadOnly?.()
     log.warn({ kinds: behind.map(({ kind }) => kind) }, 'lists may miss entities until a start that may write')
     return
@@ -33,7 +33,7 @@ export async function upgradeIndexes(
   await lists.note({ ...noted, ...Object.fromEntries(versions) })
 }
 
-/** A record that cannot be read is quarantined when it is opened; until then it stays where it was listed. */
+/** A record that cannot be read stays listed as it was; it is quarantined when it is opened. */
 function termsOf(module: MachineModule) {
   const stepper = stepperOf(module)
   return (record: string) => {

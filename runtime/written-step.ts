@@ -1,13 +1,13 @@
-/** A step as the journal takes it, and the parts that it is put together from. */
+/** A step in the journal's form, and the parts it is built from. */
 import type { ActorRef, MachineModule, Term } from '../machines/machine.ts'
 import type { NewEvent, OutboxKey, OutboxRow, RecordText, Reservation, Step, TimerRow } from '../storage/journal.ts'
 import type { CommittedEvent } from './api.ts'
 import { type ActorRecord, encodeChange, encodeRecord } from './record.ts'
 
-/** A committed event before its number is known: until then `sequence` is its place in the batch. */
+/** A committed event before its number is known: until then `sequence` is its position in the batch. */
 export type Numbering = { -readonly [field in keyof CommittedEvent]: CommittedEvent[field] }
 
-/** What a step asked for, as it is carried out. */
+/** The effects of a step, collected while they are carried out. */
 export interface StepParts {
   timers: Record<string, { dueMs: number; generation: number }>
   readonly timersSet: TimerRow[]
@@ -47,7 +47,7 @@ export function clearTimer(parts: StepParts, name: string): void {
   parts.timersCleared.push({ name, dueMs: known.dueMs })
 }
 
-/** A record that is written out when it is asked for: mostly a later step's is, instead. */
+/** A record serialized only when read: usually a later step's record is read instead. */
 class LateText implements RecordText {
   readonly #module: MachineModule
   readonly #record: ActorRecord
@@ -64,7 +64,7 @@ class LateText implements RecordText {
   }
 }
 
-/** A step as the journal takes it. */
+/** A step in the journal's form. */
 export class WrittenStep implements Step {
   readonly kind: string
   readonly id: string
@@ -107,12 +107,12 @@ export class WrittenStep implements Step {
     return this.recordText.record
   }
 
-  /** Of what the log holds of its record: of all of it where `change` is undefined, which is written out for it. */
+  /** Characters that the log holds of the record: of the change, or of the whole record if there is none. */
   get recordChars(): number {
     return (this.change ?? this.record).length
   }
 
-  /** The same, and of its events. */
+  /** `recordChars` and the characters of the events. */
   get chars(): number {
     let chars = this.recordChars
     for (const { text } of this.events) chars += text.length

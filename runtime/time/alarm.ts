@@ -1,4 +1,4 @@
-/** One timer of the event loop, set to the earliest of many times: it rings, and is set anew. */
+/** One event-loop timer, set to the earliest of many times. It rings once and must then be set again. */
 import type { Nature } from '../api.ts'
 import { timerDelayMsMax } from '../limits.ts'
 
@@ -6,10 +6,10 @@ export class Alarm {
   private readonly nature: Nature
   private readonly ring: (lateMs: number) => void
   private timer: unknown
-  /** Monotonic time at which it rings. */
+  /** Monotonic time at which the alarm rings. */
   private atMs = Number.POSITIVE_INFINITY
 
-  /** @param ring told by how much it rings later than it was set to, milliseconds. */
+  /** @param ring receives how late the alarm rings, milliseconds. */
   constructor(nature: Nature, ring: (lateMs: number) => void) {
     this.nature = nature
     this.ring = ring

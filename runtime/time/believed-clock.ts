@@ -1,7 +1,8 @@
 /**
- * The time by which history is forgotten. What is removed does not come back when a clock that was wrong for a minute is set right, so
- * one that is suddenly far ahead of the time that has passed (NTP, a restored machine, a dead battery) is not believed before it
- * has stood for a while; nor is one that, at a start, is days ahead of the events, or has leapt ahead of them a short time before.
+ * The clock that retention goes by. What is removed does not come back when a wrong clock is corrected a minute later.
+ * So a clock that is suddenly far ahead of the time that has passed (NTP, a restored machine, a dead battery) is
+ * believed only once it has stood for a while. The same holds for a clock that, at start, is days ahead of the newest
+ * events, or that leapt ahead of them shortly before.
  */
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
@@ -24,12 +25,13 @@ interface BelievedClockParts {
 type EventsOf = Pick<Journal, 'event' | 'oldestSequence' | 'lastSequence'>
 
 /**
- * When the newest event was recorded, milliseconds since the epoch; where days lie between two events of its last hours the one before
- * them: the clock that recorded what is behind it was not believed yet, or the service was at rest. NaN: nothing can be told.
+ * When the newest event was recorded, milliseconds since the epoch. If days lie between two neighbours among the events
+ * of the last hours, then when the earlier was recorded: the clock that recorded the later ones was not believed yet,
+ * or the service was idle. NaN if unknown.
  */
 function lastBelievedMs(journal: EventsOf): number {
   const newestMs = recordedMs(journal, journal.lastSequence)
-  // The last event before the last hours is searched for, and the next.
+  // Binary search for the last event before the last hours, and the one after it.
   let before = journal.oldestSequence - 1
   let next = journal.lastSequence
   while (next - before > 1) {
@@ -44,13 +46,13 @@ function lastBelievedMs(journal: EventsOf): number {
 export class BelievedClock {
   private readonly parts: BelievedClockParts
   private readonly aheadMsMax: number
-  /** A time that was believed, by both clocks. */
+  /** The last time that was believed, by both clocks. */
   private wallMs: number
   private monotonicMs: number
-  /** Since when the clock has been too far ahead of it, monotonic. */
+  /** Since when the wall clock has been too far ahead of that, monotonic. */
   private aheadSinceMs: number | undefined
 
-  /** @param ageMs at which things are forgotten: a clock that is ahead by a good part of it would take as much of them. */
+  /** @param ageMs retention age: a clock ahead by a good part of it would forget that much too much. */
   constructor(parts: BelievedClockParts, ageMs: number) {
     this.parts = parts
     this.aheadMsMax = Math.max(clockAheadMsMin, Math.min(clockAheadMsMax, ageMs * clockAheadShareMax))
@@ -60,7 +62,7 @@ export class BelievedClock {
     this.wallMs = wallMs - believedMs > clockAheadAtStartMsMax ? believedMs : wallMs
   }
 
-  /** Milliseconds since the epoch: what the clock says, or less. */
+  /** Milliseconds since the epoch: the wall clock's reading, or earlier. */
   nowMs(): number {
     const { nature, log } = this.parts
     const wallMs = nature.wallMs()

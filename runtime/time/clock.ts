@@ -1,24 +1,24 @@
 /**
- * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing, so that two facts of the service never
- * share a time and therefore never an id, also where the computer's clock was set back a little, while the service ran or
- * between two processes: what retention forgets is a prefix of the log, in which older times behind newer ones stay for
- * longer. A clock that was set back by more had been wrong: the service's times go back with it, or all that is asked for
- * by a time of day would come that much early or late.
+ * The service's own timestamps: RFC 3339, UTC, microseconds, strictly increasing, so that no two facts of the service
+ * share a time, and therefore an id. This holds even if the computer's clock is set back a little, while the service
+ * runs or between two processes: the times run on, since retention forgets a prefix of the log, where older times after
+ * newer ones would stay longer. A clock that is set back by more had been wrong: the service's times go back with it,
+ * because everything requested for a time of day would otherwise come that much early or late.
  */
 import type { Journal } from '../../storage/journal.ts'
 import type { Nature } from '../api.ts'
 import { clockSetBackMsMax } from '../limits.ts'
 import type { Logger } from '../log.ts'
 
-/** From where the clock of a process goes on: behind the newest event, unless that was recorded by a clock that was quite wrong. */
+/** Where a process's clock starts: after the newest event, unless a clock that was far wrong recorded that event. */
 export function clockStartMicros(journal: Pick<Journal, 'event' | 'lastSequence'>, wallMs: number): number {
   const newestMs = recordedMs(journal, journal.lastSequence)
   return newestMs <= wallMs + clockSetBackMsMax ? (newestMs + 1) * 1_000 : 0
 }
 
 /**
- * When an event was recorded, milliseconds since the epoch. NaN: there is none, or it cannot be read; what is damaged
- * is told by whoever asks for it.
+ * When an event was recorded, milliseconds since the epoch. NaN if it does not exist or cannot be read: damage is
+ * reported by whoever asks for the event itself.
  */
 export function recordedMs(journal: Pick<Journal, 'event'>, sequence: number): number {
   try {
@@ -51,14 +51,17 @@ export class Clock {
   private lastText = ''
   private readonly onSetBack: (byMs: number) => void
 
-  /** `startMicros`: every reading is later than this. `onSetBack` is told by how much it was, milliseconds. */
+  /** `startMicros`: every reading is later. `onSetBack` receives how far the clock was set back, milliseconds. */
   constructor(wallMs: () => number, startMicros = 0, onSetBack: (byMs: number) => void = () => {}) {
     this.wallMs = wallMs
     this.lastMicros = startMicros
     this.onSetBack = onSetBack
   }
 
-  /** A reading behind the last one, but for a clock that was set back by more than a little. Whole microseconds since the epoch. */
+  /**
+   * Whole microseconds since the epoch: later than the last reading, unless the clock was set back by more than a
+   * little.
+   */
   nextMicros(): number {
     const micros = Math.floor(this.wallMs() * 1000)
     if (micros > this.lastMicros) this.lastMicros = micros
@@ -70,7 +73,7 @@ export class Clock {
     return this.lastMicros
   }
 
-  /** The newest reading is now so much later than it was, whatever the wall clock says: it, and those between, are given to nobody else. */
+  /** Moves the newest reading on by this much, whatever the wall clock says: those in between are never given out. */
   passMicros(micros: number): number {
     this.lastMicros += micros
     return this.lastMicros
@@ -78,7 +81,7 @@ export class Clock {
 
   /** `2026-11-21T09:00:00.123456Z`. */
   text(micros: number): string {
-    // The time of a message is that of its first fact.
+    // The time of a message is also that of its first fact.
     if (micros === this.textMicros) return this.lastText
     const second = Math.floor(micros / 1_000_000)
     if (second !== this.second) {

@@ -1,7 +1,7 @@
 /**
- * Deadlines that live in memory on the monotonic clock: offers and leases. Nothing of them is written, so a
- * heartbeat costs no commit; at start, and after a time in which the service refused writes or stood still, each
- * begins again in full length, so that downtime is nobody's fault.
+ * Deadlines (offers and leases), in memory only, on the monotonic clock. None of this is written, so a heartbeat costs
+ * no commit. At start, and after a period in which the service refused writes or stood still, each deadline restarts in
+ * full length, so that no runner pays for the service's downtime.
  */
 import type { ActorRef, Deadline } from '../../machines/machine.ts'
 import { SweptHeap } from '../collections/swept-heap.ts'
@@ -10,19 +10,20 @@ interface Armed {
   readonly ref: ActorRef
   deadline: Deadline
   armedMs: number
-  /** Monotonic due time; the heap may hold an earlier one, which then moves on when it comes up. */
+  /** Monotonic due time; the heap may hold an earlier one and then reinserts the entry when it comes up. */
   dueMs: number
   live: boolean
-  /** It was begun anew because of a standstill, and nobody was heard since. */
+  /** It was restarted because of a standstill, and nobody was heard since. */
   isSpared: boolean
-  /** How often it was renewed or fell due: two of these may be of one moment. */
+  /** How often it was renewed or fell due: times alone do not tell, since two restarts may share a millisecond. */
   restarts: number
 }
 
 /**
- * Up to when nobody could be heard, monotonic milliseconds: a deadline armed before starts again in full length instead of falling due.
- * `stoodStillMs`: what was sent meanwhile lies in the sockets, and is read; so this is granted once, until somebody is heard. A
- * service that stands still again and again would keep what is lost for ever.
+ * Until when nobody could be heard, monotonic milliseconds: a deadline armed before that restarts in full length
+ * instead of falling due. `stoodStillMs`: messages sent meanwhile lie in the sockets and are read next, so this is
+ * granted only once until the runner is heard. Otherwise a service that keeps standing still would keep lost work for
+ * ever.
  */
 export interface Unheard {
   readonly refusedMs: number
@@ -44,12 +45,12 @@ export class Deadlines {
     return this.byActor.size
   }
 
-  /** Entries in memory, those of ended deadlines among them. */
+  /** Entries in memory, including those of ended deadlines. */
   get entries(): number {
     return this.heap.size
   }
 
-  /** Make the actor's deadlines those given: new ones start, gone ones end, others run on. */
+  /** Replace the actor's deadlines by these: new ones start, missing ones end, others run on. */
   set(key: string, ref: ActorRef, deadlines: readonly Deadline[], nowMs: number): void {
     const armed = this.byActor.get(key) ?? NONE
     if (armed === NONE && deadlines.length === 0) return
@@ -67,22 +68,22 @@ export class Deadlines {
     else this.byActor.delete(key)
   }
 
-  /** Start those of the actor's deadlines again in full length that a post of this type renews. */
+  /** Restart, in full length, the actor's deadlines that a post of this type renews. */
   heard(key: string, type: string, nowMs: number): void {
     for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.includes(type)) restart(one, nowMs)
   }
 
-  /** Start all of them again that anything renews. */
+  /** Restart all of the actor's deadlines that any post renews. */
   renew(key: string, nowMs: number): void {
     for (const one of this.byActor.get(key) ?? NONE) if (one.deadline.renewedBy.length > 0) restart(one, nowMs)
   }
 
-  /** Monotonic due time of a deadline that runs now. */
+  /** Monotonic due time of a running deadline. */
   dueMs(key: string, name: string): number | undefined {
     return this.byActor.get(key)?.find((one) => one.deadline.name === name)?.dueMs
   }
 
-  /** Takes out what is due, at most `limit`; `isDue` says later whether it still is, or was renewed or ended meanwhile. */
+  /** Takes out at most `limit` due deadlines; `isDue` later returns false if one was renewed or ended meanwhile. */
   takeDue(
     nowMs: number,
     unheard: Unheard,
@@ -98,7 +99,7 @@ export class Deadlines {
         continue
       }
       // It stays armed, and falls due again after its full length, until a step of the actor ends it: a message
-      // that was refused for want of room must come again.
+      // that was refused for lack of room must come again.
       restart(one, nowMs)
       this.heap.push(one.dueMs, one)
       taken++

@@ -1,8 +1,8 @@
 /**
- * Everything that falls due: durable timers on the wall clock and deadlines on the monotonic one, with one timer
- * of the event loop for both. What falls due while the journal refuses writes waits until it takes them again. Who has spoken by
- * then is heard first: what lies in the sockets is read before anything falls due, and where nothing was read for a while,
- * because the process stood still, deadlines begin anew, once.
+ * Everything that falls due: durable timers on the wall clock and deadlines on the monotonic one, with one event-loop
+ * timer for both. While the journal refuses writes, what falls due waits. Callers who have spoken by then are heard
+ * first: the sockets are read before anything falls due, and if nothing was read for a while because the process stood
+ * still, deadlines restart, once.
  */
 import type { ActorRef, MessageBody } from '../../machines/machine.ts'
 import type { Journal } from '../../storage/journal.ts'
@@ -18,7 +18,7 @@ import { Alarm } from './alarm.ts'
 import { Deadlines } from './deadlines.ts'
 import { Timers } from './timers.ts'
 
-/** How long what could not be done because the journal refuses writes waits before it is tried again. */
+/** Pause before what the journal refused to write is tried again. */
 export const refusedRetryMs = 100
 
 export type Amend = (ref: ActorRef, message: MessageBody) => MessageBody
@@ -33,7 +33,7 @@ interface DueParts {
 }
 
 export class Due {
-  /** Deadlines that passed since the start, by name: those that the machine took for passed. */
+  /** Deadlines that expired since the start, by name, as far as the machine accepted them as expired. */
   readonly passed = new Map<string, number>()
   private readonly parts: DueParts
   private readonly deadlines = new Deadlines()
@@ -41,7 +41,7 @@ export class Due {
   private readonly alarm: Alarm
   private readonly amendments: Amend[] = []
   private readonly unheard = { refusedMs: Number.NEGATIVE_INFINITY, stoodStillMs: Number.NEGATIVE_INFINITY }
-  /** It has rung, and what is due is looked at a few turns later. */
+  /** The alarm has rung; what is due is looked at a few turns later. */
   private isLooking = false
   private isStopped = false
 
@@ -51,7 +51,7 @@ export class Due {
     this.alarm = new Alarm(parts.nature, (lateMs) => this.ring(lateMs))
   }
 
-  /** Start the deadlines of a kind's actors in full length, as the service starts. */
+  /** At start: start the deadlines of a kind's actors in full length. */
   begin({ module }: Stepper, reader: Reader): void {
     const nowMs = this.parts.nature.monotonicMs()
     for (const state of module.deadlineStates)
@@ -61,12 +61,12 @@ export class Due {
       }
   }
 
-  /** A step was committed: its deadlines hold from now, its timers wait. */
+  /** A step was committed: its deadlines run from now, its timers are armed. */
   committed(actor: Actor, step: BatchedStep, nowMs: number): void {
     const { module } = actor.stepper
     if (module.deadlineStates.length > 0) {
       this.deadlines.set(actor.key, actor.ref, module.deadlines(step.after.snapshot, this.parts.settings), nowMs)
-      // What the service tells itself is no sign of life.
+      // Only a post from outside is a sign of life; the service's own messages are not.
       if (step.posted !== undefined) this.deadlines.heard(actor.key, step.posted, nowMs)
     }
     this.timers.committed(actor.ref, step.before.timers, step.after.timers)
@@ -77,7 +77,7 @@ export class Due {
     this.deadlines.renew(key, this.parts.nature.monotonicMs())
   }
 
-  /** Wall-clock end of a deadline that runs now, milliseconds since the epoch. */
+  /** Wall-clock end of a running deadline, milliseconds since the epoch. */
   deadlineMs(key: string, name: string): number | undefined {
     const { nature } = this.parts
     const dueMs = this.deadlines.dueMs(key, name)
@@ -88,7 +88,7 @@ export class Due {
     this.amendments.push(amend)
   }
 
-  /** What messages came to. */
+  /** Counts the deadlines that machines took as passed. */
   settled(settled: readonly Settled[]): void {
     for (const { mail, answer } of settled) {
       const { source } = mail
@@ -97,7 +97,7 @@ export class Due {
     }
   }
 
-  /** The journal refuses writes: deadlines armed before now begin again. */
+  /** The journal refuses writes: deadlines armed before now restart. */
   noteRefused(): void {
     this.unheard.refusedMs = this.parts.nature.monotonicMs()
   }

@@ -1,7 +1,7 @@
 /**
- * Durable timers: rows of the view with an absolute due time, of which the near ones wait in memory. A timer that was cancelled
- * or set anew does not fire, and brings nobody back into memory. One fires with its generation: its actor drops it when that is
- * no longer the one it set, as of a timer that had left already.
+ * Durable timers: rows of the view with an absolute due time; the near ones are also held in memory. A cancelled or
+ * replaced timer does not fire, so its actor is not loaded for it. A timer fires with its generation; the actor drops
+ * one that is no longer the generation it set, in case that one had already left the heap.
  */
 import { FIRST_INSTANT_MS } from '../../machines/instant.ts'
 import type { ActorRef, MessageBody } from '../../machines/machine.ts'
@@ -26,16 +26,19 @@ export class Timers {
   private readonly journal: Pick<Journal, 'timers'>
   private readonly readMax: number
   private readonly heap = new SweptHeap<Waiting>()
-  /** What of the heap is to fire, by actor and name. */
+  /** The heap's live entries, by actor and name. */
   private readonly waiting = new Map<string, Waiting>()
-  /** Everything due before this time is in memory. Wall clock, milliseconds. It begins with the first time that can be told: one of before 1970 is due, too. */
+  /**
+   * Everything due before this time is in memory. Wall clock, milliseconds. Starts at the earliest representable time,
+   * because timers set before 1970 are due, too.
+   */
   private windowEndMs = FIRST_INSTANT_MS
   /**
-   * Timers of the millisecond at which the window ends that are in memory already, or fired and not used up: a read that was cut at
-   * its limit ends within a millisecond, and the next one, from the same place, passes over these.
+   * Timers due in the millisecond at which the window ends that are already in memory, or have fired but are not used
+   * up. A read cut at its limit ends within a millisecond, and the next one, from the same place, skips these.
    */
   private readonly taken = new Set<string>()
-  /** Wall-clock time at which more of that millisecond is read, however many of them are not used up. */
+  /** Wall-clock time at which more of that millisecond is read, however many of them are not used up yet. */
   private stuckAtMs = 0
 
   constructor(journal: Pick<Journal, 'timers'>, readMax: number = timersPerReadMax) {
@@ -43,35 +46,35 @@ export class Timers {
     this.readMax = readMax
   }
 
-  /** Timers in memory, cancelled ones that wait for their time among them. */
+  /** Timers in memory, including cancelled ones until their time. */
   get size(): number {
     return this.heap.size
   }
 
-  /** Wall-clock time at which something is to be done next: a timer falls due, or the window moves on. */
+  /** Wall-clock time of the next thing to do: a timer falls due, or the window moves on. */
   nextMs(): number {
     const dueMs = this.heap.peekKey() ?? Number.POSITIVE_INFINITY
     if (dueMs <= this.windowEndMs) return dueMs
     return this.isUsedUp ? this.windowEndMs : Math.max(this.windowEndMs, this.stuckAtMs)
   }
 
-  /** A step was committed that had these timers, and has those: the others are used up, cancelled, or set anew. */
+  /** A committed step replaced `before` by `after`: the timers gone are used up, cancelled or set anew. */
   committed({ kind, id }: ActorRef, before: KnownTimers, after: KnownTimers): void {
-    // Of most steps, which have no timers, they are the same object.
+    // Most steps change no timers and keep the same object.
     if (before === after) return
     for (const [name, known] of Object.entries(before)) {
       const isGone = after[name]?.generation !== known.generation
-      // Of those behind the window nothing is in memory.
+      // Timers beyond the window are not in memory.
       if (isGone && known.dueMs <= this.windowEndMs) this.end(keyOf(kind, id, name), known)
     }
   }
 
-  /** A timer was committed. What the window does not hold is read when it moves on. */
+  /** A timer was committed. One beyond the window is read when the window moves on. */
   add(ref: ActorRef, row: TimerRow): void {
     if (row.dueMs < this.windowEndMs) this.push(ref, row)
   }
 
-  /** Takes out what is due, at most `limit`, reading the next window when the present one is used up. */
+  /** Takes out at most `limit` due timers, and reads the next window when the present one is used up. */
   takeDue(nowMs: number, limit: number, due: (timer: FiredTimer) => void): void {
     for (let taken = 0; taken < limit; taken++) {
       const isEmpty = (this.heap.peekKey() ?? Number.POSITIVE_INFINITY) > this.windowEndMs
@@ -89,13 +92,13 @@ export class Timers {
   private end(key: string, { dueMs, generation }: KnownTimers[string]): void {
     if (dueMs === this.windowEndMs) this.taken.delete(key)
     const timer = this.waiting.get(key)
-    // Otherwise it has left already.
+    // Otherwise it has already fired.
     if (timer?.generation !== generation) return
     this.waiting.delete(key)
     this.heap.end(timer)
   }
 
-  /** Most of what was read of the last millisecond is used up. */
+  /** Most of the timers read of the window's last millisecond are used up. */
   private get isUsedUp(): boolean {
     return this.taken.size <= this.readMax / 2
   }
@@ -103,7 +106,7 @@ export class Timers {
   private readWindow(nowMs: number): void {
     const { taken } = this
     const toMs = Math.max(nowMs, this.windowEndMs) + timerWindowMs
-    // So many are passed over: the others are at least as many as ever.
+    // As many are skipped, so at least `readMax` others are read.
     const limit = this.readMax + taken.size
     const rows = this.journal.timers(this.windowEndMs, toMs, limit)
     for (const row of rows) if (!this.isTaken(row)) this.push({ kind: row.kind as ActorRef['kind'], id: row.id }, row)
