@@ -1,4 +1,4 @@
-/** The same question, which remembers its answers for as long as it is kept. */
+/** Memoizes `question`: answers are remembered for as long as the returned function is kept. */
 export function answeredOnce<K, T>(question: (about: K) => T): (about: K) => T {
   const known = new Map<K, T>()
   return (about) => {

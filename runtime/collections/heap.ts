@@ -1,4 +1,4 @@
-/** A binary min-heap over numbers: what is due first comes out first. */
+/** A binary min-heap over numbers: the smallest key comes out first. */
 export class MinHeap<T> {
   private readonly keys: number[] = []
   private readonly items: T[] = []
@@ -33,7 +33,7 @@ export class MinHeap<T> {
     items[at] = item
   }
 
-  /** Drops the items that are not wanted any more. */
+  /** Drops the items that are no longer wanted. */
   keep(isWanted: (item: T) => boolean): void {
     const keys = this.keys.splice(0)
     const items = this.items.splice(0)

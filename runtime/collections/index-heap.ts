@@ -1,9 +1,9 @@
 /**
- * A binary heap of small integers that knows where each of them lies, so that any of them can leave it. Typed
- * arrays: four bytes an item here, and four in the shared array of positions; nothing for the collector to walk.
+ * A binary heap of small integers that knows the place of each, so that any of them can be removed. Typed
+ * arrays: four bytes per item here and four in the shared array of positions, with nothing for the collector to walk.
  */
 
-/** Where each item lies in the one heap that holds it; -1: in none. Its owner makes it grow. */
+/** The place of each item in the one heap that holds it; -1: in none. The owner grows the array. */
 export interface Positions {
   of: Int32Array
 }
@@ -28,7 +28,7 @@ export class IndexHeap {
     return this.count === 0 ? -1 : this.items[0]!
   }
 
-  /** The item at a place of the heap, for a walk over all in no order. */
+  /** The item at a place of the heap, for walks over all items in no particular order. */
   at(place: number): number {
     return this.items[place]!
   }
@@ -39,12 +39,12 @@ export class IndexHeap {
   }
 
   /**
-   * The first item in order that is admitted; -1 when none is. Looks at no more than `looksMax` items: undefined when
-   * that was not enough to know.
+   * The first admitted item in order; -1 if none is. Looks at no more than `looksMax` items: undefined if that was not
+   * enough to know.
    */
   firstWhere(looksMax: number, admits: (item: number) => boolean): number | undefined {
     if (this.count === 0) return -1
-    // Places whose parents have been looked at: the next in order is one of them.
+    // Unvisited places whose parents have been looked at: the next in order is one of them.
     const open = [0]
     for (let looks = 0; looks < looksMax; looks++) {
       let next = 0

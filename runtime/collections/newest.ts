@@ -1,4 +1,4 @@
-/** The first of many in an order that no index keeps: what is true now and stands nowhere else. */
+/** The first of many in an order that no index keeps, for lists that exist only in memory. */
 import type { ListRow } from '../api.ts'
 import { SortedList } from './sorted-list.ts'
 
@@ -6,14 +6,16 @@ import { SortedList } from './sorted-list.ts'
 export interface FoundRows {
   /** The newest first. */
   readonly rows: readonly ListRow[]
-  /** Where to go on; none: these are the last. What is looked at is bounded, so that a page may be short, or empty, and not the last. */
+  /** Where to continue; absent on the last page. A bound on the work can make any other page short, or empty. */
   readonly next?: ListRow
 }
 
-/** Finds such a page: at most `limit` rows, those that come behind `after`. */
+/** Finds such a page: at most `limit` rows, those that come after `after`. */
 export type FindRows = (limit: number, after: ListRow | undefined) => FoundRows
 
-/** At most `limit` of those behind `after`, in the order of `compare`. One walk, which keeps no more than it answers. */
+/**
+ * The first `limit` candidates, by `compare`, for which `isBehind` holds. One walk, keeping no more than it returns.
+ */
 export function firstOf<T>(
   candidates: Iterable<T>,
   compare: (a: T, b: T) => number,

@@ -1,4 +1,4 @@
-/** Sets by key, of which none is empty: what holds a repository, what is pinned to a runner, what is open in a run. */
+/** Non-empty sets by key: what holds a repository, what is pinned to a runner, what is open in a run. */
 
 export function addTo<K, V>(sets: Map<K, Set<V>>, key: K, value: V): void {
   const set = sets.get(key)

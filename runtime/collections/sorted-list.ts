@@ -1,9 +1,9 @@
-/** A list in order: found by halves, moved in one piece. Ten thousand entries take about a microsecond a change. */
+/** A sorted array: binary search, then one splice. A change takes about a microsecond at ten thousand entries. */
 export class SortedList<T> {
   private readonly before: (a: T, b: T) => number
   private readonly entries: T[] = []
 
-  /** `compare` never answers 0 for two different entries. */
+  /** `compare` never returns 0 for two different entries. */
   constructor(compare: (a: T, b: T) => number) {
     this.before = compare
   }

@@ -1,27 +1,28 @@
 /**
- * What falls due, of which most ends before its time (every run leaves an offer and a lease behind). What has ended never comes
- * out: it is dropped when it comes up, or before, once the ended are the most, so that a sweep costs O(1) each.
+ * A heap of things that fall due, most of which end before their time (every run leaves an offer and a lease behind).
+ * An ended entry never comes out: it is dropped when it reaches the top, or earlier, once ended entries are the
+ * majority, so that a sweep costs O(1) per entry.
  */
 
 import { endedEntriesMin } from '../limits.ts'
 import { MinHeap } from './heap.ts'
 
-/** Something in the heap: it is `live` until `end`. */
+/** An entry of the heap: `live` until `end`. */
 export interface Entry {
   live: boolean
 }
 
 export class SweptHeap<T extends Entry> {
   private readonly heap = new MinHeap<T>()
-  /** Of the entries, those that have ended. */
+  /** How many of the entries have ended. */
   private ended = 0
 
-  /** Entries in memory, ended ones among them. */
+  /** Entries in memory, including ended ones. */
   get size(): number {
     return this.heap.size
   }
 
-  /** The smallest key of what has not ended; undefined: there is nothing. */
+  /** The smallest key of a live entry; undefined if there is none. */
   peekKey(): number | undefined {
     const { heap } = this
     while (heap.peek()?.live === false) {
@@ -35,13 +36,13 @@ export class SweptHeap<T extends Entry> {
     this.heap.push(key, entry)
   }
 
-  /** Takes out what has the smallest key, if that is none above `keyMax`. */
+  /** Takes out the live entry with the smallest key, unless that is above `keyMax`. */
   takeUpTo(keyMax: number): T | undefined {
     const key = this.peekKey()
     return key === undefined || key > keyMax ? undefined : this.heap.pop()
   }
 
-  /** Ends an entry that is in the heap, once. */
+  /** Ends an entry that is in the heap. Call it once per entry. */
   end(entry: T): void {
     entry.live = false
     this.ended++

@@ -1,7 +1,7 @@
-/** How long what failed by a mistake is left: longer each time, so that it costs nothing while nobody has mended it. */
+/** Growing pauses after failures caused by bugs, so that retries cost nothing while nobody has fixed them. */
 import { setAsideRetryMs } from '../limits.ts'
 
-/** How long to wait after so many failures one behind the other. */
+/** Pause after this many consecutive failures. */
 export function pauseMs(failures: number, maxMs: number): number {
   return Math.min(setAsideRetryMs * 2 ** (failures - 1), maxMs)
 }

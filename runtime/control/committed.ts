@@ -1,12 +1,13 @@
 /**
- * What those who hand out, start and steer work read of an entity: they decide on committed state, and one bad record holds up nothing
- * else.
+ * How the dispatcher, scheduler and steward read an entity: they decide on committed state, and one bad record holds up
+ * nothing else.
  */
 import { JournalFailure } from '../../storage/journal.ts'
 import type { ActorRef, Runtime, SnapshotOf } from '../api.ts'
 
 /**
- * Undefined: there is none that can be read, whatever the reason: that is no mistake of theirs (`control-loop.ts`). Throws JournalFailure: then nothing is known, and nothing may be decided upon it.
+ * Undefined if the entity does not exist or its record cannot be read, which is no fault of the caller
+ * (control-loop.ts). Throws JournalFailure: then nothing is known, and nothing may be decided.
  */
 export function committed(runtime: Pick<Runtime, 'read'>, ref: ActorRef): SnapshotOf<any> | undefined {
   try {

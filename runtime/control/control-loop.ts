@@ -1,8 +1,8 @@
 /**
- * A loop that keeps something going: it hears of commits, notes what has changed, and takes a tick, a turn of its own, in which
- * it reads committed state and asks actors; then it waits. Its invariants: while the service refuses writes there is no tick, and
- * of one actor it awaits one answer at a time; and a mistake made for one entity holds up that entity alone, any other one the
- * loop for a while, and none of them ends the process.
+ * A loop that keeps something going: it hears of commits, notes what has changed, and takes a tick, in a turn of its
+ * own, in which it reads committed state and asks actors; then it waits. Invariants: there is no tick while the service
+ * refuses writes; at most one answer per actor is awaited; a bug met at one entity holds up that entity alone, any
+ * other bug the loop for a while, and none ends the process.
  */
 import type { ActorKind, ActorRef, MessageBody } from '../../machines/machine.ts'
 import type { Answer, Runtime } from '../api.ts'
@@ -10,22 +10,22 @@ import type { Logger } from '../log.ts'
 import { Alarm } from '../time/alarm.ts'
 import { Guard, type Health } from './guard.ts'
 
-/** While the service refuses writes, and after a message that was not taken, it is tried again after this long. */
+/** Pause before the next try while the service refuses writes, or after a message was not taken. */
 const refusedPauseMs = 250
 
 interface LoopParts {
-  /** For the log. */
+  /** Named in the log. */
   readonly name: string
   readonly log: Logger
-  /** Of the actors that it asks. */
+  /** Kind of the actors that the loop asks. */
   readonly kind: ActorKind
-  /** Its ticks take at most this part of the time: after a long one the next waits a little. */
+  /** Largest share of the time that ticks may take: after a long tick the next one waits a little. */
   readonly tickShare: number
-  /** Does what there is to do. */
+  /** Does the work that is due. */
   tick(): void
-  /** Takes in anew what is committed of an entity at which it failed. */
+  /** Takes in the committed state of an entity again, after a failure at it. */
   reread(ref: ActorRef): void
-  /** It rings: time has passed, and a tick follows. */
+  /** The alarm has rung, and a tick follows. */
   rang?(): void
 }
 
@@ -34,7 +34,7 @@ export class ControlLoop {
   private readonly parts: LoopParts
   private readonly alarm: Alarm
   private readonly guard: Guard
-  /** Actors that a message of ours is on its way to. */
+  /** Actors with a message from this loop under way. */
   private readonly asked = new Set<string>()
   private isWoken = false
   private isClosed = false
@@ -57,7 +57,7 @@ export class ControlLoop {
     return this.guard.health
   }
 
-  /** Asks for a tick, in the next turn or, after a long one, a little later. */
+  /** Asks for a tick in the next turn or, after a long one, a little later. */
   wake(): void {
     if (this.isWoken || this.isClosed) return
     const { nature } = this.runtime
@@ -70,32 +70,32 @@ export class ControlLoop {
     nature.nextTurn(() => this.turn())
   }
 
-  /** Rings after this many milliseconds at the latest. */
+  /** Asks for a tick after this many milliseconds at the latest. */
   wakeAfter(afterMs: number): void {
     if (!this.isClosed) this.alarm.set(afterMs)
   }
 
-  /** Whether nothing is to be done about the actor now: its answer is awaited, or it is passed over. */
+  /** Whether the actor is to be left alone now: its answer is awaited, or it is passed over. */
   leaves(id: string): boolean {
     return this.asked.has(id) || this.passesOver(id)
   }
 
-  /** Whether it failed at this actor. */
+  /** Whether the actor is passed over after a failure. */
   passesOver(id: string): boolean {
     return this.guard.passesOver({ kind: this.parts.kind, id })
   }
 
-  /** As the guard has it. */
+  /** See `Guard.guarded`. */
   guarded<T>(ref: ActorRef, act: () => T): T | undefined {
     return this.guard.guarded(ref, act)
   }
 
-  /** As the guard has it. */
+  /** See `Guard.shown`. */
   shown<T>(ref: ActorRef, read: () => T): T | undefined {
     return this.guard.shown(ref, read)
   }
 
-  /** Sends the actor a message. What was not taken is tried again a little later: whether that is still to be done is the caller's. */
+  /** Sends the actor a message. A refusal makes a tick follow soon; the caller decides whether to ask again. */
   ask(id: string, message: MessageBody, answered: (isTaken: boolean) => void): void {
     const ref = { kind: this.parts.kind, id }
     this.asked.add(id)
@@ -118,7 +118,7 @@ export class ControlLoop {
   }
 
   private refused(ref: ActorRef, { refusal }: Extract<Answer, { ok: false }>): void {
-    // Its step threw, and would throw again at once.
+    // The step threw, and would throw again at once.
     if (refusal.code === 'internal_error') this.guard.failed(ref, new Error(refusal.detail))
     else {
       this.guard.notTried([ref])
@@ -148,7 +148,7 @@ export class ControlLoop {
     this.notBeforeMs = beganMs + tookMs / this.parts.tickShare
   }
 
-  /** It was no entity's: thrown on it would end the process, and the next one as soon as it comes there. */
+  /** The failure concerned no entity. Rethrown, it would end the process, and the next process at the same point. */
   private failed(error: unknown, tried: readonly ActorRef[]): void {
     const waitMs = this.guard.failedAsAWhole(error)
     this.guard.notTried(tried)

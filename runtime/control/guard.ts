@@ -1,6 +1,6 @@
 /**
- * What keeps a mistake of the program at one entity that entity's: it is passed over and tried again, later each time, and all
- * others go on. A journal that has failed is no such mistake, and passes through everything here.
+ * Confines a bug that is met at one entity to that entity: it is passed over and retried, at growing intervals, while
+ * all others go on. A failed journal is no such bug: JournalFailure passes through everything here.
  */
 import type { ActorRef } from '../../machines/machine.ts'
 import { JournalFailure } from '../../storage/journal.ts'
@@ -8,9 +8,9 @@ import { readFailureToldMs, tickRetryMsMax } from '../limits.ts'
 import { pauseMs } from './backoff.ts'
 import { PassedOver, type PassedOverParts } from './passed-over.ts'
 
-/** What an operator is told of whoever has one. */
+/** What an operator is told of a guarded component. */
 export interface Health {
-  /** Entities at which it failed: they are passed over, and tried again. */
+  /** Entities at which it failed: they are passed over and retried. */
   readonly passedOverCount: number
   /** How often it failed as a whole since the start. */
   readonly ticksFailed: number
@@ -20,9 +20,9 @@ export class Guard {
   private readonly parts: PassedOverParts
   private readonly passedOver: PassedOver
   private ticksFailed = 0
-  /** Of these the last ones, one behind the other. */
+  /** How many of the last ticks failed in a row. */
   private failures = 0
-  /** Monotonic time at which a failure of a read was last told. */
+  /** Monotonic time at which a failed read was last logged. */
   private readToldMs = Number.NEGATIVE_INFINITY
 
   constructor(parts: PassedOverParts) {
@@ -34,23 +34,26 @@ export class Guard {
     return { passedOverCount: this.passedOver.count, ticksFailed: this.ticksFailed }
   }
 
-  /** Whether it failed at no entity. */
+  /** Whether no entity is passed over or being retried. */
   get isClear(): boolean {
     return this.passedOver.count === 0
   }
 
-  /** Whether it failed at this entity, and its time has not come. */
+  /** Whether this entity is passed over: a failure at it, and its retry is not due yet. */
   passesOver(ref: ActorRef): boolean {
     return this.passedOver.has(ref)
   }
 
-  /** It failed at this entity. For loops that are hot: the `catch` around the body calls it. Throws JournalFailure. */
+  /** Notes a failure at this entity. For hot loops, whose own `catch` calls it. Throws JournalFailure. */
   failed(ref: ActorRef, error: unknown): void {
     if (error instanceof JournalFailure) throw error
     this.passedOver.failed(ref, error)
   }
 
-  /** What `act` answers, which is about this entity alone; undefined: it threw, and the entity is passed over. Throws JournalFailure. */
+  /**
+   * Runs `act`, which concerns this entity only. If it throws: undefined, and the entity is passed over. Throws
+   * JournalFailure.
+   */
   guarded<T>(ref: ActorRef, act: () => T): T | undefined {
     try {
       return act()
@@ -61,8 +64,8 @@ export class Guard {
   }
 
   /**
-   * What `read` answers, for somebody who only reads; undefined: it threw. No work is passed over for that, which would be tried
-   * again with each read, and never later. Throws JournalFailure.
+   * Runs `read` for a caller that only reads; undefined if it threw. The entity is not passed over for that: reads
+   * would postpone its work again and again. Throws JournalFailure.
    */
   shown<T>(ref: ActorRef, read: () => T): T | undefined {
     try {
@@ -74,24 +77,27 @@ export class Guard {
     }
   }
 
-  /** Rereads those whose time has come. Answers them: they are passed over no longer, until `passed` or `notTried`. */
+  /**
+   * Rereads and returns the entities whose retry is due: not passed over until `passed` or `notTried`, or a new
+   * failure.
+   */
   tryDue(reread: (ref: ActorRef) => void): readonly ActorRef[] {
     const tried = this.passedOver.takeDue()
     for (const ref of tried) this.guarded(ref, () => reread(ref))
     return tried
   }
 
-  /** All was done that there was to do: those of them that have not failed again are well. */
+  /** The work is done: those of `tried` that have not failed again are cleared. */
   passed(tried: readonly ActorRef[]): void {
     this.passedOver.passed(tried)
   }
 
-  /** Nothing is known of them: their time has come still. */
+  /** Nothing is known of these: their retry is still due. */
   notTried(tried: readonly ActorRef[]): void {
     this.passedOver.notTried(tried)
   }
 
-  /** It failed at what is no entity's. Answers for how long it is to pause, milliseconds. Throws JournalFailure. */
+  /** A failure that concerns no single entity. Returns how long to pause, milliseconds. Throws JournalFailure. */
   failedAsAWhole(error: unknown): number {
     if (error instanceof JournalFailure) throw error
     const { name, log } = this.parts
@@ -102,12 +108,12 @@ export class Guard {
     return waitMs
   }
 
-  /** As a whole it did not fail. */
+  /** A tick went through without failing as a whole. */
   went(): void {
     this.failures = 0
   }
 
-  /** However often it is read: a line a minute says why. */
+  /** One line a minute says why, however often it is read. */
   private tellOfRead({ kind, id }: ActorRef, error: unknown): void {
     const nowMs = this.parts.nature.monotonicMs()
     if (nowMs - this.readToldMs < readFailureToldMs) return

@@ -1,6 +1,6 @@
 /**
- * Entities at which whoever looks after them has failed: a mistake of the program, since what cannot be read is no failure. Each is
- * passed over until its time comes, later each time, so that one of them neither ends the service nor holds up the others.
+ * Entities at which a component failed because of a bug (an unreadable record is no failure). Each is passed over until
+ * its retry is due, at growing intervals, so that it neither ends the service nor holds up the others.
  */
 import type { ActorRef } from '../../machines/machine.ts'
 import { actorKey } from '../actor.ts'
@@ -11,7 +11,7 @@ import { pauseMs } from './backoff.ts'
 
 interface Entry {
   readonly ref: ActorRef
-  /** How often it has failed since it last did not. */
+  /** Consecutive failures. */
   failures: number
   /** Monotonic time of the next try; infinite while one is under way. */
   dueMs: number
@@ -20,16 +20,16 @@ interface Entry {
 export interface PassedOverParts {
   readonly nature: Pick<Nature, 'monotonicMs'>
   readonly log: Logger
-  /** Who looks after them. */
+  /** The component's name. */
   readonly name: string
-  /** A try is to come after this long at the latest. */
+  /** Schedules the next try, after this long at the latest. */
   readonly tryAfter: (afterMs: number) => void
 }
 
 export class PassedOver {
   private readonly parts: PassedOverParts
   private readonly entries = new Map<string, Entry>()
-  /** Failures named in the log in the minute that ends then (monotonic time), and those in it that are only counted. */
+  /** End of the current log minute (monotonic); failures named in the log in it, and those only counted. */
   private minuteEndMs = Number.NEGATIVE_INFINITY
   private named = 0
   private unnamed = 0
@@ -42,13 +42,13 @@ export class PassedOver {
     return this.entries.size
   }
 
-  /** Whether its time has not come. */
+  /** Whether its retry is not due yet. */
   has({ kind, id }: ActorRef): boolean {
     if (this.entries.size === 0) return false
     return (this.entries.get(actorKey(kind, id))?.dueMs ?? Number.POSITIVE_INFINITY) < Number.POSITIVE_INFINITY
   }
 
-  /** A second failure before its time is no other one. */
+  /** Notes a failure; a second one before the retry is due does not count. */
   failed(ref: ActorRef, error: unknown): void {
     const { kind, id } = ref
     if (this.has(ref)) return
@@ -62,7 +62,7 @@ export class PassedOver {
     this.tell(entry, waitMs, nowMs, error)
   }
 
-  /** Those whose time has come: they are passed over no longer, until `passed` or `notTried`. */
+  /** Takes the entities whose retry is due: they count as not passed over until `passed` or `notTried`. */
   takeDue(): readonly ActorRef[] {
     if (this.entries.size === 0 && this.unnamed === 0) return NONE
     const nowMs = this.parts.nature.monotonicMs()
@@ -79,7 +79,7 @@ export class PassedOver {
     return due
   }
 
-  /** All was done that there was to do: those of them that have not failed again are well. */
+  /** The work is done: those of `tried` that have not failed again are cleared. */
   passed(tried: readonly ActorRef[]): void {
     for (const { kind, id } of tried) {
       const key = actorKey(kind, id)
@@ -87,7 +87,7 @@ export class PassedOver {
     }
   }
 
-  /** Nothing is known of them: their time has come still. */
+  /** Nothing is known of these: their retry is still due. */
   notTried(tried: readonly ActorRef[]): void {
     for (const { kind, id } of tried) {
       const entry = this.entries.get(actorKey(kind, id))
@@ -105,7 +105,7 @@ export class PassedOver {
     } else if (++this.unnamed === 1) tryAfter(this.minuteEndMs - nowMs)
   }
 
-  /** When the minute is over. */
+  /** Logs the number of unnamed failures once the minute is over. */
   private tellUnnamed(nowMs: number): void {
     if (nowMs < this.minuteEndMs) return
     const { unnamed } = this

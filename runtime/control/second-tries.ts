@@ -1,6 +1,6 @@
 /**
- * When one who has no ticks of his own, and does things as he hears of them, comes back to what his guard has passed over: an
- * alarm rings for it.
+ * Retries what its guard has passed over, for a component that has no ticks and acts on events as they come: an alarm
+ * rings when a retry is due.
  */
 import type { ActorRef } from '../../machines/machine.ts'
 import type { Nature } from '../api.ts'
@@ -10,11 +10,11 @@ import type { PassedOverParts } from './passed-over.ts'
 
 interface SecondTriesParts extends Pick<PassedOverParts, 'log' | 'name'> {
   readonly nature: Nature
-  /** Takes in anew what is committed of an entity, or does again what failed at it. */
+  /** Takes in the committed state of an entity again, or repeats what failed at it. */
   reread(ref: ActorRef): void
-  /** All whose time had come were reread. */
+  /** Called once all due entities were reread. */
   rereadAll?(): void
-  /** What there is to do about it is still under way: whether it is well is said later, by `passed`. */
+  /** The retry is still under way: whether it succeeds is told later, through `passed`. */
   isUnderWay?(ref: ActorRef): boolean
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the rest of the service asks of the dispatcher.
+ * The dispatcher as the rest of the service sees it.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
@@ -19,7 +19,7 @@ export interface Wanted {
   readonly access: 'full' | 'read_only'
   readonly entryEvent: string
   readonly labels: readonly string[]
-  /** Keys of the projects that its runner must be allowed for beside `project`. */
+  /** Keys of the projects that its runner must be allowed for in addition to `project`. */
   readonly furtherProjects: readonly string[]
   /** The only runner that may take it. */
   readonly pin: string | undefined
@@ -27,9 +27,9 @@ export interface Wanted {
 
 export interface RunnerSeen {
   readonly presence: 'online' | 'offline' | 'never_seen'
-  /** RFC 3339; absent when it has never called. */
+  /** RFC 3339; absent if the runner has never called. */
   readonly last_seen_at?: string
-  /** Run requests that use one of its slots. */
+  /** Run requests that use one of the runner's slots. */
   readonly in_flight: readonly string[]
 }
 
@@ -37,80 +37,87 @@ export interface DispatchCounts {
   readonly parkedPolls: number
   /** Since the start: parked polls that something ended before their time. */
   readonly wakeups: number
-  /** Since the start: offers committed, refused by their actor, and returned because their poll was gone. */
+  /** Since the start: offers committed, refused by their actor, and taken back before they were accepted. */
   readonly offers: number
   readonly offersRefused: number
   readonly offersReturned: number
   readonly runners: { readonly online: number; readonly registered: number }
 }
 
-/** Keys of the projects that a reader may see, or all: runners that may work for none of them do not exist for it. */
+/**
+ * Keys of the projects that a reader may see, or all. A runner that may work for none of them does not exist for it.
+ */
 export type Visible = '*' | ReadonlySet<string>
 
-/** Of work that runners may take: none of these has been heard for a while. */
+/** For work that some runners may take: none of them has been heard for a while. */
 export interface Absence {
   /** When the last of them was heard or, if none ever was, registered (RFC 3339). */
   readonly since: string
   readonly because: WaitingBecause
 }
 
-/** Work that no registered runner may take, there or not, which waits for ever as things stand; and work whose runners are away. */
+/**
+ * Work that no registered runner, online or not, may take and that thus waits for ever, and work whose runners are
+ * away.
+ */
 export interface Stranding {
-  /** Why no runner may take such work; undefined: one may. `visible`, by default all, is what the reader sees. */
+  /** Why no runner may take such work; undefined if one may. The reader sees `visible`, by default all. */
   strandedBecause(wanted: Wanted, visible?: Visible): WaitingBecause | undefined
   /**
-   * Finds the queued run requests that wait for nothing but a runner, and that none may take. Of the projects whose key
-   * `sees` admits. Costs the number of demands and, where there are such requests, a walk over the queue.
+   * Finds the queued run requests that lack nothing but a runner and that no runner may take, in projects whose key
+   * `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
-  /** Undefined unless some may take such work, and all of them are offline and have been silent for a while. */
+  /** Undefined unless some runners may take such work and all of them are offline and have been silent for a while. */
   absence(wanted: Wanted): Absence | undefined
-  /** The same of queued run requests that wait for nothing else, by the key of their project: one a project that `sees` admits. */
+  /** The same for queued run requests that lack only a runner: one per key of a project that `sees` admits. */
   absences(sees: (project: string) => boolean): Map<string, Absence>
 }
 
 export interface Dispatcher {
   readonly health: Health
   /**
-   * A runner asks for work, and waits up to `waitMs` for it. `respond` is called once, unless the poll is
-   * aborted: within this call when the answer is known.
+   * A runner asks for work and waits up to `waitMs` for it. `respond` is called once, unless the poll is aborted;
+   * within this call if the answer is known.
    */
   poll(runnerId: string, waitMs: number, respond: Respond): PollHandle
-  /** Any other call of a runner: it is there. Writes nothing. */
+  /** Notes any other call of a runner as a sign of life. Writes nothing. */
   touch(runnerId: string): void
-  /** Why the request is not with a runner yet; undefined when it is not queued. `visible`, by default all, is what the reader sees. */
+  /**
+   * Why the request is not with a runner yet; undefined if it is not queued. The reader sees `visible`, by default all.
+   */
   waitingBecause(runRequestId: string, visible?: Visible): WaitingBecause | undefined
   readonly waiting: Stranding
   runnerSeen(runnerId: string): RunnerSeen
-  /** A process of the runner begins: polls of the one before end. Answers the run requests that it held. */
+  /** A process of the runner begins: polls of the previous one end. Returns the run requests the runner holds. */
   beginSession(runnerId: string): readonly Holding[]
-  /** A process of the runner ends: it is there no more until it calls again. Answers the run requests that it held. */
+  /** A process of the runner ends: it is offline until it calls again. Returns the run requests the runner holds. */
   endSession(runnerId: string): readonly Holding[]
-  /** The run requests that use one of its slots. */
+  /** The run requests that use one of the runner's slots. */
   heldBy(runnerId: string): readonly Holding[]
   /** The run request that holds the repository, or may still hold it. */
   repositoryHolder(repository: string): string | undefined
-  /** Slots of the runners that are there and may take work that changes something; `looks`: or work that only looks. */
+  /** Slots of the online runners that may take work that changes something; with `looks`, also read-only work. */
   onlineCapacity(looks: boolean): number
-  /** Whether a runner that is there may take such work, busy or not. */
+  /** Whether an online runner may take such work, busy or not. */
   hasTaker(wanted: Wanted): boolean
-  /** Whether one of them has a poll here, or may be on its way with one: not who has fallen silent, and is not offline yet. */
+  /** Whether such a runner has a parked poll or is expected to poll: excludes runners silent but not yet offline. */
   isExpected(wanted: Wanted): boolean
-  /** The same of those that have a slot left as of now, who are looked for once. */
+  /** A predicate like `isExpected`, for the runners that have a free slot now; they are collected once. */
   freeTakers(): (wanted: Wanted) => boolean
-  /** Whether any registered runner that may work for the project, there or not, is one of those meant. */
+  /** Whether any registered runner, online or not, that may work for the project satisfies `isMeant`. */
   hasRunnerFor(project: string, isMeant: (runnerId: string) => boolean): boolean
-  /** Whether the run request uses a slot of a runner that is there and takes work; undefined: no runner has it. */
+  /** Whether the run request uses a slot of an online runner that takes work; undefined if no runner has it. */
   usesSlot(runRequestId: string): boolean | undefined
-  /** The request is about to be withdrawn: if it waits, it is not offered for a while. */
+  /** The request is about to be withdrawn: if it is queued, it is not offered for a while. */
   leaveOut(runRequestId: string): void
-  /** The lanes that offer nothing, all of them. */
+  /** Replaces the set of lanes in which nothing is offered. */
   setPausedLanes(lanes: Iterable<string>): void
-  /** Asked of each pair of runner and request; undefined: every engine serves everything. */
+  /** Asked for each pair of runner and request; undefined: every engine serves everything. */
   setCapable(capable: Capable | undefined): void
   counts(): DispatchCounts
   /** What waits, by project. A walk over the queue. */
   backlog(): readonly QueuedOfProject[]
-  /** Every parked poll ends, and later ones are refused. */
+  /** Ends every parked poll; later polls are refused. */
   close(): void
 }

@@ -1,8 +1,8 @@
 /**
- * Hands queued run requests to the runners that poll for them. State in memory, derived from committed steps;
- * the only sender of `offer`. Its invariant: once a call of it has returned, no parked poll waits beside a request
- * that it could take, and no runner's slot, no repository and no request has been promised twice; and a mistake at
- * one request or runner costs no other anything.
+ * Hands queued run requests to the runners that poll for them. Its state is in memory, derived from committed steps;
+ * it is the only sender of `offer`. Invariants: when a call of it returns, no parked poll is left waiting next to a
+ * request that it could take, and no runner's slot, no repository and no request has been promised twice. A bug met at
+ * one request or runner holds up no other.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Holding } from '../../machines/runner.ts'
@@ -25,7 +25,7 @@ import { Stops } from './stops.ts'
 import { Waiting } from './waiting.ts'
 import { Later, TimerWheel, type WheelEntry } from './wheel.ts'
 
-/** While the service refuses writes nothing is offered, and after this long it is tried again. */
+/** Pause before offering is tried again while the service refuses writes. */
 const refusedPauseMs = 250
 
 export type { Dispatcher, PollAnswer, PollHandle, PollRefusal }
@@ -53,7 +53,7 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly guard: Guard
   private pausedUntilMs = Number.NEGATIVE_INFINITY
   private isSettling = false
-  /** What failed was nobody's in particular: it is tried again after a while. */
+  /** A failure that concerned no single entity: settling is suspended until `settleAll`. */
   private isResting = false
   private isClosed = false
   private wakeups = 0
@@ -129,7 +129,7 @@ class RunRequestDispatcher implements Dispatcher {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return []
     this.polls.endAll(runner)
-    // What the polls of the old process were told, the new one has not heard.
+    // News that the polls of the old process were told has not reached the new one.
     runner.untold = true
     return this.heldBy(runnerId)
   }
@@ -210,7 +210,7 @@ class RunRequestDispatcher implements Dispatcher {
     this.wheel.close()
   }
 
-  /** The hot path: an empty poll that does not wait touches the runner, looks at its demands, and allocates nothing. */
+  /** Hot: an empty poll that does not wait touches the runner, looks at its demands, and allocates nothing. */
   private pollOf(runner: Runner, waitMs: number, respond: Respond): PollHandle {
     this.fleet.touch(runner)
     this.fleet.notePoll(runner)
@@ -232,7 +232,7 @@ class RunRequestDispatcher implements Dispatcher {
     return poll
   }
 
-  /** False while the service takes no writes; it is tried again by itself. */
+  /** False while the service takes no writes; `resume` tries again later. */
   private canOffer(): boolean {
     const nowMs = this.runtime.nature.monotonicMs()
     if (nowMs < this.pausedUntilMs) return false
@@ -262,13 +262,13 @@ class RunRequestDispatcher implements Dispatcher {
     this.settle()
   }
 
-  /** Other lanes are paused, or other projects archived, than before. */
+  /** The set of paused lanes or of archived projects has changed. */
   private stopsChanged(): void {
     this.change(this.queue.allDemands())
     for (const held of this.holdings.all()) this.offers.reconsider(held)
   }
 
-  /** Brings requests and runners together after a change. */
+  /** Matches requests and runners after a change. */
   private settle(): void {
     if (this.isSettling || this.isResting) return
     const { demands, runners, told } = this.changes
@@ -287,13 +287,13 @@ class RunRequestDispatcher implements Dispatcher {
     }
   }
 
-  /** Hot: what fails at a runner is caught around it, without a function of its own. */
+  /** Hot: a failure at a runner is caught inline, without a closure. */
   private settleOnce(): void {
     const { guard, changes } = this
     for (const runner of changes.told) {
       changes.told.delete(runner)
       try {
-        // The answer with an offer that is on its way will carry it.
+        // If an offer is on its way, the answer that carries it will carry the news too.
         if (runner.hasNews && !runner.awaitsOffer && this.polls.answerNewest(runner)) this.wakeups++
       } catch (error) {
         guard.failed(runner.about(), error)
@@ -313,7 +313,7 @@ class RunRequestDispatcher implements Dispatcher {
     }
   }
 
-  /** The changed demands in their order, as long as there are runners for them. */
+  /** Offers the changed demands in their order, as long as there are runners for them. */
   private offerDemands(): void {
     const { demands } = this.changes
     while (demands.size > 0) {
@@ -322,7 +322,7 @@ class RunRequestDispatcher implements Dispatcher {
       for (const demand of demands) {
         if (first !== undefined && demand.ready.size > 0 && !this.queue.goesBefore(demand, first)) continue
         const runner = this.takerOf(demand)
-        // Runners only become fewer while this runs: who has none now will have none.
+        // The number of free runners only falls while this runs: a demand without one now will get none.
         if (runner === undefined) demands.delete(demand)
         else {
           first = demand
@@ -360,14 +360,14 @@ class RunRequestDispatcher implements Dispatcher {
     if (!runner.awaitsOffer) this.polls.endOverdue(runner)
   }
 
-  /** Something of the wheel failed when its time had come. */
+  /** An entry of the wheel threw when it fired. */
   private ringFailed(entry: WheelEntry, error: unknown): void {
     const about = entry.about()
     if (about === undefined) this.settlingFailed(error)
     else this.guard.failed(about, error)
   }
 
-  /** It was nobody's in particular: after a rest everything is looked at again. */
+  /** The failure concerned no single entity: after a pause everything is looked at again. */
   private settlingFailed(error: unknown): void {
     const restMs = this.guard.failedAsAWhole(error)
     this.isResting = true

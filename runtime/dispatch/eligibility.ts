@@ -1,7 +1,7 @@
 /**
- * Who may take what. Requests that any runner sees alike form a demand, runners that see all requests alike form
- * a supply; eligibility is decided once for each pair, when the second of the two appears. So finding work for
- * a runner costs the number of demands it may take, never the number of requests that wait.
+ * Which runner may take which request. Requests that are alike to every runner form a demand, runners that may take the
+ * same requests form a supply. Eligibility is decided once per pair, when the second of the two appears, so finding
+ * work for a runner costs the number of demands it may take, never the number of requests that wait.
  */
 import type { Throttle } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -14,13 +14,13 @@ import type { TurnLinks } from './turns.ts'
 export interface ProjectTurn extends TurnLinks {
   readonly key: string
   turn: number
-  /** Its requests that could be offered now, as far as the requests themselves are concerned. */
+  /** Number of its requests that could be offered now, as far as the requests themselves are concerned. */
   ready: number
   /** Its demands that have such requests. */
   readonly waiting: Set<Demand>
 }
 
-/** Run requests between which no runner can tell a difference. */
+/** Run requests that are interchangeable to every runner. */
 export interface Demand {
   readonly signature: string
   readonly slot: number
@@ -31,17 +31,17 @@ export interface Demand {
   readonly lane: string
   readonly entryEvent: string
   readonly labels: readonly string[]
-  /** Keys of the projects that it tells its runner of beside its own. */
+  /** Keys of the other projects that the request tells its runner about. */
   readonly furtherProjects: readonly string[]
   /** The only runner that may take it. */
   readonly pin: string | undefined
-  /** The repository it needs for itself; undefined for work that changes nothing. */
+  /** The repository it needs exclusively; undefined for work that changes nothing. */
   readonly repository: string | undefined
-  /** Requests ready to be offered, the first in order on top. */
+  /** Requests ready to be offered, first in order on top. */
   readonly ready: IndexHeap
-  /** Its requests in the queue, ready or not. */
+  /** Number of its requests in the queue, ready or not. */
   queued: number
-  /** Of those that may take it; empty for a pinned demand, whose runner is found by its name. */
+  /** The supplies that may take it; empty for a pinned demand, whose runner is found by its id. */
   supplies: Supply[]
 }
 
@@ -55,16 +55,16 @@ export interface Supply {
   /** Slots of the runners that could take an offer now, the one that polled last on top. */
   readonly available: IndexHeap
   members: number
-  /** What they may take, but for demands pinned to one of them. */
+  /** The demands they may take, except those pinned to one runner. */
   demands: Demand[]
 }
 
-/** What of a demand decides who may take it. */
+/** The part of a demand that decides which runners may take it. */
 export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'furtherProjects' | 'pin' | 'entryEvent'> & {
   readonly project: Pick<ProjectTurn, 'key'>
 }
 
-/** What a run request asks of a runner, whether or not it waits. */
+/** What a run request asks of a runner, whether or not it is queued. */
 export function askingOfRequest(context: RunRequestContext): Asking {
   const { project: key, throttle, asked } = context
   const { access, entry_event: entryEvent, runner_id: pin } = asked
@@ -83,30 +83,30 @@ export function isAllowed(supply: Supply, demand: Asking): boolean {
 
 type Spoken = Pick<Asking, 'project' | 'furtherProjects'>
 
-/** Its own project, and each other that it speaks of: what a runner may not see is not told to it. */
+/** Grants must cover its own project and every other one it mentions: a runner is told nothing that it may not see. */
 export function isGranted({ projects }: Supply, { project, furtherProjects: further }: Spoken): boolean {
   return projects === undefined || (projects.has(project.key) && further.every((key) => projects.has(key)))
 }
 
-/** Only such work can change something for good. */
+/** Only such work can make permanent changes. */
 function needsTrust(demand: Pick<Asking, 'throttle' | 'access'>): boolean {
   return demand.throttle === 'full' && demand.access === 'full'
 }
 
-/** Whether the runners carry every label. A request that names its runner asks for no labels beyond that name. */
+/** Whether the runners carry every label. A request that names its runner needs no labels beyond that. */
 export function carriesLabels(supply: Supply, demand: Asking): boolean {
   if (demand.pin !== undefined) return true
   for (const label of demand.labels) if (!supply.labels.has(label)) return false
   return true
 }
 
-/** Whether these runners may take these requests, with the runner of that id among them. */
+/** Whether the runner of that id, a member of the supply, may take these requests. */
 export function mayTake(supply: Supply, runnerId: string, demand: Asking): boolean {
   if (demand.pin !== undefined && demand.pin !== runnerId) return false
   return carriesLabels(supply, demand) && isAllowed(supply, demand)
 }
 
-/** Remembers the pair if these runners may take these requests. */
+/** Links the two if these runners may take these requests. */
 export function pair(supply: Supply, demand: Demand): void {
   if (demand.pin !== undefined || !carriesLabels(supply, demand) || !isAllowed(supply, demand)) return
   supply.demands.push(demand)

@@ -1,6 +1,6 @@
 /**
- * The document that a poll answers with: what the runner needs to begin, and the attempt that fences it.
- * Made anew from the committed snapshot each time, so that a repeated poll tells the same.
+ * The document that a poll is answered with: what the runner needs to begin, and the attempt that fences it.
+ * Built from the committed snapshot each time, so that a repeated poll gets the same answer.
  */
 import { EXECUTION_REQUEST_SCHEMA_VERSION, type ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
@@ -10,7 +10,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerExpiresMs: number): ExecutionRequest {
   const { context } = snapshot
   const { asked, trace_id } = context
-  // A request without a span of its own hands its trace's first half out: the same at every repeat.
+  // A request without a span of its own uses the first half of its trace id: the same at every repeat.
   const span_id = context.made.span_id ?? trace_id.slice(0, 16)
   return {
     schema_version: EXECUTION_REQUEST_SCHEMA_VERSION,

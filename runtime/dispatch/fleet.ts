@@ -1,6 +1,6 @@
 /**
  * The runners as the dispatcher sees them: what they may take, whether they can take it now, and whether they
- * are there. Presence and calls live in memory only; a call writes nothing.
+ * are online. Presence and calls live in memory only; a call writes nothing.
  */
 import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
 import type { Runtime } from '../api.ts'
@@ -11,9 +11,9 @@ import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { Runner, type RunnerState } from './runner.ts'
 import type { TimerWheel } from './wheel.ts'
 
-/** Whose poll broke off, and who lives, is back sooner than this, milliseconds: the first tries come in a second or two. */
+/** A live runner whose poll broke off is back sooner than this, milliseconds: it retries within a second or two. */
 const comesBackMs = 5_000
-/** Who lives calls once in such a part of the time without a call after which it is offline. */
+/** A live runner calls at least this many times in the period without a call after which it is offline. */
 const callsPerPresence = 3
 
 export class Fleet {
@@ -21,7 +21,7 @@ export class Fleet {
   private readonly wheel: TimerWheel
   private readonly demands: () => Iterable<Demand>
   private readonly runners = new Map<string, Runner>()
-  /** A slot is given once: that of a removed runner stays empty. */
+  /** A slot number is used once: that of a removed runner stays empty. */
   private readonly bySlot: (Runner | undefined)[] = []
   private readonly supplies = new Map<string, Supply>()
   private readonly positions: Positions = { of: new Int32Array(16).fill(-1) }
@@ -31,7 +31,7 @@ export class Fleet {
   private readonly anywhere = new IndexHeap(this.anywherePositions, this.polledLater)
   private polls = 0
 
-  /** `demands`: every demand there is, to pair a new supply with. */
+  /** `demands`: all demands, to pair a new supply with. */
   constructor(runtime: Runtime, wheel: TimerWheel, demands: () => Iterable<Demand>) {
     this.runtime = runtime
     this.wheel = wheel
@@ -42,7 +42,7 @@ export class Fleet {
     return this.runners.get(id)
   }
 
-  /** The runner of that id, made if it is not known: a request may be held by one that was removed. */
+  /** The runner of that id, created if unknown: a request may be held by a runner that was removed. */
   get(id: string): Runner {
     const known = this.runners.get(id)
     if (known !== undefined) return known
@@ -68,7 +68,7 @@ export class Fleet {
     return this.supplies.values()
   }
 
-  /** Slots of those that are there and may take work that changes something; `looks`: or work that only looks. */
+  /** Slots of the online runners that may take work that changes something; with `looks`, also read-only work. */
   slots(looks: boolean): number {
     let slots = 0
     for (const { supply, takesWork, capacity } of this.runners.values()) {
@@ -78,7 +78,7 @@ export class Fleet {
     return slots
   }
 
-  /** How many are registered, and how many of them are there. */
+  /** How many runners are registered, and how many of them are online. */
   census(): { readonly online: number; readonly registered: number } {
     let online = 0
     let registered = 0
@@ -90,7 +90,7 @@ export class Fleet {
     return { online, registered }
   }
 
-  /** Takes over what a committed step says of the runner. */
+  /** Applies a committed step of the runner. */
   update(runner: Runner, context: RunnerContext, state: RunnerState): void {
     this.withdraw(runner)
     if (state === 'draining' && runner.state !== 'draining') runner.untold = true
@@ -102,7 +102,7 @@ export class Fleet {
     this.refresh(runner)
   }
 
-  /** Brings the runner's place among those that can take an offer up to date. One that was removed goes once it holds nothing. */
+  /** Updates the runner's place among those that can take an offer. A removed runner goes once it holds nothing. */
   refresh(runner: Runner): void {
     if (runner.polls.length === 0 || !runner.hasRoom) this.withdraw(runner)
     else if (this.positions.of[runner.slot]! < 0) {
@@ -112,7 +112,7 @@ export class Fleet {
     if (runner.state === 'removed' && runner.polls.length === 0 && runner.held.size === 0) this.letGo(runner)
   }
 
-  /** The runner has polled: of all, it is now the one that polled last. */
+  /** The runner has polled: it is now the most recent of all. */
   notePoll(runner: Runner): void {
     runner.pollOrder = ++this.polls
     if (this.positions.of[runner.slot]! < 0) return
@@ -120,18 +120,18 @@ export class Fleet {
     this.anywhere.moved(runner.slot)
   }
 
-  /** Of the supply's runners that can take an offer, the one that polled last. */
+  /** The supply's runner that can take an offer and polled last. */
   newestOf(supply: Supply): Runner | undefined {
     return this.bySlot[supply.available.first]
   }
 
-  /** Of all that can take an offer, the one admitted that polled last; unknown when so many looks do not tell. */
+  /** The admitted runner that can take an offer and polled last; `unknown` if `looksMax` looks do not tell. */
   newestAnywhere(looksMax: number, admits: (runner: Runner) => boolean): Runner | undefined | 'unknown' {
     const slot = this.anywhere.firstWhere(looksMax, (candidate) => admits(this.bySlot[candidate]!))
     return slot === undefined ? 'unknown' : this.bySlot[slot]
   }
 
-  /** The same among those that the predicate admits: a walk over all of them. */
+  /** Like `newestOf`, among the runners that the predicate admits: a walk over all of the supply's. */
   newestWhere(supply: Supply, admits: (runner: Runner) => boolean): Runner | undefined {
     let newest: Runner | undefined
     for (let place = 0; place < supply.available.size; place++) {
@@ -141,7 +141,7 @@ export class Fleet {
     return newest
   }
 
-  /** The runner has called. In memory only, but for the step that says it came back. */
+  /** The runner has called. Noted in memory only, except for the step that says it came back. */
   touch(runner: Runner): void {
     runner.calls++
     runner.lastSeenMs = this.runtime.nature.monotonicMs()
@@ -149,7 +149,7 @@ export class Fleet {
     if (!runner.isOnline) this.comeOnline(runner)
   }
 
-  /** A poll of it that was parked has ended: as it should, or because its connection is gone. */
+  /** A parked poll of the runner has ended: normally, or because its connection broke. */
   pollEnded(runner: Runner, isCutOff: boolean): void {
     const nowMs = this.runtime.nature.monotonicMs()
     if (isCutOff) runner.expectedUntilMs = nowMs + comesBackMs
@@ -157,7 +157,7 @@ export class Fleet {
     this.refresh(runner)
   }
 
-  /** Whether its next poll may be counted on. */
+  /** Whether its next poll can be counted on. */
   isExpected(runner: Runner): boolean {
     return runner.isExpected(this.runtime.nature.monotonicMs())
   }
@@ -166,19 +166,19 @@ export class Fleet {
     runner.expectedUntilMs = nowMs + this.runtime.settings.presenceMs / callsPerPresence
   }
 
-  /** When it called last, RFC 3339: by the clock since the start, else by its record. Undefined: never. */
+  /** When it called last, RFC 3339: measured since the start, else from its record. Undefined: never. */
   seenAt({ lastSeenMs, seenAt }: Runner): string | undefined {
     if (lastSeenMs === undefined) return seenAt
     const { nature } = this.runtime
     return new Date(nature.wallMs() - (nature.monotonicMs() - lastSeenMs)).toISOString()
   }
 
-  /** The same of one that may never have called: when it was registered. */
+  /** The same, or when it was registered if it has never called. */
   heardAt(runner: Runner): string {
     return this.seenAt(runner) ?? runner.registeredAt
   }
 
-  /** It was online when the service stopped: it has the full length again to call. */
+  /** It was online when the service stopped: it gets the full presence time to call again. */
   presumeOnline(runner: Runner): void {
     const nowMs = this.runtime.nature.monotonicMs()
     runner.isOnline = true
@@ -186,12 +186,12 @@ export class Fleet {
     this.wheel.add(runner, nowMs + this.runtime.settings.presenceMs)
   }
 
-  /** The same of one that is looked after no more, because a mistake came between. */
+  /** The same for a runner whose presence is no longer watched, because a bug interrupted it. */
   watch(runner: Runner): void {
     if (!this.wheel.has(runner)) this.presumeOnline(runner)
   }
 
-  /** Whether it is there, and when it called last: of a removed one, what its record says. */
+  /** Whether it is online, and when it called last; for a removed runner, what its record says. */
   presenceOf(id: string): Pick<RunnerSeen, 'presence' | 'last_seen_at'> {
     const runner = this.runners.get(id)
     const last_seen_at =
@@ -203,14 +203,14 @@ export class Fleet {
 
   private readonly checkPresence = (runner: Runner, nowMs: number): void => {
     const { presenceMs } = this.runtime.settings
-    // A parked poll is a call that has not ended.
+    // A parked poll is a call still in progress.
     if (runner.polls.length > 0) runner.lastSeenMs = nowMs
     if (!runner.isOnline) {
       if (runner.polls.length > 0) this.comeOnline(runner)
       return
     }
     const silentMs = nowMs - (runner.lastSeenMs ?? Number.NEGATIVE_INFINITY)
-    // Whom nobody could hear is not silent: once, until it calls.
+    // A runner that could not be heard (the process stood still) is not silent: excused once, until it calls.
     const isSpared = nowMs - runner.dueMs > stoodStillMs && runner.callsAtSparing !== runner.calls
     if (isSpared) runner.callsAtSparing = runner.calls
     const leftMs = isSpared ? presenceMs : presenceMs - silentMs
@@ -230,8 +230,8 @@ export class Fleet {
   }
 
   /**
-   * If the step cannot be taken now, the runner counts as what it was, and the next call or check says it again; of one whose poll is
-   * parked, which calls no more meanwhile, in a moment.
+   * If the step cannot be taken now, the runner keeps its old state, and the next call or check announces the change
+   * again. A runner with a parked poll makes no further call, so it is checked again soon.
    */
   private announce(runner: Runner, message: CameOnline | WentOffline): void {
     this.runtime.ask({ kind: 'runner', id: runner.id }, message, (answer) => {
@@ -243,13 +243,13 @@ export class Fleet {
     })
   }
 
-  /** It is there no more, until it calls. */
+  /** It is offline until it calls. */
   forget(runner: Runner): void {
     runner.isOnline = false
     this.wheel.remove(runner)
   }
 
-  /** What still has it at hand finds it removed, and in no list. */
+  /** Code that still has a reference finds it removed and in no list. */
   private letGo(runner: Runner): void {
     if (this.runners.get(runner.id) !== runner) return
     this.runners.delete(runner.id)

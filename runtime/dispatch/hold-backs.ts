@@ -1,6 +1,6 @@
 /**
- * Requests whose offer their actor refused although they were queued: each is left out for a while, longer at
- * each refusal, so that one that cannot be offered (its record is unreadable) does not stand before the others.
+ * Queued requests whose actor refused an offer. Each is left out for a while, longer at each refusal, so that one that
+ * cannot be offered (its record is unreadable) does not block the others.
  */
 import type { Nature } from '../api.ts'
 import { Later, type TimerWheel } from './wheel.ts'
@@ -12,12 +12,12 @@ export class HoldBacks {
   private readonly nature: Nature
   private readonly wheel: TimerWheel
   private readonly end: (id: string) => void
-  /** Those of which it was a mistake of the program: how long they are left out is their guard's. */
+  /** Requests left out because of a bug met at them: the guard decides for how long. */
   readonly mistaken = new Set<string>()
-  /** Refusals in a row, by request. */
+  /** Consecutive refusals, by request. */
   private readonly refusals = new Map<string, number>()
 
-  /** `end`: the request may be offered again. */
+  /** `end` is called when the request may be offered again. */
   constructor(nature: Nature, wheel: TimerWheel, end: (id: string) => void) {
     this.nature = nature
     this.wheel = wheel

@@ -1,6 +1,6 @@
 /**
  * The run requests that runners hold, and those on their way to one. From the moment an offer is sent, its slot
- * and its repository are taken: a second offer can never be made of either while the first is being committed.
+ * and its repository are taken, so neither can be offered a second time while the first offer is being committed.
  */
 
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -11,7 +11,7 @@ import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
 
-/** What a change of the holdings sets free. */
+/** Notified of what a change in the holdings frees or has to tell. */
 interface Freed {
   runner(runner: Runner): void
   repository(repository: string): void
@@ -41,7 +41,7 @@ export class Holdings {
     return this.holders.has(repository)
   }
 
-  /** Who holds the repository: one, unless a repository was renamed while work went on. */
+  /** The holder of the repository: one, unless a repository was renamed while work went on. */
   holderOf(repository: string): Held | undefined {
     return this.holders.get(repository)?.values().next().value
   }
@@ -75,7 +75,7 @@ export class Holdings {
       this.drop(held)
       held = undefined
     }
-    // One that is not known comes from before the start: its runner has been told of it as far as anyone knows.
+    // An unknown one dates from before the start: its runner has been told of it as far as anyone knows.
     held ??= this.add({
       id: context.id,
       runner,
@@ -118,7 +118,7 @@ export class Holdings {
   private change(held: Held, state: Held['state']): void {
     const { runner } = held
     held.state = state
-    // A lost run uses no slot: should it come back, its runner has one more than its capacity for a while.
+    // A lost run uses no slot: if it comes back, its runner has one more than its capacity for a while.
     if (state === 'lost') runner.held.delete(held)
     else runner.held.add(held)
     if (state === 'offering' || state === 'offered') runner.offer = held

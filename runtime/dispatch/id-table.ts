@@ -1,11 +1,11 @@
 /**
- * Where a run request lies in the queue, by its id: an open-addressing table over the id's 96 bits. A Map of
- * strings would cost a queued request 150 bytes of heap that the collector walks; this costs 20 that it does not.
+ * Finds a run request's slot in the queue by its id: an open-addressing table over the id's 96 bits. A Map of
+ * strings would cost 150 bytes of garbage-collected heap per queued request; this costs 20 outside it.
  */
 
 const prefix = 'runreq_'
 
-/** The three 32-bit words of `runreq_` + 24 hex digits, of the id last given to `readId`. */
+/** The three 32-bit words (24 hex digits after `runreq_`) of the id last given to `readId`. */
 const word = new Uint32Array(3)
 
 function readId(id: string): void {
@@ -17,9 +17,9 @@ function readId(id: string): void {
 }
 
 export class IdTable {
-  /** The words of the ids, three a slot. */
+  /** The words of the ids, three per slot. */
   private words: Uint32Array
-  /** Slot + 1 at each place; 0: free. At most half full, so that a probe is short. */
+  /** Slot + 1 in each place; 0: free. At most half full, so that a probe is short. */
   private places: Int32Array
   private mask: number
 
@@ -80,7 +80,7 @@ export class IdTable {
     return false
   }
 
-  /** Make room for so many slots, a power of two; slots 0 to `used` - 1 are taken. */
+  /** Make room for `capacity` slots, a power of two; slots 0 to `used` - 1 are taken. */
   grow(capacity: number, used: number): void {
     const words = new Uint32Array(capacity * 3)
     words.set(this.words)
@@ -104,7 +104,7 @@ export class IdTable {
   }
 }
 
-/** Ids are digests and so already uniform; the multiplications (murmur3's finalizer) are for those of tests. */
+/** Ids are digests and so already uniform; the multiplications (murmur3's finalizer) are for the ids of tests. */
 function hash(): number {
   let h = word[0]! ^ Math.imul(word[1]!, 0x85ebca6b) ^ Math.imul(word[2]!, 0xc2b2ae35)
   h = Math.imul(h ^ (h >>> 16), 0x85ebca6b)

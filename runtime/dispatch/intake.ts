@@ -1,6 +1,6 @@
 /**
- * Takes in what is committed of run requests, runners and projects: at a start, with each commit, and once more where it failed.
- * What is changed by it is noted for the next `settle`. Its invariant: one entity that it cannot take in hides no other.
+ * Takes in committed steps of run requests, runners and projects: at start, with each commit, and again after a
+ * failure. Notes what they change for the next `settle`. Invariant: an entity that cannot be taken in hides no other.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { HELD_RUN_STATES, isHeld } from '../../machines/run-request/states.ts'
@@ -23,11 +23,11 @@ import type { Stops } from './stops.ts'
 export interface Changes {
   readonly demands: Set<Demand>
   readonly runners: Set<Runner>
-  /** Runners that there may be news for. */
+  /** Runners that may have news to be told. */
   readonly told: Set<Runner>
 }
 
-/** What is known of requests and runners, and who keeps it. */
+/** The parts that hold the dispatcher's state. */
 export interface Known {
   readonly queue: Queue
   readonly fleet: Fleet
@@ -44,7 +44,7 @@ export class Intake {
   private readonly parts: Known
   private readonly runnerChanged: (runner: Runner) => void
 
-  /** `runnerChanged`: what it may take may be something else than before. */
+  /** `runnerChanged`: the set of requests that the runner may take may have changed. */
   constructor(runtime: Runtime, parts: Known, runnerChanged: (runner: Runner) => void) {
     this.runtime = runtime
     this.parts = parts
@@ -69,7 +69,7 @@ export class Intake {
     changes.told.clear()
   }
 
-  /** Hot: what fails at a step is caught around it, without a function of its own. */
+  /** Hot: a failure at a step is caught inline, without a closure. */
   take(steps: readonly CommittedStep[]): void {
     for (const { ref, after } of steps) {
       try {
@@ -81,7 +81,7 @@ export class Intake {
     }
   }
 
-  /** It was passed over, and its time has come. */
+  /** Retries an entity that was passed over, now that its pause has ended. */
   reread(ref: ActorRef): void {
     const { queue, fleet, stops, changes } = this.parts
     const snapshot = committed(this.runtime, ref)
@@ -99,7 +99,7 @@ export class Intake {
     }
   }
 
-  /** What a request was left out for is over. */
+  /** A request that was left out may be offered again. */
   release(id: string): void {
     const { queue, holdBacks, changes } = this.parts
     const snapshot = readRequest(this.runtime, id)
@@ -115,7 +115,7 @@ export class Intake {
     const { queue, holdings, holdBacks, changes, guard } = this.parts
     const held = holdings.get(context.id)
     if (value === 'queued') {
-      // A step beside the offer that is under way (an approval of the same turn) does not take it back.
+      // A step that happens beside an offer under way (an approval in the same turn) does not take the offer back.
       if (held !== undefined && held.state !== 'offering') holdings.drop(held)
       const demand = queue.put(context)
       if (demand === undefined) return
@@ -129,7 +129,7 @@ export class Intake {
     }
     if (isHeld(value)) holdings.note(context, value)
     else if (held !== undefined) holdings.drop(held)
-    // Of an offer it is not known yet whether it can be delivered.
+    // Whether an offer can be delivered is not known yet.
     if (!guard.isClear && value !== 'offered') guard.passed([ref])
   }
 

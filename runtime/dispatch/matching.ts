@@ -1,8 +1,8 @@
 /**
- * Which request goes to which runner. Two questions, never answered by a walk over requests: what should this runner
- * take, and which runner should take this. Both keep the same order: projects in turn, then priority, age and id; of
- * the runners, the one that polled last. Each first looks along that order, where most find what they may have at
- * once, and after as many looks walks over all that the runner may take, or all that may take the request.
+ * Which request goes to which runner. Two questions, neither answered by a walk over requests: what should this runner
+ * take, and which runner should take this. Both use the same order: projects in turn, then priority, age and id; among
+ * runners, the one that polled last. Each first looks along that order, where most find a match at once, and after a
+ * bounded number of looks walks over all demands that the runner may take, or all supplies that may take the demand.
  */
 import type { Guard } from '../control/guard.ts'
 import type { Asking, Demand, Supply } from './eligibility.ts'
@@ -13,13 +13,13 @@ import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 import type { Stops } from './stops.ts'
 
-/** What a capability manifest is asked: whether this runner's engine serves the entry event at this throttle. */
+/** Looks up capability manifests: whether this runner's engine serves the entry event at this throttle. */
 export type Capable = (
   runnerId: string,
   asked: { readonly project: string; readonly entryEvent: string; readonly throttle: 'full' | 'dry_run' },
 ) => boolean
 
-/** Looks along the runners in their order: each looks at all whose turn comes next, so that many would be dear. */
+/** Most runners tried in order: each look compares all candidates for the next place, so many looks would be costly. */
 const looksAlongRunnersMax = 32
 
 export class Matching {
@@ -42,7 +42,7 @@ export class Matching {
     this.capable = capable
   }
 
-  /** A runner of which that cannot be told takes nothing: only here is it known that it is the runner's, not the request's. */
+  /** A runner whose capability cannot be determined takes nothing; the fault is the runner's, not the request's. */
   isCapable(runner: Runner, { project, entryEvent, throttle }: Asking): boolean {
     if (this.capable === undefined) return true
     if (!this.guard.isClear && this.guard.passesOver(runner.about())) return false
@@ -54,7 +54,7 @@ export class Matching {
     }
   }
 
-  /** Whether any runner that is there and takes work may take such work, busy or not. */
+  /** Whether any online runner that takes work may take such work, busy or not. */
   hasTaker(asking: Asking): boolean {
     return this.isAny(asking, (runner) => runner.takesWork)
   }
@@ -67,18 +67,18 @@ export class Matching {
     return false
   }
 
-  /** Whether one of them is about to call for it. */
+  /** Whether such a runner is about to poll. */
   isExpected(asking: Asking, nowMs: number): boolean {
     return this.isAny(asking, (runner) => runner.isExpected(nowMs))
   }
 
-  /** The same of those that have a slot left now. In a large fleet that is busy these are few. */
+  /** The same for the runners that have a free slot now. In a large, busy fleet these are few. */
   freeTakers(nowMs: number): (asking: Asking) => boolean {
     const free = [...this.fleet.all()].filter((runner) => runner.isExpected(nowMs) && !runner.isFull)
     return (asking) => free.some((runner) => this.suits(runner, asking))
   }
 
-  /** Whether anybody who waits for this waits for ever as things stand: no registered runner may take it, there or not. */
+  /** Whether no registered runner, online or not, may take this demand, so that it waits for ever as things stand. */
   isStranded(demand: Demand): boolean {
     if (demand.pin === undefined && demand.supplies.length === 0) return true
     return !this.isAny(demand, () => true)
@@ -95,7 +95,7 @@ export class Matching {
     return isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)
   }
 
-  /** The demand whose first request the runner should take now; undefined when there is none for it. */
+  /** The demand whose first request the runner should take now; undefined if there is none. */
   workFor(runner: Runner): Demand | undefined {
     const supply = runner.supply!
     const looksMax = supply.demands.length + this.queue.demandCountPinnedTo(runner.id)
@@ -124,7 +124,7 @@ export class Matching {
     return best
   }
 
-  /** The runner that should take the demand's first request now; undefined when none can. */
+  /** The runner that should take the demand's first request now; undefined if none can. */
   runnerFor(demand: Demand): Runner | undefined {
     if (demand.ready.size === 0 || this.isBlocked(demand)) return undefined
     if (demand.pin !== undefined) return this.pinned(demand.pin, demand)
@@ -165,7 +165,7 @@ export class Matching {
     return !this.isBlocked(demand) && (this.capable === undefined || this.isCapable(runner, demand))
   }
 
-  /** Whether something else than runners keeps its requests from being offered. */
+  /** Whether something other than a lack of runners keeps its requests from being offered. */
   isBlocked(demand: Demand): boolean {
     const { repository } = demand
     return this.stops.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))

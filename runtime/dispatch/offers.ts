@@ -1,6 +1,7 @@
 /**
- * Offers on their way: promised, made true by the request's actor, and carried to the runner by one of its polls, or given back. A
- * mistake at one of them leaves its request out for a while, and its runner to the others.
+ * Offers under way: each is reserved in memory, committed by the request's actor, and then carried to the runner by one
+ * of its polls, or taken back. If a bug is met at an offer, its request is left out for a while and its runner is free
+ * for others.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -14,21 +15,23 @@ import type { Held, Respond, Runner } from './runner.ts'
 import { readRequest } from './snapshots.ts'
 import type { Stopped } from './stops.ts'
 
-/** So many requests that cannot be offered, one behind the other, have met one mistake that is none of theirs. */
+/** If more requests than this fail to be offered in one `settle`, the fault is not that of any one of them. */
 export const mistakesPerSettleMax = 100
 
-/** Why an offer that its runner has not accepted is taken back: its kind starts nothing now, or it is no more for this runner. */
+/**
+ * Why an unaccepted offer is taken back: its lane or project starts nothing now, or this runner may no longer have it.
+ */
 type TakenBack = Stopped | 'runner_changed'
 
 interface OffersParts extends Known {
-  /** Requests and runners are to be brought together anew. */
+  /** Match requests and runners again. */
   settle(): void
   /** The service takes no writes. */
   paused(): void
 }
 
 export class Offers {
-  /** Those that could not be sent since the last `settle` began, and why the last could not. */
+  /** Offers that failed to be sent since the last `settle` began, and the last error. */
   private mistakes = 0
   private lastMistake: unknown
   private readonly runtime: Runtime
@@ -51,22 +54,22 @@ export class Offers {
     this.mistakes = 0
   }
 
-  /** Throws what the last one met, where so many have met it that it is none of theirs. */
+  /** Throws the last error if so many offers have failed that no single request is at fault. */
   throwIfTooMany(): void {
     if (this.mistakes > mistakesPerSettleMax) throw this.lastMistake
   }
 
-  /** Whether the runner was told of the offer and has called since: only then an offer that it lets pass counts. */
+  /** Whether the runner was told of the offer and has called since: only then does letting it expire count. */
   isCounted(runRequestId: string): boolean {
     const held = this.parts.holdings.get(runRequestId)
     if (held === undefined || held.state !== 'offered' || !held.isDelivered) return false
     return held.runner.calls > held.callsAtDelivery
   }
 
-  /** Tells the runner once more what it has not accepted. False when that offer is not there to be told. */
+  /** Answers the poll with the unaccepted offer once more. False if that offer cannot be told now. */
   again(runner: Runner, offer: Held, respond: Respond): boolean {
     if (offer.state !== 'offered' || !offer.isDelivered || offer.isReturning) return false
-    // What the runner says of it at this moment may be that it accepts.
+    // The runner's post that accepts the offer may be waiting in the mailbox.
     if (this.runtime.isBusy(refOf(offer.id))) return false
     const snapshot = readRequest(this.runtime, offer.id)
     if (snapshot === undefined || snapshot.value !== 'offered') return false
@@ -80,8 +83,8 @@ export class Offers {
   }
 
   /**
-   * Promises the first request, the runner's slot and the repository, and asks the request's actor to make it true. False: that
-   * failed, nothing is promised, and the runner may have something else.
+   * Reserves the demand's first request, the runner's slot and the repository, and asks the request's actor to commit
+   * the offer. False if that failed: nothing is reserved, and the runner may be offered something else.
    */
   send(runner: Runner, demand: Demand): boolean {
     const { queue, holdings, fleet } = this.parts
@@ -99,7 +102,7 @@ export class Offers {
     }
   }
 
-  /** Takes it back where it stands and should not any more. */
+  /** Takes the offer back if it has not been accepted and should no longer stand. */
   reconsider(held: Held): void {
     if (held.state !== 'offered') return
     const ref = refOf(held.id)
@@ -116,7 +119,7 @@ export class Offers {
     return this.parts.stops.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
   }
 
-  /** No poll of the runner is there to carry it, or it should not stand any more: it goes back at once, and nobody is to blame. */
+  /** Takes back an offer that no poll can carry or that should no longer stand; nobody is blamed for it. */
   private giveBack(held: Held, why?: TakenBack): void {
     if (held.isReturning) return
     const { holdings } = this.parts
@@ -126,7 +129,7 @@ export class Offers {
     const message = { type: 'offer_aborted', runner_id: held.runner.id, attempt: held.attempt, why }
     this.runtime.ask(refOf(held.id), message as never, (answer) => {
       if (answer.ok || holdings.get(held.id) !== held) return
-      // It could not go back; then the runner's next poll gets it, or it expires.
+      // It could not be taken back: the runner's next poll gets it, or it expires.
       held.isReturning = false
       held.isDelivered = true
     })
@@ -173,7 +176,7 @@ export class Offers {
     const { polls, guard } = this.parts
     const { runner } = held
     this.offers++
-    // Before the answer, which may bring the runner's next call at once.
+    // Set before answering, since the answer may bring the runner's next call at once.
     held.isDelivered = true
     held.callsAtDelivery = runner.calls
     const why = this.whyTakenBack(held, snapshot)

@@ -1,5 +1,5 @@
 /**
- * Long polls that wait. Each is answered exactly once: with an offer, with news, empty when its time is over, or
+ * Parked long polls. Each is answered exactly once: with an offer, with news, empty when its time is over, or
  * because it had to end; or it is given up because its client is gone.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
@@ -8,11 +8,11 @@ import type { ParkedPoll, PollAnswer, PollRefusal, Respond, Runner } from './run
 import { type TimerWheel, WheelEntry } from './wheel.ts'
 
 export interface PollHandle {
-  /** The client is gone: `respond` will not be called. Of no effect once it was. */
+  /** The client is gone: `respond` will not be called. No effect after `respond` was called. */
   abort(): void
 }
 
-/** What a poll that is answered at once leaves to its caller. */
+/** The handle of a poll that was answered at once. */
 export const ANSWERED: PollHandle = Object.freeze({ abort: () => {} })
 
 const NOTHING: PollAnswer = Object.freeze({ draining: false, cancel: Object.freeze([]) })
@@ -21,7 +21,7 @@ class Poll extends WheelEntry implements PollHandle {
   private readonly polls: Polls
   readonly runner: Runner
   readonly respond: Respond
-  /** Its time is over; it is kept only for the offer that is being committed. */
+  /** The poll's time is over; it is kept only for the offer that is being committed. */
   isOverdue: boolean
 
   constructor(polls: Polls, runner: Runner, respond: Respond, isOverdue: boolean) {
@@ -47,7 +47,7 @@ class Poll extends WheelEntry implements PollHandle {
 
 export class Polls {
   private readonly wheel: TimerWheel
-  /** Told when a runner has one parked poll fewer, and whether its client was gone. */
+  /** Called when a runner has one parked poll fewer, with whether its client was gone. */
   private readonly left: (runner: Runner, isCutOff: boolean) => void
   private count = 0
 
@@ -69,7 +69,7 @@ export class Polls {
     return poll
   }
 
-  /** Answers the runner's newest parked poll. False when there is none. */
+  /** Answers the runner's newest parked poll. False if there is none. */
   answerNewest(runner: Runner, offer?: ExecutionRequest): boolean {
     const poll = runner.polls.at(-1)
     if (poll === undefined) return false
@@ -77,12 +77,12 @@ export class Polls {
     return true
   }
 
-  /** The polls whose time ran out while an offer was being made get their empty answer. */
+  /** Gives polls whose time ran out while an offer was being made their empty answer. */
   endOverdue(runner: Runner): void {
     for (const poll of runner.polls.filter((one) => one.isOverdue)) this.end(poll, answerFor(runner))
   }
 
-  /** Answers all of the runner's polls: with nothing, or with why they end. */
+  /** Answers all of the runner's polls: empty, or with why they end. */
   endAll(runner: Runner, refusal?: PollRefusal): void {
     for (const poll of runner.polls.slice()) this.end(poll, refusal ?? answerFor(runner))
   }
@@ -92,7 +92,7 @@ export class Polls {
   }
 
   expire(poll: Poll): void {
-    // Should the offer be refused, its end comes with the reply.
+    // If the offer is refused, the poll ends with that reply.
     if (poll.runner.awaitsOffer) poll.isOverdue = true
     else this.end(poll, answerFor(poll.runner))
   }
@@ -114,7 +114,7 @@ export class Polls {
   }
 }
 
-/** The answer with the runner's news, which it has then been told. */
+/** The answer with the runner's news, which counts as told from here on. */
 export function answerFor(runner: Runner, offer?: ExecutionRequest): PollAnswer {
   const isDraining = runner.state === 'draining'
   runner.untold = false

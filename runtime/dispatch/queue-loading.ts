@@ -1,6 +1,6 @@
 /**
- * Takes in the requests that wait, as the service starts. Those of one demand and priority lie side by side in an index,
- * and the record of one of them tells of all: what is ready costs the reading of its index rows, not of its records.
+ * Loads the queued requests at start. Those of one demand and priority lie side by side in an index, and the record of
+ * one of them stands for all: ready requests cost reading their index rows, not their records.
  */
 import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'
@@ -8,7 +8,7 @@ import type { Guard } from '../control/guard.ts'
 import type { Likeness, Queue } from './queue.ts'
 import { readRequest } from './snapshots.ts'
 
-/** Hot with a million rows: what fails at one is caught around the row, without a function of its own. */
+/** Hot with a million rows: a failure at a row is caught inline, without a closure. */
 export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
   const { journal } = runtime
   const likenesses = new Map<string, Likeness>()
@@ -33,7 +33,7 @@ export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
   queue.seatByAge()
 }
 
-/** Where the index is damaged, or could not be made yet (a first start of this version that may not write). */
+/** For an index that is damaged, or not built yet (a first start of this version that may not write). */
 function putEach(runtime: Runtime, queue: Queue, guard: Guard): void {
   for (const { ref, snapshot } of runtime.scan('run_request', 'state', 'queued'))
     guard.guarded(ref, () => queue.put(snapshot.context))

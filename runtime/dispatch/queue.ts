@@ -1,5 +1,5 @@
 /**
- * The run requests that wait, in some fifty bytes each outside the collected heap, ordered within their demand by
+ * The queued run requests, in some fifty bytes each outside the garbage-collected heap, ordered within their demand by
  * priority, then age, then id. What a poll does not need to know stays in the request's snapshot.
  */
 import { isId } from '../../machines/ids.ts'
@@ -20,14 +20,14 @@ import { IdTable } from './id-table.ts'
 import { microsOf } from './micros.ts'
 import { Turns } from './turns.ts'
 
-/** What keeps a queued request from being offered, or that nothing does. */
+/** States of a slot: whether a queued request can be offered, and if not, why. */
 const FREE = 0
 const UNREADY = 1
 const READY = 2
 const OFFERING = 3
 const HELD_BACK = 4
 
-/** Demands without a request that stay, so that a stream of single requests does not make them anew each time. */
+/** Demands without requests that are kept, so that a stream of single requests does not rebuild them each time. */
 const idleDemandsMax = 256
 
 const NONE: readonly Demand[] = []
@@ -67,7 +67,7 @@ export class Queue {
   private readonly order = (a: number, b: number) => this.before(a, b)
   private readonly turns = new Turns<ProjectTurn>()
 
-  /** `suppliesOf`: every supply there is, to pair a new demand with. */
+  /** `suppliesOf`: all supplies, to pair a new demand with. */
   constructor(nature: Nature, suppliesOf: () => Iterable<Supply>) {
     this.nature = nature
     this.suppliesOf = suppliesOf
@@ -81,7 +81,7 @@ export class Queue {
     return this.demands.values()
   }
 
-  /** Of the projects that have something to offer, the one whose turn it is. */
+  /** The project whose turn it is, among those that have something to offer. */
   get firstInTurn(): ProjectTurn | undefined {
     return this.turns.first
   }
@@ -99,8 +99,8 @@ export class Queue {
   }
 
   /**
-   * Takes in a queued request, or what a step has changed of it. Answers its demand when the request is ready,
-   * else undefined. A request that is being offered, or held back, stays so.
+   * Adds a queued request, or applies what a step has changed in it. Returns its demand if the request is ready,
+   * else undefined. A request that is being offered or held back stays so.
    */
   put(context: RunRequestContext): Demand | undefined {
     const demand = this.demandFor(context)
@@ -115,19 +115,19 @@ export class Queue {
     return next === READY ? demand : undefined
   }
 
-  /** What a request has in common with all that ask the same, and are as urgent. */
+  /** What a request shares with all of the same demand and priority. */
   likenessOf(context: RunRequestContext): Likeness {
     return { demand: this.demandFor(context), priority: context.asked.priority }
   }
 
-  /** Takes in a ready request. Passed over: one that is known, or that can be none by its name or its time. */
+  /** Adds a ready request. Skips one that is known, or whose id or time is invalid. */
   putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
     const createdMicros = microsOf(createdAt)
     if (!isId('runreq', id) || this.ids.find(id) >= 0 || Number.isNaN(createdMicros)) return
     this.become(this.insert(id, createdMicros, priority, demand), READY)
   }
 
-  /** Gives the projects their turns by the age of the oldest request that each has ready. */
+  /** Gives the projects their turns by the age of each one's oldest ready request. */
   seatByAge(): void {
     const oldest = new Map<ProjectTurn, number>()
     for (let slot = 0; slot < this.used; slot++) {
@@ -139,7 +139,7 @@ export class Queue {
     for (const [project] of [...oldest].sort(([, a], [, b]) => a - b)) this.turns.toEnd(project)
   }
 
-  /** The request waits no more. */
+  /** The request is no longer queued. */
   remove(id: string): void {
     const slot = this.ids.find(id)
     if (slot < 0) return
@@ -152,7 +152,7 @@ export class Queue {
     if (this.count === 0) this.used = 0
   }
 
-  /** The first ready request of the demand leaves the order while it is offered. Answers its id; serves its project. */
+  /** Takes the demand's first ready request out of the order to be offered, as its project's turn. Returns its id. */
   take(demand: Demand): string {
     const slot = demand.ready.first
     this.become(slot, OFFERING)
@@ -160,7 +160,7 @@ export class Queue {
     return this.ids.idOf(slot)
   }
 
-  /** The offer was refused: the request stays out of the order until `release`. False when it waits no more. */
+  /** The offer was refused: the request stays out of the order until `release`. False if it is no longer queued. */
   holdBack(id: string): boolean {
     const slot = this.ids.find(id)
     if (slot < 0 || this.state[slot] !== OFFERING) return false
@@ -168,18 +168,18 @@ export class Queue {
     return true
   }
 
-  /** A request that waits stays out of the order until `release`. */
+  /** Keeps a queued request out of the order until `release`. */
   leaveOut(id: string): void {
     const slot = this.ids.find(id)
     if (slot >= 0) this.become(slot, HELD_BACK)
   }
 
-  /** Id of the demand's first ready request. The demand may not be empty. */
+  /** Id of the demand's first ready request. The demand must have one. */
   firstOf(demand: Demand): string {
     return this.ids.idOf(demand.ready.first)
   }
 
-  /** Ends a `holdBack` or a `leaveOut`; answers the demand when the request is ready. */
+  /** Ends a `holdBack` or `leaveOut`; returns the demand if the request is ready. */
   release(id: string, context: RunRequestContext): Demand | undefined {
     const slot = this.ids.find(id)
     if (slot < 0 || this.state[slot] !== HELD_BACK) return undefined
@@ -188,13 +188,13 @@ export class Queue {
     return next === READY ? this.demandOfSlot(slot) : undefined
   }
 
-  /** Whether demand a's first ready request goes before demand b's. Neither may be empty. */
+  /** Whether demand a's first ready request goes before demand b's. Both must have one. */
   goesBefore(a: Demand, b: Demand): boolean {
     if (a.project !== b.project) return a.project.turn < b.project.turn
     return this.before(a.ready.first, b.ready.first)
   }
 
-  /** The demand of a queued request, or undefined when it waits no more. */
+  /** The demand of a queued request; undefined if it is no longer queued. */
   demandOfRequest(id: string): Demand | undefined {
     const slot = this.ids.find(id)
     return slot < 0 ? undefined : this.demandOfSlot(slot)
@@ -238,7 +238,7 @@ export class Queue {
     return more ? { rows, next: rows.at(-1)! } : { rows }
   }
 
-  /** Those made last first, as far as slots tell. */
+  /** The most recent first, as far as slot numbers tell. */
   private *offerable(demands: ReadonlySet<Demand>): Generator<number> {
     for (let slot = this.used - 1; slot >= 0; slot--) {
       const state = this.state[slot]
@@ -266,7 +266,7 @@ export class Queue {
     this.state[slot] = state
     if (state !== READY) return
     // A project that had nothing to offer joins the round at its end: idleness earns no credit, and a project
-    // that asks for one thing at a time waits one round, as one with a thousand does.
+    // that asks for one thing at a time waits one round, just like one with a thousand requests.
     if (project.ready === 0) this.turns.toEnd(project)
     project.ready++
     if (ready.size === 0) project.waiting.add(demand)
@@ -363,7 +363,7 @@ export class Queue {
     if (--demand.queued === 0) this.idleDemands++
   }
 
-  /** Forgets the demands that nothing asks for. */
+  /** Forgets demands that have no requests. */
   private sweep(): void {
     for (const demand of this.demands.values()) {
       if (demand.queued > 0) continue

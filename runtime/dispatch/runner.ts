@@ -1,6 +1,6 @@
 /**
- * One runner as the dispatcher sees it: what it may take, what it holds, its parked polls, whether it is there,
- * and what it has not been told. Memory only; all of it is rebuilt from committed steps and from calls.
+ * One runner as the dispatcher sees it: what it may take, what it holds, its parked polls, whether it is online,
+ * and what it has not been told. In memory only, and rebuilt from committed steps and calls.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
@@ -11,25 +11,25 @@ import { WheelEntry } from './wheel.ts'
 
 export type RunnerState = 'registered' | 'draining' | 'removed'
 
-/** What an answer to a runner's poll carries: an offer or none, and the news. */
+/** The answer to a runner's poll: an offer or none, and the news. */
 export interface PollAnswer {
   readonly offer?: ExecutionRequest
   /** The runner takes nothing new. */
   readonly draining: boolean
-  /** Ids of its run requests that are to be stopped. */
+  /** Ids of the runner's run requests that are to be stopped. */
   readonly cancel: readonly string[]
 }
 
-/** Why a poll ended without an answer of its own. */
+/** Why a poll ended without a regular answer. */
 export type PollRefusal = 'too_many_polls' | 'closing' | 'runner_removed'
 
-/** Called once for each poll that was not given up; within the call of `poll` when it is answered at once. */
+/** Called once for each poll that was not given up; within the call of `poll` if the answer is known at once. */
 export type Respond = (answer: PollAnswer | PollRefusal) => void
 
 export interface ParkedPoll extends WheelEntry {
   readonly runner: Runner
   readonly respond: Respond
-  /** Its time is over; it is kept only for the offer that is being committed. */
+  /** The poll's time is over; it is kept only for the offer that is being committed. */
   isOverdue: boolean
 }
 
@@ -45,40 +45,40 @@ export interface Held {
   attempt: number
   /** A poll has carried the offer to its runner. */
   isDelivered: boolean
-  /** The offer found no poll, or should not stand any more (its lane was paused, its runner drains): it goes back. */
+  /** Being taken back: the offer found no poll, or should no longer stand (its lane was paused, its runner drains). */
   isReturning: boolean
-  /** The runner's calls when the offer was delivered. */
+  /** The runner's call count when the offer was delivered. */
   callsAtDelivery: number
 }
 
-/** As an entry of the wheel, a runner is its presence. */
+/** As an entry of the wheel, a runner stands for its presence check. */
 export class Runner extends WheelEntry {
   readonly id: string
   readonly slot: number
   private readonly checkPresence: (runner: Runner, nowMs: number) => void
   state: RunnerState = 'removed'
-  /** Undefined when it is removed. */
+  /** Undefined if it is removed. */
   supply: Supply | undefined = undefined
   capacity = 0
-  /** The newest last. */
+  /** The newest comes last. */
   readonly polls: ParkedPoll[] = []
-  /** Place of its last poll in the order of all polls. */
+  /** Position of its last poll in the order of all polls. */
   pollOrder = 0
-  /** The offer that it has not accepted, also while it is being committed. */
+  /** The offer that it has not accepted yet, including one that is being committed. */
   offer: Held | undefined = undefined
   /** What uses one of its slots. */
   readonly held = new Set<Held>()
   /** Calls since the service started. */
   calls = 0
-  /** Its calls when a standstill of the process last let it have the full length again to call. */
+  /** Its call count when a standstill of the process last gave it the full presence time again. */
   callsAtSparing: number | undefined = undefined
   /** Monotonic time of its last call. */
   lastSeenMs: number | undefined = undefined
-  /** Monotonic time until which its next poll may be counted on, while none is parked. */
+  /** Monotonic time until which its next poll can be counted on, while none is parked. */
   expectedUntilMs = Number.NEGATIVE_INFINITY
   /** RFC 3339; empty: its record is not known. */
   registeredAt = ''
-  /** When it was seen as far as its record says, RFC 3339: what there is to tell until it calls again. */
+  /** When it called last according to its record, RFC 3339: used until it calls again. */
   seenAt: string | undefined = undefined
   isOnline = false
   /** Run requests that it holds and that are to be stopped. */
@@ -93,12 +93,12 @@ export class Runner extends WheelEntry {
     this.checkPresence = checkPresence
   }
 
-  /** It is there, and takes what is new. */
+  /** It is online and takes new work. */
   get takesWork(): boolean {
     return this.isOnline && this.state === 'registered'
   }
 
-  /** It has a poll here, or has called so lately that it may be on its way with one. */
+  /** It has a parked poll, or called so recently that the next poll may be on its way. */
   isExpected(nowMs: number): boolean {
     return this.takesWork && (this.polls.length > 0 || nowMs < this.expectedUntilMs)
   }
@@ -112,7 +112,7 @@ export class Runner extends WheelEntry {
     return this.state === 'registered' && this.offer === undefined && !this.isFull
   }
 
-  /** An offer is on its way to one of its polls: none of them ends before it is known which. */
+  /** An offer is on its way to one of its polls: none of them may end before it is known which. */
   get awaitsOffer(): boolean {
     return this.offer !== undefined && !this.offer.isDelivered && !this.offer.isReturning
   }
@@ -121,7 +121,7 @@ export class Runner extends WheelEntry {
     return this.untold && (this.state === 'draining' || this.cancels.size > 0)
   }
 
-  /** What it holds for certain: not what is on its way to it. */
+  /** What it holds for certain, without what is on its way to it. */
   holdings(): readonly Holding[] {
     const held = [...this.held].filter(({ state }) => state !== 'offering')
     return held.map(({ id, attempt }) => ({ id, attempt }))

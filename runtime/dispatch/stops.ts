@@ -1,25 +1,25 @@
 /**
- * What starts nothing now: paused lanes and archived projects. What is under way in them goes on; what was offered
- * and not accepted comes back.
+ * Where nothing starts now: paused lanes and archived projects. Work under way in them goes on; an offer that was
+ * not accepted yet is taken back.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Runtime, SnapshotOf } from '../api.ts'
 import type { Guard } from '../control/guard.ts'
 import type { Demand } from './eligibility.ts'
 
-/** Why nothing of a kind starts. */
+/** Why nothing starts. */
 export type Stopped = 'lane_paused' | 'project_archived'
 
 type Place = Pick<Demand, 'lane' | 'projectId'>
 
 export class Stops {
   private pausedLanes: ReadonlySet<string> = new Set()
-  /** By id. */
+  /** Project ids. */
   private readonly archivedProjects = new Set<string>()
 
   private readonly changed: () => void
 
-  /** Listens to projects. `changed`: other lanes are paused, or other projects archived, than before. */
+  /** Listens to projects. `changed`: the set of paused lanes or of archived projects has changed. */
   constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, guard: Guard, changed: () => void) {
     this.changed = changed
     for (const { ref } of runtime.scan('project', 'state', 'archived')) this.archivedProjects.add(ref.id)
@@ -29,7 +29,7 @@ export class Stops {
     })
   }
 
-  /** What was heard of the project, or what followed from it, came to nothing. */
+  /** Retries a project after a failure: its step, or what followed from it, was not taken in. */
   reread(id: string, snapshot: SnapshotOf<any> | undefined): void {
     if (snapshot !== undefined) this.noteProject(id, snapshot)
     this.changed()
@@ -45,7 +45,7 @@ export class Stops {
     return this.pausedLanes.has(lane) ? 'lane_paused' : undefined
   }
 
-  /** The same in words. */
+  /** The same as a sentence. */
   because(demand: Demand): WaitingBecause | undefined {
     const code = this.why(demand)
     if (code === undefined) return undefined
@@ -54,7 +54,7 @@ export class Stops {
     return { code, detail }
   }
 
-  /** Whether that is news. */
+  /** Returns whether the state changed. */
   private noteProject(id: string, { value }: SnapshotOf<any>): boolean {
     const isArchived = value === 'archived'
     if (this.archivedProjects.has(id) === isArchived) return false

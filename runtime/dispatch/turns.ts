@@ -1,9 +1,9 @@
 /**
- * The projects that have something to offer, in the order of their turns. Turns are only ever given out at the end, so
- * a linked list keeps the order without sorting, and whoever is first is found without looking at the others.
+ * The projects that have something to offer, in the order of their turns. A project only ever joins at the end, so
+ * a linked list keeps the order without sorting, and the first is found without looking at the others.
  */
 
-/** What the list keeps in each project; nobody else touches it. */
+/** Links that the list keeps in each project; only the list touches them. */
 export interface TurnLinks {
   turn: number
   before: this | undefined
@@ -43,7 +43,7 @@ export class Turns<P extends TurnLinks> {
     project.isListed = false
   }
 
-  /** The project has had its turn: it goes to the end, if it is listed at all. */
+  /** The project has had its turn: it moves to the end, if it is listed at all. */
   served(project: P): void {
     if (project.isListed) this.toEnd(project)
     else project.turn = ++this.#lastTurn

@@ -1,6 +1,6 @@
 /**
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
- * would have to remove them, with the name of what stands in the way. Worked out when somebody reads it.
+ * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
@@ -25,7 +25,7 @@ interface Circumstances {
   readonly holdings: Holdings
   readonly matching: Matching
   readonly stops: Stops
-  /** Of projects that its reader may not see nothing is told, nor that they have runners. */
+  /** Projects the reader may see: nothing is told of others, not even that they have runners. */
   readonly visible: Visible
 }
 
@@ -34,7 +34,7 @@ const PASSED_OVER: WaitingBecause = {
   detail: 'The dispatcher failed at it, and tries again later: the log of the service says why.',
 }
 
-/** A silence of so long calls somebody, milliseconds: a runner that is restarted or updated, or whose host is, is back before. */
+/** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
 export const absenceMsMin = 300_000
 
 export class Waiting implements Stranding {
@@ -42,7 +42,9 @@ export class Waiting implements Stranding {
   private readonly queue: Queue
   private readonly now: Omit<Circumstances, 'visible'>
   private readonly guard: Guard
-  /** Who comes furthest for a demand, as found in this turn: a page of a list, and a burst of creates, ask for the same. */
+  /**
+   * Furthest runners by demand, found in this turn: a page of a list, or a burst of creates, asks for the same demand.
+   */
   private readonly known = new Map<Demand, { readonly visible: Visible; readonly furthest: Furthest }>()
 
   constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>, guard: Guard) {
@@ -52,14 +54,14 @@ export class Waiting implements Stranding {
     this.guard = guard
   }
 
-  /** Undefined when the request is not queued. */
+  /** Undefined if the request is not queued. */
   because(runRequestId: string, visible: Visible): WaitingBecause | undefined {
     const ref: ActorRef = { kind: 'run_request', id: runRequestId }
     const snapshot = readRequest(this.runtime, runRequestId)
     if (snapshot?.value !== 'queued') return undefined
     if (this.guard.passesOver(ref)) return PASSED_OVER
     const held = this.now.holdings.get(runRequestId)
-    // Its offer is being committed: what is told to who has just asked for it, where a poll is parked.
+    // Its offer is being committed: the usual answer to whoever just created it while a poll is parked.
     if (held !== undefined) return { code: 'next', detail: `On its way to ${held.runner.id}.` }
     const demand = this.queue.demandOfRequest(runRequestId)
     if (demand === undefined) return undefined
@@ -67,7 +69,7 @@ export class Waiting implements Stranding {
     return this.guard.shown(ref, because) ?? PASSED_OVER
   }
 
-  /** Something was committed. */
+  /** Something was committed: forget what was found. */
   changed(): void {
     this.known.clear()
   }
@@ -77,7 +79,7 @@ export class Waiting implements Stranding {
     return this.removed(demand, furthest, visible) ?? withoutRunner(demand, furthest)
   }
 
-  /** The runner that it names will never be there again. */
+  /** The runner that the request names was removed for good. */
   private removed({ pin }: Asking, { depth }: Furthest, visible: Visible): WaitingBecause | undefined {
     if (pin === undefined || depth !== DEPTH.nowhere || !isRemovedRunner(this.runtime, pin, visible)) return undefined
     return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed for good.` }
@@ -99,7 +101,7 @@ export class Waiting implements Stranding {
     return this.removed(asking, furthest, visible) ?? withoutTaker(asking, furthest)
   }
 
-  /** Those of which `because` answers what `strandedBecause` does. */
+  /** The requests for which `because` gives the same reason as `strandedBecause`. */
   stranded(sees: (project: string) => boolean): FindRows {
     const { queue, now } = this
     const demands = new Set<Demand>()
@@ -144,8 +146,8 @@ export class Waiting implements Stranding {
 }
 
 /**
- * What keeps it from every runner; undefined: nothing does. `context` is that of a request in state `queued`; `demand` is the
- * queue's for it.
+ * What keeps the request from every runner; undefined if nothing does. `context`: of a request in state `queued`;
+ * `demand`: its demand in the queue.
  */
 function beforeRunners(
   context: RunRequestContext,
@@ -168,7 +170,7 @@ function beforeRunners(
   return undefined
 }
 
-/** What lets the request go: one of itself always does. */
+/** Whose approval lets the request go: its own always does. */
 function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: RunRequestContext): string {
   if (brief === undefined) return 'of itself'
   if (!goesBeyond({ retries: retry !== undefined, again, elsewhere })) {
@@ -182,10 +184,10 @@ function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: 
   return `of itself: one of its brief does not speak for ${what.join(', or ')}`
 }
 
-/** Runners that are named in a sentence. */
+/** Most runners named in a sentence. */
 const NAMED_MAX = 3
 
-/** How far a runner comes through the rules, in their order; who may take it and cannot now comes at least to `capable`. */
+/** How many rules, in order, a runner passes. One that may take the work but cannot now reaches at least `capable`. */
 const DEPTH = {
   nowhere: 0,
   seen: 1,
@@ -202,11 +204,11 @@ type Depth = (typeof DEPTH)[keyof typeof DEPTH]
 
 type Registry = Pick<Circumstances, 'fleet' | 'matching' | 'visible'>
 
-/** Those that come furthest. */
+/** The runners that pass most rules. */
 interface Furthest {
   readonly depth: Depth
   readonly count: number
-  /** Of them as many as are named. */
+  /** The first of them, as many as are named. */
   readonly runners: readonly Runner[]
 }
 
@@ -228,7 +230,7 @@ function withoutRunner(asking: Asking, furthest: Furthest): WaitingBecause {
   }
 }
 
-/** Why no registered runner may take such work, there or not. */
+/** Why no registered runner, online or not, may take such work. */
 function withoutTaker(asking: Asking, furthest: Furthest): WaitingBecause {
   const { depth } = furthest
   if (depth === DEPTH.nowhere) return { code: 'no_runner_registered', detail: noneRegistered(asking) }
@@ -241,7 +243,7 @@ function withoutTaker(asking: Asking, furthest: Furthest): WaitingBecause {
   return { code: 'no_capable_engine', detail: `The manifests of ${names(furthest)} do not serve ${work}.` }
 }
 
-/** In one round, since a create pays for it: with a thousand runners some 20 us, where a list for each rule took 70. */
+/** One pass, since each create pays for it: some 20 us with a thousand runners, where a list for each rule took 70. */
 function furthestOf(asking: Asking, now: Registry): Furthest {
   let furthest: Depth = DEPTH.nowhere
   let count = 0
@@ -277,7 +279,7 @@ function depthOf(runner: Runner, asking: Asking, { fleet, matching, visible }: R
   return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
 }
 
-/** Whether the runners exist for the reader: they may work for a project that it sees. That of the work is one. */
+/** Whether the runners exist for the reader: they may work for a project it sees, or for all projects of the work. */
 function isSeen(supply: Supply, asking: Asking, visible: Visible): boolean {
   if (visible === '*' || isGranted(supply, asking)) return true
   for (const project of supply.projects!) if (visible.has(project)) return true
@@ -289,14 +291,14 @@ function noneRegistered({ pin }: Asking): string {
 }
 
 function noneAllowed({ pin, project, furtherProjects }: Asking, furthest: Furthest): string {
-  // Of the others no name: its reader may not see them.
+  // No names of the other projects: the reader may not be allowed to see them.
   const others = furtherProjects.length === 0 ? '' : ' and each other project of its initiative'
   if (furthest.depth === DEPTH.seen)
     return `No runner${pin === undefined ? '' : ` named ${pin}`} is allowed for ${project.key}${others}.`
   return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
 }
 
-/** Few, so that the sentence stays one. */
+/** Names a few, so that the sentence stays short. */
 function names({ count, runners }: Furthest): string {
   const shown = runners.map((runner) => runner.id).join(', ')
   return count === runners.length ? shown : `${shown} and ${count - runners.length} more`

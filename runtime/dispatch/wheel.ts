@@ -1,17 +1,17 @@
 /**
- * One timer of the event loop for every parked poll, presence and hold: entries lie in buckets of one tick, and
- * only a bucket that holds something wakes the process. Adding and removing an entry cost the same however many
- * there are, and none of it allocates. An entry never fires early; it fires at most a tick late.
+ * One event-loop timer for all parked polls, presences and holds: entries lie in buckets of one tick, and only a
+ * bucket that is not empty wakes the process. Adding and removing an entry take constant time and allocate nothing.
+ * An entry never fires early, and at most a tick late.
  */
 import type { ActorRef, Nature } from '../api.ts'
 
-/** How late an entry may fire. Nobody notices it in a wait of seconds, and 20 wakings a second cost nothing. */
+/** How late an entry may fire. Unnoticeable in a wait of seconds, and 20 wake-ups a second cost nothing. */
 export const wheelTickMs = 50
 
-/** One turn of the wheel is 102 s, above the longest poll; what is due later is looked at once a turn. */
+/** One turn of the wheel is 102 s, above the longest poll; an entry due later is looked at once per turn. */
 const buckets = 2_048
 
-/** Something that is due once. Extend it, and give it to at most one wheel. */
+/** Something due once. Extend it, and add it to at most one wheel. */
 export abstract class WheelEntry {
   /** Monotonic, milliseconds. */
   dueMs = 0
@@ -21,13 +21,13 @@ export abstract class WheelEntry {
   /** Called once when due; the entry is out of the wheel by then and may be added again. */
   abstract fire(nowMs: number): void
 
-  /** Whom it is about; undefined: nobody in particular. */
+  /** The entity it concerns; undefined if there is none. */
   about(): ActorRef | undefined {
     return undefined
   }
 }
 
-/** Something to do once, later, for what is too rare to have an entry of its own kind. */
+/** An action to run once, later, for cases too rare to deserve an entry class of their own. */
 export class Later extends WheelEntry {
   private readonly action: () => void
   private readonly subject: ActorRef | undefined
@@ -68,7 +68,7 @@ export class TimerWheel {
   private timer: unknown
   private count = 0
   private isClosed = false
-  /** Told what an entry threw: those that are due beside it, and later, go on. */
+  /** Receives what an entry threw; the other entries fire as usual. */
   private readonly failed: (entry: WheelEntry, error: unknown) => void
 
   constructor(nature: Nature, failed: (entry: WheelEntry, error: unknown) => void) {
@@ -81,7 +81,7 @@ export class TimerWheel {
     return this.count
   }
 
-  /** Has the entry fire at `dueMs` (monotonic); one that waits already moves there: linked twice, it would knot two buckets. */
+  /** Fire the entry at `dueMs` (monotonic). A waiting entry moves there: linked twice, it would corrupt two buckets. */
   add(entry: WheelEntry, dueMs: number): void {
     if (this.isClosed) return
     this.remove(entry)
@@ -105,7 +105,7 @@ export class TimerWheel {
     if (this.count === 0) this.disarm()
   }
 
-  /** Nothing fires any more, and what is added is forgotten. */
+  /** Nothing fires any more, and entries added later are ignored. */
   close(): void {
     this.isClosed = true
     this.disarm()
