@@ -1,7 +1,7 @@
 /**
  * Forgets what is older than the settings allow: a prefix of the events, entities that ended before it, and expired
- * reservations of keys, the last even if events and entities are kept for ever. Works in small steps between other
- * work, every few seconds, and never removes what is unsettled or what something unsettled needs.
+ * reservations of keys (these even if events and entities are kept for ever). Works in small steps between other work,
+ * every few seconds, and never removes what is unsettled or what something unsettled needs.
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'

@@ -1,4 +1,4 @@
-/** The token that may do everything: what it is, whoever makes it and when. */
+/** The token that may do everything: defined in one place, whoever creates it and when. */
 import type { By } from '../../machines/machine.ts'
 import type { Reservation } from '../../storage/journal.ts'
 import type { Answer, MessageBody, Runtime } from '../api.ts'
@@ -7,11 +7,11 @@ interface AdminToken {
   readonly id: string
   readonly hash: string
   readonly by: By
-  /** Written down with the step that makes it. */
+  /** Stored with the step that creates the token. */
   readonly reservation?: Reservation
 }
 
-/** Resolves to the answer to the step that makes it. */
+/** Resolves to the answer to the step that creates the token. */
 export function createAdminToken(runtime: Runtime, token: AdminToken): Promise<Answer> {
   const message = { type: 'create', name: 'admin', roles: ['admin'], rights: [], projects: '*', ...token }
   return runtime.askAsync({ kind: 'token', id: token.id }, message as MessageBody)

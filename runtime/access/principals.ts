@@ -1,7 +1,7 @@
 /**
- * Who each token stands for: a table from the SHA-256 of a token to its principal, loaded at start and fed by
- * the committed steps of token and runner actors. Nobody is let in by what is not on disk, and a revocation
- * takes effect with its commit.
+ * Which principal each token stands for: a table from the SHA-256 of a token to its principal, loaded at start and
+ * fed by the committed steps of token and runner actors. Only what is on disk lets anyone in, and a revocation takes
+ * effect with its commit.
  */
 import { createHash } from 'node:crypto'
 import { RIGHTS } from '../../machines/documents/token.ts'
@@ -12,7 +12,7 @@ import type { CommittedStep, Nature, Runtime } from '../api.ts'
 import { clockRecheckMs } from '../limits.ts'
 import { type Right, rightsOf } from './rights.ts'
 
-/** Who a token stands for, as of now: one object for the token's whole life, whose fields follow its actor. */
+/** What a token stands for now: one object for the token's whole life, whose fields follow its actor. */
 export interface Principal {
   readonly kind: 'token' | 'runner'
   /** `tok_...`, or the runner's id. */
@@ -20,7 +20,7 @@ export interface Principal {
   readonly name: string
   /** Shown in the envelope of what this principal causes. */
   readonly by: By
-  /** Empty for a runner: what it may do is decided by what it holds. */
+  /** Empty for a runner: what it holds decides what it may do. */
   readonly rights: ReadonlySet<Right>
   /** Keys of the projects that it may see, or all. */
   readonly projects: '*' | ReadonlySet<string>
@@ -32,25 +32,31 @@ export interface Principal {
 }
 
 export interface Principals {
-  /** The principal of a token's text, unless it is unknown, revoked or expired. */
+  /** The principal of a token's text; undefined if it is unknown, revoked or expired. */
   find(token: string): Principal | undefined
   /** Whether the principal may still act: neither revoked nor expired. */
   holds(principal: Principal): boolean
   /**
-   * Call back (once, within a second, or a minute where the wall clock was set) when the principal is revoked or has expired. Answers the
-   * function that forgets it.
+   * Calls back once when the principal is revoked or has expired: within a second, or a minute if the wall clock was
+   * set. Returns a function that cancels this.
    */
   onRevoked(principal: Principal, callback: () => void): () => void
   /**
-   * Whether a runner's token was replaced by another that has been used since: whoever still holds it makes no third.
-   * One whose successor nobody has used is taken, since the answer that told it may have been lost.
+   * Whether a runner's token was replaced by one that has been used since: its holder may not create a third. While the
+   * successor is unused the old token is accepted, since the answer that carried the new one may have been lost.
    */
   isReplaced(principal: Principal): boolean
-  /** Whether the token may do everything, everywhere, and no other that is let in may: since nobody grants more than they hold, none could be made without it. */
+  /**
+   * Whether the token is the only valid one that may do everything, everywhere. Nobody grants more than they hold, so
+   * without it no such token could be made again.
+   */
   isLastAdmin(tokenId: string): boolean
-  /** Number of tokens that are let in: for the metrics. */
+  /** Number of valid tokens: for the metrics. */
   readonly size: number
-  /** When the first of the tokens that are let in ends, milliseconds since the epoch, infinite where none does. Runners' are not counted. */
+  /**
+   * When the first valid token expires, milliseconds since the epoch; infinite if none does. Runners' tokens do not
+   * count.
+   */
   readonly nextExpiryMs: number
   /** Token ids used since the last call: their last use is noted lazily. */
   takeUsed(): readonly string[]
@@ -73,7 +79,7 @@ interface RunnerContext {
   readonly internal: { readonly credentials: readonly { readonly hash: string; readonly expires_at?: string }[] }
 }
 
-/** The same object as the outside sees, open for writing. */
+/** The principal as seen from outside, open for writing. */
 interface Entry {
   readonly kind: 'token' | 'runner'
   readonly id: string
@@ -99,7 +105,7 @@ export function hashOfToken(token: string): string {
 
 const NO_RIGHTS: ReadonlySet<Right> = new Set()
 
-/** Load every token and runner, and follow their commits. Must run before the service listens. */
+/** Loads every token and runner, and follows their commits. Call it before the service listens. */
 export async function createPrincipals(runtime: Runtime): Promise<Principals> {
   const table = new PrincipalTable(runtime.nature)
   runtime.onCommit((steps) => table.follow(steps))
@@ -133,7 +139,7 @@ class PrincipalTable implements Principals {
   }
 
   find(token: string): Principal | undefined {
-    // A lookup by hash leaks nothing by its timing: who could choose the hash would already hold the token.
+    // A look-up by hash leaks nothing through its timing: whoever could choose the hash would already hold the token.
     const entry = this.#byHash.get(hashOfToken(token))
     if (entry === undefined || !this.holds(entry)) return undefined
     return entry
@@ -199,7 +205,7 @@ class PrincipalTable implements Principals {
     }
   }
 
-  /** Bring the table in line with one actor's committed snapshot. */
+  /** Brings the table in line with one actor's committed snapshot. */
   set(ref: ActorRef, snapshot: SnapshotOf<any>): void {
     const key = `${ref.kind}/${ref.id}`
     const before = this.#byActor.get(key)
@@ -210,7 +216,7 @@ class PrincipalTable implements Principals {
     else this.#byActor.delete(key)
   }
 
-  /** The entry that callers may hold already stays the same object. */
+  /** A known entry stays the same object, since callers may hold it. */
   #keep(now: Entry): Entry {
     const known = this.#byHash.get(now.hash)
     if (known === undefined) {
@@ -240,7 +246,7 @@ class PrincipalTable implements Principals {
     if (callbacks !== undefined) for (const callback of callbacks) callback()
   }
 
-  /** One timer for an entry that somebody waits on and that will expire. */
+  /** One timer per entry that has callbacks and will expire. */
   #arm(entry: Entry): void {
     if (entry.timer !== undefined) this.#nature.clearTimer(entry.timer)
     entry.timer = undefined
@@ -261,7 +267,7 @@ function mayEverything({ projects, rights }: Principal): boolean {
   return projects === '*' && RIGHTS.every((right) => rights.has(right))
 }
 
-/** Whether the time of what expires is over, at a time in milliseconds since the epoch. */
+/** Whether the expiry has passed at a time in milliseconds since the epoch. */
 export function isExpired(context: { readonly expires_at?: string }, nowMs: number): boolean {
   return isOver(expiryOf(context), nowMs)
 }
@@ -270,7 +276,7 @@ function isOver(expiresAtMs: number | undefined, nowMs: number): boolean {
   return expiresAtMs !== undefined && nowMs >= expiresAtMs
 }
 
-/** An expiry that no clock shows (a leap second) is over: what cannot be compared must not let in for ever. */
+/** An expiry that no clock shows (a leap second) counts as passed: what cannot be compared must not let in for ever. */
 function expiryOf({ expires_at }: { readonly expires_at?: string }): number | undefined {
   if (expires_at === undefined) return undefined
   const atMs = instantMs(expires_at)

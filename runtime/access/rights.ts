@@ -15,7 +15,7 @@ export const ROLE_RIGHTS: Readonly<Record<Role, readonly Right[]>> = {
   admin: RIGHTS,
 }
 
-/** The union of the rights given by name and by role. Unknown words give nothing. */
+/** The union of the rights given by name and by role. Unknown names give nothing. */
 export function rightsOf(roles: readonly string[], rights: readonly string[]): ReadonlySet<Right> {
   const all = new Set<Right>()
   for (const role of roles) for (const right of ROLE_RIGHTS[role as Role] ?? []) all.add(right)

@@ -1,6 +1,6 @@
 /**
- * Bearer tokens: 32 random bytes, shown once; only their SHA-256 is ever stored. The prefix lets a person, and a
- * scanner for leaked secrets, see what it is.
+ * Bearer tokens: 32 random bytes, shown once; only their SHA-256 is ever stored. The prefix lets a person, or a
+ * scanner for leaked secrets, recognize them.
  */
 import { randomBytes } from 'node:crypto'
 import { hashOfToken } from './principals.ts'

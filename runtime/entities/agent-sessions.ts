@@ -1,8 +1,8 @@
 /**
- * Agent sessions that have not ended, in memory: what their heartbeats told last, and the end of those whose process
- * is gone (SPEC 6.17). It only asks: each end is a step of the session, so that a stop in between ends nothing twice
- * and loses nothing. Where no session is open, a commit costs it a look at the kinds of its steps. A mistake at one
- * session, or at its runner, is tried again later, and costs no other its end.
+ * Agent sessions that have not ended, in memory: what their last heartbeats said, and the end of those whose process is
+ * gone (SPEC 6.17). It only asks: each end is a step of the session, so a stop in between neither ends anything twice
+ * nor loses an end. While no session is open, a commit costs only a look at the kinds of its steps. A bug met at one
+ * session, or at its runner, is retried later and keeps no other session from ending.
  */
 import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -18,7 +18,7 @@ import { readable } from '../reader.ts'
 
 /** How far back interrupted sessions and maintenance runs are looked for at a start (SPEC 8). */
 const LOOKBACK_MS = 7 * 24 * 3_600_000
-/** An end that could not be taken for want of room is asked for again after this long. */
+/** Pause before an end is asked for again that was refused for lack of room. */
 const AGAIN_MS = 1_000
 
 /** What a heartbeat says of a session. */
@@ -28,7 +28,7 @@ interface Pulse {
   readonly heard_at: string
 }
 
-/** The end of something whose process is gone, as it is asked for. */
+/** A request to end something whose process is gone. */
 interface End {
   readonly ref: ActorRef
   readonly message: MessageBody
@@ -51,11 +51,11 @@ export class AgentSessions {
   readonly #byRun = new Map<string, Set<Open>>()
   readonly #byRunner = new Map<string, Set<Open>>()
   readonly #tries: SecondTries
-  /** By what they end: asked for, and not answered. */
+  /** Keys of actors whose end was asked for and is not answered yet. */
   readonly #asked = new Set<string>()
-  /** The same: kept by a mistake from being asked for, or from being taken. */
+  /** By actor key: ends that a bug kept from being asked for or taken. */
   readonly #owed = new Map<string, End>()
-  /** What runners did that could not be heard of by a mistake. */
+  /** By runner id: steps that could not be taken in because of a bug. */
   readonly #unheard = new Map<string, CommittedStep>()
   #isClosed = false
   /** Timers of ends for which there was no room. */
@@ -80,17 +80,17 @@ export class AgentSessions {
     return this.#tries.guard.health
   }
 
-  /** How many have not ended. */
+  /** Number of sessions that have not ended. */
   get openCount(): number {
     return this.#open.size
   }
 
-  /** What the last heartbeat told of a session that has not ended. */
+  /** What the last heartbeat said of a session that has not ended. */
   pulseOf(sessionId: string): Pulse | undefined {
     return this.#open.get(sessionId)?.pulse
   }
 
-  /** A heartbeat of the run. What it says of sessions that are not the run's, or have ended, is nobody's. */
+  /** A heartbeat of the run. Ignores sessions that are not the run's or have ended. */
   heard(runId: string, sessions: readonly (Omit<Pulse, 'heard_at'> & { readonly session_id: string })[]): void {
     const heard_at = new Date(this.#runtime.nature.wallMs()).toISOString()
     for (const { session_id, ...said } of sessions) {
@@ -100,13 +100,14 @@ export class AgentSessions {
   }
 
   /**
-   * Before any work is taken: what an engine inside this service left behind when that stopped is over. Sessions of no
-   * runner that began in the last seven days, and maintenance runs; then those of runs that are no longer theirs.
+   * Before any work is taken: ends what an engine inside this service left behind when the service stopped (sessions
+   * without a runner, and maintenance runs, begun in the last seven days), and the sessions of runs that they no longer
+   * belong to.
    */
   async recover(): Promise<void> {
     const nowMs = this.#runtime.nature.wallMs()
     const ended_at = new Date(nowMs).toISOString()
-    // A time that no clock shows (a leap second) is no reason to leave it open for ever.
+    // A time that no clock shows (a leap second) is no reason to leave the session open for ever.
     const isRecent = (at: string): boolean => !(Date.parse(at) < nowMs - LOOKBACK_MS)
     const { guard } = this.#tries
     const sessions = new Map<string, string>()
@@ -121,7 +122,7 @@ export class AgentSessions {
       })
     for (const { ref, snapshot } of this.#runtime.scan('maintenance_run', 'state', 'running'))
       if (guard.guarded(ref, () => isRecent(snapshot.context.begin_event.occurred_at)) !== false) runs.add(ref.id)
-    // What was told of before the stop and is still on its way stands in the mailboxes already: the end comes behind it.
+    // Messages still under way at the stop are in the mailboxes already: the end comes after them.
     for (const { toKind, toId, message } of this.#runtime.journal.outbox()) {
       const { type, session } = message as { type: string; session?: { runner_id?: string } }
       if (toKind === 'agent_session' && type === 'begin' && session?.runner_id === undefined)
@@ -134,7 +135,10 @@ export class AgentSessions {
     ])
   }
 
-  /** A service that starts without taking writes takes no work either: what it could not end, it ends when it writes again. */
+  /**
+   * A service that starts read-only takes no work either: ends refused for now are asked for again until they are
+   * taken.
+   */
   async #insist(ends: readonly End[]): Promise<void> {
     const isLeft = await Promise.all(ends.map((end) => this.#ask(end)))
     const left = ends.filter((_, i) => isLeft[i])
@@ -146,7 +150,10 @@ export class AgentSessions {
     this.#again.add(timer)
   }
 
-  /** Asks for an end. Answers whether that is to be done again: there was no room. One that fails by a mistake is owed. */
+  /**
+   * Asks for an end. Returns whether to ask again, because there was no room. An end that fails because of a bug is
+   * owed.
+   */
   async #ask(end: End): Promise<boolean> {
     const { ref, message } = end
     const { guard } = this.#tries
@@ -158,7 +165,7 @@ export class AgentSessions {
     this.#asked.add(key)
     try {
       const answer = await this.#runtime.askAsync(ref, message)
-      // Its step threw, and would throw again at once.
+      // The step threw, and would throw again at once.
       if (!answer.ok && answer.refusal.code === 'internal_error') throw new Error(answer.refusal.detail)
       guard.passed([ref])
       return isForNow(answer)
@@ -197,13 +204,13 @@ export class AgentSessions {
     else if (kind === 'runner' && this.#byRunner.has(id)) this.#noteRunner(step)
   }
 
-  /** Its record does not say what of it is news: the step is kept, with those that follow as one. */
+  /** The runner's record alone does not show what changed, so the step is kept, merged with those that follow. */
   #keep(step: CommittedStep): void {
     const before = (this.#unheard.get(step.ref.id) ?? step).before
     this.#unheard.set(step.ref.id, { ...step, before })
   }
 
-  /** It was passed over, and its time has come. */
+  /** Retries an entity that was passed over, now that its pause has ended. */
   #reread(ref: ActorRef): void {
     const key = actorKey(ref.kind, ref.id)
     const end = this.#owed.get(key)
@@ -222,7 +229,10 @@ export class AgentSessions {
     }
   }
 
-  /** Another process of the runner, or none any more. Told by the step and not by times, which a clock may set back. */
+  /**
+   * Ends the sessions of a runner process that was replaced or removed. Told by the step, not by times, which may go
+   * back.
+   */
   #noteRunner({ ref, before, after }: CommittedStep): void {
     const { session, removed_at } = after.context
     const isNew = session !== undefined && session.instance !== before?.context.session?.instance
@@ -248,7 +258,7 @@ export class AgentSessions {
     this.#open.set(open.id, open)
     if (open.runId !== undefined) addTo(this.#byRun, open.runId, open)
     if (open.runnerId !== undefined) addTo(this.#byRunner, open.runnerId, open)
-    // Its run may have gone while the news of it was under way.
+    // Its run may have ended before this step arrived.
     if (open.runId !== undefined) this.#judge(open)
   }
 
@@ -259,7 +269,7 @@ export class AgentSessions {
     if (open.runnerId !== undefined) removeFrom(this.#byRunner, open.runnerId, open)
   }
 
-  /** Ends it if the process that ran it is gone, or when that is certain. */
+  /** Ends the session if the process that ran it is gone, now or when that becomes certain. */
   #judge(open: Open): void {
     if (this.#isClosed) return
     try {
@@ -289,7 +299,7 @@ export class AgentSessions {
     )
   }
 
-  /** Since when the process that ran it is gone, and when that is certain; undefined: it may be at work. */
+  /** When the process that ran it ended, and how soon that is certain; undefined if it may be at work. */
   #left(open: Open): Left | undefined {
     const { runId } = open
     if (runId === undefined) return undefined
@@ -322,7 +332,7 @@ interface Left {
   readonly inMs: number
 }
 
-/** Lost, or settled: at once without a word of its runner, else when its late events are no longer taken. */
+/** Lost or settled: at once if not reported by its runner, else when its late events are no longer accepted. */
 function leftByRun({ value, context }: SnapshotOf<RunRequestContext>, nowMs: number): Left | undefined {
   const { times, internal, attempt, made } = context
   const ends = {

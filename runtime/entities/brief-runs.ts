@@ -1,6 +1,6 @@
 /**
- * Whether a run request may name its brief. Its invariant: what runs was compiled and approved to the letter, at this
- * revision, and with the intent as it stands now; what has moved since takes a fresh approval.
+ * Whether a run request may name its brief. Invariant: what runs was compiled and approved to the letter, at this
+ * revision, with the intent as it stands now; if any of these has changed since, a fresh approval is needed.
  */
 
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
@@ -14,11 +14,11 @@ import type { Refused, Runtime, SnapshotOf } from '../api.ts'
 import { readable } from '../reader.ts'
 import { sourcesOf } from './brief-sources.ts'
 
-/** What the brief gives to a run that follows it. */
+/** What the brief contributes to a run that follows it. */
 export interface BriefOfRun {
-  /** Where the run says nothing: what the brief was compiled for. */
+  /** What the brief was compiled for, used where the run says nothing. */
   readonly repo: NonNullable<RunRequestCreate['repo']>
-  /** Whose approval of the brief is also that of the run; undefined: it needs one of its own. */
+  /** Who approved the brief, and thereby the run; undefined if the run needs an approval of its own. */
   readonly approvedBy: By | undefined
   /** The run names another repository or branch than the brief was approved for. */
   readonly isElsewhere: boolean
@@ -26,7 +26,7 @@ export interface BriefOfRun {
 
 type BriefAnswer = { readonly ok: true; readonly brief: BriefOfRun } | Refused
 
-/** Undefined: the request names no brief. */
+/** Undefined if the request names no brief. */
 export function briefOfRun(
   runtime: Runtime,
   project: SnapshotOf<any>,
@@ -58,7 +58,7 @@ export function briefOfRun(
 
 interface BriefOfProject {
   readonly brief: FormationBriefContext
-  /** Of the project: what a brief is for that names none. */
+  /** Repository of the project: that of a brief that names none. */
   readonly repository: string | undefined
 }
 
@@ -85,7 +85,7 @@ function approvedBrief(
   return { ok: true, brief: { repo, approvedBy, isElsewhere } }
 }
 
-/** Why nobody approves the run, which waits for that, as things stand: its brief would not let it be asked for now. */
+/** Why a run that awaits approval cannot be approved as things stand: its brief would not allow the request now. */
 export function whyNotApprovable(
   runtime: Runtime,
   { value, context }: SnapshotOf<RunRequestContext>,
@@ -101,13 +101,13 @@ export function whyNotApprovable(
   return lapse === undefined ? undefined : refused(lapse.code, lapse.detail)
 }
 
-/** Why no approval of the brief holds any more; undefined: one does, or none is asked for. */
+/** Why no approval of the brief holds any more; undefined if one does, or none was given. */
 export function lapseOfBrief(runtime: Runtime, { value, context }: SnapshotOf<FormationBriefContext>) {
   if (context.approvals.length === 0 || value === 'archived') return undefined
   return readable(() => lapseOf(context, sourcesOf(runtime, context)))
 }
 
-/** Whether a run names what was not agreed: what it leaves out it takes from the brief, and then from the project. */
+/** Whether a run deviates from what was agreed: what it leaves out it takes from the brief, then from the project. */
 function worksElsewhere(
   named: RunRequestCreate['repo'],
   agreed: { path: string | undefined; branch: string | undefined },
@@ -117,7 +117,7 @@ function worksElsewhere(
   return path !== agreed.path || branch !== agreed.branch
 }
 
-/** A run request that is refused; `pointer`: the member of its body that is at fault. */
+/** A refused run request; `pointer` names the faulty member of its body. */
 export function refused(code: string, detail: string, pointer?: string): Refused {
   return { ok: false, refusal: pointer === undefined ? { code, detail } : { code, detail, pointer } }
 }

@@ -1,4 +1,6 @@
-/** What the references of a formation brief lead to, from committed data: the records that may guide a run, and the others. */
+/**
+ * The intent records that a formation brief refers to, from committed data: those that may guide a run, and the others.
+ */
 
 import type { SourceRecord } from '../../machines/documents/compiled-brief.ts'
 import { type BriefReferring, recordIdsOf, type Sources } from '../../machines/formation-brief/snapshot.ts'
@@ -7,7 +9,7 @@ import { isGuiding } from '../../machines/intent-record.ts'
 import { recordKey } from '../../machines/record-key.ts'
 import type { Runtime, SnapshotOf } from '../api.ts'
 
-/** What another project has is not there for the brief. */
+/** Records of another project count as absent. */
 export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring): Sources {
   const records: SourceRecord[] = []
   const unfit: { id: string; why: string }[] = []
@@ -27,7 +29,7 @@ export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring)
   return { records, unfit, since }
 }
 
-/** What the record says, and nothing of what was observed of it or of where it stands. */
+/** The record's content, without observations or state. */
 function sourceOf({ id, project, slug, version, content }: IntentRecordContext): SourceRecord {
   return { id, key: recordKey(project, slug), version, ...content }
 }

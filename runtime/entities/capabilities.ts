@@ -1,10 +1,9 @@
 /**
- * What the engines of each project can do, as their newest manifests say: asked before a run is made, and by the
- * dispatcher for each runner. Memory only, derived from committed steps. Its invariants: a manifest that names a runner
- * restricts that runner alone, and one that names none is a keeper's word on what the project takes, for the runners
- * without one of their own; where there is no manifest there is no restriction. One whose runner is gone, or may work
- * for the project no more, does not count. Nor does one of which no sense can be made, in place of which the one before
- * it stands.
+ * What the engines of each project can do, according to their newest manifests: asked before a run is made, and by the
+ * dispatcher for each runner. In memory only, derived from committed steps. Invariants: a manifest that names a runner
+ * restricts that runner alone; one that names none says what the project takes, for the runners without a manifest of
+ * their own; without a manifest there is no restriction. A manifest does not count if its runner is gone or may no
+ * longer work for the project. If a manifest makes no sense, the previous one stands.
  */
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
 import type { Throttle } from '../../machines/machine.ts'
@@ -17,7 +16,7 @@ import type { Dispatcher } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
 
-/** Of a manifest, what is asked of it: whoever asks meets no mistake in it. */
+/** The part of a manifest that is asked for, so that no one who asks meets a malformed manifest. */
 interface Served {
   readonly runnerId: string | undefined
   readonly engine: string
@@ -68,7 +67,7 @@ export class Capabilities {
     this.tries.close()
   }
 
-  /** Why no engine of the project can serve this, in a sentence; undefined: one can, or nobody has said. */
+  /** Why no engine of the project can serve this, in a sentence; undefined if one can or nothing is known. */
   incapable(asked: AskedOfEngine): string | undefined {
     const manifests = this.byProject.get(asked.project)
     if (manifests === undefined) return undefined
@@ -78,7 +77,7 @@ export class Capabilities {
     if (own !== undefined && this.counts(own, project)) {
       return serves(own, asked) ? undefined : `The manifest of runner ${runnerId} does not serve ${work}.`
     }
-    // Of work for one runner only, those of others say nothing.
+    // For work pinned to one runner, the manifests of other runners say nothing.
     const speaks = (one: Served): boolean => runnerId === undefined || one.runnerId === undefined
     for (const one of manifests.values())
       if (serves(one, asked) && speaks(one) && this.counts(one, project)) return undefined
@@ -99,7 +98,9 @@ export class Capabilities {
     return known !== undefined && this.counts(known, project)
   }
 
-  /** Whether its runner may still work for the project. Asked when it matters: what a runner may is changed, and changed back. */
+  /**
+   * Whether its runner may still work for the project. Checked at each use, since that is changed, and changed back.
+   */
   private counts({ runnerId }: Served, project: string): boolean {
     if (runnerId === undefined) return true
     const runner = this.runner(runnerId)
@@ -122,7 +123,7 @@ export class Capabilities {
     if (snapshot !== undefined && this.note(ref, snapshot)) this.tellDispatcher()
   }
 
-  /** Whether that is news. */
+  /** Returns whether anything changed. */
   private note({ kind, id }: ActorRef, { value, context }: SnapshotOf<any>): boolean {
     if (kind === 'runner') return value === 'removed' && this.drop(id)
     if (value === 'removed') this.takeBack(context)
@@ -154,7 +155,7 @@ export class Capabilities {
     return readable(() => this.runtime.read({ kind: 'runner', id }))
   }
 
-  /** The runner is gone, and what was said of it with it. */
+  /** The runner is gone: drops its manifests. */
   private drop(runnerId: string): boolean {
     const before = this.naming
     for (const [project, manifests] of this.byProject) {
@@ -165,7 +166,7 @@ export class Capabilities {
     return this.naming < before
   }
 
-  /** Parked polls are looked at again: what was not for them may be now. */
+  /** Has the dispatcher look at parked polls again, since a request may fit a runner now that did not before. */
   private tellDispatcher(): void {
     const { byProject } = this
     if (this.naming === 0) {
@@ -179,7 +180,7 @@ export class Capabilities {
   }
 }
 
-/** What the runner's own manifest says. */
+/** The runner's own manifest. */
 function ownOf(manifests: ReadonlyMap<string, Served> | undefined, runnerId: string): Served | undefined {
   return manifests?.get(keyOf({ runner_id: runnerId }))
 }
@@ -206,7 +207,7 @@ function serves({ events, modes }: Served, { entryEvent, throttle }: Omit<AskedO
   return modes.has(throttle) && (entryEvent === undefined || events.has(entryEvent) || events.has('*'))
 }
 
-/** Whom the manifest speaks for. A runner's id has no colon in it. */
+/** Whom the manifest speaks for. A runner's id contains no colon. */
 export function keyOf({ runner_id, engine = '' }: { readonly runner_id?: string; readonly engine?: string }): string {
   return runner_id === undefined ? `engine:${engine}` : `runner:${runner_id}`
 }

@@ -1,6 +1,7 @@
 /**
- * Finds an engine run by its id, whether it is an actor of its own (something was reported on it, or its run request has
- * left it) or stands in its run request alone. Reads committed data; an id that a runner chose is looked up in an index.
+ * Finds an engine run by its id, whether it is an actor of its own (something was reported on it, or its run request
+ * has left it) or exists only within its run request. Reads committed data; an id that a runner chose is looked up in
+ * an index.
  */
 
 import type { EngineRun } from '../../machines/documents/engine-run.ts'
@@ -11,23 +12,24 @@ import type { Runtime, SnapshotOf } from '../api.ts'
 import { readable } from '../reader.ts'
 
 export interface KnownEngineRun {
-  /** What a message to its actor says of it, in case it is the first. */
+  /** Identity to send with a message to the run's actor, in case it is the first. */
   readonly identity: EngineRunIdentity
   readonly document: EngineRun
 }
 
-/** Undefined: there is none. Rejects with ViewBehind. */
+/** Undefined if it does not exist. Rejects with ViewBehind. */
 export async function findEngineRun(runtime: Runtime, id: string): Promise<KnownEngineRun | undefined> {
   const found = engineRunAtHand(runtime, id)
   if (found !== undefined) return found
   const { snapshots } = await runtime.list({ kind: 'run_request', index: 'engine_run', value: id, limit: 1 })
-  // What the view said may have changed since: the run may be an actor now, which its request has left.
+  // The view's answer may be outdated: the run may be an actor now, which its request has left.
   return engineRunAtHand(runtime, id) ?? ofRequest(snapshots[0], id)
 }
 
 /**
- * Whether the engine run is that of another run request, or has the digits of one and will be its own. True of what is committed:
- * who names a run asks with nobody else on the way who names the same. Rejects with ViewBehind.
+ * Whether the engine run belongs to another run request, or has the id reserved for another one's first engine run.
+ * Holds for committed data: the caller must ensure that no other post naming the same run is under way. Rejects with
+ * ViewBehind.
  */
 export async function isEngineRunOfAnother(runtime: Runtime, id: string, requestId: string): Promise<boolean> {
   const heir = requestOfFirstEngineRun(id)
@@ -37,7 +39,7 @@ export async function isEngineRunOfAnother(runtime: Runtime, id: string, request
   return run !== undefined && run.identity.run_request_id !== requestId
 }
 
-/** The run, unless it is one that only the index knows. */
+/** The run, unless only the index can find it. */
 export function engineRunAtHand(runtime: Runtime, id: string): KnownEngineRun | undefined {
   const actor = runtime.read({ kind: 'engine_run', id })
   if (actor !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * One key, one entity: the id derives from the key and a generation, so that repeats and races meet in one mailbox. A
+ * One key, one entity: the id derives from the key and a generation, so that repeats and races meet in one mailbox. The
  * generation goes up only when the machine says that the key is free again (`settled_twin`), and a reservation leads
  * every later create straight to the newest.
  */
@@ -11,27 +11,27 @@ import { NOTHING_TAKEN } from './traces-in-flight.ts'
 
 export interface Keyed {
   readonly kind: ActorKind
-  /** Scope of the reservations. Kept for ever: they are in the homes. */
+  /** Scope of the reservations. Must never change: homes contain it. */
   readonly scope: string
-  /** The id of generation 0, which reservations go by. */
+  /** The id of generation 0, under which the reservations are stored. */
   readonly key: string
-  /** Of the generations after it. */
+  /** The id of each later generation. */
   readonly idOf: (generation: number) => string
-  /** What a log that was lost with a restore may have made is not made again: somebody may hold it. */
+  /** Ids that a log lost with a restore may have made are not made again: somebody may hold them. */
   readonly isFenced?: true
 }
 
 interface KeyedCreate extends Keyed {
-  /** The create message but for its id, and this caller's alone: it is given its id as it is. */
+  /** The create message without its id. It must be this caller's own object: the id is set in place. */
   readonly message: object
-  /** Asked before each generation's create: a refusal, or what is to be called once it is answered. */
+  /** Asked before each generation's create: returns a refusal, or a function to call once that create is answered. */
   readonly before?: (id: string) => Refused | (() => void)
 }
 
-/** Tried in one post, should a reservation have been lost with the entity that it led to. */
+/** Generations tried in one post, should a reservation have been lost with the entity that it led to. */
 const GENERATIONS_PER_POST_MAX = 16
 
-/** Makes the entity of the key, or finds the one that has it: the reply gets the answer and its id. */
+/** Makes the entity of the key, or finds the one that has it: `reply` gets the answer and the entity's id. */
 export function createOfKey(runtime: Runtime, keyed: KeyedCreate, reply: (answer: Answer, id: string) => void): void {
   const { kind, before } = keyed
   const create = keyed.message as MessageBody & { id: string; reservation: Reservation | undefined }
@@ -64,12 +64,12 @@ export function generationOf(runtime: Runtime, { kind, scope, key, isFenced }: K
   return first === 0 || runtime.read({ kind, id: key }) !== undefined ? 0 : first
 }
 
-/** The one that is made where this one's time is over. */
+/** The generation to make once this one is over. */
 export function generationAfter({ journal }: Runtime, { isFenced }: Keyed, generation: number): number {
   return isFenced === true ? nextGeneration(journal, generation) : generation + 1
 }
 
-/** Leads later creates of the key to this generation; the first is found without. */
+/** Leads later creates of the key to this generation; generation 0 needs no reservation. */
 export function reservationOf({ scope, key }: Keyed, generation: number): { readonly reservation?: Reservation } {
   return generation === 0 ? {} : { reservation: { scope, key, value: String(generation) } }
 }

@@ -1,20 +1,20 @@
 /**
- * What an `Idempotency-Key` has made, where the name is the id, or asked of what is there already: one reservation a key, until
- * its time is over. From then on the key is free, and the row means nothing to anybody: retention takes it.
+ * What an `Idempotency-Key` has created if its entity's id is its name, or has changed in an existing entity: one
+ * reservation per key until it expires. From then on the key is free, and retention removes the row.
  */
 import type { Reservation } from '../../storage/journal.ts'
 import type { Runtime } from '../api.ts'
 
-/** Of the reservations. Kept for ever: they are in the homes. */
+/** Scope of the reservations. Must never change: homes contain it. */
 export const KEPT_KEYS = 'made'
 
 interface MadeByKey {
   readonly id: string
-  /** Of the body that the key stands for: no spaces. */
+  /** Fingerprint of the body that the key stands for, without spaces. */
   readonly fingerprint: string
 }
 
-/** To be kept with the step that makes it; `place` tells the keys of different callers and paths apart. */
+/** Reservation to store with the step; `place` keeps the keys of different callers and paths apart. */
 export function keptKey({ nature, settings }: Runtime, place: string, { id, fingerprint }: MadeByKey): Reservation {
   const untilMs = Math.floor(nature.wallMs()) + settings.idempotencyMs
   return { scope: KEPT_KEYS, key: place, value: `${untilMs} ${fingerprint} ${id}` }
@@ -28,7 +28,7 @@ export function madeByKey({ journal, nature }: Runtime, place: string): MadeByKe
   return { id, fingerprint }
 }
 
-/** Of a value that was kept: its key is free at this time of the wall clock, milliseconds. */
+/** Whether the key of a stored value has expired at this wall-clock time, milliseconds. */
 export function isKeyOver(value: string, nowMs: number): boolean {
   return nowMs >= Number(value.slice(0, value.indexOf(' ')))
 }

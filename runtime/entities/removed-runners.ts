@@ -1,9 +1,11 @@
-/** Runners that were removed for good: an id that names one is nobody's again, so that work for it alone is done by nobody. */
+/** Runners that were removed for good: an id is never given again, so work for that runner alone can never be done. */
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Visible } from '../dispatch/api.ts'
 
-/** Whether the runner was removed, as far as a reader may know: of one that worked for none of its projects nothing is told. */
+/**
+ * Whether the runner was removed, as far as a reader may know: it must have worked for a project that the reader sees.
+ */
 export function isRemovedRunner(runtime: Pick<Runtime, 'read'>, id: string, visible: Visible): boolean {
   const runner = committed(runtime, { kind: 'runner', id })
   if (runner?.value !== 'removed') return false
@@ -11,7 +13,7 @@ export function isRemovedRunner(runtime: Pick<Runtime, 'read'>, id: string, visi
   return visible === '*' || allowed.some((key) => key === '*' || visible.has(key))
 }
 
-/** What is wrong with naming it as the only one that may do the work. */
+/** Why work cannot name it as its only runner. */
 export function removedForGood(id: string): string {
   return `runner ${id} was removed for good: name another, or none`
 }

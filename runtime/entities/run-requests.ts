@@ -1,5 +1,5 @@
 /**
- * Making run requests, wherever they come from (a person's post, an emitted command). Its invariant: one key, one
+ * Makes run requests, wherever they come from (a person's post, an emitted command). Invariants: one key, one
  * request (runtime/entities/generations.ts), and one request, one trace.
  */
 
@@ -32,12 +32,12 @@ interface RunRequestOrder {
   readonly project: SnapshotOf<any>
   /** As validated by the create body's schema. */
   readonly body: RunRequestCreate
-  /** A key that the caller gave; without one it is derived from what is asked for. */
+  /** The key that the caller gave; without one it is derived from what is asked for. */
   readonly idempotencyKey: string | undefined
   readonly by: By
   readonly traceParent: TraceParent | undefined
   readonly capabilities: Pick<Capabilities, 'incapable'>
-  /** Keys of the projects that whoever asks may see, or all. */
+  /** Keys of the projects that the caller may see, or all. */
   readonly visible: Visible
 }
 
@@ -58,7 +58,7 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   }
   const followed = briefOfRun(runtime, order.project, order.body)
   const message = runRequestMessage(runtime, order, followed?.ok === true ? followed.brief : undefined)
-  // Stands against a new request; one that was made under a given key before is answered all the same.
+  // Prevents a new request only; one made earlier under a given key is still answered.
   const unfollowed = followed?.ok === false ? followed : undefined
   const whyNotNew =
     whyNotTaken(order) ??
@@ -72,14 +72,14 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
   const isTraceTaken = isTraceGiven || trace_id === order.traceParent?.traceId
   const before = (id: string): Refused | (() => void) => {
     if (whyNotNew === undefined && !isTraceTaken) return NOTHING_TAKEN
-    // One that cannot be read is there too: its actor says so.
+    // A request that cannot be read exists, too: its actor says so.
     const isThere = readable(() => runtime.read({ kind: 'run_request', id }), 'unreadable') !== undefined
     if (whyNotNew !== undefined && !(key_given && isThere)) return whyNotNew
     if (!isTraceTaken || isThere) return NOTHING_TAKEN
     const giveBack = takeTrace(runtime, project, trace_id)
     if (giveBack !== undefined) return giveBack
     if (isTraceGiven) return refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
-    // Another one, which the log does not know yet, continues the caller's trace.
+    // A fresh trace, which the log does not know yet, continues the caller's.
     message.trace_id = newTraceId(runtime.nature)
     return NOTHING_TAKEN
   }
@@ -91,7 +91,7 @@ function keyedBy(projectId: string, key: string): Keyed {
   return { kind: 'run_request', scope: RESERVATION_SCOPE, key: idOf(0), idOf, isFenced: true }
 }
 
-/** The id of the run request that an emitted command makes or has made, and what is to be kept with it. */
+/** The id of the run request that an emitted command makes or has made, and the reservation to store with it. */
 export function commandPlace(runtime: Runtime, projectId: string, key: string) {
   const keyed = keyedBy(projectId, key)
   const generation = generationOf(runtime, keyed)
@@ -99,8 +99,8 @@ export function commandPlace(runtime: Runtime, projectId: string, key: string) {
 }
 
 /**
- * The message that creates the request, but for its id: all that does not depend on the generation. The given
- * trace, else the caller's where the project does not know it yet, else a new one.
+ * The message that creates the request, without its id: everything that does not depend on the generation. Its trace is
+ * the given one, else the caller's if the project does not know it yet, else a new one.
  */
 export function runRequestMessage(
   runtime: Runtime,
@@ -112,7 +112,8 @@ export function runRequestMessage(
   const key = order.idempotencyKey ?? digestOf(factsOf(context.key, body, by))
   const { graceMs, lateEventsMs, idempotencyMs } = runtime.settings
   const repo = repoOf(context.repository, body, brief)
-  // Named member by member: two spreads of so many make a dictionary, and each look at what it lacks costs a search.
+  // Listed member by member: spreading this many makes a dictionary-mode object, in which reading an absent member is
+  // slow.
   const message: Filled<CreateRunRequest> = {
     type: 'create',
     id: '',
@@ -156,13 +157,13 @@ export function runRequestMessage(
   return message as CreateRunRequest
 }
 
-/** Its trace may turn out to be another's before it is sent. */
+/** The trace may be replaced before the message is sent, if it turns out to be taken. */
 type RunRequestMessage = CreateRunRequest & { trace_id: string }
 
-/** Every member, of which the optional ones may be undefined. */
+/** Every member is present; the optional ones may be undefined. */
 type Filled<T> = { readonly [K in keyof T]-?: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
 
-/** Where the run says nothing, its brief does, and then its project. Undefined: nobody says anything. */
+/** What the run leaves out comes from its brief, then from its project. Undefined if none of them says anything. */
 function repoOf(
   path: string | undefined,
   body: RunRequestCreate,
@@ -186,7 +187,7 @@ function freshTrace(runtime: Runtime, project: string, parent: TraceParent | und
 function factsOf(project: string, body: RunRequestCreate, by: By) {
   const { repo: { revision: _, ...place } = {}, labels = [], runner_id, access = 'full', lane = 'interactive' } = body
   return {
-    // Of these only what is not as in most requests.
+    // These only if they differ from most requests.
     ...(Object.keys(place).length === 0 ? {} : { repo: place }),
     ...(labels.length === 0 ? {} : { labels: labels.toSorted() }),
     ...(runner_id === undefined ? {} : { runner_id }),
@@ -208,8 +209,8 @@ function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused 
 }
 
 /**
- * The next step of a campaign or an initiative is its own to ask for: a runner runs the gates that such a request carries,
- * and what it answers would be decided by nobody.
+ * Only a campaign or an initiative may ask for its own next step: a runner runs the gates that such a request carries,
+ * and without the owner nothing would decide on its answer.
  */
 function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
   if (!LOOKING_ENTRY_EVENTS.has(entry_event)) return undefined
@@ -218,7 +219,7 @@ function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
   return refused('invalid_body', detail, '/entry_event')
 }
 
-/** What a known event cannot carry when it is stated starts no work either. */
+/** A payload that is invalid for a known event type starts no work. */
 function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused | undefined {
   const faults = validatePayload(entry_event, payload)
   if (faults.length === 0) return undefined
@@ -227,13 +228,13 @@ function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused
   return { ok: false, refusal: { code: 'invalid_body', detail, errors } }
 }
 
-/** Nor does what would wait for ever for the one runner that it names. */
+/** Work that names a removed runner is refused, since it would wait for ever. */
 function whyNotPinned(runtime: Runtime, { body: { runner_id: pin }, visible }: RunRequestOrder): Refused | undefined {
   if (pin === undefined || !isRemovedRunner(runtime, pin, visible)) return undefined
   return refused('invalid_body', `The field runner_id is wrong: ${removedForGood(pin)}.`, '/runner_id')
 }
 
-/** What no engine of the project can do is refused, not left waiting. */
+/** Work that no engine of the project can do is refused instead of left waiting. */
 function whyNotServed({ project, body, capabilities }: RunRequestOrder): Refused | undefined {
   const { entry_event: entryEvent, throttle = 'dry_run', runner_id: runnerId } = body
   const why = capabilities.incapable({ project: project.context.key, entryEvent, throttle, runnerId })
@@ -242,7 +243,7 @@ function whyNotServed({ project, body, capabilities }: RunRequestOrder): Refused
 
 function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | undefined {
   for (const [name, time] of Object.entries({ not_before, expires_at })) {
-    // RFC 3339 allows a leap second, and a timer cannot be set to one.
+    // RFC 3339 allows a leap second, but no timer can be set to one.
     if (time === undefined || !Number.isNaN(instantMs(time))) continue
     return refused('invalid_body', `The field ${name} is in a leap second: give a second beside it.`, `/${name}`)
   }

@@ -1,4 +1,4 @@
-/** Ids of traces and spans (W3C Trace Context): minted, where ids of what the service makes derive from what they name. */
+/** Ids of traces and spans (W3C Trace Context). They are minted; the service's other ids derive from what they name. */
 import type { Nature } from '../api.ts'
 
 const TRACE_ID_DIGITS = 32
@@ -6,9 +6,9 @@ const SPAN_ID_DIGITS = 16
 const TRACE_TIME_DIGITS = 12
 
 /**
- * The id of a new trace (W3C Trace Context). It begins with the millisecond of its making: what the view keeps by trace is
- * then written side by side, and forgotten so, where random ids touch a page each. The other 20 digits are random; level 2
- * of the standard asks for 14.
+ * The id of a new trace (W3C Trace Context). It begins with the millisecond of its creation, so that the view's rows by
+ * trace are written, and later forgotten, side by side, where random ids would each touch a page. The other 20 digits
+ * are random; level 2 of the standard asks for 14.
  */
 export function newTraceId(nature: Pick<Nature, 'wallMs' | 'randomHex'>): string {
   const time = Math.floor(nature.wallMs()).toString(16).padStart(TRACE_TIME_DIGITS, '0')

@@ -1,16 +1,16 @@
 /**
- * Traces under way in creates that are not committed yet: the log cannot know them, and a trace that was given
- * is one request's alone in its project.
+ * Traces of creates that are not committed yet and so unknown to the log. A trace that a caller gives may belong to
+ * only one request in its project.
  */
 import type { Runtime } from '../api.ts'
 
 const tracesInFlight = new WeakMap<Runtime, Set<string>>()
 
-/** Gives nothing back, where nothing was taken. */
+/** The function to call when no trace was taken. */
 export const NOTHING_TAKEN = (): void => {}
 
 /**
- * Take a trace for commands that are about to be recorded, unless it is in use. Answers the function that gives it
+ * Takes a trace for commands that are about to be recorded; undefined if it is in use. Returns a function that gives it
  * back, to be called once they are in the log or refused.
  */
 export function takeTrace(runtime: Runtime, project: string, traceId: string): (() => void) | undefined {

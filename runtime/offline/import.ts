@@ -1,6 +1,6 @@
 /**
- * Events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is driven
- * and no entity is restored. Committed in batches; repeating an import completes it.
+ * Imports events from files into the log, as history: a valid envelope is enough, the given id is kept, nothing is
+ * driven and no entity is restored. Committed in batches; repeating an import completes it.
  */
 import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
@@ -10,10 +10,10 @@ import { compile } from '../../machines/schema.ts'
 import { readEvents } from '../../storage/copies/import.ts'
 import type { MessageBody, Runtime } from '../api.ts'
 
-/** Who recorded an imported event. No token has this id, and a runner of this id has another name. */
+/** The recorder of imported events. No token has this id, and a runner of this id has another name. */
 const IMPORTER = { id: 'import', name: 'intendant import' }
 
-/** The event is history of another log: its id may be another engine's, and it asserts nothing of this home. */
+/** The event is history of another log: its id may be another engine's, and it asserts nothing about this home. */
 export function isImported({ by }: { readonly by?: { readonly id: string; readonly name: string } }): boolean {
   return by?.id === IMPORTER.id && by.name === IMPORTER.name
 }
@@ -26,7 +26,7 @@ const REFUSED_SHOWN_MAX = 1_000
 interface ImportReport {
   accepted: number
   duplicates: number
-  /** Events of the service itself (project `system`): history of its home, and not taken by another. */
+  /** Events of the service itself (project `system`): history of their own home, not imported into another. */
   left_out: number
   refused_count: number
   readonly refused: { file: string; line: number; offset: number; reason: string }[]
@@ -38,7 +38,7 @@ interface Entry {
   readonly offset: number
 }
 
-/** Reads the files one after the other. Rejects when one of them cannot be read. */
+/** Imports the files one after the other. Rejects if one of them cannot be read. */
 export async function importEvents(runtime: Runtime, files: readonly string[], origin: string): Promise<ImportReport> {
   const report: ImportReport = { accepted: 0, duplicates: 0, left_out: 0, refused_count: 0, refused: [] }
   for (const file of files) await importFile(runtime, file, { ...IMPORTER, origin }, report)
@@ -79,7 +79,7 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       refuse(line, offset, `${fault.pointer} ${fault.detail}`)
       continue
     }
-    // No project records these: tokens, lanes and initiatives are of the home that they were in.
+    // No project records these: tokens, lanes and initiatives belong to the home they were in.
     if (event.project === SYSTEM_PROJECT) {
       report.left_out += 1
       continue
@@ -88,7 +88,7 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
       event as unknown as Parameters<typeof prepareEvent>[0],
       event.id as string | undefined,
     )
-    // What the event of a run request carries of it besides its payload: no part of its identity.
+    // The run request that the event belongs to is kept beside its payload and is no part of its identity.
     const { run_request_id } = event
     const isOfRequest = typeof run_request_id === 'string' && isId('runreq', run_request_id)
     const entries = waiting.get(prepared.project) ?? []
@@ -103,7 +103,7 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
   for (const project of [...waiting.keys()]) await flush(project)
 }
 
-/** The id of a project is its key's: once it is added, the same import completes. */
+/** A project's id derives from its key, so the same import completes once the project is added. */
 function refusalOf(project: string, { code, detail }: { readonly code: string; readonly detail: string }): string {
   if (code !== 'not_found') return `project ${project}: ${detail}`
   return `There is no project ${project} here. Add it (intendant project add --key ${project} --name NAME), and import again.`

@@ -1,6 +1,6 @@
 /**
- * A home opened without a service, for what is done while nothing else may (restore, import). The instance lock holds a
- * running service off. Whoever has other things to do besides loads it only when it is needed: it brings the native libraries.
+ * Opens a home without a service, for work that needs it exclusively (restore, import). The instance lock keeps a
+ * running service out. Load this module only when needed: it brings in the native libraries.
  */
 import { modules } from '../../machines/index.ts'
 import { realNature } from '../../storage/nature.ts'
@@ -11,7 +11,7 @@ import { createRuntime } from '../runtime.ts'
 import type { Settings } from '../settings.ts'
 import { upgradeIndexes } from '../upgrade.ts'
 
-/** Opens the whole actor system for the time of `use`. A failed commit rejects. */
+/** Opens the whole actor system for the duration of `use`. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
   const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
   await upgradeIndexes(journal, modules, silentLogger)

@@ -1,7 +1,7 @@
 /**
- * What is done with a log once it is restored; what that means ever after: restored-log.ts. The world went on after the backup was
- * taken: runners may hold attempts that this log knows nothing of, so every unsettled request is fenced with a higher attempt, and
- * whoever was revoked since then is a principal again.
+ * What is done with a log once it is restored (its lasting effects: restored-log.ts). The original service went on
+ * after the backup was taken: runners may hold attempts that this log does not know, so every unsettled request is
+ * fenced with a higher attempt, and whoever was revoked since then is a principal again.
  */
 
 import { deriveId } from '../../machines/ids.ts'
@@ -15,31 +15,33 @@ import { allOfKind } from '../all-of-kind.ts'
 import type { MessageBody, Runtime } from '../api.ts'
 import { restoredMark } from '../restored-log.ts'
 
-/** Who restores. */
+/** The principal that restores. */
 export function restorer(origin: string): By {
   return { id: 'restore', name: 'intendant restore', origin }
 }
 
 interface Restored {
-  /** Unsettled requests whose attempt was raised. */
+  /** Number of unsettled requests whose attempt was raised. */
   readonly fenced: number
   /** Ids of those that are `lost` now: a person must say what became of the work. */
   readonly lost: readonly string[]
-  /** Requests that could not be fenced, with the reason. Not empty: the home must not be served. */
+  /** Requests that could not be fenced, with the reason. If there are any, the home must not be served. */
   readonly unfenced: readonly { readonly id: string; readonly reason: string }[]
   /** Tokens and runners that are valid in the restored home. */
   readonly credentials: readonly { readonly kind: 'token' | 'runner'; readonly id: string; readonly name: string }[]
 }
 
-/** Messages that were under way when the backup was taken are delivered in the first turns, one upon the other. */
+/** Turns in which the messages under way when the backup was taken are delivered, one leading to another. */
 const TURNS_WAITED = 100
 
-/** So many share a flush: one after the other each would wait for a flush of its own. */
+/** Requests fenced at once, so that they share a flush; one by one each would wait for its own. */
 const FENCED_AT_ONCE = 500
 
-/** Fences every unsettled run request by the message `restored`, which raises its attempt and makes begun work `lost`. */
+/**
+ * Fences every unsettled run request with the message `restored`, which raises its attempt and makes begun work `lost`.
+ */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
-  // Some of them make run requests: in the world that went on, somebody may hold these, too.
+  // Some of them create run requests, which a runner of the original service may hold, too.
   for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.nature)
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
@@ -63,7 +65,10 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   return { fenced, lost, unfenced, credentials: await credentials(runtime) }
 }
 
-/** Marks the log as a restored one, with the step that makes a fresh admin token: the file of the old one may be gone with the machine that the backup is of. */
+/**
+ * Marks the log as restored, with the step that makes a fresh admin token: the old one's file may be gone with its
+ * machine.
+ */
 export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)

@@ -1,4 +1,4 @@
-/** What `verify` must know of events and machines: ids by content, lists that a record is in, what events assert. */
+/** What `verify` needs to know of events and machines: content ids, a record's index terms, what events assert. */
 import { eventId, isIngested, parseEventText } from '../../machines/events/envelope.ts'
 import { modules } from '../../machines/index.ts'
 import type { ActorKind, MachineModule } from '../../machines/machine.ts'
@@ -8,10 +8,10 @@ import { type ActorRecord, decodeRecord } from '../record.ts'
 import { Stepper } from '../stepper.ts'
 import { isImported } from './import.ts'
 
-/** Our own texts are canonical: what a name holds is escaped, so that this stands at the top or nowhere. */
+/** Our texts are canonical: quotes inside values are escaped, so this occurs at the top level or nowhere. */
 const EVENT_TYPE = /"event_type":"([a-z0-9_]+)"/
 
-/** Who states events of which type of itself. */
+/** By event type, the machine that states it about itself. */
 const statedBy: ReadonlyMap<string, MachineModule> = new Map(
   Object.values(modules).flatMap((module) => Array.from(module.testimony.types, (type) => [type, module] as const)),
 )
@@ -25,7 +25,7 @@ interface Opened {
 export function verifyHooks(): Required<VerifyHooks> {
   const steppers = new Map<string, Stepper>()
   let last: Opened | undefined
-  // Asked twice of each record: the second time it is at hand.
+  // Asked twice for each record: the second time it is at hand.
   const opened = (kind: string, record: string): Opened => {
     if (last?.record !== record || last.module.kind !== kind) last = open(kind, record)
     return last
@@ -43,7 +43,7 @@ export function verifyHooks(): Required<VerifyHooks> {
   return {
     eventId(text) {
       const event = parseEventText(text)
-      // Events of other logs keep the ids of the engine that they are from, which may hash differently.
+      // Events of other logs keep the ids of their engine, which may hash differently.
       return isImported(event) || isIngested(event) ? undefined : eventId(event as Parameters<typeof eventId>[0])
     },
     terms(kind, _id, record) {
@@ -63,7 +63,7 @@ function asserts(text: string): Assertion | undefined {
   const module = statedBy.get(EVENT_TYPE.exec(text)?.[1] ?? '')
   if (module === undefined) return undefined
   const event = parseEventText(text)
-  // History of another home: it drives nothing here, and asserts nothing of what is here.
+  // History of another home: it drives nothing here and asserts nothing about what is here.
   if (isImported(event)) return undefined
   const { testimony, kind } = module
   const { idMember } = testimony

@@ -1,4 +1,4 @@
-/** What the rest of the service asks of the scheduler. */
+/** The scheduler as the rest of the service sees it. */
 import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
@@ -10,13 +10,13 @@ import type { QueuedOfProject } from '../dispatch/queue.ts'
 import type { Entry } from './ledger.ts'
 
 export interface Scheduler {
-  /** Why the item has not started; undefined when it runs or has settled. `visible`, by default all, is what the reader sees. */
+  /** Why the item has not started; undefined if it runs or has settled. The reader sees `visible`, by default all. */
   waitingBecause(itemId: string, visible?: Visible): ItemWaitingBecause | undefined
   readonly waiting: WaitingItems
-  /** Why an item would wait that is submitted or released now. */
+  /** Why an item would wait if it were submitted or released now. */
   reasonFor(item: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>): string
   /**
-   * An item is asked for that is to wait for these: retention leaves them until the function that it answers is called, once,
+   * An item that depends on these is being created. Retention keeps them until the returned function is called, once,
    * when that item is in the ledger or was refused.
    */
   expect(dependsOn: readonly string[]): () => void
@@ -29,21 +29,23 @@ export interface Scheduler {
   close(): void
 }
 
-/** What waits in the queue, not handed out, told where a person looks. Each a walk over the lines in which it waits. */
+/** Queued items that are not handed out, for views. Each call walks the lines they wait in. */
 export interface WaitingItems {
   /**
-   * Finds the items that wait for nothing but a runner, and that no registered one may take, there or not. Of the projects
+   * Finds the items that lack nothing but a runner and that no registered runner, online or not, may take, in projects
    * whose key `sees` admits.
    */
   stranded(sees: (project: string) => boolean): FindRows
-  /** Why no registered runner may take the item; undefined: one may, or it does not wait. `visible`, by default all, is what the reader sees. */
+  /**
+   * Why no registered runner may take the item; undefined if one may or it does not wait. The reader sees `visible`.
+   */
   strandedBecause(itemId: string, visible?: Visible): WaitingBecause | undefined
   /**
-   * Projects whose items or queued run requests wait for nothing but runners that are all away, by key: of those that `sees`
-   * admits. Of a project that waits for several it is the first that is found.
+   * By project key, for projects that `sees` admits: why items or queued run requests wait for runners that are all
+   * away, and for nothing else. The first absence found, if a project has several.
    */
   absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence>
-  /** How many items wait, whatever for, and for how long, by project. */
+  /** How many items wait, for whatever reason, and for how long, by project. */
   backlog(): readonly QueuedOfProject[]
 }
 
@@ -55,10 +57,10 @@ export interface PacingView {
   readonly isUnreadable: boolean
   /** Handed out or running. */
   readonly running: Iterable<Entry>
-  /** How many wait in the queue, and the first of them in the order in which they start: of the projects whose key `sees` admits. */
+  /** Number of queued items, and the first in starting order, of the projects whose key `sees` admits. */
   waitingCount(sees: (project: string) => boolean): number
   firstWaiting(limit: number, sees: (project: string) => boolean): readonly Entry[]
-  /** Held ones. */
+  /** Held items, and submitted ones not admitted yet. */
   readonly aside: Iterable<Entry>
   repositoryOf(entry: Entry): string | undefined
 }

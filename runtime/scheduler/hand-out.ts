@@ -9,14 +9,14 @@ import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import { runRequestMessage } from '../entities/run-requests.ts'
 
-/** What only looks may be asked again: an agent that failed once is no reason to call a person. */
+/** Read-only work may be repeated: an agent that failed once is no reason to call a person. */
 const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {
   max_attempts: 3,
   on: ['execution', 'dispatch'],
   backoff_seconds: 30,
 }
 
-/** Undefined: the item's project cannot be read now. */
+/** Undefined if the item's project cannot be read now. */
 export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | undefined {
   const project = committed(runtime, { kind: 'project', id: item.project_id })
   if (project === undefined) return undefined
@@ -39,12 +39,12 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
   const { by: _, ...message } = runRequestMessage(runtime, order)
   const run_request = {
     ...message,
-    // Not of the keys that a caller may choose: nobody can be there first. Of this log, because a runner of the one that
-    // was lost with a restore may still hold the hand-out of the same number.
+    // Not derived from a key that a caller may choose, so nobody can claim it first. Derived from this log's epoch,
+    // because a runner may still hold the hand-out of the same number from a log that was lost with a restore.
     id: deriveId('runreq', 'work_item', id, String(number), runtime.journal.epoch),
     work_item_id: id,
     ...(asked.told_of === undefined ? {} : { told_of: asked.told_of }),
-    // Submitting an item is its approval.
+    // Submitting an item approves its run.
     approved: true,
     parent_span_id: internal.span_id,
     causation_id: internal.causation_id,

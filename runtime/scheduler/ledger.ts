@@ -1,7 +1,7 @@
 /**
  * The ledger as the scheduler sees it: a summary of each item that waits or runs, derived from committed steps and
- * loaded from their states' indexes. Settled items are not in it, however many there are; what waits on one of
- * them remembers its state.
+ * loaded from the indexes of their states. Settled items, however many, are not in it; an item that depends on
+ * one keeps its state.
  */
 
 import { digestOf } from '../../machines/digest.ts'
@@ -19,37 +19,37 @@ import { Lines } from './lines.ts'
 import { Looks, lookOf } from './looks.ts'
 import type { WaitingItem } from './rules.ts'
 
-/** States of which the ledger keeps a summary. */
+/** Item states of which the ledger keeps a summary. */
 export const LEDGER_STATES = ['submitted', 'queued', 'held', 'running'] as const
 
 export interface Entry extends WaitingItem {
   readonly projectId: string
   readonly lane: Lane
   readonly submittedAt: string
-  /** Two items with one key say the same in the same project. */
+  /** Equal for two items of one project that ask for the same. */
   readonly twinKey: string
-  /** What a runner must be to take it; shared by all items that want the same. */
+  /** What its runner must be; one object shared by all items with the same wish. */
   readonly wanted: Wanted
   state: string
   dependsOn: readonly string[]
   takenBack: string | undefined
   /** The run request that it is handed out as. */
   runId: string | undefined
-  /** What that run holds for itself. */
+  /** The repository that this run holds exclusively. */
   repository: string | undefined
-  /** It had begun, and its run waits for a runner again. */
+  /** Its run had begun and waits for a runner again. */
   isWaitingAgain: boolean
-  /** And none can begin it as things stand: it takes no place. */
+  /** In addition no runner can continue it as things stand: it takes no place. */
   isAside: boolean
-  /** Its run waits for a runner that cannot begin it, or is not heard: it keeps its repository from nobody. */
+  /** Its run waits for runners that cannot take it or are silent: it keeps its repository from nobody. */
   yields: boolean
-  /** When it came to where it stands (RFC 3339). */
+  /** When it reached its present state (RFC 3339). */
   since: string
 }
 
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
-  /** Of these, those that only look. */
+  /** How many of them are read-only. */
   private lookCount = 0
   private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
@@ -57,19 +57,19 @@ export class Ledger {
   private readonly holders = new Map<string, Set<Entry>>()
   private readonly twins = new Map<string, Entry[]>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
-  /** Items that others on their way into the ledger are to wait for, and how many of these there are. */
+  /** Dependencies of items on their way into the ledger, with the number of such items. */
   private readonly expected = new Map<string, number>()
   private readonly wants = new Map<string, Wanted>()
-  /** Times before which an item is not to start, also of items that have gone: nothing more of them is kept. */
+  /** Every `not_before`, including those of items that have left the ledger. */
   private readonly times = new MinHeap<undefined>()
   private readonly readState: (id: string) => string | undefined
-  /** Items in the queue whose dependencies must be looked at again. */
+  /** Queued items whose dependencies must be checked again. */
   readonly suspects = new Set<Entry>()
   /** Items that the scheduler has not looked at yet. */
   readonly submitted = new Set<Entry>()
-  /** Items that are handed out, and that no runner has begun. */
+  /** Handed-out items that no runner has begun. */
   readonly handedOut = new Set<Entry>()
-  /** Items that run, and whose run waits for a runner again. */
+  /** Running items whose run waits for a runner again. */
   readonly waitingAgain = new Set<Entry>()
   readonly looks = new Looks()
 
@@ -78,12 +78,12 @@ export class Ledger {
     this.readState = readState
   }
 
-  /** In the queue, in lines; handed out ones are not among them. */
+  /** Queued items in lines, without those handed out. */
   get queued(): Pick<Lines<Entry>, 'open' | 'first' | 'back' | 'count' | 'heads'> {
     return this.lines
   }
 
-  /** Held ones, and those not looked at yet. */
+  /** Held items, and those not looked at yet. */
   get aside(): Iterable<Entry> {
     return this.outside
   }
@@ -97,19 +97,19 @@ export class Ledger {
     return this.active.size
   }
 
-  /** Of these, those that take a place. */
+  /** Of these, the number that take a place. */
   get placedCount(): number {
     let count = this.active.size
     for (const { isAside } of this.waitingAgain) if (isAside) count--
     return count
   }
 
-  /** Those whose run may wait for a runner: for the first, or for another one. */
+  /** Items whose run may be waiting for a runner: its first, or another one. */
   get withoutRunner(): Iterable<Entry> {
     return bothOf(this.handedOut, this.waitingAgain)
   }
 
-  /** Whether anything in it only looks, which needs no trusted runner. */
+  /** Whether any item is read-only and so needs no trusted runner. */
   get hasLooks(): boolean {
     return this.lookCount > 0
   }
@@ -126,12 +126,12 @@ export class Ledger {
     return this.entries.get(id)?.state ?? (this.dependencies.get(id) ?? { state: this.readState(id) }).state
   }
 
-  /** Whether an item of the ledger, or on its way there, was to wait for it, however that has gone: what it came to must stay known. */
+  /** Whether an item in the ledger, or on its way there, depends on it, so that its outcome must stay known. */
   isDependency(id: string): boolean {
     return this.dependencies.has(id) || this.expected.has(id)
   }
 
-  /** An item that is to wait for these is on its way, until the function that it answers is called, once. */
+  /** An item that depends on these is on its way, until the returned function is called, once. */
   expect(dependsOn: readonly string[]): () => void {
     for (const id of dependsOn) this.expected.set(id, (this.expected.get(id) ?? 0) + 1)
     return () => {
@@ -153,16 +153,16 @@ export class Ledger {
     return this.twins.get(twinKey)?.[0]?.id
   }
 
-  /** Wall-clock time of the next `not_before` that has not come yet. */
+  /** Wall-clock time of the next `not_before` that has not passed yet. */
   nextTimeMs(nowMs: number): number | undefined {
     for (let dueMs = this.times.peekKey(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.times.peekKey())
       this.times.pop()
     return this.times.peekKey()
   }
 
-  /** Takes in what a committed step says. */
+  /** Takes in a committed step. */
   note({ value, context }: SnapshotOf<WorkItemContext>): void {
-    // News of a run whose item is forgotten: a step, and no item.
+    // A step of an item that was forgotten (news of its run arrived late): no item.
     if (value === 'absent') return
     this.looks.note(value, context)
     const known = this.entries.get(context.id)
@@ -183,7 +183,7 @@ export class Ledger {
     this.takePlace(entry)
   }
 
-  /** An entry as it would be, for asking the rules about an item that is not there yet. */
+  /** An entry as it would be, to ask the rules about an item that does not exist yet. */
   sketch(context: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>, at: string): Entry {
     const { id, project, project_id, asked, depends_on } = context
     const { entry_event, access } = entryOf(context)
@@ -240,7 +240,7 @@ export class Ledger {
     else this.twins.set(entry.twinKey, others)
   }
 
-  /** The one place where an entry enters the queue, or stands beside it, or is active. */
+  /** The one place where an entry joins the queue, stands outside it, or becomes active. */
   private takePlace(entry: Entry): void {
     if (entry.state === 'running' || entry.runId !== undefined) {
       this.active.set(entry.id, entry)
@@ -291,7 +291,7 @@ export class Ledger {
     for (const entry of dependency.dependants) this.suspect(entry)
   }
 
-  /** If it waits in the queue for others, these must be looked at again. */
+  /** If the entry is queued with dependencies, they must be checked again. */
   suspect(entry: Entry): void {
     const { state, runId, dependsOn } = entry
     if (state === 'queued' && runId === undefined && dependsOn.length > 0) this.suspects.add(entry)
@@ -313,10 +313,10 @@ function* bothOf<T>(some: Iterable<T>, others: Iterable<T>): Iterable<T> {
 }
 
 const NO_IDS: readonly string[] = []
-/** Kinds of wish that are remembered: past it they are told apart anew, which costs a little memory. */
+/** Distinct wishes that are remembered; past this all are dropped and shared anew, which costs a little memory. */
 const wantsMax = 10_000
 
-/** Interactive work first, then what was submitted first. */
+/** Interactive work first, then in order of submission. */
 function inOrder(a: Entry, b: Entry): number {
   const lanes = Number(a.lane !== 'interactive') - Number(b.lane !== 'interactive')
   if (lanes !== 0) return lanes
@@ -324,11 +324,11 @@ function inOrder(a: Entry, b: Entry): number {
   return a.id < b.id ? -1 : a.id === b.id ? 0 : 1
 }
 
-/** What makes work the same work: what is to be done, and who may do it. When, and how long it may take, does not. */
+/** What makes two items the same work: what is to be done, and who may do it, but not when or for how long. */
 interface Twin {
   readonly objective: string
   readonly kind: WorkItemKind
-  /** Of a release or a remediation: what it is about. */
+  /** For a release or a remediation: what it is about. */
   readonly payload?: unknown
   readonly base_ref?: string | undefined
   readonly context?: unknown
@@ -336,7 +336,7 @@ interface Twin {
   readonly runner_id?: string | undefined
 }
 
-/** What an item asks for: the same for another one of the project whose objective differs in white space only. */
+/** Key of what an item asks for; objectives that differ only in white space are the same. */
 export function twinKeyOf(projectId: string, asked: Twin): string {
   const { objective, kind, payload = null, base_ref = null, context = {}, labels = [], runner_id = null } = asked
   const words = objective.replace(/\s+/g, ' ').trim()

@@ -1,14 +1,14 @@
 /**
- * What waits in the queue, in lines: one for each wish and lane. The rules that look at nothing else hold back all of a line
- * or none of it, so a tick asks them once a line, and walks only lines that are open: ten thousand items behind one busy
- * repository cost it nothing. Items that wait for a time, or for others, are asked one by one.
+ * The queued items, in lines: one per wish and lane. Rules that look at nothing else hold back all of a line or none of
+ * it, so a tick asks them once per line and walks only open lines: ten thousand items behind one busy repository
+ * cost it nothing. Items that wait for a time, or for other items, are checked one by one.
  */
 import type { Lane } from '../../machines/documents/run-request.ts'
 import { IndexHeap } from '../collections/index-heap.ts'
 import { SortedList } from '../collections/sorted-list.ts'
 import type { Wanted } from '../dispatch/api.ts'
 
-/** What decides in which line something waits. */
+/** What decides which line an entry waits in. */
 interface InLine {
   readonly lane: Lane
   readonly wanted: Wanted
@@ -18,7 +18,7 @@ export class Lines<T extends InLine> {
   private readonly compare: (a: T, b: T) => number
   private readonly lines = new Map<Wanted, Map<Lane, SortedList<T>>>()
 
-  /** `compare` is the order in which they start, and never answers 0 for two different entries. */
+  /** `compare` is the order in which entries start, and never returns 0 for two different ones. */
   constructor(compare: (a: T, b: T) => number) {
     this.compare = compare
   }
@@ -42,12 +42,12 @@ export class Lines<T extends InLine> {
     if (lanes.size === 0) this.lines.delete(wanted)
   }
 
-  /** Of each line the entry that starts first, and how many there are. */
+  /** The first entry of each line, and the line's length. */
   *heads(): Generator<readonly [first: T, count: number]> {
     for (const line of this.linesWhere(() => true)) yield [line[0]!, line.length]
   }
 
-  /** How many wait in the lines that `isIn` lets in; it is asked with an entry of each. */
+  /** Number of entries in the lines that `isIn` admits; it is asked with an entry of each. */
   count(isIn: (entry: T) => boolean): number {
     let count = 0
     for (const line of this.linesWhere(isIn)) count += line.length
@@ -55,8 +55,8 @@ export class Lines<T extends InLine> {
   }
 
   /**
-   * In the order in which they start, over the lines that are open. `isOpen` is asked with an entry of a line before one comes
-   * out of it, and a line that is not open any more is left. What waits may not change during the walk.
+   * The entries of the open lines in starting order. `isOpen` is asked with each entry before it is yielded; once it
+   * says no, the rest of that line is skipped. No entry may be added or removed during the walk.
    */
   *open(isOpen: (entry: T) => boolean): Generator<T> {
     const lines = this.linesWhere(isOpen)
@@ -73,7 +73,7 @@ export class Lines<T extends InLine> {
     }
   }
 
-  /** The first of these, at most so many. */
+  /** The first of these, at most `limit`. */
   first(limit: number, isOpen: (entry: T) => boolean): T[] {
     const first: T[] = []
     for (const entry of this.open(isOpen)) {
@@ -84,8 +84,9 @@ export class Lines<T extends InLine> {
   }
 
   /**
-   * What waits in the lines that `isIn` lets in, from the end of each, as one list in the order of `compare`, in which each line
-   * stands from its end; of that list what `isBehind` says yes to, which is its latter part. What waits may not change during the walk.
+   * The lines that `isIn` admits, each from its end, merged by `compare`, which must order each line in reverse. Yields
+   * only the entries for which `isBehind` holds, the latter part of that order. No entry may be added or removed during
+   * the walk.
    */
   *back(compare: (a: T, b: T) => number, isIn: (entry: T) => boolean, isBehind: (entry: T) => boolean): Generator<T> {
     const lines = this.linesWhere((entry) => isBehind(entry) && isIn(entry))
@@ -99,7 +100,7 @@ export class Lines<T extends InLine> {
     }
   }
 
-  /** Of each line `isIn` is asked with the first entry. */
+  /** `isIn` is asked with the first entry of each line. */
   private linesWhere(isIn: (entry: T) => boolean): readonly (readonly T[])[] {
     const found: (readonly T[])[] = []
     for (const lanes of this.lines.values())
@@ -108,7 +109,7 @@ export class Lines<T extends InLine> {
   }
 }
 
-/** The lines by what stands at the place of each, first the one of which that comes first. */
+/** A heap of the lines, ordered by the entry at each one's place. */
 function headsOf<T>(lines: readonly (readonly T[])[], places: Int32Array, compare: (a: T, b: T) => number): IndexHeap {
   const head = (line: number): T => lines[line]![places[line]!]!
   const positions = { of: new Int32Array(lines.length).fill(-1) }
@@ -117,7 +118,7 @@ function headsOf<T>(lines: readonly (readonly T[])[], places: Int32Array, compar
   return heads
 }
 
-/** How many entries at its beginning `holds` says yes to; behind them it says no. */
+/** Number of entries at the line's start for which `holds` is true; it is false for all after them. */
 function countWhile<T>(line: readonly T[], holds: (entry: T) => boolean): number {
   let low = 0
   let high = line.length

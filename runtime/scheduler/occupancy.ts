@@ -1,7 +1,7 @@
 /**
- * Who takes a place, and for whom there is one. With a cap of its own the service counts all that is handed out or runs.
- * Without one a place is a slot of a runner that is there and takes work: what runs elsewhere (its runner drains, or is
- * gone) has none of them, and what waits for runners that are full keeps nobody from those that are not.
+ * Which items take a place, and which can have one. If the service has a cap of its own, everything handed out or
+ * running counts. Otherwise a place is a slot of an online runner that takes work: items running elsewhere (their
+ * runner drains or is gone) take none, and items waiting for busy runners do not block those for free ones.
  */
 import { answeredOnce } from '../collections/answered-once.ts'
 import type { Dispatcher, Wanted } from '../dispatch/api.ts'
@@ -12,36 +12,36 @@ type Question = (wanted: Wanted) => boolean
 interface OccupancyParts {
   readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'isExpected' | 'onlineCapacity' | 'usesSlot'>
   readonly ledger: Pick<Ledger, 'running' | 'placedCount' | 'hasLooks'>
-  /** The service's own cap. */
+  /** The service's own cap, if set. */
   readonly maxRunning: number | undefined
   /** Items that are about to be handed out. */
   readonly starting: ReadonlySet<string>
-  /** Undefined: it could not be told. */
+  /** Undefined if `act` threw. */
   guarded<T>(entry: Entry, act: () => T): T | undefined
 }
 
 export class Occupancy {
   private readonly parts: OccupancyParts
-  /** What was asked and counted since the last change. */
+  /** Answers and counts cached since the last change. */
   private hasTaker: Question | undefined
   private hasFreeTaker: Question | undefined
   private hasExpected: Question | undefined
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
-  /** Of a fleet as it is: with runners that may only look, and without. */
+  /** Slots of the present fleet, with or without runners that may only take read-only work. */
   private slotsNow: ((looks: boolean) => number) | undefined
 
   constructor(parts: OccupancyParts) {
     this.parts = parts
   }
 
-  /** Whether a runner that is there, and takes work, may take it. */
+  /** Whether an online runner that takes work may take the item. */
   hasRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
     this.hasTaker ??= answeredOnce((one) => this.parts.dispatcher.hasTaker(one))
     return this.hasTaker(wanted)
   }
 
-  /** Whether one of them has a poll that waits, or may be on its way with one. */
+  /** Whether such a runner has a parked poll or is expected to poll. */
   isExpected({ wanted }: Pick<Entry, 'wanted'>): boolean {
     this.hasExpected ??= answeredOnce((one) => this.parts.dispatcher.isExpected(one))
     return this.hasExpected(wanted)
@@ -49,17 +49,17 @@ export class Occupancy {
 
   hasPlace(entry: Pick<Entry, 'wanted'>): boolean {
     if (this.running() < this.maxRunning()) return true
-    // All that are too many may wait for runners that are full.
+    // All items over the cap may be waiting for busy runners.
     return this.parts.maxRunning === undefined && this.hasFreeRunner(entry) && this.nearFree() < this.maxRunning()
   }
 
-  /** Items that run, are handed out or on their way there, as far as they take a place. */
+  /** Items that run, are handed out or are about to be, as far as they take a place. */
   running(): number {
     this.runningNow ??= this.parts.maxRunning === undefined ? this.count(this.hasPlaceOrTaker) : this.countAll()
     return this.runningNow
   }
 
-  /** Slots that what the ledger holds may have: of runners that are not trusted only while something in it just looks. */
+  /** Slots available to the items in the ledger: those of untrusted runners count only while some item is read-only. */
   maxRunning(): number {
     const { maxRunning, dispatcher, ledger } = this.parts
     if (maxRunning !== undefined) return maxRunning
@@ -67,7 +67,7 @@ export class Occupancy {
     return this.slotsNow(ledger.hasLooks)
   }
 
-  /** Something was committed, or sent. */
+  /** Something was committed or sent. */
   changed(): void {
     this.runningNow = undefined
     this.nearFreeNow = undefined
@@ -75,20 +75,20 @@ export class Occupancy {
     this.hasExpected = undefined
   }
 
-  /** One more is about to be handed out: the runners know nothing of that yet. */
+  /** One more item is about to be handed out, which the dispatcher does not know yet. */
   started(): void {
     if (this.runningNow !== undefined) this.runningNow++
     if (this.nearFreeNow !== undefined) this.nearFreeNow++
   }
 
-  /** Who is there, and what they may take, is to be asked again. */
+  /** Which runners are online, and what they may take, must be asked again. */
   fleetChanged(): void {
     this.changed()
     this.hasTaker = undefined
     this.slotsNow = undefined
   }
 
-  /** The same, less what waits for runners that are full. */
+  /** Like `running`, without items that wait for busy runners. */
   private nearFree(): number {
     this.nearFreeNow ??= this.count((entry) => this.usesSlot(entry) ?? this.hasFreeRunner(entry))
     return this.nearFreeNow
@@ -96,7 +96,7 @@ export class Occupancy {
 
   private readonly hasPlaceOrTaker = (entry: Entry): boolean => this.usesSlot(entry) ?? this.hasRunner(entry)
 
-  /** Undefined: no runner has it. */
+  /** Undefined if no runner has it. */
   private usesSlot({ runId }: Entry): boolean | undefined {
     return runId === undefined ? undefined : this.parts.dispatcher.usesSlot(runId)
   }
@@ -113,7 +113,7 @@ export class Occupancy {
   private count(takesPlace: (entry: Entry) => boolean): number {
     const { ledger, starting, guarded } = this.parts
     let count = starting.size
-    // Of one that cannot be told it is not known that it holds no place.
+    // If the check failed, the entry may hold a place, so it counts.
     for (const entry of ledger.running) if (!entry.isAside && guarded(entry, () => takesPlace(entry)) !== false) count++
     return count
   }

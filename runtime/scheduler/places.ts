@@ -1,4 +1,4 @@
-/** What the rules ask of an item's project, and of the campaign whose cycle it is: read once until that changes. */
+/** What the rules need of an item's project, and of the campaign it is a cycle of: cached until that changes. */
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 
@@ -10,7 +10,7 @@ interface Place {
 export class Places {
   private readonly runtime: Pick<Runtime, 'read'>
   private readonly known = new Map<string, Place>()
-  /** Campaigns by name: whether they are paused. */
+  /** By campaign name: whether it is paused. */
   private readonly campaigns = new Map<string, boolean>()
 
   constructor(runtime: Pick<Runtime, 'read'>) {
@@ -40,13 +40,13 @@ export class Places {
     return this.campaigns.delete(campaign)
   }
 
-  /** The project has changed. Whether anybody had asked for it. */
+  /** The project has changed. Returns whether it was cached. */
   forget(projectId: string): boolean {
     return this.known.delete(projectId)
   }
 }
 
-/** Two projects on one repository share it; a project without one has its own. */
+/** Two projects on one repository share it; a project without one gets a repository of its own, named by its id. */
 function placeOfProject(runtime: Pick<Runtime, 'read'>, projectId: string): Place {
   const project = committed(runtime, { kind: 'project', id: projectId })
   return { repository: project?.context.repository ?? projectId, isArchived: project?.value === 'archived' }

@@ -1,65 +1,65 @@
 /**
  * The pacing rules, in the order in which they are reported: the one place that says whether an item may start,
- * and which rule is the first to hold it back. Pure; asked by the tick, by release and by every view.
+ * and which rule is the first to hold it back. Pure; used by the tick, by release and by every view.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { type ItemWaitingBecause, type ItemWaitingCode, SETTLED_STATES } from '../../machines/documents/work-item.ts'
 
-/** What the rules know of an item that waits in the queue. */
+/** What the rules know of a queued item. */
 export interface WaitingItem {
   readonly id: string
   readonly project: string
   readonly lane: string
-  /** The items that it waits on. */
+  /** The items that it depends on. */
   readonly dependsOn: readonly string[]
-  /** The campaign or initiative that it looks for, by kind and name; undefined: it does not only look. */
+  /** The campaign or initiative for which it is a look, by kind and name; undefined if it is none. */
   readonly looksFor: string | undefined
-  /** The campaign whose cycle it is. */
+  /** The campaign that it is a cycle of. */
   readonly cycleOf: string | undefined
   /** Wall clock, milliseconds; undefined: at any time. */
   readonly notBeforeMs: number | undefined
-  /** The run request that it was taken back from and that has not ended. */
+  /** The run request that it was taken back from, while that has not ended. */
   readonly takenBack: string | undefined
 }
 
-/** The world around an item, as it is when it is asked. */
+/** The circumstances at the time of asking. */
 export interface Circumstances {
-  /** State of an item, by its id; undefined: there is none. */
+  /** State of an item, by its id; undefined if it does not exist. */
   stateOf(id: string): string | undefined
   /** An archived project starts nothing. */
   isArchived(item: WaitingItem): boolean
-  /** Of a paused campaign nothing begins. */
+  /** A paused campaign starts nothing. */
   isCampaignPaused(campaign: string): boolean
-  /** What the item must have for itself; undefined: nothing. */
+  /** The repository that the item needs exclusively; undefined if none. */
   repositoryOf(item: WaitingItem): string | undefined
-  /** The item or run request that has the repository. */
+  /** The item or run request that holds the repository. */
   holderOf(repository: string): string | undefined
-  /** What looks for the same owner and has not ended: a run request, or an item on its way to become one. */
+  /** Another look for the same owner that has not ended: a run request, or an item about to become one. */
   lookBeside(item: WaitingItem): string | undefined
-  /** Whether it may run, as far as the number of those that do goes. */
+  /** Whether it may run as far as the number of running items is concerned. */
   hasPlace(item: WaitingItem): boolean
-  /** For the words: items that run, are handed out or on their way there; and how many may. */
+  /** For the sentence: items that run, are handed out or about to be; and how many may. */
   running(): number
   maxRunning(): number
   nowMs(): number
   isLanePaused(lane: string): boolean
-  /** Whether a runner that is there may take it. */
+  /** Whether an online runner may take it. */
   hasRunner(item: WaitingItem): boolean
-  /** Whether one of them is about to call for work, as far as is known. */
+  /** Whether such a runner is about to poll for work, as far as is known. */
   isExpected(item: WaitingItem): boolean
 }
 
-/** The first rule that holds the item back, and what it is about; `next`: none does. */
+/** The first rule that holds the item back, and what it is about; `next` if none does. */
 export interface Rule {
   readonly code: ItemWaitingCode
-  /** The dependency, the holder, the lane or the run request that the rule is about. */
+  /** The dependency, holder, lane or run request that the rule is about. */
   readonly subject?: string
   readonly detail?: string
 }
 
 const NEXT: Rule = { code: 'next' }
 
-/** States from which a dependency cannot land any more by itself. */
+/** States from which a dependency can no longer land. */
 const CANNOT_LAND: ReadonlySet<string> = new Set(SETTLED_STATES.filter((state) => state !== 'landed'))
 
 export function firstRule(item: WaitingItem, now: Circumstances): Rule {
@@ -70,31 +70,31 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
 }
 
 /**
- * Whether a rule holds the item back that looks at its lane and its wish alone (project, access, and who may take it): such a
- * rule holds back all that have these in common.
+ * Whether a rule holds the item back that depends only on its lane and its wish (project, access, and who may take it),
+ * so that it holds back every item that shares these.
  */
 export function isLineHeld(item: WaitingItem, now: Circumstances): boolean {
   return isLineStopped(item, now) || !now.hasRunner(item)
 }
 
-/** The same, runners aside. */
+/** The same without the runner rule. */
 function isLineStopped(item: WaitingItem, now: Circumstances): boolean {
   return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
 }
 
-/** Why no runner can begin an item that is handed out; undefined: one can. */
+/** Why no runner can begin a handed-out item; undefined if one can. */
 export function whyNotBegun(item: WaitingItem, now: Circumstances): Rule | undefined {
   return archived(item, now) ?? pausedLane(item, now) ?? noRunner(item, now)
 }
 
-/** Why an item that is handed out, and that nobody has begun, goes back to the queue; undefined: it stays. */
+/** Why a handed-out item that no runner has begun goes back to the queue; undefined if it stays. */
 export function whyTakenBack(item: WaitingItem, now: Circumstances): Rule | undefined {
   return pausedCampaign(item, now) ?? whyNotBegun(item, now)
 }
 
 /**
- * Whether the rule takes it back from a run in that state. What a runner was offered comes back first, and what it has
- * accepted goes on; but a pause of its campaign is as a person's hold: nobody begins it any more.
+ * Whether the rule takes the item back from a run in that state. Normally an offer must first come back, and an
+ * accepted run goes on; but a paused campaign is like a hold by a person: no runner may begin the item any more.
  */
 export function takesBackFrom({ code }: Rule, runState: string | undefined): boolean {
   return runState === 'queued' || (code === 'campaign_paused' && (runState === 'offered' || runState === 'accepted'))
@@ -123,7 +123,7 @@ interface Pinned {
 }
 
 /**
- * The rule, or why it will never be another where the runner that the item names was removed for good. `stranded`: why no registered
+ * The rule, or a final reason if the runner that the item names was removed for good. `stranded`: why no registered
  * runner may take it (dispatch/waiting.ts).
  */
 export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBecause | undefined): Rule {
@@ -131,12 +131,12 @@ export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBe
   return stranded()?.code === 'runner_removed' ? { code: 'runner_removed', subject: pin } : rule
 }
 
-/** Whether its line waits for nothing but a runner, of which none that is there may take it. */
+/** Whether its line lacks nothing but a runner, and no online runner may take it. */
 export function isLineWithoutRunner(item: WaitingItem, now: Circumstances): boolean {
   return !isLineStopped(item, now) && !now.hasRunner(item)
 }
 
-/** Whether the item would start if it had a runner, and a place among those that run. */
+/** Whether the item would start if it had a runner and a place. */
 export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): boolean {
   return ruleBeforeCap(item, now) === undefined && ruleAfterCap(item, now) === undefined
 }
@@ -162,7 +162,7 @@ function ruleAfterCap(item: WaitingItem, now: Circumstances): Rule | undefined {
   return pausedLane(item, now)
 }
 
-/** The first dependency that can never land: it settled as something else, or it is not there. */
+/** The first dependency that can never land: it settled otherwise, or does not exist. */
 function deadDependency(dependsOn: readonly string[], now: Circumstances): Rule | undefined {
   for (const id of dependsOn) {
     const state = now.stateOf(id)
@@ -173,19 +173,19 @@ function deadDependency(dependsOn: readonly string[], now: Circumstances): Rule 
   return undefined
 }
 
-/** Those of the dependencies that can never land: a release waits for them no more. */
+/** Those of the dependencies that can never land: a release no longer waits for them. */
 export function unlandable(dependsOn: readonly string[], now: Pick<Circumstances, 'stateOf'>): string[] {
   return dependsOn.filter((id) => CANNOT_LAND.has(now.stateOf(id) ?? 'cancelled'))
 }
 
-/** The rule in words for people: one line. */
+/** The rule as one line for people. */
 export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): ItemWaitingBecause {
   return { code: rule.code, detail: sentence(rule, item, now) }
 }
 
 /**
- * The same for a reason that is written down, and read by all who may see the item: of the work of others it names what the
- * item itself names, its dependencies, and does not say how they stand.
+ * The same for a reason that is stored and read by everyone who may see the item. Of other people's work it names only
+ * what the item itself names, its dependencies, without their states.
  */
 export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances): string {
   const { code, subject, detail } = rule
@@ -203,7 +203,7 @@ export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances)
   }
 }
 
-/** A project without a repository of its own name has one all the same. */
+/** A project without a repository has an implicit one, named by the project's id. */
 function named(repository: string): string {
   return repository.startsWith('proj_') ? 'its project’s repository' : `repository ${repository}`
 }

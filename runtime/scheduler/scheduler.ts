@@ -1,7 +1,7 @@
 /**
- * Starts work items: reads committed state, asks the pacing rules, and sends `hand_out` to those that may go. Its
- * invariant: what it decides on is durable, and what it decides is a message to the item, whose own step makes the
- * run request. So a failed save starts nothing, and of two schedulers one wins.
+ * Starts work items: reads committed state, asks the pacing rules, and sends `hand_out` to those that may go.
+ * Invariant: what it decides on is durable, and each decision is a message to the item, whose own step makes the
+ * run request. So a failed write starts nothing, and of two schedulers one wins.
  */
 import { LANES } from '../../machines/documents/run-request.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
@@ -34,9 +34,9 @@ import {
 import { type StalledParts, standAside, takeBack } from './stalled.ts'
 import { Waiting } from './waiting.ts'
 
-/** Whatever was missed is found after this long. */
+/** Anything that was missed is found after this long. */
 const safetyIntervalMs = 15_000
-/** Its ticks take at most this part of the time: with a long queue the next one waits a little. */
+/** Largest share of the time that ticks may take: with a long queue the next one waits a little. */
 const tickShare = 0.1
 
 /** Opens the scheduler on what the journal holds. Call it before the runtime takes its first message. */
@@ -50,18 +50,18 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly ledger: Ledger
   private readonly loop: ControlLoop
   private readonly places: Places
-  /** Items that a message of ours is about to hand out, and the repositories that this takes. */
+  /** Items with a `hand_out` under way, and the repositories these take, by repository. */
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly occupancy: Occupancy
   private readonly stalled: StalledParts
   readonly waiting: WaitingItems
-  /** Of these it could not be told whether their line is held. */
+  /** Entries for which the check whether their line is held failed. */
   private readonly unclear = new WeakSet<Entry>()
-  /** Until it is known which are. */
+  /** All lanes, until the pause state is known. */
   private paused: ReadonlySet<string> = new Set(LANES)
   private isUnreadable = false
-  /** Somebody has said which lanes are paused. */
+  /** The pause state was read or committed. */
   private isPauseKnown = false
 
   constructor(runtime: Runtime, dispatcher: Dispatcher, log: Logger) {
@@ -150,7 +150,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.loop.close()
   }
 
-  // What the rules ask.
+  // What the rules ask (Circumstances).
 
   stateOf(id: string): string | undefined {
     return this.ledger.stateOf(id)
@@ -203,12 +203,12 @@ class ItemScheduler implements Scheduler, Circumstances {
   readonly hasRunner = (item: WaitingItem): boolean => this.occupancy.hasRunner(item as Entry)
   readonly isExpected = (item: WaitingItem): boolean => this.occupancy.isExpected(item as Entry)
 
-  /** Its run has begun before, and has no runner now. */
+  /** Its run had begun and has no runner now. */
   private waitsAgain({ isWaitingAgain, runId }: Entry): boolean {
     return isWaitingAgain && this.stalled.runState(runId!) === 'queued'
   }
 
-  /** What keeps an item of the ledger from running: where it stands, or the first rule. */
+  /** What keeps an item of the ledger from running: its own state, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held') return { code: 'held' }
     const { id, state, runId, wanted } = entry
@@ -220,7 +220,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
 
-  /** An unreadable pause state is no leave to start anything: every lane is paused. Throws what is no matter of its record. */
+  /** An unreadable pause state permits nothing: every lane counts as paused. Throws any other error. */
   private readPauses(): void {
     const pacing: SnapshotOf<PacingContext> | 'unreadable' | undefined = readable(
       () => this.runtime.read(PACING),
@@ -246,14 +246,14 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.loop.guarded(ref, () => this.ledger.note(snapshot))
   }
 
-  /** What a step said, or was to start, and what did not come about by a mistake. */
+  /** Takes in again what failed because of a bug: a step, or the start of an item. */
   private reread(ref: ActorRef): void {
     if (ref.kind === 'pacing') this.readPauses()
     const item = ref.kind === 'work_item' ? committed(this.runtime, ref) : undefined
     if (item !== undefined) this.ledger.note(item)
   }
 
-  /** Takes a step in; whether something may start because of it. */
+  /** Takes in a step. Returns whether something may start because of it. */
   private note({ ref, before, after }: CommittedStep): boolean {
     this.occupancy.changed()
     switch (ref.kind) {
@@ -279,7 +279,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     }
   }
 
-  /** If nobody has begun it, it is about to be taken back: meanwhile no runner is offered it. */
+  /** An item that no runner has begun is about to be taken back: meanwhile its run request is not offered. */
   private withhold(itemId = ''): void {
     const entry = this.ledger.find(itemId)
     if (entry?.state === 'queued' && entry.runId !== undefined) this.dispatcher.leaveOut(entry.runId)
@@ -296,7 +296,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.rest()
   }
 
-  /** Before any other rule: what waits for something that can never land needs a decision. */
+  /** Before any other rule: an item waiting for one that can never land needs a decision. */
   private settleDead(): void {
     for (const entry of this.ledger.suspects) {
       this.ledger.suspects.delete(entry)
@@ -321,7 +321,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     }
   }
 
-  /** In their order, as long as there is room: what starts earlier in a tick counts for what comes later. */
+  /** In order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
     const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
     for (const entry of this.ledger.queued.open(isOpen)) {
@@ -330,8 +330,8 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   /**
-   * What is asked of a line is asked of all in it: where that fails the line is left, until whom it was asked with is tried again.
-   * Who is passed over for himself leaves the others theirs.
+   * One entry answers for its whole line: if the check fails, the line is left alone until that entry is due for a
+   * retry. An entry passed over for its own sake does not hold up its line.
    */
   private isLineLeft(entry: Entry): boolean {
     if (this.unclear.has(entry) && this.loop.passesOver(entry.id)) return true
@@ -354,7 +354,7 @@ class ItemScheduler implements Scheduler, Circumstances {
       this.starting.delete(entry.id)
       if (repository !== undefined) this.taken.delete(repository)
     })
-    // It is on its way: the answer comes in a later turn.
+    // The message is under way: its answer comes in a later turn.
     if (repository !== undefined) this.taken.set(repository, entry.id)
     this.starting.add(entry.id)
     this.occupancy.started()
@@ -364,12 +364,12 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.loop.ask(entry.id, message, (isTaken) => {
       answered?.()
       this.occupancy.changed()
-      // Somebody else was quicker, or nothing is written now: what is true then is in the next commit, or comes later.
+      // Another scheduler was quicker, or writes are refused now: the next commit or a later tick tells what is true.
       if (!isTaken) this.ledger.suspect(entry)
     })
   }
 
-  /** Until something happens, the next `not_before` comes, or the safety interval is over. */
+  /** Waits until something happens, the next `not_before` comes, or the safety interval is over. */
   private rest(): void {
     const nowMs = this.nowMs()
     const dueMs = this.ledger.nextTimeMs(nowMs)

@@ -1,8 +1,8 @@
 /**
- * What is handed out, and what no runner can begin as things stand: its lane or its campaign is paused, its project archived, or
- * nobody that is there may take it. It would keep a place, and its repository, from others; and its repository, too, what waits for a
- * runner that is not offline yet and has fallen silent. That two items of one repository are handed out then is no harm: the
- * dispatcher offers one of them at a time.
+ * Handed-out items that no runner can begin as things stand: their lane or campaign is paused, their project archived,
+ * or no online runner may take them. They would keep a place and their repository from others. An item whose possible
+ * runners are silent, though not offline yet, gives up its repository only. Two items of one repository may then be
+ * handed out at once, which does no harm: the dispatcher offers one at a time.
  */
 import type { MessageBody } from '../api.ts'
 import type { Entry, Ledger } from './ledger.ts'
@@ -11,15 +11,15 @@ import { type Circumstances, lastingReason, takesBackFrom, whyNotBegun, whyTaken
 export interface StalledParts {
   readonly ledger: Ledger
   readonly now: Circumstances
-  /** State of a run request; undefined: there is none. */
+  /** State of a run request; undefined if it does not exist. */
   runState(id: string): string | undefined
-  /** Runs it unless the item is left alone for now. */
+  /** Runs `act` unless the item is to be left alone for now. */
   each(entry: Entry, act: () => void): void
   send(entry: Entry, message: MessageBody): void
   changed(): void
 }
 
-/** What nobody has begun goes back to the queue, and waits with the others. */
+/** Items that no runner has begun go back to the queue and wait with the others. */
 export function takeBack(parts: StalledParts): void {
   const { ledger, now, send } = parts
   for (const entry of ledger.handedOut)
@@ -31,8 +31,9 @@ export function takeBack(parts: StalledParts): void {
 }
 
 /**
- * What had begun, and waits for a runner again, stays with its run: it stands aside until somebody can go on with it. Its repository
- * it leaves to others sooner, and so does what nobody has begun: while nobody who may take it is heard.
+ * An item that had begun and waits for a runner again keeps its run but stands aside, taking no place, until a runner
+ * can continue it. It yields its repository sooner, as does an item not yet begun: while no runner that may take it is
+ * heard.
  */
 export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts

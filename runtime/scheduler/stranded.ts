@@ -1,21 +1,26 @@
-/** Items that wait for nothing but a runner, and that no registered one may take: worked out when somebody reads them. */
+/** Items that lack nothing but a runner and that no registered runner may take: worked out when somebody reads them. */
 import type { ListRow } from '../api.ts'
 import { type FindRows, newestFirst } from '../collections/newest.ts'
 import type { Entry } from './ledger.ts'
 import type { Lines } from './lines.ts'
 
-/** Entries looked at for one page, some two milliseconds: where most of a line waits for a time or for others, a page is short. */
+/**
+ * Entries looked at per page, some two milliseconds: a page is short if most of a line also waits for a time or items.
+ */
 export const strandedLooksMax = 2_000
 
-/** How the entries stand. */
+/** Questions about an entry. */
 interface Standing {
-  /** Whether what is in the entry's line waits for nothing but a runner, and no registered one may take it. */
+  /** Whether the entry's line lacks nothing but a runner and no registered runner may take it. */
   isLineStranded(entry: Entry): boolean
-  /** Whether nothing of its own keeps the entry from starting either. */
+  /** Whether nothing specific to the entry keeps it from starting either. */
   waitsForRunnerAlone(entry: Entry): boolean
 }
 
-/** A page of those of the entries in the queue that `isMeant`, which is so of all in a line. The fleet is asked once a line. */
+/**
+ * Pages of the stranded entries that satisfy `isMeant`, which must be the same for a whole line. One fleet check per
+ * line.
+ */
 export function strandedItems(
   queued: Pick<Lines<Entry>, 'back'>,
   isMeant: (entry: Entry) => boolean,

@@ -1,4 +1,4 @@
-/** What waits in the queue and is not handed out, for people: worked out when somebody reads it. */
+/** Queued items that are not handed out, as people are shown them: worked out when somebody reads it. */
 
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { instantMs } from '../../machines/instant.ts'
@@ -15,7 +15,7 @@ interface WaitingParts {
   readonly ledger: Pick<Ledger, 'find' | 'queued'>
   readonly takers: Stranding
   readonly now: Circumstances
-  /** Undefined: it could not be told. */
+  /** Undefined if `act` threw. */
   shown<T>(entry: Entry, act: () => T): T | undefined
 }
 
@@ -42,7 +42,9 @@ export class Waiting implements WaitingItems {
     return entry && shown(entry, () => takers.strandedBecause(entry.wanted, visible))
   }
 
-  /** The fleet is asked once a wish; entries that wait for a time or for others as well are looked at as far as a page goes. */
+  /**
+   * Asks about runners once per wish. Entries also waiting for a time or for other items count up to one page's looks.
+   */
   absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence> {
     const { ledger, takers, now, shown } = this.parts
     const found = takers.absences(sees)
@@ -61,7 +63,7 @@ export class Waiting implements WaitingItems {
     return found
   }
 
-  /** Of each line what starts first has waited longest: nothing behind it is looked at. */
+  /** The first entry of each line has waited longest, so none behind it is looked at. */
   backlog(): readonly QueuedOfProject[] {
     const { ledger, now } = this.parts
     const nowMs = now.nowMs()

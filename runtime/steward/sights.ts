@@ -1,6 +1,6 @@
 /**
- * What is to be seen of an initiative's members and of the work that it has started, read from committed state. The
- * initiative itself reads nothing: this is handed to it with the message that asks it to look.
+ * What an initiative is shown of its members and of the work it has started, read from committed state. The initiative
+ * itself reads nothing: it gets this with the message that asks it to assess or judge.
  */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import type { Action } from '../../machines/documents/initiative.ts'
@@ -42,13 +42,13 @@ function seen(runtime: Reading, context: InitiativeContext, member: Member): See
   const { kind, ref } = member
   const id = kind === 'project' ? projectIdOf(ref) : ref
   const snapshot = committed(runtime, { kind, id })
-  // One whose record cannot be read is not there to be steered, and nobody else has to wait for it.
+  // A member whose record cannot be read cannot be steered, and nobody else should wait for it.
   if (snapshot === undefined) return { state: 'missing' }
   if (kind === 'project') return { state: snapshot.value, about: snapshot.context.name }
   return kind === 'campaign' ? seenCampaign(snapshot) : seenItem(context, snapshot)
 }
 
-/** A step of it goes on by itself; that a cycle lands is what changes what is to be decided. */
+/** A campaign's current step goes on by itself; only a landed cycle changes what there is to decide. */
 function seenCampaign({ value, context }: SnapshotOf<CampaignContext>): Seen {
   const { work, asked, reason, cycles_completed, cycles_landed, max_cycles } = context
   return {
@@ -72,7 +72,7 @@ function seenItem(context: InitiativeContext, { value, context: item }: Snapshot
   }
 }
 
-/** Of the work that it has started, what has not settled. One that cannot be read yet is on its way into the ledger. */
+/** The item, unless it has settled. One that cannot be read yet is on its way into the ledger. */
 function ownItem(runtime: Reading, { item_id, member, objective, decision }: Action): OwnItem[] {
   const snapshot = committed(runtime, { kind: 'work_item', id: item_id! })
   const state: string = snapshot?.value ?? (decision === 'stage' ? 'held' : 'queued')

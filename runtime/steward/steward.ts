@@ -1,7 +1,7 @@
 /**
- * Looks after initiatives: when a request waits and nothing is being assessed, and when an answer waits for the guards,
- * it reads how everything stands and tells the initiative, whose own step decides. Its invariant: it decides nothing and
- * keeps nothing; what it finds to do is in committed state, so that a restart finds it again.
+ * Serves initiatives: when a trigger waits and no assessment is under way, or when an answer waits for the guards, it
+ * reads how everything stands and sends that to the initiative, whose own step decides. Invariant: it decides and
+ * stores nothing; what it has to do follows from committed state, so a restart finds it again.
  */
 import type { InitiativeBody, InitiativeContext } from '../../machines/initiative/context.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
@@ -25,7 +25,7 @@ export function createSteward(runtime: Runtime, log: Logger): Steward {
 class InitiativeSteward implements Steward {
   private readonly runtime: Runtime
   private readonly loop: ControlLoop
-  /** Names of initiatives that something is to be done about. */
+  /** Names of initiatives that have something to be done. */
   private readonly due = new Set<string>()
 
   constructor(runtime: Runtime, log: Logger) {
@@ -84,7 +84,7 @@ function needsLook({ value, context }: SnapshotOf<InitiativeContext>): boolean {
   return value === 'deciding' || (value === 'active' && context.waiting.length > 0)
 }
 
-/** What the initiative is to be told now; undefined: nothing, or it cannot be read. */
+/** The message that the initiative is due; undefined if there is none or it cannot be read. */
 function messageFor(runtime: Runtime, name: string): MessageBody | undefined {
   const snapshot: SnapshotOf<InitiativeContext> | undefined = committed(runtime, { kind: 'initiative', id: name })
   if (snapshot === undefined || !needsLook(snapshot)) return undefined

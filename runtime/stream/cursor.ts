@@ -1,8 +1,8 @@
 /**
- * A place in the log as clients hold it: `<epoch>.<sequence in base 36>.<incarnation>`, opaque to them. It means "after this
- * event". The epoch refuses a cursor of another log, and the incarnation (of the start that recorded that event; absent where it
- * is not known) one of a time that was lost when an older copy of the home was put back, instead of letting it silently go on
- * behind another event of that number.
+ * A place in the log as clients hold it: `<epoch>.<sequence in base 36>.<incarnation>`, opaque to them. It means "after
+ * this event". The epoch lets a cursor of another log be refused. The incarnation (of the start that recorded that
+ * event; absent if unknown) does the same for a cursor from a past that was lost when an older copy of the home was put
+ * back; otherwise it would silently continue after a different event of that number.
  */
 import { isKnownBy, type LogIdentity } from '../../storage/log/log-identity.ts'
 
@@ -21,7 +21,7 @@ export type CursorPlace =
       readonly code: CursorFault
       readonly detail: string
       readonly oldest?: string
-      /** The cursor is of this log, and of what it has lost: an older copy of the home was put back. */
+      /** The cursor is of this log, but of events it has lost: an older copy of the home was put back. */
       readonly isOfLostPast?: true
     }
 
@@ -41,22 +41,22 @@ export function encodeCursor(log: LogIdentity, sequence: number): string {
   return incarnation === undefined ? place : `${place}.${incarnation}`
 }
 
-/** What a cursor says; undefined where it is none. */
+/** Parses a cursor; undefined if it is not one. */
 export function decodeCursor(cursor: string): Cursor | undefined {
   const parts = CURSOR.exec(cursor)
   if (parts === null) return undefined
   return { epoch: parts[1]!, sequence: Number.parseInt(parts[2]!, 36), incarnation: parts[3] }
 }
 
-/** The earliest cursor that this log can still go on from. */
+/** The earliest cursor that this log can still continue from. */
 export function oldestCursor(log: LogRange): string {
   return encodeCursor(log, log.oldestSequence - 1)
 }
 
 /**
- * Where in this log a client's cursor points.
- * @returns the sequence after which to go on, or why that cannot be: not a cursor (400), of another log (410),
- * or behind what the log still holds (410, naming the oldest cursor that works).
+ * The place in this log that a client's cursor names.
+ * @returns the sequence after which to continue, or why that is impossible: not a cursor (400), of another log (410),
+ * or older than what the log still holds (410, naming the oldest cursor that works).
  */
 export function placeOf(cursor: string, log: LogRange): CursorPlace {
   const decoded = decodeCursor(cursor)
@@ -73,7 +73,7 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
       oldest: oldestCursor(log),
     }
   }
-  // A place behind the end was never given out by this log: its files were put back to an older state.
+  // This log never gave out a place beyond its end: its files were put back to an older state.
   if (sequence > log.lastSequence || !isKnownBy(log, decoded)) {
     return {
       ok: false,

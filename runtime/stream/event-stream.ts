@@ -1,8 +1,8 @@
 /**
- * The event stream that Watch reads. Each subscriber has a cursor into the log; nothing is queued for it. Those
- * that have caught up share one evaluation and one encode a turn; one whose connection is full is parked at its
- * cursor and reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
- * reaches its sink exactly once and in order, or the subscription ends with a cursor to go on from.
+ * The event stream that Watch reads. Each subscriber is a cursor into the log; nothing is queued for it. Subscribers
+ * that have caught up share one evaluation and one encoding per turn; one whose connection is full is parked at its
+ * cursor and later reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
+ * reaches its sink exactly once and in order, or the subscription ends with a cursor to continue from.
  */
 import type { Commit } from '../../storage/journal.ts'
 import { readFault } from '../../storage/read-fault.ts'
@@ -27,17 +27,17 @@ interface Subscriber {
   readonly sink: Sink
   state: SubscriberState
   groupIndex: number
-  /** Everything up to here was sent or does not match. Of a live one: as far as the stream has published. */
+  /** Everything up to here was sent or does not match. Not kept current while live; `#published` holds then. */
   cursor: number
-  /** The place that the last frame named, and when. */
+  /** The sequence that the last frame named, and when that was sent. */
   told: number
   toldMs: number
   parkedMs: number
-  /** Stands in the line of those who read, as long as the state says so. */
+  /** Its entry in the queue of readers; does nothing once the state is no longer `reading`. */
   readonly readOn: () => void
 }
 
-/** Watchers by what they are doing, for the metrics. */
+/** Numbers of watchers by state, for the metrics. */
 interface StreamCounts {
   readonly live: number
   readonly reading: number
@@ -55,7 +55,7 @@ export class EventStream {
   readonly #subscribers = new Set<Subscriber>()
   readonly #unsent: Unsent<Subscriber>
   readonly #slice: FanOutSlice
-  /** What live subscribers have been shown; the log may be further. */
+  /** Last sequence shown to live subscribers; the log may be further on. */
   #published: number
   #flushTimer: unknown
   #isFlushScheduled = false
@@ -63,7 +63,7 @@ export class EventStream {
   #tickTimer: unknown
   #isClosed = false
 
-  /** Made before the first commit is told, so that none is missed. */
+  /** Create it before the first commit is announced, so that none is missed. */
   constructor(source: EventSource, turns: ReadTurns, limits: StreamLimits = streamLimits, log: Logger = silentLogger) {
     const { nature } = turns
     this.#source = source
@@ -77,10 +77,10 @@ export class EventStream {
     this.#published = source.lastSequence
   }
 
-  /** A batch is on disk. Cheap: watchers are told in a turn of their own, after the replies. */
+  /** A batch is on disk. Cheap: watchers are served in a turn of their own, after the replies. */
   committed(events: readonly CommittedEvent[], commit: Commit): void {
     if (this.#subscribers.size === 0) {
-      // Who comes next and asks for them reads them from the log.
+      // A later subscriber that asks for these events reads them from the log.
       this.#window.forget()
       this.#published = commit.lastSequence
       return
@@ -90,12 +90,12 @@ export class EventStream {
   }
 
   /**
-   * Begin a subscription after the event with this sequence, which the log holds or has just held (`placeOf`).
-   * The sink gets its hello before this returns.
+   * Begin a subscription after the event with this sequence, which the log holds or has held until recently
+   * (`placeOf`). The sink gets its hello before this returns.
    */
   subscribe(filter: Filter, after: number, sink: Sink): Subscription {
     const source = this.#source
-    // The cursor may be of a commit that watchers have not been told of yet.
+    // The cursor may come from a commit that watchers have not been shown yet.
     if (after > this.#published) this.#flush()
     const nowMs = this.#nature.monotonicMs()
     const subscriber: Subscriber = {
@@ -147,7 +147,7 @@ export class EventStream {
     return counts
   }
 
-  /** How many events the watcher that is furthest behind has still to see, or to be told that they do not match. */
+  /** How many events the watcher furthest behind has not yet been sent or had ruled out. */
   lagEvents(): number {
     let last = Number.POSITIVE_INFINITY
     for (const { state, cursor } of this.#subscribers) {
@@ -156,7 +156,7 @@ export class EventStream {
     return Math.max(0, this.#source.lastSequence - Math.min(last, this.#source.lastSequence))
   }
 
-  /** End every subscription, with all that was committed sent to those that can take it, as far as a turn's time is enough. */
+  /** Ends every subscription, after sending what was committed to those that can take it within one turn's time. */
   close(): void {
     if (this.#isClosed) return
     this.#flush()
@@ -186,14 +186,14 @@ export class EventStream {
     this.#flushNotBeforeMs = endMs + Math.min((endMs - startMs) * flushPauseShare, flushPauseMsMax)
   }
 
-  /** Show the live subscribers what was committed since the last time. */
+  /** Show the live subscribers what was committed since the last flush. */
   #flush(): void {
     const after = this.#published
     const through = this.#source.lastSequence
     if (after === through) return
     const events = this.#window.newest(after, through)
     if (events === undefined) {
-      // More was committed than is kept in memory, or without us being told: everybody reads it from the log.
+      // More was committed than is kept in memory, or by someone else: every live subscriber reads it from the log.
       for (const subscriber of this.#subscribers) if (subscriber.state === 'live') this.#demote(subscriber, after)
     }
     this.#published = through
@@ -205,7 +205,7 @@ export class EventStream {
     }
   }
 
-  /** Who has had nothing when the turn's time is over reads it from the log, in turns with the others. */
+  /** Members not served when the turn's time is over read the events from the log, in turns with others. */
   #fanOut(members: readonly Subscriber[], events: readonly CommittedEvent[], after: number): void {
     if (this.#slice.isOver) {
       for (let i = members.length - 1; i >= 0; i--) this.#demote(members[i]!, after)
@@ -217,7 +217,7 @@ export class EventStream {
       frames.push(frameOf(this.#source, start === 0 && end === events.length ? events : events.slice(start, end))!)
       start = end
     }
-    // Backwards: whoever leaves is replaced by one that has been served.
+    // Backwards: a member that leaves is replaced by the last one, which has been served already.
     for (let i = members.length - 1; i >= 0; i--) {
       const member = members[i]!
       if (this.#slice.isOver) {
@@ -243,7 +243,7 @@ export class EventStream {
 
   // -- from the log -------------------------------------------------------------------------------------------
 
-  /** Go on: live when caught up, else by reading. */
+  /** Continue: live if caught up, else by reading. */
   #resume(subscriber: Subscriber): void {
     if (subscriber.cursor === this.#published) {
       this.#join(subscriber)
@@ -254,7 +254,7 @@ export class EventStream {
 
   #join(subscriber: Subscriber): void {
     const nowMs = this.#nature.monotonicMs()
-    // The end of a replay is told, also when its last events did not match.
+    // A bookmark tells the end of a replay, even if its last events did not match.
     if (subscriber.told < this.#published && !this.#bookmark(subscriber, nowMs)) return
     subscriber.state = 'live'
     this.#groups.join(subscriber, nowMs)
@@ -265,7 +265,7 @@ export class EventStream {
     this.#turns.enter(subscriber.readOn)
   }
 
-  /** One page; then others who read have theirs. */
+  /** One page, then the other readers have their turn. */
   #readOn(subscriber: Subscriber): void {
     if (this.#isClosed || subscriber.state !== 'reading') return
     this.#readPage(subscriber)
@@ -281,8 +281,8 @@ export class EventStream {
     try {
       chunk = this.#window.chunk(subscriber.cursor)
     } catch (error) {
-      // A row that is damaged, or that the disk does not give, is the end of those who need it; thrown from here it would be
-      // the end of the process, at each start.
+      // Damage, or a disk that does not give the row, ends only the subscribers that need it. Thrown on from here it
+      // would end the process, at each start.
       const fault = readFault(error)
       if (fault === undefined) throw error
       this.#unreadable.tell(error as Error, subscriber.cursor)
@@ -320,8 +320,8 @@ export class EventStream {
   // -- coming and going ---------------------------------------------------------------------------------------
 
   /**
-   * The connection takes no more, or is not there any more. Where frames that nobody takes are too much together, who has
-   * stood longest ends: all others, and who comes, have room.
+   * The connection takes no more for now, or is gone. If the unsent frames are too large in total, those that have
+   * waited longest are ended, so that all others, and newcomers, have room.
    */
   #hinder(subscriber: Subscriber, delivery: Delivery, frame: Frame): void {
     if (delivery === 'gone') {

@@ -1,15 +1,15 @@
 /**
- * How long the fan-out of one turn may take. Hot: the clock is looked at after some tens of small frames, or after as much text as
- * takes about as long.
+ * Bounds the time that one turn's fan-out may take. Hot: the clock is read only after some tens of small frames, or
+ * after as much text as takes about as long.
  */
 import type { Nature } from '../../storage/nature.ts'
 import type { Frame } from './frame.ts'
 import type { StreamLimits } from './limits.ts'
 import type { Delivery, Sink } from './sink.ts'
 
-/** A small frame is one, and so are so many bytes of a large one. */
+/** A small frame counts as one unit, and a large one as one more for each of these. */
 const UNIT_BYTES = 16 * 1024
-/** Some 0.2 ms, where connections take what they are given. */
+/** Some 0.2 ms, if connections take what they are given. */
 const UNITS_PER_LOOK = 32
 
 export class FanOutSlice {
@@ -17,7 +17,7 @@ export class FanOutSlice {
   readonly #msMax: number
   #endMs = 0
   #units = 0
-  /** Nothing more is to be sent in this turn. */
+  /** Nothing more may be sent in this turn. */
   isOver = false
 
   constructor(nature: Pick<Nature, 'monotonicMs'>, { fanOutMsMax }: StreamLimits) {
@@ -31,7 +31,7 @@ export class FanOutSlice {
     this.#endMs = this.#nature.monotonicMs() + this.#msMax
   }
 
-  /** Sends it, and counts it. */
+  /** Sends the frame, and counts it. */
   sent(sink: Sink, frame: Frame): Delivery {
     const delivery = sink.send(frame)
     this.#units += 1 + frame.bytes.length / UNIT_BYTES

@@ -1,6 +1,6 @@
 /**
- * The fields of an event that Watch filters by, read from the parsed event. One place says which ones come from
- * the envelope and which from the payload, for the commit and for the replay alike.
+ * The fields of an event that Watch filters by. One place says which come from the envelope and which from the
+ * payload, for commits and replays alike.
  */
 
 import { lastValue, plainValue } from '../../machines/events/event-text.ts'
@@ -16,19 +16,19 @@ export interface WatchedFields {
   readonly initiative?: string
 }
 
-/** Fields of the payload that one may filter by. Only strings count. */
+/** Payload fields that can be filtered by. Only strings count. */
 export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative'] as const
 
 type PayloadFields = { -readonly [F in (typeof PAYLOAD_FIELDS)[number]]?: string }
 
-/** What Watch filters by in a payload. */
+/** The fields of a payload that Watch filters by. */
 export function payloadFields(payload: unknown): PayloadFields {
   const fields: PayloadFields = {}
   if (typeof payload === 'object' && payload !== null) addPayloadFields(fields, payload)
   return fields
 }
 
-/** Adds them to what is known of the event. Only own properties count: `__proto__` in a payload is just a name. Hot. */
+/** Adds them to `fields`. Only own properties count: `__proto__` in a payload is just a name. Hot. */
 export function addPayloadFields(fields: PayloadFields, payload: object): void {
   for (const name of PAYLOAD_FIELDS) {
     if (!Object.hasOwn(payload, name)) continue
@@ -37,7 +37,7 @@ export function addPayloadFields(fields: PayloadFields, payload: object): void {
   }
 }
 
-/** All of them, of an event of which only the text is at hand (replay from the log). */
+/** All fields of an event whose text alone is at hand (replay from the log). */
 export function fieldsOfText(text: string): WatchedFields {
   const event = JSON.parse(text)
   const fields: WatchedFields = {
@@ -50,8 +50,8 @@ export function fieldsOfText(text: string): WatchedFields {
 }
 
 /**
- * Those of the envelope, and perhaps the payload's too: cut out of the text, which is seven times as fast as parsing it and
- * what most filters and every confinement need, unless a value has escapes or the text is not of that form.
+ * The envelope's fields, and perhaps the payload's too. Cut out of the text, which is seven times as fast as parsing
+ * and enough for most filters and every confinement; parsed if a value has escapes or the text is not in that form.
  */
 export function envelopeOfText(text: string): WatchedFields {
   return cutEnvelope(text) ?? fieldsOfText(text)
@@ -64,7 +64,7 @@ function cutEnvelope(text: string): WatchedFields | undefined {
   const project = plainValue(text, projectAt + 11)
   const trace_id = lastValue(text, ',"trace_id":')
   if (typeof event_type !== 'string' || typeof project !== 'string' || trace_id === undefined) return undefined
-  // In front of the project stands the payload: an id in there is the payload's.
+  // The payload precedes the project, so an id found there belongs to the payload.
   if (requestAt < projectAt) return { event_type, project, trace_id }
   const run_request_id = plainValue(text, requestAt + 18)
   return typeof run_request_id === 'string' ? { event_type, project, trace_id, run_request_id } : undefined

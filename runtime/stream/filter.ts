@@ -1,14 +1,14 @@
 /**
  * What a watcher wants to see: a conjunction of fields, each with its allowed values, and the projects that its
  * token may see. Equal filters have equal keys, so that their watchers share one evaluation. The exact check
- * always runs on parsed fields; text is looked at only to rule events out, never to let one in.
+ * always runs on parsed fields; raw text only serves to rule events out, never to let one in.
  */
 import { quoted } from '../../machines/canonical.ts'
 import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import type { CommittedEvent } from '../api.ts'
 import { envelopeOfText, fieldsOfText, PAYLOAD_FIELDS, type WatchedFields } from './fields.ts'
 
-/** The fields that one may filter by. The last four are read from the payload. */
+/** The fields that can be filtered by, most selective first; `PAYLOAD_FIELDS` of them are read from the payload. */
 export const FILTER_FIELDS = [
   'trace_id',
   'run_request_id',
@@ -22,15 +22,15 @@ export const FILTER_FIELDS = [
 
 export type FilterField = (typeof FILTER_FIELDS)[number]
 
-/** Allowed values by field; a field that is absent allows everything. */
+/** Allowed values by field; an absent field allows everything. */
 export type FilterTerms = Partial<Readonly<Record<FilterField, readonly string[]>>>
 
 interface Clause {
   readonly field: FilterField
   readonly values: ReadonlySet<string>
-  /** What stands before the field's value in an event's canonical text, its quote included. */
+  /** What precedes the field's value in an event's canonical text, opening quote included. */
   readonly mark: string
-  /** The values as they are written there, up to the quote behind them. */
+  /** The values as written there, up to the closing quote. */
   readonly written: ReadonlySet<string>
 }
 
@@ -40,8 +40,9 @@ function clauseOf(field: FilterField, values: readonly string[]): Clause {
 }
 
 /**
- * Whether one of the values stands behind the mark, anywhere: it does in every event that satisfies the clause. The text is gone through
- * once, however many values there are: to look for each of 500 took a page of small events 0.2 s, and this takes 0.2 ms.
+ * Whether one of the values follows the mark anywhere in the text, as in every event that satisfies the clause. The
+ * text is searched once, however many values there are: 0.2 ms for a page of small events and 500 values, where a
+ * search per value took 0.2 s.
  */
 function mayHold(text: string, { mark, written }: Clause): boolean {
   for (let at = text.indexOf(mark); at >= 0; at = text.indexOf(mark, at)) {
@@ -53,7 +54,7 @@ function mayHold(text: string, { mark, written }: Clause): boolean {
 
 const BACKSLASH = 92
 
-/** Where the quote is that ends the JSON string in whose midst this is. */
+/** Index of the quote that ends the JSON string which contains this position. */
 function endOfString(text: string, at: number): number {
   for (let end = text.indexOf('"', at); ; end = text.indexOf('"', end + 1)) {
     let behind = end
@@ -62,14 +63,14 @@ function endOfString(text: string, at: number): number {
   }
 }
 
-/** Those of the service's own events that everybody with the right to view may see: they say why work does not start. */
+/** The service's own events that everyone with the right to view may see: they say why work does not start. */
 const isForAll = ({ project, event_type }: WatchedFields): boolean =>
   project === SYSTEM_PROJECT && event_type.startsWith('pacing_')
 
 export class Filter {
-  /** Canonical: equal for filters that let the same events through by the same words. Empty: everything. */
+  /** Canonical: equal for filters with the same terms and visible projects. Empty: matches everything. */
   readonly key: string
-  /** The most selective field that is constrained, and its values; undefined when none is. */
+  /** The most selective constrained field and its values; undefined if no field is constrained. */
   readonly pivot: { readonly field: FilterField; readonly values: ReadonlySet<string> } | undefined
   readonly #clauses: readonly Clause[]
   readonly #visible: ReadonlySet<string> | undefined
@@ -97,7 +98,7 @@ export class Filter {
     this.pivot = clauses[0]
   }
 
-  /** The values that a field may have; undefined: any. */
+  /** The allowed values of a field; undefined: any. */
   values(field: FilterField): ReadonlySet<string> | undefined {
     return this.#clauses.find((clause) => clause.field === field)?.values
   }
@@ -111,12 +112,12 @@ export class Filter {
     return this.#visible
   }
 
-  /** Whether what belongs to the project is there at all for the one who asks. */
+  /** Whether anything of the project is visible to the caller. */
   sees(project: string): boolean {
     return this.#visible === undefined || this.#visible.has(project)
   }
 
-  /** Whether the event is let through. The exact check. */
+  /** Whether the event is let through: the exact check. */
   matches(event: WatchedFields): boolean {
     for (const clause of this.#clauses) {
       const value = event[clause.field]
@@ -125,14 +126,14 @@ export class Filter {
     return this.sees(event.project) || isForAll(event)
   }
 
-  /** The same for an event of which only the text is known: most are ruled out without being parsed. */
+  /** The same for an event's text: most events are ruled out without being parsed. */
   matchesText(text: string): boolean {
     if (this.matchesAll) return true
     for (const clause of this.#clauses) if (!mayHold(text, clause)) return false
     return this.matches(this.#readsPayload ? fieldsOfText(text) : envelopeOfText(text))
   }
 
-  /** For either: a committed event brings its fields along, a stored one only its text. */
+  /** For both: a committed event has its fields, a stored one only its text. */
   lets(event: CommittedEvent | { readonly text: string }): boolean {
     return 'event_type' in event ? this.matches(event) : this.matchesText(event.text)
   }

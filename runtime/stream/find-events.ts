@@ -1,7 +1,7 @@
 /**
- * Reading the log for lists, forwards or backwards, by the history of a trace or an item where the filter names one,
- * else by scanning; and for the look-up of an event in its trace. Invariant: one page reads a bounded number of rows,
- * in turns that others share, and says where to go on: nothing that matches is skipped between two pages.
+ * Reads the log for lists, forwards or backwards: by the history of a trace or an item if the filter names one, else by
+ * scanning. Also looks up an event in its trace. Invariant: one page reads a bounded number of rows, in turns shared
+ * with others, and says where to continue; nothing that matches is skipped between two pages.
  */
 import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import { idOfText } from '../../machines/events/event-text.ts'
@@ -13,20 +13,22 @@ import { type Histories, HistoryWalk } from './history-walk.ts'
 import { charsPerLook, charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 import type { ReadTurns } from './read-turns.ts'
 
-/** Rows read for one answer, matching or not: a page is short rather than slow (some 50 ms). */
+/** Rows read for one answer, matching or not: a page is rather short than slow (some 50 ms). */
 const rowsReadMax = 20_000
 
 /**
- * The longest search for one page: while others keep the turns long, a page is short rather than late. Look-ups by id
- * have no page to cut short; nor has what a confined reader asks of an item that may be of others alone, until something of it
- * may be seen: where such a page ends must not tell what is there.
+ * The longest search for one page: while others keep the turns long, a page is cut short rather than late. Does not
+ * apply to look-ups by id, which have no page, nor to a confined reader's query for an item that may belong to others
+ * only, until a visible event is found: where such a page ends must not reveal what is there.
  */
 export const pageMsMax = 1_000
 
 /** Text in one answer (a single event always fits). */
 const answerCharsMax = 8 * 1024 * 1024
 
-/** How far along the log one page looks for what a confined reader may see of an item: 0.25 s of reading where all of it is the item's. */
+/**
+ * Sequences of the log that a confined reader's page on an item spans: 0.25 s of reading if all of it is the item's.
+ */
 export const historyRowsMax = 100_000
 
 type Log = Pick<
@@ -42,7 +44,7 @@ type Log = Pick<
   | 'oldestSequence'
 >
 
-/** What is indexed of one trace or item. */
+/** The indexed events of one trace or item. */
 interface History {
   readonly of: Histories['of']
   readonly id: string
@@ -54,24 +56,24 @@ export interface EventQuery {
   /** Ascending: only events after this sequence; descending: only events before it. */
   readonly from: number
   readonly limit: number
-  /** An index that holds every event of the filter. */
+  /** An index that holds every event the filter admits. */
   readonly hint?: Histories
 }
 
 export interface EventsFound {
   readonly texts: readonly string[]
-  /** `from` of the next page; undefined: there was nothing more when this page was read. */
+  /** `from` of the next page; undefined if nothing more was there when this page was read. */
   readonly next?: number
-  /** The end of the log for which this is true. */
+  /** End of the log as of this page. */
   readonly lastSequence: number
 }
 
-/** Events after `from` have left the log while it was read, or before. */
+/** Events after `from` had left the log, or left it while it was read. */
 export class LeftTheLog extends Error {
   override readonly name = 'LeftTheLog'
 }
 
-/** What has been chosen so far, and whether that is enough. */
+/** The events chosen so far, up to the bounds of one answer. */
 class Chosen {
   readonly texts: string[] = []
   readonly #query: EventQuery
@@ -81,7 +83,7 @@ class Chosen {
     this.#query = query
   }
 
-  /** Whether more may be offered. */
+  /** Adds the event if it matches. Returns whether more may be offered. */
   offer(text: string): boolean {
     if (this.#query.filter.matchesText(text)) {
       this.texts.push(text)
@@ -93,7 +95,7 @@ class Chosen {
 
 /**
  * A page of the events that the filter lets through.
- * @param isWanted asked between turns; once false the search ends early with what it has
+ * @param isWanted asked between turns; once it returns false the search ends early with what it has
  * @throws LeftTheLog
  */
 export async function findEvents(
@@ -113,20 +115,20 @@ export async function findEvents(
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
   const endMs = nature.monotonicMs() + pageMsMax
-  // A page that ended among what is of others alone would tell of it: its border is the same for an item that is not there.
+  // A page that ended among other projects' events would reveal them: its end is the same as if the item did not exist.
   const isAmongOthers = (): boolean => hint?.isSure === false && chosen.texts.length === 0
   const isEnough = (rows: number): boolean => (rows >= rowsReadMax || nature.monotonicMs() >= endMs) && !isAmongOthers()
-  // Most events that are looked at match: a first page of as many as are asked for is often enough.
+  // Most rows read match, so a first page of as many rows as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
   let rows = 0
   let page: Rows | undefined
-  /** How many of the page have been offered. */
+  /** How many events of the page have been offered. */
   let offered = 0
   const read = (): EventsFound | undefined => {
     try {
       page ??= walk === undefined ? scanned(log, query, from, pageRows) : indexed(log, walk, pageRows, turns)
     } catch (error) {
-      // What comes before it is answered, and the next page tells of it.
+      // The page ends before the fault; the next page reports it.
       if (from === query.from || readFault(error) === undefined) throw error
       return found(from)
     }
@@ -140,7 +142,7 @@ export async function findEvents(
     }
     if (offered === events.length) {
       rows += taken
-      // Also past rows that are not there any more: who asks on does not pass them again.
+      // Also moves past rows that are gone, so that the next page does not pass them again.
       from = page.upTo ?? from
       pageRows = rows < rowsReadMax ? Math.min(rowsPerTurnMax, rowsReadMax - rows) : rowsPerTurnMax
       page = undefined
@@ -156,10 +158,10 @@ export async function findEvents(
 
 interface Rows {
   readonly events: readonly { readonly sequence: number; readonly text: string }[]
-  /** Rows looked at, also such that are not there any more. */
+  /** Rows looked at, including those that are gone. */
   readonly taken: number
   readonly isLast: boolean
-  /** Of an index: the last row that was looked at. */
+  /** With an index: the last row looked at. */
   readonly upTo?: number | undefined
 }
 
@@ -174,7 +176,7 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }
 
-/** Ends with the turn's time, too: rows that are far apart are in files of which the places have to be read first, some 10 ms each. */
+/** Also ends with the turn's time: rows far apart lie in files whose offsets must be read first, some 10 ms each. */
 function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number, turns: ReadTurns): Rows {
   const events: { sequence: number; text: string }[] = []
   let taken = 0
@@ -203,22 +205,22 @@ function indexed(log: Pick<Log, 'event'>, walk: HistoryWalk, limit: number, turn
   return { events, taken, isLast: next === undefined, upTo }
 }
 
-/** Where a page ends that looks along the log, whatever it finds; undefined: it comes to the end. */
+/** Where a page over a bounded span of the log ends, whatever it finds; undefined if it reaches the end. */
 function borderOf(log: Log, { order, from }: EventQuery): number | undefined {
   const border = order === 'asc' ? from + historyRowsMax : from - historyRowsMax
   const isWithin = order === 'asc' ? border < log.lastSequence : border > log.oldestSequence
   return isWithin ? border : undefined
 }
 
-/** A hint without what is known to hold nothing for the reader. */
+/** A hint without the histories known to hold nothing for the reader. */
 interface SeenHint extends Histories {
-  /** All of it is known to hold something. */
+  /** Every history in it is known to hold something visible. */
   readonly isSure: boolean
 }
 
 /**
- * A trace of others is none, however long it is: the index of ids knows of the traces of each project. Of an item it does not
- * know who speaks of it: unless its first event is visible, it may be one of others alone.
+ * A trace of other projects is left out, however long: the index of ids knows the traces of each project. It does not
+ * know which projects mention an item, so an item whose first event is not visible may belong to others only.
  */
 async function seen(
   log: Log,
@@ -239,8 +241,8 @@ async function seen(
 }
 
 /**
- * Whether the trace holds an event that is visible. Of the service's own events some are for others: they are read, and of
- * more than a look-up reads it is taken to be so.
+ * Whether the trace holds a visible event. Some of the service's own events are for others, so they are read; a trace
+ * with more events than a look-up reads counts as visible.
  */
 async function isAnyInTrace(
   log: Log,
@@ -268,21 +270,24 @@ function isFirstVisible(log: Pick<Log, 'event' | 'history'>, history: History, v
   return first !== undefined && visible.matchesText(first)
 }
 
-/** The oldest event that the log still holds; undefined: there is none, or it has left meanwhile. */
+/** The oldest event that the log still holds; undefined if there is none, or it has just left. */
 function firstOf(log: Pick<Log, 'event' | 'history'>, { of, id }: History): string | undefined {
   const [first] = log.history(of, id, 0, 1)
   return first === undefined ? undefined : log.event(first)
 }
 
-/** What a look-up found: the event's text; undefined when it is not among the rows read, which `isWhole` says were all there are. */
+/**
+ * Result of a look-up. Without `text` the event is not among the rows read; `isWhole` says whether these were all there
+ * are.
+ */
 export interface EventFound {
   readonly text?: string
   readonly isWhole: boolean
 }
 
 /**
- * The event with this id in this trace that the filter lets through: each project may have recorded one.
- * @param isWanted asked between turns; once false the look-up ends without an answer
+ * The event with this id in this trace that the filter lets through; each project may have recorded one.
+ * @param isWanted asked between turns; once it returns false the look-up ends without an answer
  */
 export async function findInTrace(
   log: Log,
@@ -307,16 +312,16 @@ export async function findInTrace(
 
 interface HistoryPage {
   readonly texts: readonly string[]
-  /** Sequence up to which it has been read. */
+  /** Sequence up to which the history has been read. */
   readonly upTo: number
-  /** There was nothing more of it when it was read. */
+  /** Nothing followed when it was read. */
   readonly isLast: boolean
 }
 
 /**
- * The texts of the events of a trace or an item, oldest first, in turns that others share.
- * @param rowsMax no page is begun behind so many events
- * @param isWanted asked between turns; once false nothing more is read
+ * The texts of the events of a trace or an item, oldest first, in turns shared with others.
+ * @param rowsMax no page is begun after this many events
+ * @param isWanted asked between turns; once it returns false nothing more is read
  * @param after only events after this sequence
  */
 export async function* pagesOfHistory(
@@ -344,7 +349,7 @@ export async function* pagesOfHistory(
   }
 }
 
-/** By the index of ids, which is kept by project. */
+/** Looks the event up in the index of ids, which is kept by project. */
 function indexedEvent(log: Log, id: string, traceId: string, visible: Filter): string | undefined {
   for (const project of visible.projects ?? firstProject(log, traceId)) {
     const sequence = log.eventSequence(project, traceId, id)
@@ -354,7 +359,7 @@ function indexedEvent(log: Log, id: string, traceId: string, visible: Filter): s
   return undefined
 }
 
-/** Nearly always the trace is of one project, and that is the one of its first event. */
+/** A trace nearly always belongs to one project, that of its first event. */
 function firstProject(log: Log, traceId: string): readonly string[] {
   const text = firstOf(log, { of: 'trace', id: traceId })
   return text === undefined ? [] : [envelopeOfText(text).project]

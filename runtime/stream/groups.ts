@@ -1,12 +1,12 @@
 /**
- * Watchers that have caught up, grouped by filter. A commit finds the groups that an event concerns by the
- * value of their most selective field, so that a thousand people waiting for a thousand different run requests
- * cost a commit no more than one.
+ * Watchers that have caught up, grouped by filter. A commit finds the groups that an event concerns by the value of
+ * their most selective field, so that a thousand people waiting for a thousand different run requests cost a commit
+ * no more than one.
  */
 import type { CommittedEvent } from '../api.ts'
 import type { Filter, FilterField } from './filter.ts'
 
-/** A member knows its place in the group, so that it leaves at no cost. */
+/** A member knows its index in the group, so that it can leave at no cost. */
 interface Member {
   readonly filter: Filter
   groupIndex: number
@@ -57,7 +57,7 @@ export class Groups<M extends Member> {
     this.#unindex(group)
   }
 
-  /** Which groups the events concern, and with which of them, in order. */
+  /** The groups that the events concern, each with its events, in order. */
   match(events: readonly CommittedEvent[]): Map<Group<M>, readonly CommittedEvent[]> {
     const matched = new Map<Group<M>, CommittedEvent[]>()
     const offer = (group: Group<M>, event: CommittedEvent): void => {

@@ -1,14 +1,14 @@
 /**
- * The histories of traces or items as one, in the order of the log or against it. They are read some at a time, as a search comes
- * to them: one of a hundred thousand events, taken in whole, held everybody up for as long as a long page.
+ * The histories of several traces or items merged into one, in log order or reverse. Each is read in parts, as the
+ * search reaches them: a history of a hundred thousand events, read whole, held everyone up for as long as a long page.
  */
 import type { Journal } from '../../storage/journal.ts'
 import { rowsPerTurnMax } from './limits.ts'
 
-/** Sequences read at once of each history, where there are many. */
+/** Sequences read at once from each history, if there are many. */
 const sequencesMin = 16
 
-/** An index of events: the histories of these traces or items. */
+/** Indexed events: the histories of these traces or items. */
 export interface Histories {
   readonly of: 'trace' | 'item'
   readonly ids: readonly string[]
@@ -16,18 +16,18 @@ export interface Histories {
 
 interface WalkRange {
   readonly order: 'asc' | 'desc'
-  /** Not of it. */
+  /** Exclusive start. */
   readonly from: number
-  /** The last of it, in that order. */
+  /** The last sequence, in that order. */
   readonly to: number
 }
 
-/** What was read of one history, and where it goes on. */
+/** What was read of one history. */
 interface Part {
   readonly id: string
   sequences: readonly number[]
   at: number
-  /** There was nothing behind these. */
+  /** Nothing follows these sequences. */
   isLast: boolean
 }
 
@@ -46,7 +46,7 @@ export class HistoryWalk {
     this.#parts = [...new Set(ids)].map((id) => ({ id, sequences: [], at: 0, isLast: false }))
   }
 
-  /** The sequence that comes next; undefined: there is none in the range. */
+  /** The next sequence; undefined if the range holds no more. */
   get next(): number | undefined {
     const { order, to } = this.#range
     let next: number | undefined
@@ -58,7 +58,7 @@ export class HistoryWalk {
     return next
   }
 
-  /** Goes on behind it, in each history that has it. */
+  /** Moves past the sequence in each history that has it. */
   pass(sequence: number): void {
     for (const part of this.#parts) if (part.sequences[part.at] === sequence) part.at += 1
   }

@@ -1,24 +1,24 @@
 /**
- * Which of the newest rows of the log may hold an event of some id: a ring of 32-bit hashes of ids, and a table that
- * leads from a hash to the newest row that has it. Invariant: a row that was put and is still in the ring is found
- * under its hash, in whatever order rows were put; what is found may be another id's, and is to be looked at.
- * With 100,000 rows 1.4 MB, and a look-up that finds nothing takes well under a microsecond.
+ * Which of the log's newest rows may hold the event of a given id: a ring of 32-bit hashes of ids, and a table from
+ * each hash to the newest row that has it. Invariant: a row that was put and is still in the ring is found under its
+ * hash, in whatever order rows were put; a row found may have another id and must be checked. With 100,000 rows it
+ * takes 1.4 MB, and a look-up that finds nothing takes well under a microsecond.
  */
 
-/** Of the longest id (machines/events/envelope.ts). */
+/** Digits of the longest id (machines/events/envelope.ts). */
 const DIGITS_MAX = 128
 const DIGIT_VALUES = 16
 const HEX_DIGITS_PER_WORD = 8
 const ID_PREFIX_CHARS = 'evt_'.length
 
 /**
- * The hash of an id that begins `evt_`: simple tabulation (Carter and Wegman 1979), a random word for each digit at
- * each place. Ids of other engines are kept as they are given, so whoever chooses them must not know which collide.
+ * Hashes ids that begin `evt_` by simple tabulation (Carter and Wegman 1979): a random word for each digit at each
+ * position. Other engines choose their ids themselves, so the words must be secret, lest they choose ids that collide.
  */
 export class IdHash {
   readonly #words: Uint32Array
 
-  /** @param randomHex fresh random hex digits */
+  /** @param randomHex returns fresh random hex digits */
   constructor(randomHex: (digits: number) => string) {
     const digits = randomHex(DIGITS_MAX * DIGIT_VALUES * HEX_DIGITS_PER_WORD)
     this.#words = new Uint32Array(new Uint8Array(Buffer.from(digits, 'hex')).buffer)
@@ -39,19 +39,19 @@ export class IdHash {
 
 export class IdHashes {
   readonly #rowsMax: number
-  /** By sequence modulo the length: 0 for a row that was not put. */
+  /** By sequence modulo the length; 0 for a row that was not put. */
   readonly #hashes: Uint32Array
   /**
-   * Open addressing with linear probing: 1 + the place of a row in the ring, 0 for none. Of rows with one hash the newest
-   * has an entry. An entry whose row has left is passed over, since its place has another hash, until there are so
-   * many that the table is made anew.
+   * Open addressing with linear probing: 1 + a row's place in the ring, 0 for none. The newest row of each hash has an
+   * entry. An entry whose row has left is passed over, since its place now has another hash; when these become too
+   * many, the table is rebuilt.
    */
   readonly #table: Uint32Array
   readonly #entriesMax: number
   #entries = 0
   #top = 0
 
-  /** @param rowsMax sequences that the ring reaches back */
+  /** @param rowsMax how many sequences the ring reaches back */
   constructor(rowsMax: number) {
     this.#rowsMax = rowsMax
     this.#hashes = new Uint32Array(rowsMax)
@@ -59,7 +59,10 @@ export class IdHashes {
     this.#entriesMax = Math.floor((this.#table.length * 3) / 4)
   }
 
-  /** The ring ends at this sequence from now on: the rows up to it are still to be put, and as many of the oldest are out. */
+  /**
+   * Moves the end of the ring to this sequence: the rows up to it are yet to be put, and as many of the oldest drop
+   * out.
+   */
   moveTo(top: number): void {
     const count = Math.min(top - this.#top, this.#rowsMax)
     const first = (top - count + 1) % this.#rowsMax
@@ -76,13 +79,13 @@ export class IdHashes {
     else this.#renew()
   }
 
-  /** The newest row before this sequence that has the hash; 0: there is none in the ring. */
+  /** The newest row before this sequence with the hash; 0 if the ring has none. */
   newestBefore(before: number, hash: number): number {
     const at = this.#search(hash)
     if (at < 0) return 0
     const newest = this.#rowOf(at)
     if (newest < before) return newest
-    // The newest is not the one: another id, once in 40,000 look-ups, or the event of another project. Older ones have no entry.
+    // Another id (one look-up in 40,000) or another project's event. Older rows have no entry, so the ring is scanned.
     const oldest = Math.max(1, this.#top - this.#rowsMax + 1)
     for (let sequence = before - 1; sequence >= oldest; sequence -= 1) {
       if (this.#hashes[sequence % this.#rowsMax] === hash) return sequence
@@ -90,13 +93,13 @@ export class IdHashes {
     return 0
   }
 
-  /** Index of the entry of the newest row with the hash; if there is none, the complement of where it would be made. */
+  /** Index of the entry of the newest row with the hash; if none, the complement of the index to insert it at. */
   #search(hash: number): number {
     const mask = this.#table.length - 1
     let found = -1
     let at = hash & mask
     for (let entry = this.#table[at]!; entry !== 0; entry = this.#table[at]!) {
-      // Two, where the place of a row that has left was taken by one with the same hash.
+      // There may be two, if the place of a row that has left was taken by one with the same hash.
       if (this.#hashes[entry - 1] === hash && (found < 0 || this.#rowOf(found) < this.#rowOf(at))) found = at
       at = (at + 1) & mask
     }
@@ -117,12 +120,12 @@ export class IdHashes {
     for (let place = 0; place < this.#rowsMax; place += 1) if (this.#hashes[place] !== 0) this.#enter(place)
   }
 
-  /** Sequence of the row that the table's entry leads to. */
+  /** Sequence of the row that a table entry leads to. */
   #rowOf(at: number): number {
     return this.#sequenceAt(this.#table[at]! - 1)
   }
 
-  /** The one sequence of the ring that has this place. */
+  /** The one sequence in the ring at this place. */
   #sequenceAt(place: number): number {
     const back = (this.#top - place) % this.#rowsMax
     return this.#top - (back < 0 ? back + this.#rowsMax : back)

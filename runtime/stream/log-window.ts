@@ -1,7 +1,7 @@
 /**
- * The part of the log that watchers read again and again: the newest events as they were committed, and the
- * last few pages read from disk. However many watchers are behind at the same place, a page is read, filtered
- * and encoded once for all of them. Bounded in events and in text, whatever the number of watchers.
+ * The parts of the log that watchers read repeatedly: the newest events as they were committed, and the last few pages
+ * read from disk. However many watchers are behind at the same place, a page is read, filtered and encoded once for
+ * all of them. Bounded in events and in text, whatever the number of watchers.
  */
 import type { EventPage } from '../../storage/journal.ts'
 import type { LogIdentity } from '../../storage/log/log-identity.ts'
@@ -18,7 +18,7 @@ export interface EventSource extends LogRange {
 
 type LogEvent = CommittedEvent | { readonly sequence: number; readonly text: string }
 
-/** Events (after, through], as many as fit one frame. */
+/** The events in (after, through], as many as fit one frame. */
 export class Chunk {
   readonly after: number
   readonly through: number
@@ -37,7 +37,7 @@ export class Chunk {
     return this.after <= after && after < this.through
   }
 
-  /** The frame of what the filter lets through in (after, through]; undefined: nothing. */
+  /** The frame of what the filter lets through in (after, through]; undefined if nothing. */
   frame(log: LogIdentity, filter: Filter, after: number, through: number): Frame | undefined {
     const isWhole = after === this.after && through === this.through
     if (isWhole && this.#frames.has(filter.key)) return this.#frames.get(filter.key)
@@ -56,7 +56,7 @@ export function frameOf(log: LogIdentity, events: readonly LogEvent[]): Frame | 
   return eventsFrame(log, last.sequence, events)
 }
 
-/** How many of the events from `start` on make one frame. At least one. */
+/** The end (exclusive) of the events from `start` on that make one frame. At least one event. */
 export function frameEnd(events: readonly LogEvent[], start: number, limits: StreamLimits): number {
   let end = start
   let chars = 0
@@ -68,7 +68,7 @@ export function frameEnd(events: readonly LogEvent[], start: number, limits: Str
   return end
 }
 
-/** In the place of an event that is not kept any more, and is never read from there. */
+/** Placeholder for an event that is no longer kept; it is never read. */
 const LET_GO: CommittedEvent = { sequence: 0, text: '', event_type: '', project: '', trace_id: null }
 
 export class LogWindow {
@@ -76,7 +76,7 @@ export class LogWindow {
   readonly #limits: StreamLimits
   /** Newest first. */
   #chunks: Chunk[] = []
-  /** Contiguous from `#tailStart` on; before it stand places of events that were let go. */
+  /** Contiguous from `#tailStart` on; before that, placeholders of events that were dropped. */
   #tail: CommittedEvent[] = []
   #tailStart = 0
   #tailChars = 0
@@ -86,7 +86,7 @@ export class LogWindow {
     this.#limits = limits
   }
 
-  /** Take newly committed events. Out of step with the tail (somebody else wrote to the log): begin it anew. */
+  /** Takes newly committed events. Starts over if they do not follow the tail (someone else wrote to the log). */
   commit(events: readonly CommittedEvent[]): void {
     if (events.length === 0) return
     const last = this.#tail.at(-1)
@@ -98,13 +98,13 @@ export class LogWindow {
     this.#trimTail()
   }
 
-  /** Nobody watches: nothing is kept. */
+  /** Nobody watches: keep nothing. */
   forget(): void {
     if (this.#tail.length > 0) this.#clearTail()
     if (this.#chunks.length > 0) this.#chunks = []
   }
 
-  /** Committed events in (after, through]; undefined when the tail does not hold all of them any more. */
+  /** Committed events in (after, through]; undefined if the tail does not hold all of them. */
   newest(after: number, through: number): readonly CommittedEvent[] | undefined {
     const at = this.#tailIndex(after)
     if (at === undefined) return undefined
@@ -115,7 +115,7 @@ export class LogWindow {
 
   /**
    * The events right after a place that is not yet the end of the log.
-   * @returns undefined when they have left the log (retention)
+   * @returns undefined if they have left the log (retention)
    */
   chunk(after: number): Chunk | undefined {
     for (const chunk of this.#chunks) if (chunk.holds(after)) return chunk
@@ -156,7 +156,7 @@ export class LogWindow {
     const { tailEventsMax, tailCharsMax } = this.#limits
     while (tail.length - this.#tailStart > tailEventsMax || this.#tailChars > tailCharsMax) {
       this.#tailChars -= tail[this.#tailStart]!.text.length
-      // At once: until the places go, thousands of large events would be held, which is more than the heap.
+      // Dropped at once: until the array is cut, thousands of large events would be held, more than the heap.
       tail[this.#tailStart] = LET_GO
       this.#tailStart += 1
     }

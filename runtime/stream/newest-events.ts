@@ -1,8 +1,8 @@
 /**
- * Looking up an event of which only the id is known, among the newest of the log. An index of them on disk would cost
- * each commit a row, so there is one in memory, which costs commits nothing: it is filled when somebody looks up,
- * newest rows first, and kept. Invariant: a turn of the event loop reads a page or two, however many wait, and each row
- * is read once; what is answered is the log's own text at that moment.
+ * Looks up an event by its id alone, among the newest of the log. An index on disk would cost each commit a row, so
+ * this one is in memory and costs commits nothing: look-ups fill it, newest rows first, and it is kept. Invariant: a
+ * turn of the event loop reads a page or two, however many wait, and each row is read once; an answer is the log's own
+ * text at that moment.
  */
 import { idOfText } from '../../machines/events/event-text.ts'
 import type { Journal } from '../../storage/journal.ts'
@@ -14,28 +14,28 @@ import type { ReadTurns } from './read-turns.ts'
 
 type Log = Pick<Journal, 'eventsBackward' | 'event' | 'lastSequence' | 'oldestSequence'>
 
-/** What a look-up asks for, and how far it has come. */
+/** A look-up, and how far it has come. */
 interface Asked {
   readonly id: string
   readonly visible: Filter
-  /** Rows that may have been it, and are not: another id, or for others. Not looked at again. */
+  /** Candidate rows that turned out to hold another id or to be invisible: not looked at again. */
   readonly passed: Set<number>
-  /** There are more such rows than are looked at in one turn: each project and trace may have an event of the id. */
+  /** More candidates remain than one turn looks at: each project and trace may have an event with the id. */
   isCut: boolean
 }
 
-/** What a turn came upon: rows that cannot be read. */
+/** Rows that a turn could not read. */
 type Failure = { readonly error: unknown } | undefined
 
 export class NewestEvents {
   readonly #log: Log
   readonly #turns: ReadTurns
   readonly #rowsMax: number
-  /** From the first look-up on. */
+  /** Created by the first look-up. */
   #index: Index | undefined
   #turn: Promise<Failure> | undefined
 
-  /** @param rowsMax how many of the newest events are looked at */
+  /** @param rowsMax how many of the newest events are searched */
   constructor(log: Log, turns: ReadTurns, rowsMax = lookUpRowsMax) {
     this.#log = log
     this.#turns = turns
@@ -43,10 +43,10 @@ export class NewestEvents {
   }
 
   /**
-   * The event with this id (`evt_` and hex digits) that the filter lets through; where several traces or projects have such a
-   * one, the newest that was read.
-   * @param isWanted asked between turns; once false the look-up ends with what it has. Others that wait go on
-   * @throws CorruptRow when it may be in a row that cannot be read, and what else the log throws
+   * The event with this id (`evt_` and hex digits) that the filter lets through; if several traces or projects have
+   * one, the newest that was read. @param isWanted asked between turns; once it returns false the look-up ends with
+   * what it has; others go on @throws CorruptRow if the event may be in a row that cannot be read, and whatever else
+   * the log throws
    */
   async find(id: string, visible: Filter, isWanted: () => boolean): Promise<EventFound> {
     this.#index ??= new Index(this.#log, new IdHash((digits) => this.#turns.nature.randomHex(digits)), this.#rowsMax)
@@ -57,13 +57,13 @@ export class NewestEvents {
     while (text === undefined && (asked.isCut || !index.holds(through)) && isWanted()) {
       const failure = await this.#nextTurn(index)
       text = index.find(asked)
-      // What has come since is read first, and may be readable.
+      // Rows added since are read first, and may be readable.
       if (text === undefined && failure !== undefined && !asked.isCut && index.reaches(through)) throw failure.error
     }
     return text === undefined ? { isWhole: index.isWhole(through) } : { text, isWhole: true }
   }
 
-  /** All that wait share a turn; nobody waits, and nothing is read. */
+  /** All waiting look-ups share a turn; without one nothing is read. */
   #nextTurn(index: Index): Promise<Failure> {
     this.#turn ??= this.#turns.next(() => {
       this.#turn = undefined
@@ -74,8 +74,8 @@ export class NewestEvents {
 }
 
 /**
- * What was read: the rows from `#low` to `#high`. While those that have come since are being read, newest first, also the
- * rows from `#from` to `#top`, and between the two is what is still to be read; else `#high` is `#top`.
+ * Has read the rows from `#low` to `#high`. While newer rows are being read, newest first, it has also read those from
+ * `#from` to `#top`, and those in between are still to be read; otherwise `#high` is `#top`.
  */
 class Index {
   readonly #log: Log
@@ -99,7 +99,7 @@ class Index {
     this.#high = this.#top
   }
 
-  /** Text of the newest event that was read and is asked for. */
+  /** Text of the newest row read that matches the look-up. */
   find(asked: Asked): string | undefined {
     const { id, visible, passed } = asked
     const hash = this.#hash.of(id)
@@ -114,7 +114,7 @@ class Index {
         return undefined
       }
       const text = this.#log.event(sequence)
-      // Retention takes the oldest first: those before it are gone as well.
+      // Retention removes the oldest rows first, so all before it are gone as well.
       if (text === undefined) return undefined
       if (idOfText(text) === id && visible.matchesText(text)) return text
       chars += text.length
@@ -123,22 +123,22 @@ class Index {
     return undefined
   }
 
-  /** Whether no event up to this sequence is left to be read but older ones than all that were read. */
+  /** Whether every row up to this sequence was read, except rows older than all that were read. */
   reaches(sequence: number): boolean {
     return this.#high >= sequence
   }
 
-  /** Whether every event up to this sequence that is to be looked at was read. */
+  /** Whether every row up to this sequence that is to be searched was read. */
   holds(sequence: number): boolean {
     return this.reaches(sequence) && this.#low <= this.#floor
   }
 
-  /** Whether every event up to this sequence that the log has was read. */
+  /** Whether every row up to this sequence that the log holds was read. */
   isWhole(sequence: number): boolean {
     return this.reaches(sequence) && this.#low <= this.#log.oldestSequence
   }
 
-  /** Reads a page of what has come since, if anything has, and a page of what is older than all that was read. */
+  /** Reads a page of the rows added since, if there are any, and a page of rows older than all that were read. */
   readOn(): Failure {
     try {
       this.#readNewer()
@@ -149,7 +149,7 @@ class Index {
     }
   }
 
-  /** The oldest sequence that is to be looked at. */
+  /** The oldest sequence to be searched. */
   get #floor(): number {
     return Math.max(this.#log.oldestSequence, this.#top - this.#rowsMax + 1)
   }
@@ -160,7 +160,7 @@ class Index {
     try {
       this.#from = this.#read(this.#from, this.#high + 1)
     } catch (error) {
-      // There is no way past a row that cannot be read: what was read before is left for what came after it.
+      // An unreadable row cannot be passed: drop the rows before it and keep those after it.
       this.#low = this.#from
       this.#high = this.#top
       throw error
@@ -168,7 +168,7 @@ class Index {
     if (this.#from === this.#high + 1) this.#high = this.#top
   }
 
-  /** To the end of the log, as it is now. When all that was read is too old, one begins anew there. */
+  /** Moves up to the present end of the log. Starts over there if all rows read are too old. */
   #rise(): void {
     this.#top = this.#log.lastSequence
     this.#hashes.moveTo(this.#top)
@@ -179,7 +179,10 @@ class Index {
     this.#high = this.#top
   }
 
-  /** Reads a page of the rows before `before`, newest first, to `downTo`. Returns the last of them, `downTo` when there are none. */
+  /**
+   * Reads a page of the rows before `before`, newest first, down to `downTo`. Returns the last sequence read, or
+   * `downTo`.
+   */
   #read(before: number, downTo: number): number {
     const limit = Math.min(rowsPerTurnMax, before - downTo)
     const { events } = this.#log.eventsBackward(before, limit, charsPerTurnMax)

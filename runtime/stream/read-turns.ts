@@ -1,6 +1,7 @@
 /**
- * Whose turn it is to read the log: searches and watchers that replay stand in one line, and share one time in each turn of the
- * event loop. Invariant: however many read, they hold others up no longer than one of them does, and whoever stands first gets on.
+ * Turns at reading the log: searches and replaying watchers wait in one queue and share a fixed time in each turn of
+ * the event loop. Invariant: however many read, together they hold others up no longer than one would, and the first in
+ * the queue always advances.
  */
 import type { Nature } from '../../storage/nature.ts'
 import { readTurnMs } from './limits.ts'
@@ -9,30 +10,30 @@ export class ReadTurns {
   readonly nature: Nature
   readonly #turnMs: number
   #line: (() => void)[] = []
-  /** Of the present turn's time. */
+  /** Used of the present turn's time. */
   #usedMs = 0
-  /** When the part that is being read has to end. */
+  /** When the part being read must end. */
   #endMs = 0
   #isScheduled = false
 
-  /** @param turnMs what all of them may take of one turn, together */
+  /** @param turnMs time in one turn for all of them together */
   constructor(nature: Nature, turnMs = readTurnMs) {
     this.nature = nature
     this.#turnMs = turnMs
   }
 
-  /** Asked within a part that is being read: whether what it has done is enough for this turn. */
+  /** For a part being read: whether it has used up this turn's time. */
   get isOver(): boolean {
     return this.nature.monotonicMs() >= this.#endMs
   }
 
-  /** Runs it in one of the next turns, behind those who wait. */
+  /** Runs `read` in one of the next turns, after those already waiting. */
   enter(read: () => void): void {
     this.#line.push(read)
     this.#schedule()
   }
 
-  /** The same for who waits for what it returns. Rejects with what it throws. */
+  /** The same, resolving to what `read` returns. Rejects with what it throws. */
   next<V>(read: () => V): Promise<V> {
     return new Promise((resolve, reject) => {
       this.enter(() => {
@@ -45,10 +46,10 @@ export class ReadTurns {
     })
   }
 
-  /** The same for the first part of a search: at once, when nobody waits and the turn has time left. */
+  /** The same for the first part of a search: runs at once if nobody waits and the turn has time left. */
   async first<V>(read: () => V): Promise<V> {
     if (this.#line.length > 0 || this.#usedMs >= this.#turnMs) return this.next(read)
-    // The next turn has its time again.
+    // `#turn` then resets the time.
     this.#schedule()
     return this.#timed(read)
   }
@@ -64,7 +65,7 @@ export class ReadTurns {
     this.#usedMs = 0
     let taken = 0
     try {
-      // Who reads on stands behind the others, and may have another part in the same turn.
+      // A reader that continues goes to the end of the queue, and may have another part in the same turn.
       while (taken < this.#line.length && (taken === 0 || this.#usedMs < this.#turnMs))
         this.#timed(this.#line[taken++]!)
     } finally {

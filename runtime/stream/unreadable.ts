@@ -1,6 +1,6 @@
 /**
- * Tells in the service's log that its event log cannot be read where a stream needs it. Whoever watches comes back at once, and meets the
- * same again: what goes on is told once, however many come back.
+ * Logs that the event log cannot be read where a stream needs it. Watchers reconnect at once and meet the same fault
+ * again, so a persistent fault is logged once, however many come back.
  */
 import type { Nature } from '../api.ts'
 import type { Logger } from '../log.ts'
@@ -9,7 +9,7 @@ import { unreadableFaultsMax, unreadableQuietMs } from './limits.ts'
 export class Unreadable {
   readonly #nature: Pick<Nature, 'monotonicMs'>
   readonly #log: Logger
-  /** When each fault was met last, by its words; the one that was longest ago first. */
+  /** When each fault was last met, by its message, least recent first. */
   readonly #metMs = new Map<string, number>()
 
   constructor(nature: Pick<Nature, 'monotonicMs'>, log: Logger) {
@@ -17,7 +17,7 @@ export class Unreadable {
     this.#log = log
   }
 
-  /** @param after the sequence behind which a stream goes no further */
+  /** @param after the sequence after which a stream cannot continue */
   tell(error: Error, after: number): void {
     const { message } = error
     const nowMs = this.#nature.monotonicMs()

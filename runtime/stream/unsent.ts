@@ -1,6 +1,6 @@
-/** Frames that connections have been given and have not taken: so many bytes of memory, over all of them. */
+/** Bytes of the frames given to connections and not yet sent out, over all watchers. */
 export class Unsent<W> {
-  /** Who has stood longest comes first. */
+  /** The longest waiting comes first. */
   readonly #bytes = new Map<W, number>()
   readonly #bytesMax: number
   #sum = 0
@@ -14,13 +14,13 @@ export class Unsent<W> {
     this.#sum += bytes
   }
 
-  /** Taken, or given up. May be said of who has none. */
+  /** The watcher's frames were sent, or it was given up. No effect on a watcher without any. */
   gone(watcher: W): void {
     this.#sum -= this.#bytes.get(watcher) ?? 0
     this.#bytes.delete(watcher)
   }
 
-  /** While there is too much, whose has stayed longest; never that of the only one. */
+  /** While the bytes are too many, the longest-waiting watcher; never the only one. */
   get excess(): W | undefined {
     if (this.#sum <= this.#bytesMax || this.#bytes.size === 1) return undefined
     return this.#bytes.keys().next().value
