@@ -13,7 +13,7 @@ import type { TimerWheel } from './wheel.ts'
 
 /** A live runner whose poll broke off is back sooner than this, milliseconds: it retries within a second or two. */
 const comesBackMs = 5_000
-/** A live runner calls at least this many times in the period without a call after which it is offline. */
+/** A live runner calls at least this many times per `presenceMs`. */
 const callsPerPresence = 3
 
 export class Fleet {

@@ -160,7 +160,7 @@ export class Queue {
     return this.ids.idOf(slot)
   }
 
-  /** The offer was refused: the request stays out of the order until `release`. False if it is no longer queued. */
+  /** The offer was refused: the request stays out of the order until `release`. False if it was not being offered. */
   holdBack(id: string): boolean {
     const slot = this.ids.find(id)
     if (slot < 0 || this.state[slot] !== OFFERING) return false

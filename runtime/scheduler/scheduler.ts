@@ -50,7 +50,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly ledger: Ledger
   private readonly loop: ControlLoop
   private readonly places: Places
-  /** Items with a `hand_out` under way, and the repositories these take, by repository. */
+  /** Items with a `hand_out` under way, and the repositories that these take. */
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
   private readonly occupancy: Occupancy
@@ -364,7 +364,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.loop.ask(entry.id, message, (isTaken) => {
       answered?.()
       this.occupancy.changed()
-      // Another scheduler was quicker, or writes are refused now: the next commit or a later tick tells what is true.
+      // Someone else was quicker, or writes are refused now: the next commit or a later tick tells what is true.
       if (!isTaken) this.ledger.suspect(entry)
     })
   }
