@@ -46,7 +46,7 @@ export interface BatchedStep {
   readonly posted: string | undefined
 }
 
-/** The message's events that are new to the log, and beside them all of its events if some were known. */
+/** The message's events that are new to the log; if some were known, also all of them (`heard`). */
 interface News extends Hearing {
   readonly events: readonly PreparedEvent[]
 }

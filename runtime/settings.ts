@@ -27,7 +27,7 @@ export interface Settings {
   /** Most work items running or handed out at one time; undefined: the slots of the runners that are online. */
   readonly maxRunning?: number
 
-  /** Most major upgrades that one maintenance run dispatches for one project. Engines are told it, and enforce it. */
+  /** Most major upgrades that one maintenance run dispatches for one project; engines are told, and enforce it. */
   readonly majorTasksPerProject: number
   /** The same per night, over all projects: engines report it as `per_night_cap`. */
   readonly majorTasksPerNight: number

@@ -20,7 +20,7 @@ export class Guard {
   private readonly parts: PassedOverParts
   private readonly passedOver: PassedOver
   private ticksFailed = 0
-  /** How many of the last ticks failed in a row. */
+  /** Consecutive failures as a whole. */
   private failures = 0
   /** Monotonic time at which a failed read was last logged. */
   private readToldMs = Number.NEGATIVE_INFINITY

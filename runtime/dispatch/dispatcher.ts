@@ -129,7 +129,7 @@ class RunRequestDispatcher implements Dispatcher {
     const runner = this.fleet.find(runnerId)
     if (runner === undefined) return []
     this.polls.endAll(runner)
-    // News that the polls of the old process were told has not reached the new one.
+    // News given to the polls of the old process has not reached the new one.
     runner.untold = true
     return this.heldBy(runnerId)
   }

@@ -11,7 +11,7 @@ import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Held, Runner } from './runner.ts'
 
-/** Notified of what a change in the holdings frees or has to tell. */
+/** Callbacks for what a change in the holdings frees, and for news to a runner. */
 interface Freed {
   runner(runner: Runner): void
   repository(repository: string): void

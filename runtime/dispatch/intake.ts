@@ -23,7 +23,7 @@ import type { Stops } from './stops.ts'
 export interface Changes {
   readonly demands: Set<Demand>
   readonly runners: Set<Runner>
-  /** Runners that may have news to be told. */
+  /** Runners that may have news to receive. */
   readonly told: Set<Runner>
 }
 

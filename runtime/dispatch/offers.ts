@@ -66,7 +66,7 @@ export class Offers {
     return held.runner.calls > held.callsAtDelivery
   }
 
-  /** Answers the poll with the unaccepted offer once more. False if that offer cannot be told now. */
+  /** Answers the poll with the unaccepted offer once more. False if that offer cannot be repeated now. */
   again(runner: Runner, offer: Held, respond: Respond): boolean {
     if (offer.state !== 'offered' || !offer.isDelivered || offer.isReturning) return false
     // The runner's post that accepts the offer may be waiting in the mailbox.

@@ -41,7 +41,7 @@ export interface Entry extends WaitingItem {
   isWaitingAgain: boolean
   /** In addition no runner can continue it as things stand: it takes no place. */
   isAside: boolean
-  /** Its run waits for runners that cannot take it or are silent: it keeps its repository from nobody. */
+  /** Its run waits for runners that cannot take it or are silent: others may use its repository. */
   yields: boolean
   /** When it reached its present state (RFC 3339). */
   since: string

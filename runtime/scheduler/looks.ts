@@ -1,7 +1,7 @@
 /**
  * Looks under way: read-only items (formations and assessments) that run on behalf of an owner, a campaign or an
  * initiative. An owner has one look at a time, even if an earlier one was stopped and its owner has asked for another:
- * a runner told to stop may still be working until its run has ended, whatever way it ends. What that run reports by
+ * a runner told to stop may still be working until its run has ended, however it ends. What that run reports by
  * then is ignored, since the owner has already recorded what became of the look.
  */
 import { isSettledItem } from '../../machines/documents/work-item.ts'

@@ -5,7 +5,8 @@ import type { Entry } from './ledger.ts'
 import type { Lines } from './lines.ts'
 
 /**
- * Entries looked at per page, some two milliseconds: a page is short if most of a line also waits for a time or items.
+ * Entries looked at per page, some two milliseconds: a page is short if most of a line also waits for a time or for
+ * other items.
  */
 export const strandedLooksMax = 2_000
 

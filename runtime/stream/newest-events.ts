@@ -44,9 +44,9 @@ export class NewestEvents {
 
   /**
    * The event with this id (`evt_` and hex digits) that the filter lets through; if several traces or projects have
-   * one, the newest that was read. @param isWanted asked between turns; once it returns false the look-up ends with
-   * what it has; others go on @throws CorruptRow if the event may be in a row that cannot be read, and whatever else
-   * the log throws
+   * one, the newest that was read.
+   * @param isWanted asked between turns; once it returns false the look-up ends with what it has; others go on
+   * @throws CorruptRow if the event may be in a row that cannot be read, and whatever else the log throws
    */
   async find(id: string, visible: Filter, isWanted: () => boolean): Promise<EventFound> {
     this.#index ??= new Index(this.#log, new IdHash((digits) => this.#turns.nature.randomHex(digits)), this.#rowsMax)

@@ -58,7 +58,7 @@ export class Timers {
     return this.isUsedUp ? this.windowEndMs : Math.max(this.windowEndMs, this.stuckAtMs)
   }
 
-  /** A committed step replaced `before` by `after`: the timers gone are used up, cancelled or set anew. */
+  /** A committed step replaced `before` by `after`: the timers gone are used up, cancelled or replaced. */
   committed({ kind, id }: ActorRef, before: KnownTimers, after: KnownTimers): void {
     // Most steps change no timers and keep the same object.
     if (before === after) return
