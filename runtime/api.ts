@@ -131,14 +131,12 @@ export interface Runtime {
   renew(ref: ActorRef): void
   /** Wall-clock end of a running deadline, milliseconds since the epoch. */
   deadlineMs(ref: ActorRef, name: string): number | undefined
-  /** How many deadlines of this name (`offer`, `lease`) have expired since the start, as their machine accepted it. */
+  /** Deadlines of this name (`offer`, `lease`) that their machines have accepted as expired since the start. */
   deadlinesPassed(name: string): number
   /** Messages waiting and the time they wait: for the metrics. */
   readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }
   onCommit(listener: CommitListener): void
-  /**
-   * Registers a hook that completes a deadline's message when it falls due, with what only the running service knows.
-   */
+  /** Registers a hook that adds what only the running service knows to a deadline's message when it falls due. */
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
   /** Retention keeps every entity for which any `isNeeded` returns true, even one past its age. Called often. */
   keepWhile(isNeeded: (ref: ActorRef) => boolean): void

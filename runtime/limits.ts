@@ -80,7 +80,8 @@ export const presenceRetryMs = 1_000
 export const turnsHeardBeforeDue = 3
 
 /**
- * A clock set back by at most this goes on after its newest reading, running or not; set back by more, it was wrong.
+ * A clock set back by at most this, while the service ran or was down, goes on after its newest reading. If it was set
+ * back by more, it had been wrong before.
  */
 export const clockSetBackMsMax = 60_000
 

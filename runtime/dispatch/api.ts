@@ -44,9 +44,7 @@ export interface DispatchCounts {
   readonly runners: { readonly online: number; readonly registered: number }
 }
 
-/**
- * Keys of the projects that a reader may see, or all. A runner that may work for none of them does not exist for it.
- */
+/** Keys of the projects that a reader may see, or all. Runners that work for none of them do not exist for it. */
 export type Visible = '*' | ReadonlySet<string>
 
 /** For work that some runners may take: none of them has been heard for a while. */
@@ -56,10 +54,7 @@ export interface Absence {
   readonly because: WaitingBecause
 }
 
-/**
- * Work that no registered runner, online or not, may take and that thus waits for ever, and work whose runners are
- * away.
- */
+/** Work that waits for ever because no registered runner may take it, and work whose runners are all away. */
 export interface Stranding {
   /** Why no runner may take such work; undefined if one may. The reader sees `visible`, by default all. */
   strandedBecause(wanted: Wanted, visible?: Visible): WaitingBecause | undefined
