@@ -124,7 +124,7 @@ export const retentionPagesUnderWay = 4
 /** Old rows that must still be kept, looked at in one sweep of one index; the next sweep continues after them. */
 export const retentionRowsKeptPerSweepMax = 1_000
 
-/** Index rows read for one page of a filtered list: rather short than slow. Rows of equal order are read together. */
+/** Index rows read for one page of a filtered list: better short than slow. Rows of equal order are read together. */
 export const listRowsReadMax = 2_000
 /** Record text read for one page: with large records the number of rows alone is no bound. */
 export const listCharsReadMax = 64 * 1024 * 1024

@@ -49,9 +49,7 @@ export class SetAside {
     return count
   }
 
-  /**
-   * If an earlier message from its sender is set aside, keeps this one too and returns true: it must not be stepped.
-   */
+  /** If an earlier message from its sender is set aside, keeps this one too: true, and it must not be stepped. */
   takesBehind({ key }: Actor, mail: Mail): boolean {
     if (this.entries.size === 0) return false
     const entry = this.entries.get(key)

@@ -53,10 +53,7 @@ export interface Principals {
   isLastAdmin(tokenId: string): boolean
   /** Number of valid tokens: for the metrics. */
   readonly size: number
-  /**
-   * When the first valid token expires, milliseconds since the epoch; infinite if none does. Runners' tokens do not
-   * count.
-   */
+  /** Earliest expiry of a valid token that is not a runner's, milliseconds since the epoch; infinite if none. */
   readonly nextExpiryMs: number
   /** Token ids used since the last call: their last use is noted lazily. */
   takeUsed(): readonly string[]

@@ -13,9 +13,7 @@ export interface FoundRows {
 /** Finds such a page: at most `limit` rows, those that come after `after`. */
 export type FindRows = (limit: number, after: ListRow | undefined) => FoundRows
 
-/**
- * The first `limit` candidates, by `compare`, for which `isBehind` holds. One walk, keeping no more than it returns.
- */
+/** The first `limit` candidates, by `compare`, for which `isBehind` holds. One walk that keeps only what it returns. */
 export function firstOf<T>(
   candidates: Iterable<T>,
   compare: (a: T, b: T) => number,

@@ -77,10 +77,7 @@ export class Guard {
     }
   }
 
-  /**
-   * Rereads and returns the entities whose retry is due: not passed over until `passed` or `notTried`, or a new
-   * failure.
-   */
+  /** Rereads and returns the entities due for a retry: not passed over until `passed`, `notTried` or a new failure. */
   tryDue(reread: (ref: ActorRef) => void): readonly ActorRef[] {
     const tried = this.passedOver.takeDue()
     for (const ref of tried) this.guarded(ref, () => reread(ref))

@@ -1,6 +1,4 @@
-/**
- * The dispatcher as the rest of the service sees it.
- */
+/** The dispatcher as the rest of the service sees it. */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
 import type { Holding } from '../../machines/runner.ts'
@@ -78,9 +76,7 @@ export interface Dispatcher {
   poll(runnerId: string, waitMs: number, respond: Respond): PollHandle
   /** Notes any other call of a runner as a sign of life. Writes nothing. */
   touch(runnerId: string): void
-  /**
-   * Why the request is not with a runner yet; undefined if it is not queued. The reader sees `visible`, by default all.
-   */
+  /** Why the request is not with a runner yet; undefined if not queued. The reader sees `visible`, by default all. */
   waitingBecause(runRequestId: string, visible?: Visible): WaitingBecause | undefined
   readonly waiting: Stranding
   runnerSeen(runnerId: string): RunnerSeen

@@ -18,9 +18,7 @@ import type { Stopped } from './stops.ts'
 /** If more requests than this fail to be offered in one `settle`, the fault is not that of any one of them. */
 export const mistakesPerSettleMax = 100
 
-/**
- * Why an unaccepted offer is taken back: its lane or project starts nothing now, or this runner may no longer have it.
- */
+/** Why an unaccepted offer is taken back: its lane or project starts nothing now, or its runner may not have it now. */
 type TakenBack = Stopped | 'runner_changed'
 
 interface OffersParts extends Known {

@@ -42,9 +42,7 @@ export class Waiting implements Stranding {
   private readonly queue: Queue
   private readonly now: Omit<Circumstances, 'visible'>
   private readonly guard: Guard
-  /**
-   * Furthest runners by demand, found in this turn: a page of a list, or a burst of creates, asks for the same demand.
-   */
+  /** Furthest runners by demand, found in this turn: a page of a list, or a burst of creates, asks for the same one. */
   private readonly known = new Map<Demand, { readonly visible: Visible; readonly furthest: Furthest }>()
 
   constructor(runtime: Runtime, queue: Queue, now: Omit<Circumstances, 'visible'>, guard: Guard) {

@@ -135,10 +135,7 @@ export class AgentSessions {
     ])
   }
 
-  /**
-   * A service that starts read-only takes no work either: ends refused for now are asked for again until they are
-   * taken.
-   */
+  /** Asks again for ends refused for now until they are taken: a service that starts read-only takes no work either. */
   async #insist(ends: readonly End[]): Promise<void> {
     const isLeft = await Promise.all(ends.map((end) => this.#ask(end)))
     const left = ends.filter((_, i) => isLeft[i])
@@ -150,10 +147,7 @@ export class AgentSessions {
     this.#again.add(timer)
   }
 
-  /**
-   * Asks for an end. Returns whether to ask again, because there was no room. An end that fails because of a bug is
-   * owed.
-   */
+  /** Asks for an end. True if there was no room, so that it must be asked for again. A bug makes the end owed. */
   async #ask(end: End): Promise<boolean> {
     const { ref, message } = end
     const { guard } = this.#tries
@@ -229,10 +223,7 @@ export class AgentSessions {
     }
   }
 
-  /**
-   * Ends the sessions of a runner process that was replaced or removed. Told by the step, not by times, which may go
-   * back.
-   */
+  /** Ends the sessions of a runner process that was replaced or removed. Judged by the step: times may go back. */
   #noteRunner({ ref, before, after }: CommittedStep): void {
     const { session, removed_at } = after.context
     const isNew = session !== undefined && session.instance !== before?.context.session?.instance

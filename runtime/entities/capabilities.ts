@@ -98,9 +98,7 @@ export class Capabilities {
     return known !== undefined && this.counts(known, project)
   }
 
-  /**
-   * Whether its runner may still work for the project. Checked at each use, since that is changed, and changed back.
-   */
+  /** Whether its runner may still work for the project. Checked at each use, since that may change back and forth. */
   private counts({ runnerId }: Served, project: string): boolean {
     if (runnerId === undefined) return true
     const runner = this.runner(runnerId)

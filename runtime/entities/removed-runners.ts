@@ -3,9 +3,7 @@ import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Visible } from '../dispatch/api.ts'
 
-/**
- * Whether the runner was removed, as far as a reader may know: it must have worked for a project that the reader sees.
- */
+/** Whether the runner was removed, as far as a reader may know: it must have worked for a project the reader sees. */
 export function isRemovedRunner(runtime: Pick<Runtime, 'read'>, id: string, visible: Visible): boolean {
   const runner = committed(runtime, { kind: 'runner', id })
   if (runner?.value !== 'removed') return false

@@ -37,9 +37,7 @@ const TURNS_WAITED = 100
 /** Requests fenced at once, so that they share a flush; one by one each would wait for its own. */
 const FENCED_AT_ONCE = 500
 
-/**
- * Fences every unsettled run request with the message `restored`, which raises its attempt and makes begun work `lost`.
- */
+/** Fences every unsettled run request with the message `restored`: its attempt is raised, begun work becomes `lost`. */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
   // Some of them create run requests, which a runner of the original service may hold, too.
   for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.nature)
@@ -65,10 +63,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   return { fenced, lost, unfenced, credentials: await credentials(runtime) }
 }
 
-/**
- * Marks the log as restored, with the step that makes a fresh admin token: the old one's file may be gone with its
- * machine.
- */
+/** Marks the log as restored, with the step that makes a new admin token: the old one's file may be lost. */
 export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> {
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)

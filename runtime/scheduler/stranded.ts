@@ -18,10 +18,7 @@ interface Standing {
   waitsForRunnerAlone(entry: Entry): boolean
 }
 
-/**
- * Pages of the stranded entries that satisfy `isMeant`, which must be the same for a whole line. One fleet check per
- * line.
- */
+/** Pages of the stranded entries of lines for which `isMeant` holds. The fleet is asked once per line. */
 export function strandedItems(
   queued: Pick<Lines<Entry>, 'back'>,
   isMeant: (entry: Entry) => boolean,

@@ -42,9 +42,7 @@ export class Waiting implements WaitingItems {
     return entry && shown(entry, () => takers.strandedBecause(entry.wanted, visible))
   }
 
-  /**
-   * Asks about runners once per wish. Entries also waiting for a time or for other items count up to one page's looks.
-   */
+  /** Asks about runners once per wish. Entries that also wait for a time or for items count up to one page's looks. */
   absences(sees: (project: string) => boolean): ReadonlyMap<string, Absence> {
     const { ledger, takers, now, shown } = this.parts
     const found = takers.absences(sees)

@@ -13,7 +13,7 @@ import { type Histories, HistoryWalk } from './history-walk.ts'
 import { charsPerLook, charsPerTurnMax, lookUpRowsMax, rowsPerTurnMax } from './limits.ts'
 import type { ReadTurns } from './read-turns.ts'
 
-/** Rows read for one answer, matching or not: a page is rather short than slow (some 50 ms). */
+/** Rows read for one answer, matching or not: a short page beats a slow one (some 50 ms). */
 const rowsReadMax = 20_000
 
 /**
@@ -26,9 +26,7 @@ export const pageMsMax = 1_000
 /** Text in one answer (a single event always fits). */
 const answerCharsMax = 8 * 1024 * 1024
 
-/**
- * Sequences of the log that a confined reader's page on an item spans: 0.25 s of reading if all of it is the item's.
- */
+/** Sequences that a confined reader's page on an item spans: 0.25 s of reading if all of them are the item's. */
 export const historyRowsMax = 100_000
 
 type Log = Pick<
@@ -276,10 +274,7 @@ function firstOf(log: Pick<Log, 'event' | 'history'>, { of, id }: History): stri
   return first === undefined ? undefined : log.event(first)
 }
 
-/**
- * Result of a look-up. Without `text` the event is not among the rows read; `isWhole` says whether these were all there
- * are.
- */
+/** Result of a look-up. Without `text` the event is not among the rows read; `isWhole`: these were all there are. */
 export interface EventFound {
   readonly text?: string
   readonly isWhole: boolean

@@ -59,10 +59,7 @@ export class IdHashes {
     this.#entriesMax = Math.floor((this.#table.length * 3) / 4)
   }
 
-  /**
-   * Moves the end of the ring to this sequence: the rows up to it are yet to be put, and as many of the oldest drop
-   * out.
-   */
+  /** Moves the ring's end to this sequence: rows up to it are yet to be put, and as many of the oldest drop out. */
   moveTo(top: number): void {
     const count = Math.min(top - this.#top, this.#rowsMax)
     const first = (top - count + 1) % this.#rowsMax

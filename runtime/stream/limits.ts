@@ -11,10 +11,7 @@ export const charsPerTurnMax = 1024 * 1024
 /** Text after which a search looks at the clock: some 0.3 ms to parse, next to nothing to skip. */
 export const charsPerLook = 32 * 1024
 
-/**
- * Newest events that a look-up by id alone searches: 0.2 s of reading for the first look-up, 1.4 MB kept for later
- * ones.
- */
+/** Newest events that a look-up by id alone searches: 0.2 s of reading for the first one, 1.4 MB kept for the next. */
 export const lookUpRowsMax = 100_000
 
 /** A fault of the log that no stream has met for this long is logged again when one meets it. */
@@ -57,9 +54,7 @@ export const streamLimits: StreamLimits = {
   pageFramesMax: 4,
   /** A watcher with nothing to see gets a bookmark after this and at most one tick: within the promised 10 s. */
   bookmarkMs: 8_000,
-  /**
-   * A reader of the log that matches nothing gets a bookmark this often, so that a broken connection costs it little.
-   */
+  /** A reader of the log that matches nothing gets a bookmark this often, so that a lost connection costs it little. */
   readerBookmarkMs: 2_000,
   tickMs: 1_000,
   /** A connection that took nothing for this long, even if pings were answered, is closed. */

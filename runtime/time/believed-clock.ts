@@ -25,9 +25,9 @@ interface BelievedClockParts {
 type EventsOf = Pick<Journal, 'event' | 'oldestSequence' | 'lastSequence'>
 
 /**
- * When the newest event was recorded, milliseconds since the epoch. But if days lie between the events of the last hours
- * and the event before them, when that one was recorded: the clock of the later events was not believed yet, or the
- * service was idle. NaN if unknown.
+ * When the newest event was recorded, milliseconds since the epoch. But if days lie between the events of the last
+ * hours and the event before them, when that one was recorded: the clock of the later events was not believed yet, or
+ * the service was idle. NaN if unknown.
  */
 function lastBelievedMs(journal: EventsOf): number {
   const newestMs = recordedMs(journal, journal.lastSequence)
