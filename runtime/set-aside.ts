@@ -2,7 +2,7 @@
  * Internal messages (a delivery, a timer, a deadline) whose step threw or could not be stored. Nobody waits for an
  * answer, yet none may be lost: each keeps its row and is retried, at growing intervals, until its actor's state has
  * changed or a newer program can take it. Later messages from the same sender wait behind it: a later one applied first
- * would mark it as applied.
+ * would mark the earlier one as applied.
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'

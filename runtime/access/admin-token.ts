@@ -1,4 +1,4 @@
-/** The token that may do everything: defined in one place, whoever creates it and when. */
+/** Creates the admin token, which may do everything: for the first start and for a restore. */
 import type { By } from '../../machines/machine.ts'
 import type { Reservation } from '../../storage/journal.ts'
 import type { Answer, MessageBody, Runtime } from '../api.ts'

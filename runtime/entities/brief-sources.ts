@@ -1,4 +1,4 @@
-/** The intent records that a formation brief refers to, from committed data: those that may guide a run, and others. */
+/** The intent records a formation brief refers to, from committed data: those that may guide a run, and the others. */
 
 import type { SourceRecord } from '../../machines/documents/compiled-brief.ts'
 import { type BriefReferring, recordIdsOf, type Sources } from '../../machines/formation-brief/snapshot.ts'

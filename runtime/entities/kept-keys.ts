@@ -1,6 +1,6 @@
 /**
- * What an `Idempotency-Key` has created if its entity's id is its name, or has changed in an existing entity: one
- * reservation per key until it expires. From then on the key is free, and retention removes the row.
+ * What an `Idempotency-Key` was used for: to create an entity whose name is its id, or to act on an existing one. One
+ * reservation per key until it expires; from then on the key is free, and retention removes the row.
  */
 import type { Reservation } from '../../storage/journal.ts'
 import type { Runtime } from '../api.ts'

@@ -1,7 +1,7 @@
 /**
  * The ledger as the scheduler sees it: a summary of each item that waits or runs, derived from committed steps and
  * loaded from the indexes of their states. Settled items, however many, are not in it; an item that depends on
- * one keeps its state.
+ * one remembers that one's state.
  */
 
 import { digestOf } from '../../machines/digest.ts'

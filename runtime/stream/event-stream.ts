@@ -1,5 +1,5 @@
 /**
- * The event stream that Watch reads. Each subscriber is a cursor into the log; nothing is queued for it. Subscribers
+ * The event stream that Watch reads. Each subscriber has a cursor into the log; nothing is queued for it. Subscribers
  * that have caught up share one evaluation and one encoding per turn; one whose connection is full is parked at its
  * cursor and later reads the log at its own pace. Invariant: every matching event after a subscriber's first cursor
  * reaches its sink exactly once and in order, or the subscription ends with a cursor to continue from.
