@@ -1,8 +1,8 @@
 /**
- * A loop that keeps something going: it hears of commits, notes what has changed, and takes a tick, in a turn of its
- * own, in which it reads committed state and asks actors; then it waits. Invariants: there is no tick while the service
- * refuses writes; at most one answer per actor is awaited; a bug met at one entity holds up that entity alone, any
- * other bug the loop for a while, and none ends the process.
+ * The loop that drives the scheduler or the steward: it hears of commits, notes what has changed, and takes a tick, in
+ * a turn of its own, in which it reads committed state and asks actors; then it waits. Invariants: there is no tick
+ * while the service refuses writes; at most one answer per actor is awaited; a bug met at one entity holds up that
+ * entity alone, any other bug the loop for a while, and none ends the process.
  */
 import type { ActorKind, ActorRef, MessageBody } from '../../machines/machine.ts'
 import type { Answer, Runtime } from '../api.ts'

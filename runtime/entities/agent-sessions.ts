@@ -1,8 +1,8 @@
 /**
  * Agent sessions that have not ended, in memory: what their last heartbeats said, and the end of those whose process is
- * gone (SPEC 6.17). It only asks: each end is a step of the session, so a stop in between neither ends anything twice
- * nor loses an end. While no session is open, a commit costs only a look at the kinds of its steps. A bug met at one
- * session, or at its runner, is retried later and keeps no other session from ending.
+ * gone (SPEC 6.17). The class only asks: each end is a step of the session, so a stop in between neither ends anything
+ * twice nor loses an end. While no session is open, a commit costs only a look at the kinds of its steps. A bug met at
+ * one session, or at its runner, is retried later and keeps no other session from ending.
  */
 import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
