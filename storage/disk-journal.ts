@@ -1,7 +1,8 @@
 /**
- * The journal on the disk of one machine. What is true is the view at batch k plus the redo after k; an append is one
- * flushed transaction of the log, and answers before it returns. It may be killed at any moment: starting again
- * applies what the redo holds. After a failed commit nothing more is written: neither the disk nor LMDB can be trusted on after it.
+ * The journal on the disk of one machine. The true state is the view at batch k plus the redo after k. An append is
+ * one flushed transaction of the log, and calls `done` before it returns. The process may be killed at any moment: the
+ * next start applies the redo. After a failed commit nothing more is written, since neither disk nor LMDB can be
+ * trusted then.
  */
 
 import { backup } from './copies/backup.ts'
@@ -51,18 +52,18 @@ import { sweepReservations } from './view/removals.ts'
 import { type DueTimer, scanPages, type View } from './view/view.ts'
 
 export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' | 'onThreadEnd' | 'logFileBytesMax'> {
-  /** `ENGINE_HOME`. Made when it does not exist. */
+  /** `ENGINE_HOME`. Created if absent. */
   readonly home: string
   readonly diskReserveBytes: number
-  /** Where free space is read; the file system of the home unless given. */
+  /** How to read the free space; defaults to the file system of the home. */
   readonly freeBytes?: FreeBytes
-  /** The file system has stopped telling how much is free: its last answer stands. Called once for each time that it does. */
+  /** The file system no longer reports its free space, and the last value stands. Called once each time this begins. */
   readonly onNoFreeSpaceTold?: (failure: Error) => void
-  /** What it is kept on; the folder of the home unless given. */
+  /** Where the home is stored; defaults to the folder `home`. */
   readonly medium?: Medium
-  /** Clocks, timers and randomness; the real ones unless given. */
+  /** Clocks, timers and randomness; defaults to the real ones. */
   readonly nature?: Nature
-  /** A commit failed: answer 503 to all in flight and end the process. Called once. */
+  /** A commit failed: answer 503 to everything in flight and end the process. Called once. */
   readonly onFailure: (failure: JournalFailure) => void
 }
 
@@ -136,7 +137,7 @@ export class DiskJournal implements Journal {
     return this.#log.oldestSequence
   }
 
-  /** What the view holds on disk: at most the last batch. */
+  /** What the view holds on disk: the last batch, or an earlier one. */
   get applied(): Marker {
     return this.#applier.applied
   }
@@ -258,8 +259,8 @@ export class DiskJournal implements Journal {
   }
 
   /**
-   * From this call on the entities are gone for whoever asks: a step upon one of them is the first of a new life, and
-   * is written behind the removal.
+   * From this call on the entities are gone for every reader. A step on one of them is the first of a new life, and is
+   * written after the removal.
    */
   async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
     this.#assertWritable()
@@ -279,8 +280,8 @@ export class DiskJournal implements Journal {
   }
 
   /**
-   * Runs `copy` while retention and the trimming of redo rest, so that what it copies of the log reaches back to
-   * what it copied of the view. It is handed the way to let the redo go early.
+   * Runs `copy` while retention and redo trimming are paused, so that the copied log reaches back to the copied view.
+   * `copy` gets a function that releases the redo early.
    */
   whileRedoKept<V>(copy: (releaseRedo: () => void) => Promise<V>): Promise<V> {
     return this.#serially(async () => {
@@ -305,17 +306,17 @@ export class DiskJournal implements Journal {
     this.#log.onFlush = observe
   }
 
-  /** Looks at the free space now rather than at the next interval. */
+  /** Checks the free space now rather than at the next interval. */
   checkDisk(): Promise<void> {
     return this.#disk.check()
   }
 
-  /** Nothing is written to the view until the promise settles: for maintenance that needs it at rest. */
+  /** Writes nothing to the view until the promise settles: for maintenance that needs it at rest. */
   holdView(until: Promise<void>): Promise<void> {
     return this.#applier.exclusive(() => until)
   }
 
-  /** Carries everything into the view and closes both environments. A failed journal is closed as it is. */
+  /** Brings the view up to date and closes both environments. A failed journal is closed as it is. */
   close(): Promise<void> {
     this.#closing ??= this.#close()
     return this.#closing
@@ -326,7 +327,7 @@ export class DiskJournal implements Journal {
     if (this.#failure === undefined && !this.#readOnly) {
       try {
         await this.settled()
-        // Behind whatever else writes the view: an environment is not closed under a write.
+        // Wait for any other write of the view: an environment must not be closed during a write.
         await this.#applier.exclusive(async () => {})
         this.#log.flush()
       } catch (error) {
@@ -336,13 +337,13 @@ export class DiskJournal implements Journal {
     this.#closed = true
     this.#applier.fail(new JournalFailure('the journal is closed'))
     this.#disk.stop()
-    // One that the failure has met in the midst of it reads of the view still.
+    // A fold that was being written when the journal failed may still be reading the view.
     await this.#applier.atRest()
     await this.environments.close()
     await this.#lock.release()
   }
 
-  /** Reads are refused, and no write has told why. */
+  /** The view refuses reads, and no failed write has told why. */
   readFailed(error: Error): void {
     this.#fail('what is stored cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
   }
@@ -351,18 +352,21 @@ export class DiskJournal implements Journal {
     this.#readOnly = true
   }
 
-  /** Called once by `openDiskJournal`, before anybody else has the journal. */
+  /** Called once by `openDiskJournal`, before anyone else has the journal. */
   async start(): Promise<void> {
     const recordBefore = (kind: string, id: string) => this.actor(kind, id)
-    // What an earlier process wrote and did not flush is on disk before anybody is told of it, and before the view is: a
-    // loss of power between the two would leave a view that is ahead of its log.
+    // Flush what an earlier process wrote and did not flush, before anyone sees it and before the view takes it in: a
+    // power cut between the two would leave the view ahead of its log.
     this.environments.log.env.sync()
     const redo = this.#log.redoAfter(this.applied.batch, recordBefore)
     if (this.#readOnly) for (const batch of redo) this.#applier.hold(batch)
     else await applyRedo(redo, this.#log, this.#view, this.#applier)
   }
 
-  /** A page of an index without waiting. Read-only, the view is never carried on: what it lacks is added here. */
+  /**
+   * A page of an index, without waiting. In read-only mode the view is never brought up to date, so the folds are
+   * added.
+   */
   #listNow(query: ListQuery): ListPage {
     if (!this.#readOnly) return this.#view.list(query)
     return listAcross((more) => this.#view.list(more), this.#applier.folds(), query, this.lastSequence)
@@ -383,7 +387,7 @@ export class DiskJournal implements Journal {
     if (this.#readOnly || this.#closed) throw new JournalFailure('the journal takes no writes')
   }
 
-  /** Retention and backups, one after another. */
+  /** Runs retention and backups one at a time. */
   #serially<V>(work: () => Promise<V>): Promise<V> {
     const result = this.#trimming.then(work)
     this.#trimming = result.catch(() => {})

@@ -1,7 +1,7 @@
 /**
- * The journal: the one contract between the actor system and whatever keeps its steps. A step is durable when
- * it is answered; steps of different actors share nothing. storage/disk-journal.ts implements it on one machine, and an in-memory
- * one for tests and simulation; both pass test/storage/contract.
+ * The journal: the contract between the actor system and whatever stores its steps. A step is durable once `append`
+ * has answered, and steps of different actors share nothing. storage/disk-journal.ts implements it on one machine;
+ * tests and the simulation use an in-memory journal. Both pass test/storage/contract.
  */
 import type { Term } from '../machines/machine.ts'
 import type { LogIdentity } from './log/log-identity.ts'
@@ -11,7 +11,7 @@ export interface NewEvent {
   readonly id: string
   readonly project: string
   readonly traceId: string | null
-  /** A work item the event speaks of, for its history. */
+  /** The work item in whose history the event is listed. */
   readonly itemId?: string
   /** The event's JSON text, exactly as Watch and HTTP send it. */
   readonly text: string
@@ -39,14 +39,14 @@ export interface OutboxKey {
   readonly n: number
 }
 
-/** A name once given, so that it is not given twice: [scope, key] -> value. */
+/** A name that may be given only once: [scope, key] -> value. */
 export interface Reservation {
   readonly scope: string
   readonly key: string
   readonly value: string
 }
 
-/** A record's text, perhaps made when it is first read. */
+/** A record's text, which may be built lazily on first read. */
 export interface RecordText {
   readonly record: string
 }
@@ -55,15 +55,15 @@ export interface RecordText {
 export interface Step extends RecordText {
   readonly kind: string
   readonly id: string
-  /** The actor's version after this step; the step is valid only upon version - 1. 1 for the first. */
+  /** The actor's version after this step: 1 for the first. The step is valid only on top of version - 1. */
   readonly version: number
-  /** JSON text of the actor's whole record (runtime/record.ts). May be made when it is first read. */
+  /** JSON text of the actor's whole record (runtime/record.ts). May be built lazily on first read. */
   readonly record: string
-  /** The same, alone: where it is given, the step and its events need not stay in memory until the view is written. */
+  /** The record alone. Where it is given, the step and its events need not stay in memory until the view is written. */
   readonly recordText?: RecordText
   /**
-   * What the step changed of the record of version - 1 (storage/log/record-change.ts): kept in the record's place until the
-   * view holds the batch. Absent where there is no such record, or it is of another shape.
+   * What the step changed in the record of version - 1 (storage/log/record-change.ts). The log keeps it instead of the
+   * record until the view holds the batch. Absent if there is no such record, or if its shape differs.
    */
   readonly change?: string | undefined
   readonly termsAdded: readonly Term[]
@@ -72,7 +72,7 @@ export interface Step extends RecordText {
   readonly timersSet: readonly TimerRow[]
   readonly timersCleared: readonly { readonly name: string; readonly dueMs: number }[]
   readonly outbox: readonly OutboxRow[]
-  /** The outbox row whose delivery this step is. */
+  /** The outbox row that this step delivers. */
   readonly consumed?: OutboxKey
   readonly reservation?: Reservation
 }
@@ -85,7 +85,7 @@ export interface Commit {
   readonly lastSequence: number
 }
 
-/** A commit that failed: nothing of it is visible, and the journal takes no more. */
+/** A failed commit: nothing of it is visible, and the journal accepts no more writes. */
 export class JournalFailure extends Error {
   override readonly name = 'JournalFailure'
 }
@@ -108,15 +108,15 @@ export interface ListQuery {
   readonly index: string
   readonly value: string
   readonly limit: number
-  /** The page ends with the row that fills so many characters of records. */
+  /** The page ends with the row that brings its records to this many characters. */
   readonly charsMax?: number
   /** Newest (highest order) first. */
   readonly reverse: boolean
-  /** Go on behind this row: the `order` and `id` of the last row of the page before. */
+  /** Continue after this row: the `order` and `id` of the last row of the previous page. */
   readonly after?: { readonly order: string; readonly id: string }
-  /** The page as it is now, a moment old: nothing is waited for. */
+  /** Answer from the view as it is, a moment old, without waiting for it to catch up. */
   readonly mayLag?: true
-  /** The view is waited for as long as it takes. */
+  /** Wait for the view as long as it takes, without the 250 ms limit. */
   readonly waits?: true | undefined
 }
 
@@ -129,7 +129,7 @@ export interface ListRow {
 
 /** A row of an index, without its record. */
 export interface IndexRow {
-  /** As `keyPart` stores it. */
+  /** In the form in which `keyPart` stores it. */
   readonly value: string
   readonly order: string
   readonly id: string
@@ -138,7 +138,7 @@ export interface IndexRow {
 export interface ListPage {
   readonly rows: readonly ListRow[]
   readonly more: boolean
-  /** Last event sequence that the page is true for: its `Watch-Cursor`. */
+  /** Last event sequence that the page reflects: its `Watch-Cursor`. */
   readonly sequence: number
 }
 
@@ -147,30 +147,30 @@ export type TrimCut = { readonly beforeSequence: number } | { readonly recordedB
 
 export interface TrimStep {
   readonly removed: number
-  /** Of these, those that could not be read: what indexes know of them stays, and leads nowhere. */
+  /** How many of these could not be read. Their index entries stay, and lead nowhere. */
   readonly lost?: number
-  /** The cut is not reached yet: call again. */
+  /** The cut has not been reached yet: call again. */
   readonly more: boolean
 }
 
-/** Reservations of a scope to look at, in the order of their keys. */
+/** Which reservations of a scope to examine, in key order. */
 export interface ReservationSweep {
   readonly scope: string
-  /** Those behind this key; from the first one without. */
+  /** Only keys after this one; undefined starts at the first. */
   readonly after: string | undefined
   readonly limit: number
-  /** Nobody asks for a reservation of this value any more, whatever happens. */
+  /** True if no caller can ask for a reservation of this value any more. */
   readonly isOver: (value: string) => boolean
 }
 
 export interface SweptReservations {
   readonly looked: number
   readonly removed: number
-  /** The last one looked at; undefined: no others are behind it. */
+  /** The last key examined; undefined if there are none after it. */
   readonly last: string | undefined
 }
 
-/** An entity to forget, with the terms that its present record is listed under. */
+/** An entity to forget, with the terms under which its present record is listed. */
 export interface RemovedEntity {
   readonly kind: string
   readonly id: string
@@ -178,43 +178,49 @@ export interface RemovedEntity {
 }
 
 export interface BackupBounds {
-  /** How much longer the log may get meanwhile. */
+  /** How much the log may grow while the backup runs. */
   readonly growthBytesMax: number
-  /** What stays free where the copy is. */
+  /** How much must stay free on the disk that receives the copy. */
   readonly reserveBytes: number
 }
 
 export interface BackupReport {
   readonly directory: string
   readonly bytes: number
-  /** Last event sequence that the backup is sure to hold. */
+  /** Last event sequence that the backup is guaranteed to hold. */
   readonly sequence: number
-  /** Files of the log that are damaged, a sentence each: a restore takes the backup only where it is not verified. */
+  /** One sentence for each damaged file of the log. A restore accepts such a backup only when verification is off. */
   readonly faults: readonly string[]
 }
 
-/** Lists that outlast the version of the program that has made them: one whose machines list otherwise makes them anew. */
+/**
+ * List rows that outlive the version of the program that wrote them: a version whose machines list entities
+ * differently rebuilds them.
+ */
 export interface LastingLists {
-  /** By which version of each kind's machine the rows are made. */
+  /** The machine version, by kind, that produced the rows. */
   versions(): Readonly<Record<string, number>>
-  /** Makes those of a kind anew. `termsOf`: undefined of what cannot be read, which stays listed. Resolves to the rows that were missing or wrong. */
+  /**
+   * Rebuilds the rows of a kind. `termsOf` returns undefined for a record that cannot be read, which stays listed.
+   * Resolves to the number of rows that were missing or wrong.
+   */
   rebuild(kind: string, termsOf: (record: string) => readonly Term[] | undefined): Promise<number>
   note(versions: Readonly<Record<string, number>>): Promise<void>
 }
 
-/** In every cursor is which log it is of. */
+/** Extends LogIdentity because every cursor names the log that it belongs to. */
 export interface Journal extends LogIdentity {
-  /** True when `append` answers before it returns, so that one turn may stack several steps of one actor. */
+  /** True when `append` calls `done` before it returns, so that one turn may stack several steps of one actor. */
   readonly synchronous: boolean
   readonly lastSequence: number
   readonly oldestSequence: number
 
-  /** Make the steps durable, in order, as one batch. `done` is called once, with the failure or the commit. */
+  /** Makes the steps durable, in order, as one batch. `done` is called once, with the failure or the commit. */
   append(steps: readonly Step[], done: (failure: JournalFailure | null, commit: Commit | null) => void): void
 
   /** The actor's record as last committed (unapplied batches first, then the view). */
   actor(kind: string, id: string): string | undefined
-  /** Sequence of an event already recorded, by its identity. */
+  /** Sequence of an already recorded event, by its identity. */
   eventSequence(project: string, traceId: string | null, eventId: string): number | undefined
   /** Whether any event of this trace was recorded in the project. */
   hasTrace(project: string, traceId: string): boolean
@@ -231,8 +237,8 @@ export interface Journal extends LogIdentity {
   event(sequence: number): string | undefined
 
   /**
-   * A page of an index. Waits until the view has reached the last acknowledged batch, unless the query says that it may lag; at
-   * most 250 ms, unless it says that it waits, then rejects with ViewBehind.
+   * A page of an index. Waits until the view has reached the last acknowledged batch, unless `mayLag` is set. Without
+   * `waits` it rejects with ViewBehind after 250 ms.
    */
   list(query: ListQuery): Promise<ListPage>
   /** Number of entities under (kind, index, value). */
@@ -246,51 +252,56 @@ export interface Journal extends LogIdentity {
   ): readonly (TimerRow & { readonly kind: string; readonly id: string })[]
   /** Every message not yet consumed, by sender and n. Read at start. */
   outbox(): Iterable<OutboxKey & OutboxRow>
-  /** Every id under an index, with its record: read at start, in pages of its own. */
+  /** Every id under an index value, with its record, one page at a time. Read at start. */
   scan(kind: string, index: string, value: string): Iterable<ListRow>
-  /** Every row of an index, value by value, then in the order of a list: read at start. What the view lacks comes last. */
+  /** Every row of an index, by value and then in list order; rows that the view lacks come last. Read at start. */
   scanIndex(kind: string, index: string): Iterable<IndexRow>
 
-  /** True: hold the next append until `resume` is called, once (the view is too far behind). False: go on. */
+  /** True: the view is too far behind; hold the next append until `resume` is called, once. False: go on. */
   waitForRoom(resume: () => void): boolean
   /** Resolves when lists show every batch acknowledged before the call; rejects with the JournalFailure. */
   settled(): Promise<void>
 
   /**
-   * One step of retention: at most 2,000 of the oldest events, their ids and histories. Nothing an unapplied batch needs. Under the
-   * disk reserve nothing where there is no room for the step itself.
+   * One step of retention: removes at most 2,000 of the oldest events, with their ids and histories, and nothing that
+   * an unapplied batch needs. When the disk is below its reserve and has no room for the step itself, removes nothing.
    */
   trim(cut: TrimCut): Promise<TrimStep>
   /**
-   * Forget entities (settled and past retention) that the caller keeps no actor of: record and list rows. One with
-   * an unapplied step, or unknown, is passed over. Resolves to the number removed.
+   * Forgets the records and list rows of entities (settled and past retention) for which the caller keeps no actor.
+   * Skips an entity that is unknown or has an unapplied step. Resolves to the number removed.
    */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
   /**
-   * Forget the reservations that are over. One that is given anew meanwhile stays; of those that are not applied yet some
-   * may be passed over.
+   * Forgets the reservations that are over. One that is reserved anew meanwhile stays; unapplied ones may be skipped.
    */
   sweepReservations(sweep: ReservationSweep): Promise<SweptReservations>
 
-  /** Durable batches that lists do not show yet. */
+  /** Durable batches that lists do not reflect yet. */
   readonly backlogBatches: number
-  /** Tells how long the write of each batch took until it was on disk, milliseconds; of journals that write. One observer. */
+  /**
+   * Sets the observer of how long each batch took until it was on disk, milliseconds. One observer; only on journals
+   * that write to a disk.
+   */
   onFlush?(observe: (ms: number) => void): void
-  /** Why the journal takes no writes now (`disk_reserve`, `view_backlog`, `read_only`), or undefined. Cheap: asked before each message. */
+  /**
+   * Why the journal accepts no writes now (`disk_reserve`, `view_backlog`, `read_only`), or undefined. Cheap: called
+   * before each message.
+   */
   refuses(): string | undefined
-  /** Takes no writes until it is opened again, whatever becomes of the disk. Call it before the first write. */
+  /** Refuses writes until the journal is opened again, even if disk space returns. Call it before the first write. */
   stayReadOnly?(): void
-  /** Of journals that keep their lists. Nothing else may use the journal while they are made anew. */
+  /** Only on journals that persist their lists. Nothing else may use the journal while lists are being rebuilt. */
   readonly lists?: LastingLists
   /**
-   * Copies all of it into `directory`, which must be absent or empty, while it is used; of journals that can. Rejects with HomeRefused,
-   * BackupAborted, and with what the copying failed of.
+   * Copies the whole journal, while in use, into `directory`, which must be absent or empty. Only on journals that
+   * can. Rejects with HomeRefused, BackupAborted, or whatever error the copying failed with.
    */
   backup?(directory: string, bounds: BackupBounds, giveUp?: AbortSignal): Promise<BackupReport>
   close(): Promise<void>
 }
 
-/** How long whoever asks waits for what was acknowledged, and is not in the view yet. */
+/** How long a reader waits for acknowledged batches that are not in the view yet. */
 export const LIST_WAIT_MS = 250
 
 /** The view did not reach the last acknowledged batch in time: 503, retry. */

@@ -1,4 +1,4 @@
-/** What a start does until there is a journal to serve. */
+/** Everything that a start does before there is a journal to serve. */
 import { DiskJournal, type DiskJournalOptions } from './disk-journal.ts'
 import type { Environments } from './environments.ts'
 import { DiskReserve } from './home/disk-reserve.ts'
@@ -12,10 +12,10 @@ import { withFailedReads } from './view/failed-reads.ts'
 import { View } from './view/view.ts'
 
 /**
- * Opens the home, or makes it. The instance lock comes first, then the schema; a view ahead of its log is refused;
- * what the redo holds is applied, between two flushed writes; only then is the journal there to serve. Under the disk
- * reserve it refuses writes until there is room; where the view lacks something, or there is too little for retention to
- * give some back, it is opened for reading alone. Throws HomeRefused.
+ * Opens the home, or creates it. Takes the instance lock, then checks the schema, refuses a view that is ahead of its
+ * log, and applies the redo between two flushed writes; only then can the journal serve. Below the disk reserve it
+ * refuses writes until there is room. It is opened read-only if, besides, the view lacks batches or there is too
+ * little space for retention to free any. Throws HomeRefused.
  */
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
   const { home, medium = folderMedium(home, options), nature = realNature } = options
@@ -34,7 +34,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     }
     await medium.assertWhole()
     environments = await medium.open((head) => assertSchema(head, home))
-    // What the medium was cleared of may have been what filled it.
+    // Leftovers that the medium has just removed may have been what filled the disk.
     await disk.check()
     const log = new EventLog(environments.log, nature)
     const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))

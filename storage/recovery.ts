@@ -1,4 +1,4 @@
-/** What a start does with the batches that the log holds and the view does not. */
+/** What a start does with batches that the log holds and the view does not. */
 
 import type { EventLog } from './log/event-log.ts'
 import type { Batch } from './log/redo.ts'
@@ -7,9 +7,9 @@ import { finishRemovals } from './view/removals.ts'
 import type { View } from './view/view.ts'
 
 /**
- * Carries them into the view, and flushes both. The log is written first: where another process that writes this home is past
- * its lock, that write is refused, or the other's next one is, before the view is set back to what this one knows. Rejects
- * with HomeRefused.
+ * Applies the batches to the view and flushes both. The log is written first: if another process has got past the lock
+ * and writes this home too, that write fails, or the other's next one does, before the view is set back to what this
+ * process knows. Rejects with HomeRefused.
  */
 export async function applyRedo(batches: Iterable<Batch>, log: EventLog, view: View, applier: Applier): Promise<void> {
   log.begin()
@@ -20,7 +20,7 @@ export async function applyRedo(batches: Iterable<Batch>, log: EventLog, view: V
       if (applier.waitForRoom(() => {})) await applier.reached(batch.batch)
     }
   } catch (error) {
-    // The environments are closed next, and not under what writes the view.
+    // The caller closes the environments next, which must not happen during a write of the view.
     applier.fail(error as Error)
     await applier.atRest()
     throw error

@@ -1,4 +1,4 @@
-/** What the indexes know of an event, read back from its text: for retention and for `verify`. */
+/** What the indexes hold of an event, read back from its text: for retention and for `verify`. */
 import { idOfText, lastValue } from '../../machines/events/event-text.ts'
 
 export interface EventIdentity {
@@ -7,9 +7,9 @@ export interface EventIdentity {
   readonly traceId: string | null
   /** Milliseconds since the epoch. */
   readonly recordedMs: number
-  /** The work item whose history the event is in. */
+  /** The work item in whose history the event is listed. */
   readonly itemId: string | undefined
-  /** Work items that the event's history rows may be under. */
+  /** Work items whose history may have a row for the event. */
   readonly itemIds: readonly string[]
 }
 
@@ -45,8 +45,8 @@ export function identityOf(text: string): EventIdentity {
 const NO_ITEMS: readonly string[] = []
 
 /**
- * The same of a text that is known to be an event's, five times as fast for most: what the envelope alone tells is cut
- * out of it. Hot where the log is trimmed.
+ * Like `identityOf`, for a text that is known to be an event; five times as fast for most, since the fields of the
+ * envelope are cut out of the text. Hot when the log is trimmed.
  */
 export function identityOfEvent(text: string): EventIdentity {
   if (text.includes('item_id":')) return identityOf(text)
@@ -64,7 +64,7 @@ export function identityOfEvent(text: string): EventIdentity {
   }
 }
 
-/** Undefined where the text is no event. */
+/** Undefined if the text is not an event. */
 export function identityIfAny(text: string): EventIdentity | undefined {
   try {
     return identityOf(text)
@@ -73,7 +73,7 @@ export function identityIfAny(text: string): EventIdentity | undefined {
   }
 }
 
-/** The histories that the event is in. */
+/** The histories in which the event is listed. */
 export function historiesOf({ traceId, itemId }: EventIdentity): readonly (readonly ['trace' | 'item', string])[] {
   const histories: (readonly ['trace' | 'item', string])[] = []
   if (traceId !== null) histories.push(['trace', traceId])

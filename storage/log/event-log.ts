@@ -1,7 +1,7 @@
 /**
- * The log: events by sequence without a hole, the redo of batches that the view does not hold yet, and the head.
- * Every write is one `transactionSync` with a braced callback (a returned promise would leave the transaction
- * open): when it returns the batch is on disk, when it throws nothing of it is. Hot: one transaction a turn.
+ * The log: events by sequence without gaps, the redo of batches that the view does not hold yet, and the head. Every
+ * write is one `transactionSync` with a braced callback (a returned promise would leave the transaction open): when it
+ * returns the batch is on disk, and when it throws nothing of it is. Hot: one transaction per turn.
  */
 import { CorruptRow } from '../checked-text.ts'
 import {
@@ -38,7 +38,7 @@ export class EventLog implements LogIdentity {
   lastSequence: number
   /** First sequence that the log still holds. */
   oldestSequence: number
-  /** Told how long each append took until it was on disk, milliseconds. */
+  /** Receives how long each append took until it was on disk, milliseconds. */
   onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
   readonly #nature: Nature
@@ -47,11 +47,11 @@ export class EventLog implements LogIdentity {
   #last: string
   #redoTrimmed = 0
   #isRedoKept = false
-  /** Of the events before this one nothing but rows is left. */
+  /** Events before this sequence have lost their ids and histories; only their rows are left. */
   #clearedTo = 0
   #applied = 0
 
-  /** Reads the head; a log without one is made, with a fresh epoch. */
+  /** Reads the head. A log without one is new, and gets a fresh epoch. */
   constructor(tables: LogTables, nature: Nature) {
     this.#tables = tables
     this.#nature = nature
@@ -73,13 +73,13 @@ export class EventLog implements LogIdentity {
     return incarnationAt(this.#incarnations, sequence)
   }
 
-  /** The first batch that there is redo of. */
+  /** The oldest batch whose redo is still there. */
   get firstRedo(): number | undefined {
     for (const first of this.#tables.redo.getKeys({ limit: 1 })) return first
     return undefined
   }
 
-  /** Makes one batch durable. Returns it with its length in characters; throws when nothing of it was written. */
+  /** Makes one batch durable. Returns the batch and its length in characters. Throws if nothing of it was written. */
   append(steps: readonly Step[]): { batch: Batch; chars: number } {
     const firstSequence = this.lastSequence + 1
     let lastSequence = this.lastSequence
@@ -109,7 +109,10 @@ export class EventLog implements LogIdentity {
     return { batch, chars }
   }
 
-  /** While a backup runs the redo stays, so that its copy of the log reaches back to its copy of the view. Returns what lets it go. */
+  /**
+   * Keeps the redo while a backup runs, so that its copy of the log reaches back to its copy of the view. Returns the
+   * function that releases the redo.
+   */
   keepRedo(): () => void {
     this.#isRedoKept = true
     return () => {
@@ -117,20 +120,21 @@ export class EventLog implements LogIdentity {
     }
   }
 
-  /** The view holds every batch up to this one on disk: their redo may go. */
+  /** The view holds every batch up to this one on disk, so their redo may be dropped. */
   applied(batch: number): void {
     this.#applied = batch
   }
 
-  /** What is recorded from here on is of a new incarnation. The same write as `flush`. */
+  /** Starts a new incarnation for everything recorded from here on. Writes what `flush` writes. */
   begin(): void {
     this.#incarnations = withNewIncarnation(this.#incarnations, this, this.#nature)
     this.flush()
   }
 
   /**
-   * One flushed write: what an earlier process left visible and perhaps unflushed is on disk after it. The first makes
-   * an older log one of this version, which older programs refuse, and is there before any record of its machines.
+   * One flushed write, after which everything that an earlier process left visible but perhaps unflushed is on disk.
+   * The first one turns an older log into one of this version, which older programs refuse, before any record of this
+   * version's machines is written.
    */
   flush(): void {
     const redoTo = this.#redoTo()
@@ -144,8 +148,8 @@ export class EventLog implements LogIdentity {
   }
 
   /**
-   * The batches after `batch`, in order and without a hole; each is to be taken in before the next is asked for, since it
-   * stands upon the records that `recordBefore` gives. Throws HomeRefused.
+   * The batches after `batch`, in order and without gaps. Apply each one before asking for the next, whose records are
+   * derived from what `recordBefore` returns by then. Throws HomeRefused.
    */
   *redoAfter(batch: number, recordBefore: RedoSources['recordBefore']): Generator<Batch> {
     let expected = batch + 1
@@ -168,8 +172,9 @@ export class EventLog implements LogIdentity {
   }
 
   /**
-   * From here on the events before `sequence` are no part of the log, whether their rows are gone yet or not. Rows of
-   * earlier steps of retention go in the same write. `times`: when these events were recorded.
+   * Makes `sequence` the first event of the log, whether or not the rows before it are removed yet. The same write
+   * removes the rows that earlier retention steps have cleared. `times`: when the events before `sequence` were
+   * recorded.
    */
   raiseFloor(sequence: number, times: ForgottenTimes): void {
     this.#tables.env.transactionSync(() => {
@@ -181,17 +186,17 @@ export class EventLog implements LogIdentity {
     this.oldestSequence = sequence
   }
 
-  /** Nothing but their rows is left of the events before `sequence`: they go with the next raising of the floor. */
+  /** Only rows are left of the events before `sequence`; the next `raiseFloor` removes them. */
   cleared(sequence: number): void {
     this.#clearedTo = sequence
   }
 
-  /** Nothing but rows is left below the floor: this process has cleared it. */
+  /** True if this process has cleared everything below the floor, so that only rows are left there. */
   get isCleared(): boolean {
     return this.#clearedTo >= this.oldestSequence
   }
 
-  /** Deletes the rows that are cleared. */
+  /** Deletes the rows of cleared events. */
   removeCleared(): void {
     this.#tables.env.transactionSync(() => {
       this.#events.removeBefore(this.#clearedTo)
@@ -254,7 +259,7 @@ export class EventLog implements LogIdentity {
     return { id, project, traceId, text }
   }
 
-  /** The last batch whose redo may go with the next write. */
+  /** The last batch whose redo the next write may drop. */
   #redoTo(): number {
     return this.#isRedoKept ? this.#redoTrimmed : Math.max(this.#redoTrimmed, this.#applied)
   }
@@ -273,7 +278,7 @@ export class EventLog implements LogIdentity {
     })
   }
 
-  /** Within a transaction: whoever is older refuses the log from then on. */
+  /** Call within a transaction. From its commit on, older programs refuse the log. */
   #signHead(): void {
     this.#tables.head.put(HEAD_SCHEMA, String(SCHEMA_VERSION))
     this.#tables.head.put(HEAD_MACHINES, JSON.stringify(machineVersions()))

@@ -1,13 +1,13 @@
 /**
- * How the log keeps its events: some of one batch in a row, one text a line, under the number of the first. Nothing in an
- * event's text is a line break (JSON escapes it), so the lines are the events. A row for each costs a checksum and a place in
- * an index; in rows of sixteen that is next to nothing, and a replay decodes a row at a time.
+ * How the log stores events: up to sixteen events of one batch in a row, one text per line, keyed by the first
+ * sequence. An event's text contains no line break (JSON escapes it), so lines are events. A row per event would cost
+ * a checksum and an index entry each; sixteen to a row make that negligible, and a replay decodes a row at a time.
  */
 import { CorruptRow } from '../checked-text.ts'
 import type { AppendedTable, ReadTransaction } from '../environments.ts'
 import type { StoredEvent } from '../journal.ts'
 
-/** Enough that a row's own cost is no matter; few, since a read of one event decodes its whole row. */
+/** Enough to make the cost of a row negligible; few, since reading one event decodes its whole row. */
 const EVENTS_PER_ROW_MAX = 16
 const ROW_CHARS_MAX = 16_384
 
@@ -21,11 +21,11 @@ export interface EventRow {
   readonly texts: readonly string[]
 }
 
-/** A row that does not match its checksum: how many events it held is told by the next one alone. */
+/** A row that does not match its checksum. Only the next row tells how many events it held. */
 export interface LostRow {
   readonly first: number
   readonly texts?: undefined
-  /** First of the next row; undefined: there is none. */
+  /** First sequence of the next row; undefined if there is none. */
   readonly next: number | undefined
 }
 
@@ -36,12 +36,12 @@ export class EventRows {
     this.#table = table
   }
 
-  /** Writes events behind the last one, within a transaction. `end` must be called. */
+  /** Appends events after the last one, within a transaction. `end` must be called. */
   writer(firstSequence: number): EventWriter {
     return new EventWriter(this.#table, firstSequence)
   }
 
-  /** Undefined: there is no such event. Throws CorruptRow. */
+  /** Undefined if there is no such event. Throws CorruptRow. */
   get(sequence: number, reading: Reading = {}): string | undefined {
     for (const { key, value } of this.#table.getRange({ ...reading, start: sequence, reverse: true, limit: 1 })) {
       return line(value, sequence - key)
@@ -49,16 +49,16 @@ export class EventRows {
     return undefined
   }
 
-  /** The rows in order, from the one that holds `sequence` or, if none does, the next. Throws CorruptRow. */
+  /** The rows in order, from the one that holds `sequence` or, if none does, from the next. Throws CorruptRow. */
   *from(sequence: number, reading: Reading = {}): Generator<EventRow> {
     for (const { key, value } of this.#table.getRange({ ...reading, start: this.#holding(sequence, reading) })) {
       const texts = value.split('\n')
-      // The first may end before the sequence: where there is a hole, or nothing behind it.
+      // The first row may end before `sequence`, at a gap or at the end of the log.
       if (key + texts.length > sequence) yield { first: key, texts }
     }
   }
 
-  /** The rows from the one that holds `sequence` or is the nearest before it, those that cannot be read among them. */
+  /** The rows from the one that holds `sequence`, or the nearest before it, including those that cannot be read. */
   *each(sequence: number): Generator<EventRow | LostRow> {
     for (let start: number | undefined = this.#holding(sequence, {}); start !== undefined; ) {
       try {
@@ -78,14 +78,17 @@ export class EventRows {
     }
   }
 
-  /** The rows from the one that holds `sequence`, or is the nearest before it, backwards. Throws CorruptRow. */
+  /** The rows backwards, from the one that holds `sequence` or the nearest before it. Throws CorruptRow. */
   *backFrom(sequence: number): Generator<EventRow> {
     for (const { key, value } of this.#table.getRange({ start: sequence, reverse: true })) {
       yield { first: key, texts: value.split('\n') }
     }
   }
 
-  /** The firsts of the rows, from the one that holds `sequence`: for who reads them one by one, and on behind a corrupt one. */
+  /**
+   * First sequences of the rows, from the one that holds `sequence`: for callers that read row by row and skip corrupt
+   * ones.
+   */
   *firsts(sequence: number, reading: Reading = {}): Generator<number> {
     yield* this.#table.getKeys({ ...reading, start: this.#holding(sequence, reading) })
   }
@@ -95,7 +98,7 @@ export class EventRows {
     return this.#table.get(first, reading)?.split('\n')
   }
 
-  /** Rows that can be read and of which every event is before `sequence`, oldest first, at most about `limit` events in all. */
+  /** Readable rows whose events are all before `sequence`, oldest first, with at most about `limit` events in all. */
   wholeBefore(sequence: number, limit: number): readonly EventRow[] {
     const rows: EventRow[] = []
     let events = 0
@@ -110,8 +113,8 @@ export class EventRows {
   }
 
   /**
-   * The events before `sequence` in the row that holds it, if it can be read: retention has removed them, and their row stays for
-   * the rest.
+   * The events before `sequence` in the row that holds it, if the row can be read. Retention has removed these events,
+   * but their row stays for the rest.
    */
   partBefore(sequence: number): readonly StoredEvent[] {
     for (const { first, texts = [] } of this.each(sequence)) {
@@ -120,25 +123,28 @@ export class EventRows {
     return []
   }
 
-  /** The first of the row in which the sequence would be. */
+  /** First sequence of the row in which `sequence` would be. */
   #holding(sequence: number, reading: Reading): number {
     for (const key of this.#table.getKeys({ ...reading, start: sequence, reverse: true, limit: 1 })) return key
     return sequence
   }
 
-  /** Removes the rows of which every event is before `sequence`, within a transaction. */
+  /** Removes the rows whose events are all before `sequence`. Call within a transaction. */
   removeBefore(sequence: number): void {
     const holding = this.#holding(sequence, {})
     this.#table.removeBefore(holding + this.#lines(holding) <= sequence ? sequence : holding)
   }
 
-  /** Events of the row. One that cannot be read is kept as long as there is none behind it: it may hold any that is to stay. */
+  /**
+   * Number of events in the row. Infinite for an unreadable row, which may hold events that must stay: it is kept
+   * until there is a row after it.
+   */
   #lines(first: number): number {
     return unlessCorrupt(() => this.row(first)?.length ?? 0) ?? Number.POSITIVE_INFINITY
   }
 }
 
-/** Hot: texts are collected as they come, and written when the row is full. */
+/** Hot: collects texts as they come, and writes a row when it is full. */
 class EventWriter {
   readonly #table: AppendedTable
   #first: number
@@ -180,8 +186,8 @@ function line(text: string, index: number): string | undefined {
 }
 
 /**
- * Events from a sequence on: at most `limit`, and of about `bytesMax` of text, but at least one. A page ends before a row that cannot be
- * read. Throws CorruptRow where that is the first.
+ * Events from `start` on: at most `limit`, with about `bytesMax` of text, but at least one. A page ends before a row
+ * that cannot be read. Throws CorruptRow if that is the first row.
  */
 export function pageOf(rows: EventRows, start: number, limit: number, bytesMax: number): StoredEvent[] {
   const events: StoredEvent[] = []

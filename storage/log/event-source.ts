@@ -1,7 +1,7 @@
 /**
- * The events of a home for who takes them out. The log alone is opened, and only read: the view is not looked at, nothing is
- * locked or written, and a service may run there. Where files of the log are damaged, or the disk does not give them, what can be read
- * of them is read.
+ * The events of a home, for exporting them. Only the log is opened, and only for reading: the view is not touched,
+ * nothing is locked or written, and a service may be running on the home. Of damaged or unreadable log files,
+ * everything that can still be read is read.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,19 +17,25 @@ import { type EventRow, EventRows } from './event-rows.ts'
 import { openLog } from './log-files.ts'
 import { identityIn, type LogIdentity } from './log-identity.ts'
 
-/** Its epoch is empty where nothing of the log can be read, or there is none. */
+/** The epoch is empty if there is no log or nothing of it can be read. */
 export interface EventSource extends LogIdentity {
-  /** The first and the last that are part of the log, as it says itself; where the newest file cannot be read, as the one before says. */
+  /**
+   * The first and the last event according to the log's head; if the newest file cannot be read, according to the file
+   * before it.
+   */
   readonly oldestSequence: number
   readonly lastSequence: number
-  /** Files that the disk has not given so far, or not all of. */
+  /** Files that could not be read so far, or not completely. */
   readonly unread: readonly UnreadFile[]
-  /** From the row that holds the event on, in order, without what cannot be read. Throws CorruptRow of a log of an older schema. */
+  /**
+   * Rows in order, from the one that holds the event, without those that cannot be read. Throws CorruptRow for a log
+   * of an older schema.
+   */
   rowsFrom(sequence: number): Iterable<EventRow>
   close(): Promise<void>
 }
 
-/** Rejects with HomeRefused, and with what the file system and lmdb say. */
+/** Rejects with HomeRefused, and with errors of the file system and lmdb. */
 export async function openEvents(home: string): Promise<EventSource> {
   const { log: folder } = environmentPaths(home)
   if (!(await assertLogWhole(home))) return { ...endsOf({}), unread: [], rowsFrom: () => [], close: async () => {} }
@@ -52,14 +58,14 @@ export async function openEvents(home: string): Promise<EventSource> {
   }
 }
 
-/** Of the files of this schema; what is wrong with an older log ends the reading. */
+/** Only files of this schema can be salvaged; damage in an older log ends the reading. */
 function maySalvage(error: unknown, folder: string): boolean {
   const isDamage = error instanceof HomeRefused ? error.code === 'corrupt' : readFault(error) === 'damaged'
   return isDamage && !existsSync(join(folder, DATA_FILE))
 }
 
 async function openWhole(home: string, folder: string, salvage: Salvage): Promise<EventSource> {
-  // A service may run there, and remove what is to be read; not of a backup.
+  // A running service may remove files that are about to be read; in a backup nobody does.
   const isUndisturbed = hasManifest(home)
   const { tables } = await openLog(folder, { readOnly: true, isUndisturbed }, (head) => assertSchema(head, home))
   try {
@@ -71,7 +77,7 @@ async function openWhole(home: string, folder: string, salvage: Salvage): Promis
 }
 
 function sourceOf({ env, events, head }: LogTables, folder: string, salvage: Salvage): EventSource {
-  // What a service has written and not flushed yet, or one that was killed, is on disk before it is taken out.
+  // Flush what a running or killed service has written but not flushed yet, before it is exported.
   env.sync()
   const transaction = env.useReadTransaction()
   const rows = new EventRows(events)

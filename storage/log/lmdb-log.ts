@@ -1,16 +1,16 @@
 /**
- * The log as it was up to schema 2: an environment of LMDB. It is only read: as it is by who only looks, and once by the
- * start that carries it over into files (storage/log/log-files.ts).
+ * The log as it was up to schema 2: an LMDB environment. It is only read: as it is by read-only commands, and once by
+ * the start that converts it to files (storage/log/log-files.ts).
  */
 import { open } from 'lmdb'
 import { checkedText } from '../checked-text.ts'
 import type { LogTables } from '../environments.ts'
 import { DURABLE } from '../view/lmdb-view.ts'
 
-/** lmdb takes an encoder here too; its types say so for the root database only. */
+/** lmdb accepts an encoder here too; its types allow one for the root database only. */
 const CHECKED_TEXT = { cache: false, encoder: checkedText }
 
-/** Throws what lmdb throws. */
+/** Throws errors of lmdb. */
 export function openLmdbLog(path: string): LogTables {
   const root = open({ path, ...DURABLE, readOnly: true })
   const table = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)
@@ -30,7 +30,7 @@ export function openLmdbLog(path: string): LogTables {
     env: {
       transactionSync: unwritten,
       sync() {},
-      // Each read transaction sees what is there by then.
+      // Each read transaction sees the current state anyway.
       refresh() {},
       useReadTransaction: () => root.useReadTransaction(),
       close: () => root.close(),

@@ -1,4 +1,4 @@
-/** Opens the log of a home, or makes it; one of an older schema becomes one of this. */
+/** Opens the log of a home, or creates it. Converts one of an older schema. */
 import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA, type LogTables } from '../environments.ts'
@@ -10,18 +10,18 @@ import { type LogOptions, SegmentedLog } from '../segments/segmented-log.ts'
 import { tablesOf } from '../segments/tables.ts'
 import { openLmdbLog } from './lmdb-log.ts'
 
-/** Characters carried over by one commit. */
+/** Characters that one commit of the conversion copies. */
 const CARRIED_CHARS_MAX = 4 * 1024 * 1024
 
 interface OpenLog {
   readonly tables: LogTables
-  /** Undefined: it is of an older schema, and was opened to be read as it is. */
+  /** Undefined if the log is of an older schema and was opened read-only. */
   readonly files: SegmentedLog | undefined
 }
 
 /**
- * `check` sees the head before anything is made, and throws to stop there. Throws HomeRefused, and what lmdb and the file system
- * throw.
+ * `check` sees the head before anything is created, and throws to stop there. Throws HomeRefused, and errors of lmdb
+ * and the file system.
  */
 export async function openLog(
   path: string,
@@ -64,7 +64,10 @@ async function assertRoom(path: string): Promise<void> {
   )
 }
 
-/** Writes all that an older log holds into files beside it. Cut short, it begins anew: as long as the old log is there, it is the log. */
+/**
+ * Copies an older log into files beside it. After an interruption the copy starts over: as long as the old log is
+ * there, it is the one that counts.
+ */
 function carryOver(old: LogTables, path: string, options: LogOptions): void {
   for (const ordinal of segmentsIn(path)) rmSync(segmentPath(path, ordinal))
   const files = new SegmentedLog(path, options)
@@ -89,7 +92,7 @@ function carryOver(old: LogTables, path: string, options: LogOptions): void {
   }
 }
 
-/** Some rows; true: these were the last. */
+/** Copies some rows. Returns true if these were the last. */
 function carry(rows: Iterator<{ readonly key: number; readonly value: string }>, to: LogTables['events']): boolean {
   for (let chars = 0; chars < CARRIED_CHARS_MAX; ) {
     const next = rows.next()

@@ -1,7 +1,7 @@
 /**
- * What a step changed of its actor's record, as JSON text: most of a record never changes, and what is written twice (to the
- * log, then to the view) is better written once. `set` and `unset` are members of the context; the other
- * members stand as they are after the step, those that are missing as they were.
+ * What a step changed in its actor's record, as JSON text. Most of a record never changes, and the log and the view
+ * would each write it whole; so only the view does. `set` and `unset` are members of the context; the other members
+ * replace those of the record, and absent ones stay as they were.
  */
 interface Change {
   v: number
@@ -13,12 +13,12 @@ interface Change {
   unset?: readonly string[]
 }
 
-/** A change that is not upon the record that is there; the message is a sentence about it. */
+/** A change that does not fit the record it is applied to; the message is a sentence about it. */
 export class ChangeMisplaced extends Error {
   override readonly name = 'ChangeMisplaced'
 }
 
-/** The record after the step, made of the one before it. Throws ChangeMisplaced. */
+/** The record after the step, made from the one before it. Throws ChangeMisplaced. */
 export function changedRecord(before: string, change: string): string {
   const record = JSON.parse(before)
   const { v, value, set, unset, ...rest } = JSON.parse(change) as Change

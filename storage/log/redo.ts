@@ -1,7 +1,7 @@
 /**
- * A batch as the log keeps it until the view holds it: one JSON text, made by joining texts that exist already (an actor's
- * record, or what a step changed of it, is put in as it is, never quoted again). Of the events it holds the range; they
- * are rows of their own, in the same transaction.
+ * A batch as the log keeps it until the view holds it: one JSON text, joined from texts that already exist (an actor's
+ * record, or a step's change of it, is inserted as it is and never quoted again). It holds only the range of its
+ * events, which are rows of their own in the same transaction.
  */
 import { literal } from '../../machines/canonical.ts'
 import { flat } from '../../machines/flat.ts'
@@ -19,7 +19,10 @@ export interface Batch {
 
 const quote = JSON.stringify
 
-/** Events by number; of their identity only the items are not in their texts for certain: `,"e":2,"w":[[1,"wi_1"]]`. */
+/**
+ * How many events, and the work item of each that has one, which an event's text need not tell:
+ * `,"e":2,"w":[[1,"wi_1"]]`.
+ */
 function eventsText(events: readonly NewEvent[]): string {
   let items = ''
   for (let i = 0; i < events.length; i += 1) {
@@ -58,10 +61,10 @@ function stepText(step: Step): string {
   return flat(`${text}}`)
 }
 
-/** What stands between the texts of a batch's steps. */
+/** Separates the texts of a batch's steps. */
 export const BETWEEN_STEPS = ','
 
-/** The batch's text, a piece for each step: with `BETWEEN_STEPS` between them they are what `decodeBatch` reads. */
+/** The batch's text, one piece per step: joined by `BETWEEN_STEPS` they are what `decodeBatch` reads. */
 export function stepTexts({ batch, firstSequence, lastSequence, steps }: Batch): readonly string[] {
   const texts = steps.map(stepText)
   texts[0] = `{"b":${batch},"f":${firstSequence},"l":${lastSequence},"s":[${texts[0] ?? ''}`
@@ -69,11 +72,11 @@ export function stepTexts({ batch, firstSequence, lastSequence, steps }: Batch):
   return texts
 }
 
-/** What a batch does not hold itself. */
+/** What a batch does not contain itself. */
 export interface RedoSources {
   /** An event of the batch, from the log. */
   eventAt(sequence: number): NewEvent
-  /** The record of an actor as it was before the batch. */
+  /** The actor's record as it was before the batch. */
   recordBefore(kind: string, id: string): string | undefined
 }
 
@@ -135,7 +138,7 @@ function stepOf(entry: StepEntry, record: string, firstSequence: number, eventAt
   }
 }
 
-/** The batch of which `stepTexts` are the texts. Throws SyntaxError, ChangeMisplaced, and what the sources throw. */
+/** Decodes the joined `stepTexts` of a batch. Throws SyntaxError, ChangeMisplaced, and whatever the sources throw. */
 export function decodeBatch(text: string, sources: RedoSources): Batch {
   const { b, f, l, s } = JSON.parse(text) as { b: number; f: number; l: number; s: StepEntry[] }
   const { eventAt } = sources

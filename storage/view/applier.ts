@@ -1,7 +1,7 @@
 /**
- * Carries batches from the log into the view, behind the answers. One fold takes in what is appended while the one
- * before it is written; reads by key ask both before the view. All writes of the view go through here, one at a
- * time. A fold that cannot be written is a failed commit: the journal ends.
+ * Carries batches from the log into the view, after they have been acknowledged. One fold collects new batches while
+ * the one before it is being written; reads by key check both before the view. All writes of the view go through here,
+ * one at a time. A fold that cannot be written is a failed commit, and ends the journal.
  */
 import type { Marker } from '../environments.ts'
 import { ViewBehind } from '../journal.ts'
@@ -12,21 +12,24 @@ import { NotBegun } from './recorded-tables.ts'
 import type { View } from './view.ts'
 
 /**
- * How long a fold takes in batches before it is written when nobody waits for it. Steps of one actor meet in it, and a
- * run that is over within this time is one row and no index rows of the states that it went through.
+ * How long a fold collects batches before it is written when nobody waits for it. Steps of one actor merge in it: a
+ * run that is over within this time becomes one row, without index rows for the states it went through.
  */
 const LINGER_MS = 300
-/** Steps and events after which it is written at once. */
+/** Weight (about one per step) at which a fold is written at once. */
 const FOLD_WEIGHT_MAX = 4_000
-/** Applier work that may wait before appends do. */
+/** Estimated backlog of the applier beyond which appends wait. */
 const BACKLOG_MS_MAX = 400
-/** Below this much the estimate says nothing. */
+/** Below this weight the estimate is meaningless. */
 const BACKLOG_WEIGHT_MIN = 8_192
-/** Backlog at which the journal refuses outright: far more than is left when turns wait for room, unless the view stands still. */
+/**
+ * Backlog at which the journal refuses writes outright. Turns that wait for room leave far less than this, unless the
+ * view is stuck.
+ */
 const BACKLOG_REFUSED_MS = 10_000
-/** First guess of the cost of one step or event; measured from then on. */
+/** First guess of the cost of one unit of weight; measured from then on. */
 const WEIGHT_MS_FIRST = 0.015
-/** Smaller folds are all flush: they say nothing about the cost of a step. */
+/** The cost of a smaller fold is nearly all flush, and says nothing about the cost of a step. */
 const MEASURED_WEIGHT_MIN = 256
 const MEASURED_SHARE = 0.2
 
@@ -51,7 +54,7 @@ export class Applier {
   readonly #onFailure: (error: unknown) => Error
   #pending = new Fold()
   #writing: Fold | undefined
-  /** True while anything writes the view. */
+  /** True while anything is writing the view. */
   #busy = false
   #applying: Promise<void> = Promise.resolve()
   #failure: Error | undefined
@@ -83,8 +86,8 @@ export class Applier {
   }
 
   /**
-   * Folds that a read of the view in this turn does not see. A fold is on disk a moment before its write is known
-   * to have ended: added to the view it would count twice.
+   * Folds that a read of the view in this turn does not see. A fold is on disk a moment before its write is known to
+   * have ended; added to the view then, it would count twice.
    */
   foldsUnseen(): readonly Fold[] {
     const writing = this.#writing
@@ -92,12 +95,12 @@ export class Applier {
     return (this.#view.marker()?.batch ?? 0) >= writing.lastBatch ? [this.#pending] : [this.#pending, writing]
   }
 
-  /** The newest answer that a fold gives. */
+  /** The newest answer that any fold gives. */
   overlay<V>(ask: (fold: Fold) => V | undefined): V | undefined {
     return ask(this.#pending) ?? (this.#writing === undefined ? undefined : ask(this.#writing))
   }
 
-  /** Takes in a batch that is not to be written: the disk is full. From then on this view is written no more. */
+  /** Adds a batch that is never written, because the disk is full. From then on the view is not written any more. */
   hold(batch: Batch): void {
     this.#held = true
     this.#pending.add(batch)
@@ -128,8 +131,8 @@ export class Applier {
   }
 
   /**
-   * Writes the view between two folds. Rejects with NotBegun where that is no failure: nothing is half done, and who asks again is
-   * served; else with the failure of the journal, which is told first.
+   * Runs a write of the view between two folds. Rejects with NotBegun if nothing is half done and the caller may ask
+   * again; otherwise with the journal's failure, which has been reported by then.
    */
   exclusive<V>(write: () => Promise<V>): Promise<V> {
     if (this.#failure !== undefined) return Promise.reject(this.#failure)
@@ -165,7 +168,7 @@ export class Applier {
     return true
   }
 
-  /** Resolves when no fold is being written, whatever became of it. */
+  /** Resolves when no fold is being written, whether or not its write succeeded. */
   async atRest(): Promise<void> {
     await this.#applying.catch(() => {})
   }
@@ -181,7 +184,7 @@ export class Applier {
     for (const resume of this.#forRoom.splice(0)) resume()
   }
 
-  /** A timer that goes off while something is written is over, too: what writes arms the next. */
+  /** The timer may also fire during a write; the end of the write then arms the next one. */
   #linger(): void {
     this.#timer ??= this.#nature.setTimer(() => {
       this.#timer = undefined
@@ -200,7 +203,7 @@ export class Applier {
   async #run(): Promise<void> {
     let first = true
     while (this.#failure === undefined) {
-      // Before what is pending: it may stand upon what these take away.
+      // Exclusive writes go before the pending fold, which may build on what they remove.
       const next = this.#exclusive.shift()
       if (next !== undefined) await next.write()
       else if (!this.#pending.empty && (first || this.#hurried)) {
@@ -213,7 +216,7 @@ export class Applier {
     if (!this.#pending.empty) this.#linger()
   }
 
-  /** Somebody waits for what is pending, or there is much of it. */
+  /** Somebody waits for what is pending, or there is a lot of it. */
   get #hurried(): boolean {
     return this.#waiters.length > 0 || this.#forRoom.length > 0 || this.#pending.weight >= FOLD_WEIGHT_MAX
   }

@@ -1,20 +1,23 @@
 /**
- * Reads of a view that can no longer be written, or is damaged. From the moment in which LMDB could not write a meta page it lets nobody read the
- * environment either, in words of its own, and a range ends as if there were nothing in it; why it could not be written is
- * told to whoever asked for the write, a moment later. A reader that comes between the two is told what it will be told
- * then: that the journal has failed. So is who comes upon a page that is none: LMDB goes on in a transaction that it has given up, and
- * what it would say of others is no more to be believed.
+ * Reads of a view that is damaged or can no longer be written. Once LMDB has failed to write a meta page, it refuses
+ * reads too, with messages of its own, and a range ends as if it were empty. The writer learns the cause a moment
+ * later. A reader that comes in between gets what it would get then: a JournalFailure. So does one that meets a
+ * corrupt page, since LMDB keeps using a transaction that it has given up, and its other answers cannot be trusted
+ * either.
  */
 import { MARKER, type Range, type ReadTransaction, type Table, type ViewTables } from '../environments.ts'
 import { JournalFailure } from '../journal.ts'
 import type { Nature } from '../nature.ts'
 
-/** `MDB_PANIC: ...` from a read transaction that begins, `Invalid argument: MDB_PANIC: ...` from one that is used again. */
+/** `MDB_PANIC: ...` when a read transaction begins, `Invalid argument: MDB_PANIC: ...` when one is used again. */
 const UNREADABLE = /\bMDB_(PANIC|CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN)\b/
-/** A writer tells of its failure within milliseconds of the first read that is refused for it. */
+/** How long the writer has to report its failure; it does so within milliseconds of the first refused read. */
 const TOLD_WITHIN_MS = 1_000
 
-/** The same tables; `onUntold` hears of the first read that was refused when the writer has had its time to tell why. */
+/**
+ * The same tables. `onUntold` receives the first refused read's error if the writer has not reported the cause by
+ * then.
+ */
 export function withFailedReads(
   view: ViewTables,
   nature: Pick<Nature, 'setTimer' | 'nextTurn'>,
@@ -23,7 +26,7 @@ export function withFailedReads(
   let isRefused = false
   const told = (error: unknown): unknown => {
     if (!(error instanceof Error && UNREADABLE.test(error.message))) return error
-    // A turn later: what the writer told while this thread was busy is heard behind the timers.
+    // One turn later: what the writer posted while this thread was busy is delivered after the timers.
     if (!isRefused) nature.setTimer(() => nature.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
     isRefused = true
     return new JournalFailure(`what is stored cannot be read any more: ${error.message}`, { cause: error })
@@ -38,13 +41,13 @@ export function withFailedReads(
 }
 
 interface Reads {
-  /** What the reader is told in place of what LMDB threw. */
+  /** Translates what LMDB threw into the error that the reader gets. */
   readonly told: (error: unknown) => unknown
-  /** Throws where LMDB refuses reads. */
+  /** Throws if LMDB refuses reads. */
   readonly probe: () => void
 }
 
-/** Hot: a call more for each read, and nothing else. */
+/** Hot: adds one call per read and nothing else. */
 class ToldTable<K> implements Table<K> {
   readonly #table: Table<K>
   readonly #reads: Reads
@@ -103,7 +106,7 @@ class ToldTable<K> implements Table<K> {
   }
 }
 
-/** LMDB is first asked when the rows are. That a range is over says something only where LMDB can still be read. */
+/** Queries LMDB only when iterated. The end of a range is believed only if LMDB can still be read. */
 class ToldRows<V> implements Iterable<V> {
   readonly #rows: () => Iterable<V>
   readonly #reads: Reads

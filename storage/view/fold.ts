@@ -1,7 +1,7 @@
 /**
- * Batches that the log holds and the view does not yet: folded together as they come, so that one object is both
- * the overlay that reads by key look in first and the list of rows that the applier will write. Last write wins,
- * and a row that came and went within one fold is never written. Hot: plain maps, no copies of steps.
+ * Batches that the log holds and the view does not yet, merged as they come, so that one object is both the overlay
+ * that reads by key check first and the list of rows that the applier will write. The last write wins, and a row that
+ * came and went within one fold is never written. Hot: plain maps, no copies of steps.
  */
 import type { Term } from '../../machines/machine.ts'
 import type { NewEvent, OutboxKey, OutboxRow, RecordText, Step, TimerRow } from '../journal.ts'
@@ -13,17 +13,20 @@ interface IdentifiedEvent {
   readonly sequence: number
 }
 
-/** So many are looked through one by one: cheaper than a key for each event, of which most are never asked for. */
+/**
+ * Up to this many events are searched one by one: cheaper than a key for each event, most of which are never looked
+ * up.
+ */
 const LOOKED_THROUGH_MAX = 32
 
 /** The events of one trace, in the order of the log. Hot: an event is one entry of an array. */
 class TraceEvents {
   readonly all: IdentifiedEvent[] = []
-  /** Made when a long trace is asked for, and carried on from there. */
+  /** Built on the first lookup in a long trace, and extended from there. */
   #byName: Map<string, number> | undefined
   #named = 0
 
-  /** The event's number; undefined: it is not among them. */
+  /** The event's sequence; undefined if it is not in this fold. */
   find(project: string, id: string): number | undefined {
     if (this.all.length > LOOKED_THROUGH_MAX) return this.#indexed().get(`${id}\n${project}`)
     for (let i = this.all.length - 1; i >= 0; i -= 1) {
@@ -33,7 +36,7 @@ class TraceEvents {
     return undefined
   }
 
-  /** Their numbers, ascending. */
+  /** Sequences of the events, ascending. */
   get sequences(): readonly number[] {
     return this.all.map(({ sequence }) => sequence)
   }
@@ -50,7 +53,7 @@ class TraceEvents {
 
 interface TermChange {
   readonly term: Term
-  /** Whether the view has the row, and whether it shall have it. */
+  /** Whether the view has the row, and whether it should have it. */
   readonly before: boolean
   after: boolean
 }
@@ -58,9 +61,9 @@ interface TermChange {
 interface EntityChange {
   readonly kind: string
   readonly id: string
-  /** Of the actor's newest step: written out only when the view takes it, or somebody asks. */
+  /** Text of the actor's newest step, which is built only when the view takes it or somebody reads it. */
   text: RecordText
-  /** Few: searched one after the other, which is cheaper than a key for each. */
+  /** Few: a linear search is cheaper than a key for each. */
   readonly terms: TermChange[]
 }
 
@@ -69,13 +72,13 @@ interface TimerChange {
   readonly id: string
   readonly name: string
   readonly dueMs: number
-  /** Undefined: cleared. */
+  /** Undefined if cleared. */
   readonly row: TimerRow | undefined
 }
 
 interface OutboxChange {
   readonly key: OutboxKey
-  /** Undefined: consumed. */
+  /** Undefined if consumed. */
   readonly row: OutboxRow | undefined
 }
 
@@ -88,12 +91,12 @@ function two<V>(outer: Map<string, Map<string, V>>, key: string): Map<string, V>
   return inner
 }
 
-/** (kind, id, n) as one string: the kind has no line break, so no two are alike. */
+/** (kind, id, n) as one string. It is unique, since a kind contains no line break. */
 export const outboxName = (kind: string, id: string, n: number): string => `${n}\n${kind}\n${id}`
 
-/** Events that cost the view about as much as a step does. */
+/** This many events cost the view about as much as a step. */
 const EVENTS_A_STEP = 4
-/** So do so many characters of a record, or of what a step has changed of it. */
+/** So do this many characters of a record, or of a step's change of it. */
 const CHARS_A_STEP = 4_096
 
 export class Fold {
@@ -101,12 +104,12 @@ export class Fold {
   firstBatch = 0
   lastBatch = 0
   lastSequence = 0
-  /** The measure of the work to apply: a step is one, or more where it states many events or has a long record. */
+  /** Estimated work to apply the fold. A step counts as one, or more if it has many events or a long record. */
   weight = 0
 
   /** kind -> id -> change. */
   readonly entities = new Map<string, Map<string, EntityChange>>()
-  /** Trace id, or null for those of none -> events. */
+  /** Trace id, or null for events without one -> events. */
   readonly traces = new Map<string | null, TraceEvents>()
   /** Item id -> sequences, ascending. */
   readonly items = new Map<string, number[]>()
@@ -145,7 +148,7 @@ export class Fold {
     return this.traces.get(traceId)?.all.some((event) => event.project === project) === true
   }
 
-  /** The numbers of a trace's or an item's events, ascending. */
+  /** Sequences of the events of a trace or an item, ascending. */
   history(of: 'trace' | 'item', id: string): readonly number[] | undefined {
     return of === 'item' ? this.items.get(id) : this.traces.get(id)?.sequences
   }
@@ -198,7 +201,7 @@ export class Fold {
   }
 }
 
-/** The first word about a row tells whether the view has it; the last one whether it shall. */
+/** The first change of a row tells whether the view has it, and the last whether it should. */
 function setTerm(changes: TermChange[], term: Term, present: boolean): void {
   for (const change of changes) {
     const { index, value, order } = change.term

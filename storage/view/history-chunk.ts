@@ -1,13 +1,13 @@
 /**
- * Histories of traces and work items: rows of packed sequences. A row is written once and never read to be
- * extended, so that the applier adds to a history without reading it. The first sequence is in the key.
+ * Histories of traces and work items, as rows of packed sequences. A row is written once and never extended, so the
+ * applier adds to a history without reading it. The first sequence is in the key.
  */
 import { type Key, LAST_PART, type Table } from '../environments.ts'
 
-/** A row stays well under half a page, where LMDB would move it to pages of its own. */
+/** Keeps a row well under half a page, above which LMDB would move it to pages of its own. */
 export const CHUNK_SEQUENCES_MAX = 256
 
-/** Sequences behind the first, each as its distance from the one before, base 36. */
+/** The sequences after the first, each as its distance from the one before, in base 36. */
 export function packChunk(sequences: readonly number[], from: number, to: number): string {
   let text = ''
   for (let i = from + 1; i < to; i += 1) {
@@ -17,7 +17,7 @@ export function packChunk(sequences: readonly number[], from: number, to: number
   return text
 }
 
-/** The sequences of a row, ascending, the first included. */
+/** The sequences of a row, ascending, including the first. */
 export function unpackChunk(first: number, packed: string): number[] {
   const sequences = [first]
   if (packed === '') return sequences
@@ -29,7 +29,10 @@ export function unpackChunk(first: number, packed: string): number[] {
   return sequences
 }
 
-/** Of the rows under `prefix` the sequences after one, ascending, at most `limit`: no more rows are read than hold them. */
+/**
+ * Sequences after `afterSequence` in the rows under `prefix`, ascending, at most `limit`. Reads no more rows than hold
+ * them.
+ */
 export function sequencesAfter(
   rows: Pick<Table<Key>, 'getKeys' | 'getRange'>,
   prefix: Key,
@@ -51,7 +54,7 @@ export function sequencesAfter(
   return sequences
 }
 
-/** The same before one, descending. */
+/** Sequences before `beforeSequence`, descending. */
 export function sequencesBefore(
   rows: Pick<Table<Key>, 'getKeys' | 'getRange'>,
   prefix: Key,

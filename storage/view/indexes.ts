@@ -1,7 +1,7 @@
 /**
- * Brings list rows and counts in line with what the machines say now: once, when a version of the program starts
- * whose machines list their entities otherwise than the one before. Nothing else may use the view meanwhile. What is
- * written is absolute, and noted only when it is whole: killed half way, the next start does it again.
+ * Brings list rows and counts in line with the present machines: once, at the first start of a version whose machines
+ * list their entities differently. Nothing else may use the view meanwhile. Every row is written as an absolute value,
+ * and the versions are noted only at the end: if killed half way, the next start does it again.
  */
 import { CorruptRow } from '../checked-text.ts'
 import { type Key, LAST_PART, type ReadTransaction, type ViewTables } from '../environments.ts'
@@ -9,7 +9,7 @@ import type { LastingLists } from '../journal.ts'
 import { paced } from '../paced.ts'
 import { termKey } from './view.ts'
 
-/** Beside the marker. */
+/** Key in the marker's table. */
 export const NOTE = 'indexes'
 const ROWS_PER_COMMIT_MAX = 5_000
 
@@ -23,8 +23,8 @@ export class Indexes implements LastingLists {
   }
 
   /**
-   * By which version of each kind's machine the rows are made; none, where that was not noted yet, or cannot be read: then all are made
-   * anew, by the next start.
+   * The machine version, by kind, that produced the rows. Empty if it was never noted or cannot be read: the next
+   * start then rebuilds them all.
    */
   versions(reading: { readonly transaction?: ReadTransaction } = {}): Readonly<Record<string, number>> {
     try {
@@ -95,7 +95,7 @@ export class Indexes implements LastingLists {
   }
 }
 
-/** Writes some thousand rows a commit. */
+/** Writes some thousand rows per commit. */
 class Writes {
   readonly #view: ViewTables
   readonly #write: (key: Key) => unknown
@@ -112,7 +112,7 @@ class Writes {
     if (this.#keys.length >= ROWS_PER_COMMIT_MAX) await this.end()
   }
 
-  /** Resolves to the number of all rows. */
+  /** Resolves to the number of all rows written. */
   async end(): Promise<number> {
     const keys = this.#keys
     this.#keys = []

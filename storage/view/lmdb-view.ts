@@ -1,7 +1,7 @@
 /**
- * The tables of the view in LMDB. The thread that serves writes little, by batches that LMDB's own thread commits; the thread that writes
- * (storage/view/view-thread.ts) waits for its transactions. One such write splits a batch in two, so no thread does both, and everything is
- * opened here, once: an openDB later would be such a write.
+ * The tables of the view in LMDB. The serving thread writes little, through batches that LMDB's own thread commits;
+ * the view thread (storage/view/view-thread.ts) uses blocking transactions. A blocking transaction would split a batch
+ * in two, so no thread does both. All tables are opened here, once, since a later openDB would be such a transaction.
  */
 import { Buffer } from 'node:buffer'
 import { chmodSync, closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
@@ -18,42 +18,42 @@ import { type OnRepeat, repeated } from './repeated-commit.ts'
 const DATABASES_MAX = 16
 
 /**
- * With `overlappingSync` off, a commit is LMDB's own: data flushed, then the meta page written through O_DSYNC,
- * and the call (or the batch's promise) ends after both. With lmdb-js's default the promise comes before the
- * flush, and an error of the flush reaches nobody. Measured equally fast on this path.
+ * With `overlappingSync` off, a commit is LMDB's own: the data is flushed, then the meta page is written through
+ * O_DSYNC, and the call (or the batch's promise) ends after both. With lmdb-js' default the promise resolves before
+ * the flush, and nobody hears of a flush error. Measured equally fast on this path.
  */
 export const DURABLE = { overlappingSync: false, maxDbs: DATABASES_MAX }
 
 /**
- * Entries of the list of free pages that are kept in memory from one commit to the next; a longer one is read again, from its newest
- * end, as far as it is needed. With each commit lmdb-js checks all that it has in memory by putting it together anew: at its own 75,000
- * that was half of the CPU of writing a view of 750 MB with a third of it free (400 us an entity written and removed, 200 with this),
- * and ever more of a service under retention. What may be read in at once is left as it is: with less, the file grows, since runs of
- * pages are not found.
+ * How many entries of the free-page list stay in memory between commits; a longer list is read again from its newest
+ * end, as far as needed. At each commit lmdb-js verifies everything it has in memory by rebuilding it. With its
+ * default of 75,000 that took half the CPU of writing a view of 750 MB with a third of it free (400 us per entity
+ * written and removed, 200 with this), growing without end in a service under retention. How much may be read at once
+ * is left at its default: with less the file grows, since runs of pages are not found.
  */
 const FREE_ENTRIES_KEPT_MAX = 1_000
 
 /** More than LMDB needs for its 126 readers. */
 const LOCK_FILE_BYTES = 12 * 1024
 
-/** lmdb takes an encoder here too; its types say so for the root database only. */
+/** lmdb accepts an encoder here too; its types allow one for the root database only. */
 const CHECKED_ROW = { cache: false, encoder: checkedRow }
 const CHECKED_RECORD = { cache: false, encoder: checkedRecord }
 const TEXT = { encoding: 'string' as const }
 const IGNORE = () => {}
 
 export interface OpenView {
-  /** Its folder. */
+  /** Folder of the view. */
   readonly path: string
   readonly root: RootDatabase
   readonly tables: ViewTables
-  /** Makes what another thread has taken down one transaction on disk. */
+  /** Writes what another thread has recorded, as one transaction on disk. */
   put(parts: readonly PackedRows[]): Promise<void>
-  /** Bytes of the pages that hold something: as long is a copy that leaves out the free ones. */
+  /** Bytes of the pages in use, which is the size of a compacted copy. */
   bytesInUse(): number
 }
 
-/** What LMDB says of one table: pages, and bytes of each. */
+/** LMDB's statistics of one table: page counts, and the page size in bytes. */
 interface TableStats {
   readonly pageSize: number
   readonly treeBranchPageCount: number
@@ -62,18 +62,18 @@ interface TableStats {
 }
 
 /**
- * Opens the view, or makes it. Throws HomeRefused, and what lmdb and the file system throw.
- * @param begin where more than a little goes to be written; without it all is written here, and the thread waits for it.
+ * Opens the view, or creates it. Throws HomeRefused, and errors of lmdb and the file system.
+ * @param begin where larger writes are sent; without it everything is written here, in blocking transactions.
  */
 export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, begin?: Begin): OpenView {
   const options = { path, ...DURABLE, maxFreeSpaceToRetain: FREE_ENTRIES_KEPT_MAX, readOnly }
   makeLockFile(path)
   const root = open(options)
-  // LMDB makes it for everybody to read.
+  // LMDB creates the file readable by everybody.
   if (!readOnly) chmodSync(join(path, DATA_FILE), FILE_MODE)
   assertTables(root)
   const text = <K extends Key | string>(name: string) => root.openDB<string, K>(name, TEXT)
-  /** What is no index of the rest. */
+  /** A table that cannot be derived from others. */
   const truth = <K extends Key | string>(name: string) => root.openDB<string, K>(name, CHECKED_ROW)
   const databases: Omit<ViewTables, 'env'> = {
     snapshots: root.openDB<string, Key>(VIEW_TABLES.snapshots, CHECKED_RECORD),
@@ -105,12 +105,13 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
   return { path, root, tables: { ...recorded, env }, put, bytesInUse }
 }
 
-/** For a process that copies the view and does nothing else, and whose end by a signal is told by another. Throws what lmdb throws. */
+/** For a process that only copies the view, and whose end by a signal its parent reports. Throws errors of lmdb. */
 export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABLE, readOnly: true })
 
 /**
- * LMDB makes its lock file as long as it needs it and writes to it through memory: on a full disk, or where it may not be opened, that
- * is an end by a signal, without a word. So it is there before, on blocks of its own, and what keeps it from being so is thrown.
+ * LMDB sizes its lock file by itself and writes to it through a memory map: on a full disk, or if it may not be
+ * opened, the process ends by a signal, without a word. So the file is created beforehand with its blocks allocated,
+ * and any failure is thrown.
  */
 export function makeLockFile(environment: string): void {
   const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, FILE_MODE)
@@ -122,7 +123,10 @@ export function makeLockFile(environment: string): void {
   }
 }
 
-/** Opened under its name, a table that is missing would be made: empty, as if nothing had ever been in it. A view that is made has none yet. */
+/**
+ * Opening a missing table by name would create it empty, as if nothing had ever been in it. A new view has no tables
+ * yet.
+ */
 function assertTables(root: RootDatabase): void {
   const found = new Set(root.getKeys() as Iterable<unknown>)
   const missing = Object.values(VIEW_TABLES).filter((name) => !found.has(name))
@@ -133,16 +137,16 @@ function assertTables(root: RootDatabase): void {
 }
 
 /**
- * Queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. When it
- * fails, lmdb-js rejects more promises than the one it gives: one that the writes share, one of the event turn that
- * they began in, and one that hides the cause. Any of them that nobody took would end the process in mid-answer.
+ * The queued writes of one `batch` call are one transaction, committed and flushed by lmdb's writer thread. If it
+ * fails, lmdb-js rejects more promises than the one it returns: one that the writes share, one of the event turn in
+ * which they began, and one that hides the cause. Any of them left unhandled would end the process in mid-answer.
  */
 async function batch(env: RootDatabase, write: () => void): Promise<void> {
   try {
     await env.batch(() => {
       write()
       env.committed.then(IGNORE, IGNORE)
-      // Behind lmdb-js' own immediate, which the first write set.
+      // After lmdb-js' own immediate, which the first write has set.
       setImmediate(() => env.committed.then(IGNORE, IGNORE))
     })
   } catch (error) {

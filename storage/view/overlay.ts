@@ -1,4 +1,4 @@
-/** Answers made of the view and of the folds that it does not hold yet, as if all were applied. */
+/** Reads that combine the view with the folds it does not hold yet, as if all were applied. */
 
 import type { IndexRow, ListPage, ListQuery, ListRow, OutboxKey, OutboxRow } from '../journal.ts'
 import type { Fold } from './fold.ts'
@@ -6,7 +6,7 @@ import { outboxName } from './fold.ts'
 import { keyPart } from './keys.ts'
 import type { DueTimer } from './view.ts'
 
-/** `applied` are the view's sequences after `afterSequence`; folds come newest first and hold only later ones. */
+/** `applied`: the view's sequences after `afterSequence`. Folds come newest first and hold only later sequences. */
 export function historyAcross(
   applied: number[],
   folds: readonly Fold[],
@@ -26,7 +26,7 @@ export function historyAcross(
   return applied
 }
 
-/** The same against the order: `applied` are the view's sequences before `beforeSequence`, descending. */
+/** The same in descending order. `applied`: the view's sequences before `beforeSequence`. */
 export function historyBackAcross(
   applied: readonly number[],
   folds: readonly Fold[],
@@ -44,7 +44,7 @@ export function historyBackAcross(
   return found.length === 0 ? applied : found.concat(applied.slice(0, limit - found.length))
 }
 
-/** `applied`: what the view counts. */
+/** `applied`: the view's count. */
 export function countAcross(
   applied: number,
   folds: readonly Fold[],
@@ -58,7 +58,7 @@ export function countAcross(
   return count
 }
 
-/** What the folds change in an index: the last word about a row comes last. */
+/** What the folds change in an index, oldest fold first, so that the last change of a row comes last. */
 function* changesIn(folds: readonly Fold[], kind: string, index: string) {
   for (const fold of [...folds].reverse()) {
     for (const { id, terms } of fold.entities.get(kind)?.values() ?? [])
@@ -67,8 +67,8 @@ function* changesIn(folds: readonly Fold[], kind: string, index: string) {
 }
 
 /**
- * A page of an index where the view is not carried on any more (read-only): its rows, with what the folds change in
- * them. `sequence`: the last event of the log, which the page is true for.
+ * A page of an index in read-only mode, where the view is no longer brought up to date: its rows, with the changes of
+ * the folds. `sequence`: the last event of the log, which the page reflects.
  */
 export function listAcross(
   view: (query: ListQuery) => ListPage,
@@ -76,7 +76,7 @@ export function listAcross(
   query: ListQuery,
   sequence: number,
 ): ListPage {
-  // Without the bound on text: what the folds add may stand behind the cut.
+  // Without the bound on text: rows that the folds add may belong after its cut.
   const { charsMax: _, ...unbound } = query
   const { kind, index, value, limit, reverse, after } = unbound
   const direction = reverse ? -1 : 1
@@ -97,7 +97,7 @@ export function listAcross(
   return { rows: rows.slice(0, limit).map(recordOf), more: page.more || rows.length > limit, sequence }
 }
 
-/** The view's rows that the folds leave as they are, then those that they add. */
+/** The view's rows that the folds do not change, then the rows that they add. */
 export function* indexAcross(
   view: Iterable<IndexRow>,
   folds: readonly Fold[],
@@ -116,7 +116,7 @@ export function* indexAcross(
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
-/** The view is asked for as many more rows as the folds may have cleared. */
+/** Asks the view for as many extra rows as the folds may have cleared. */
 export function timersAcross(
   view: (max: number) => DueTimer[],
   folds: readonly Fold[],

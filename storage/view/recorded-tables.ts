@@ -1,8 +1,8 @@
 /**
- * The view's tables as storage puts into them: a commit is taken down as plain values first, so that what throws in the midst of that leaves
- * nothing, and the same can be put again, or by another thread. To hand rows to LMDB costs 3.6 us each (an object, a buffer, a
- * promise), and all of a fold in one go: with a thousand cycles a second the thread that serves stood still for 11 to 20 ms,
- * three times a second.
+ * The view's tables as storage writes to them. A commit is first recorded as plain values, so that an error midway
+ * leaves nothing, and the same rows can be written again or by another thread. Handing rows to LMDB costs 3.6 us each
+ * (an object, a buffer, a promise), for a whole fold at once: at a thousand cycles a second that blocked the serving
+ * thread for 11 to 20 ms, three times a second.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import {
@@ -29,12 +29,13 @@ const WRITTEN = [
 ] as const
 
 /**
- * One row behind the other: the number of its table, its value (null: it is taken out), how many parts its key has (0: it is one text),
- * and these. Flat, since a thread is given a copy, and each array in it would cost as much as five texts.
+ * Rows one after the other: the number of the table, the value (null: remove the row), the number of the key's parts
+ * (0: the key is one text), then the parts. Flat, because the array is copied to another thread, and each nested array
+ * would cost as much as five texts.
  */
 export type PackedRows = (string | number | null)[]
 
-/** Carries out what was taken down, within a commit. */
+/** Writes recorded rows, within a commit. */
 export function putRows(rows: PackedRows, tables: Omit<ViewTables, 'env'>): void {
   for (let at = 0; at < rows.length; ) {
     const table = tables[WRITTEN[rows[at] as number]!] as Table<unknown>
@@ -49,26 +50,30 @@ export function putRows(rows: PackedRows, tables: Omit<ViewTables, 'env'>): void
 }
 
 /**
- * The thread has ended between two jobs: what it was asked for is not begun, or done and not told of, and may be asked for again. Of
- * one that ends in the midst of a job that cannot be said: it may hold LMDB's lock, for which whoever writes next would wait for ever.
+ * The thread ended between two jobs: the job was not begun, or was done and not reported, and may be asked for again.
+ * This cannot be said of a thread that ends during a job: it may hold LMDB's lock, and the next writer would wait for
+ * ever.
  */
 export class NotBegun extends Error {
   override readonly name = 'NotBegun'
 }
 
-/** Rows on their way to where they are written, some at a time. */
+/** Rows on their way to the thread that writes them, some at a time. */
 export interface Sending {
   send(rows: PackedRows): void
-  /** Resolves when all that was sent is on disk. Rejects with NotBegun where the same may be put in another way. */
+  /** Resolves when all rows sent are on disk. Rejects with NotBegun if the same rows may be written another way. */
   commit(): Promise<void>
-  /** Nothing of it is to be written. */
+  /** Discards the rows sent. */
   drop(): void
 }
 
-/** Undefined: there is nobody to send rows to, now. */
+/** Undefined if no thread can take rows now. */
 export type Begin = () => Sending | undefined
 
-/** So few values (less than a hundred rows) are put here: a third of a millisecond, and no thread need be started for them. */
+/**
+ * Up to this many values (less than a hundred rows) are written here: it takes a third of a millisecond and needs no
+ * thread.
+ */
 const PUT_HERE_MAX = 512
 
 class RecordedTable<K extends Key | string> implements Table<K> {
@@ -125,9 +130,9 @@ class RecordedTable<K extends Key | string> implements Table<K> {
 }
 
 /**
- * @param tables put into, and read.
- * @param commit makes what is put in it one transaction on disk.
- * @param begin where more than a little goes; without it all is put here.
+ * @param tables written to and read.
+ * @param commit writes what its argument puts, as one transaction on disk.
+ * @param begin where larger writes are sent; without it everything is written here.
  */
 export function recordedTables(
   tables: Omit<ViewTables, 'env'>,
@@ -140,7 +145,7 @@ export function recordedTables(
     return recording
   }
 
-  /** Takes down what is put up to the next pause: whether others may go on in it. Undefined: that was all. */
+  /** Records rows up to the next pause. Returns whether others may run during it, or undefined at the end. */
   function takeDown(pauses: Iterator<boolean, void>, taken: PackedRows): boolean | undefined {
     recording = taken
     try {
@@ -182,7 +187,7 @@ export function recordedTables(
       await sending.commit()
     } catch (error) {
       if (!(error instanceof NotBegun)) throw error
-      // The very same rows, so that it is nothing to them if they were put before.
+      // Exactly the same rows, so it does no harm if they were written before.
       await commit(() => {
         for (const rows of sent) putRows(rows, tables)
       })

@@ -1,4 +1,4 @@
-/** What leaves the view by no step: each removal stands in line between two folds, and one that a kill cut off is done again. */
+/** Removals from the view that no step makes. Each runs between two folds, and one that a kill cut off is repeated. */
 
 import { CorruptRow } from '../checked-text.ts'
 import type { Reservation, ReservationSweep, SweptReservations } from '../journal.ts'
@@ -10,8 +10,8 @@ import type { View } from './view.ts'
 type Read = (scope: string, key: string) => string | undefined
 
 /**
- * What is over is decided and its removal stands in line in one turn, before all that is appended from then on: a
- * reservation that is given anew is either seen here or written behind the removal.
+ * Decides what is over and queues its removal in one turn, ahead of everything appended later: a reservation that is
+ * given anew is either seen here or written after the removal.
  */
 export async function sweepReservations(
   view: View,
@@ -29,7 +29,7 @@ export async function sweepReservations(
   return { looked: keys.length, removed, last: keys.length < limit ? undefined : keys.at(-1) }
 }
 
-/** A damaged reservation is its reader's to name, and keeps nobody from the others. */
+/** A damaged reservation is skipped here, so that it does not block the others; its reader reports it. */
 function readable(read: Read, scope: string, key: string): string | undefined {
   try {
     return read(scope, key)
@@ -40,8 +40,8 @@ function readable(read: Read, scope: string, key: string): string | undefined {
 }
 
 /**
- * An entity begins a new life in this batch, and the view holds an old one: its removal was under way when an earlier
- * process ended. It is carried out first; else its rows would stand beside those of the new life for ever.
+ * Finishes removals that an earlier process began. An entity starts a new life in this batch while the view still
+ * holds its old one; without the removal the old rows would stay beside the new ones for ever.
  */
 export async function finishRemovals(view: View, applier: Applier, { steps }: Batch): Promise<void> {
   const reborn = steps.filter(({ kind, id, version }) => version === 1 && view.record(kind, id) !== undefined)

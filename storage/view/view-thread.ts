@@ -1,7 +1,7 @@
 /**
- * The thread that writes the view and forgets. Where the forgetter ran in the main thread it took a fifth of it, and calls waited 20 ms
- * and more for each of its steps; what a fold writes stood in their way for as long. The thread begins with the first job, and a
- * service that has little to write and nothing to forget has none.
+ * The thread that writes the view and runs the forgetter. In the main thread the forgetter took a fifth of the time,
+ * and calls waited 20 ms and more for each of its steps; the writes of a fold blocked them as long. The thread starts
+ * with its first job, so a service with little to write and nothing to forget has none.
  */
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
@@ -11,23 +11,29 @@ import { JobGate } from './job-gate.ts'
 import { NotBegun, type PackedRows, type Sending } from './recorded-tables.ts'
 import type { OnRepeat } from './repeated-commit.ts'
 
-/** For who ends the process while a job is under way: it takes some 50 ms, a large fold on a slow disk longer, and the thread a second to begin. */
+/**
+ * How long process exit waits for a job under way. A job takes some 50 ms, more for a large fold on a slow disk; a
+ * thread takes a second to start.
+ */
 const END_MS_MAX = 5_000
-/** Until a thread that could not be started, or has ended, is started again for what can be written without it. */
+/**
+ * How long to wait, after a thread could not be started or has ended, before starting one for writes that can do
+ * without it.
+ */
 const REST_MS = 60_000
 
-/** Few texts live at once. */
+/** Few texts are alive at once. */
 const YOUNG_MB_MAX = 16
 
 const ENDED = 'the thread that writes the view has ended'
 
-/** What the thread begins with. */
+/** What the thread starts with. */
 export interface Begun {
   readonly home: string
   readonly gate: SharedArrayBuffer
 }
 
-/** `commit` is of the rows that were sent under a number. */
+/** `commit` writes the rows that were sent under a number. */
 type Job = Exclude<keyof Forgetter, 'close'> | 'commit'
 
 export interface Asked {
@@ -36,7 +42,7 @@ export interface Asked {
   readonly argument: unknown
 }
 
-/** Rows of a commit that is asked for later; null: it will not be. */
+/** Rows for a commit that is asked for later; null if it is abandoned. */
 export interface Sent {
   readonly commit: number
   readonly rows: PackedRows | null
@@ -48,7 +54,7 @@ interface Failed {
   readonly code: unknown
 }
 
-/** `repeated`: a commit that LMDB gave up for nothing was made again. */
+/** `repeated`: a commit that LMDB gave up without reason was made again. */
 export type Told =
   | 'begun'
   | { readonly repeated: string }
@@ -59,12 +65,12 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** Told of what went wrong and was made good. */
+/** Receives failures that were recovered from. */
 interface TellsOfView {
   readonly onRepeat: OnRepeat
   /**
-   * The thread could not be started, or has ended by itself: what it had not begun to write is written without it, and what else it was
-   * asked for is asked again. What it was at cannot be told from what is written, and is the end of the journal.
+   * The thread could not be started, or has ended. Writes that it had not begun are made without it, and its other
+   * jobs are asked for again. The outcome of a job under way is unknown, which ends the journal.
    */
   readonly onThreadEnd: (failure: Error) => void
 }
@@ -75,15 +81,15 @@ export class ViewThread implements Forgetter {
   readonly #onWritten: () => void
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
-  /** It has opened what it works on. */
+  /** The thread has opened its environments. */
   #hasBegun = false
   #isClosing = false
-  /** By the monotonic clock. */
+  /** In milliseconds of the monotonic clock. */
   #restsUntilMs = 0
   #lastId = 0
   #lastCommit = 0
 
-  /** @param onWritten the tables have changed behind the back of this thread. */
+  /** @param onWritten called when the view thread has changed the tables. */
   constructor(home: string, told: TellsOfView, onWritten: () => void) {
     this.#home = home
     this.#told = told
@@ -108,8 +114,8 @@ export class ViewThread implements Forgetter {
   }
 
   /**
-   * Begins a commit. Its rows are put in one transaction, in the order in which they are sent. Undefined: the thread is only being
-   * started, which takes a while, or could not be, for want of files, threads or memory.
+   * Begins a commit, whose rows are written in one transaction, in the order sent. Undefined while the thread is still
+   * starting, or if it could not be started for want of files, threads or memory.
    */
   begin(): Sending | undefined {
     const worker = this.#startedInTime()
@@ -120,7 +126,7 @@ export class ViewThread implements Forgetter {
       send: post,
       drop: () => post(null),
       commit: async () => {
-        // Another one knows nothing of what was sent.
+        // A new thread has not received the rows.
         if (this.#worker !== worker) throw new NotBegun(ENDED)
         await this.#tell('commit', commit)
         this.#onWritten()
@@ -138,7 +144,10 @@ export class ViewThread implements Forgetter {
     await ended
   }
 
-  /** Asks the next thread, once, where one has ended before it began: none needs to know what the one before was asked. */
+  /**
+   * If a thread ends before it began the job, asks the next one, once. Jobs do not depend on what earlier threads were
+   * asked.
+   */
   async #ask<Result>(job: Job, argument: unknown): Promise<Result> {
     try {
       return await this.#tell<Result>(job, argument)
@@ -158,7 +167,7 @@ export class ViewThread implements Forgetter {
     })
   }
 
-  /** Throws NotBegun where the system gives none. */
+  /** Throws NotBegun if the system cannot start a thread. */
   #started(): Worker {
     try {
       this.#worker ??= this.#start()
@@ -185,19 +194,20 @@ export class ViewThread implements Forgetter {
 
   #start(): Worker {
     const gate = new JobGate()
-    // What the command line says of the young generation holds for every thread that begins from then on; the main thread keeps what it has.
+    // A command-line setting for the young generation applies to every thread started from then on; the main thread
+    // keeps its own.
     setFlagsFromString('--max-semi-space-size=0')
     const workerData: Begun = { home: this.#home, gate: gate.shared }
     const worker = new Worker(new URL('./view-worker.js', import.meta.url), {
       workerData,
       name: 'view',
-      // What the process was started with is for its main thread.
+      // The process's own options are for its main thread.
       execArgv: [],
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
     })
-    // Without a job it keeps no process from its end.
+    // An idle thread does not keep the process alive.
     worker.unref()
-    // Ended inside a transaction it would keep LMDB's lock, and the process would wait for that for ever.
+    // Ended inside a transaction, it would keep LMDB's lock, and the process would wait for it for ever.
     const shut = () => {
       if (!gate.shut(END_MS_MAX)) process.kill(process.pid, 'SIGKILL')
     }
@@ -210,7 +220,7 @@ export class ViewThread implements Forgetter {
     worker.once('exit', () => {
       process.off('exit', shut)
       this.#worker = undefined
-      // One that could not even open what it works on was at no job, though its gate is as it was made.
+      // A thread that failed to open its environments was at no job, although its gate is still busy as created.
       const mayBeAskedAgain = (!gate.isBusy || !this.#hasBegun) && !this.#isClosing
       this.#hasBegun = false
       const ended = mayBeAskedAgain ? new NotBegun(failure.message, { cause: failure }) : failure

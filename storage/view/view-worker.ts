@@ -1,6 +1,6 @@
 /**
- * The other side of storage/view/view-thread.ts: carries out one job after another, on tables of its own. Between two jobs it holds
- * no snapshot of the view.
+ * The worker side of storage/view/view-thread.ts: runs one job after another, on tables of its own. Between jobs it
+ * holds no snapshot of the view.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { environmentPaths } from '../home/home-paths.ts'
@@ -18,11 +18,11 @@ const gate = new JobGate(shared)
 const tell = (told: Told): void => parentPort!.postMessage(told)
 
 const paths = environmentPaths(home)
-// What it reads the service removes only between its jobs.
+// The service removes log files only between this thread's jobs.
 const log = new SegmentedLog(paths.log, { readOnly: true, isUndisturbed: true })
 const view = openView(paths.view, false, (failure) => tell({ repeated: failure.message }))
 const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
-/** By the number of their commit. */
+/** Rows by the number of their commit. */
 const sent = new Map<number, PackedRows[]>()
 
 function take({ commit, rows }: Sent): void {
@@ -51,7 +51,7 @@ async function carryOut({ id, job, argument }: Asked): Promise<Told> {
 }
 
 async function hear(asked: Asked | 'close'): Promise<void> {
-  // The process is ending: what was asked for is not begun, and nobody hears of it.
+  // The process is ending: the job is not begun, and nobody is told.
   if (!gate.enter()) return
   let told: Told | undefined
   try {
@@ -64,7 +64,7 @@ async function hear(asked: Asked | 'close'): Promise<void> {
   } finally {
     gate.leave()
   }
-  // Behind the gate: who hears of it knows that no job is under way.
+  // After leaving the gate: whoever hears of it may rely on no job being under way.
   if (told !== undefined) tell(told)
 }
 

@@ -1,7 +1,7 @@
 /**
- * The view: what the actors are now, in rows that a read by key or a short range answers. Written only by
- * `write`, a whole fold in one atomic, flushed batch off the main thread, with absolute values and its marker
- * in the same batch: a fold applied twice is a fold applied once.
+ * The view: the present state of the actors, in rows that answer a read by key or a short range. Folds are written by
+ * `write` alone, each in one atomic, flushed batch off the main thread, with absolute values and the marker in the
+ * same batch: applying a fold twice has the same result as applying it once.
  */
 import assert from 'node:assert/strict'
 import type { Term } from '../../machines/machine.ts'
@@ -26,9 +26,12 @@ import { isActorId, keyPart } from './keys.ts'
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
 const SCAN_PAGE_ROWS = 1_000
-/** Actors and traces whose rows are put in one turn of the event loop, about 2 ms: their records are written out for it. */
+/**
+ * Actors and traces whose rows are recorded in one turn of the event loop, about 2 ms: their records' texts are built
+ * for it.
+ */
 const PUT_A_TURN = 128
-/** Characters of their records after which there are no more: what is sent on is in memory three times. */
+/** Characters of their records after which the turn ends: rows sent to the thread are in memory three times. */
 const CHARS_A_TURN = 1024 * 1024
 
 export const termKey = (kind: string, term: Term, id: string): Key => [
@@ -45,17 +48,19 @@ export const eventIdKey = (project: string, traceId: string | null, id: string):
   keyPart(id),
 ]
 
-/** An event that retention removes. */
+/** An event that retention is removing. */
 export interface LeavingEvent {
   readonly sequence: number
   readonly identity: EventIdentity
-  /** It has been below the floor for a while: its id may have been recorded anew, and lead there. */
+  /**
+   * The event was below the floor before this step, so its id may have been recorded anew and may point to that event.
+   */
   readonly mayBeBack: boolean
 }
 
 export class View {
   readonly #tables: ViewTables
-  /** Scopes that were asked for or written: whether they may have reservations. */
+  /** Whether a scope may have reservations, for scopes that were asked for or written. */
   readonly #reservedScopes = new Map<string, boolean>()
 
   constructor(tables: ViewTables) {
@@ -68,9 +73,9 @@ export class View {
   }
 
   /**
-   * Resolves to the new marker when the rows of the fold are on disk; rejects when the commit failed. A fold that the
-   * view holds is not written again; one that does not begin where the view ends is the caller's mistake.
-   * @param isHurried while it says so, others wait until all of a large fold is taken down.
+   * Resolves to the new marker when the rows of the fold are on disk; rejects if the commit failed. A fold that the
+   * view already holds is not written again; one that does not begin where the view ends is the caller's mistake.
+   * @param isHurried while it returns true, even a large fold is recorded without letting other work run in between.
    */
   async write(fold: Fold, epoch: string, isHurried: () => boolean): Promise<Marker> {
     const held = this.marker() ?? { epoch, batch: 0, sequence: 0 }
@@ -81,14 +86,14 @@ export class View {
     return marker
   }
 
-  /** Writes the marker alone: flushes what an earlier process may have left visible and unflushed. */
+  /** Writes only the marker, which flushes what an earlier process may have left visible and unflushed. */
   writeMarker(marker: Marker): Promise<void> {
     return this.#tables.env.commit(() => {
       this.#tables.marker.put(MARKER, JSON.stringify(marker))
     })
   }
 
-  /** Takes entities out: snapshot, list rows, counts. Resolves to how many there were. */
+  /** Removes entities: snapshots, list rows, counts. Resolves to how many existed. */
   async removeEntities(entities: readonly RemovedEntity[]): Promise<number> {
     const { snapshots, entities: rows } = this.#tables
     const present = entities.filter(({ kind, id }) => snapshots.doesExist([kind, id]))
@@ -107,7 +112,10 @@ export class View {
     return present.length
   }
 
-  /** Entities with the terms that the index has of them, for who does not know them: every row of their kind is looked at. */
+  /**
+   * Looks up the terms under which the index lists the entities, for callers that do not know them. Scans every row of
+   * their kinds.
+   */
   withTerms(entities: readonly { readonly kind: string; readonly id: string }[]): readonly RemovedEntity[] {
     const found: { kind: string; id: string; terms: Term[] }[] = []
     for (const { kind, id } of entities) found.push({ kind, id, terms: [] })
@@ -121,7 +129,7 @@ export class View {
     return found
   }
 
-  /** Takes out the ids and the histories of events that retention removes. */
+  /** Removes the ids and histories of events that retention removes. */
   removeEvents(events: readonly LeavingEvent[], beforeSequence: number): Promise<void> {
     const { eventIds, histories: rows } = this.#tables
     const histories = { trace: new Set<string>(), item: new Set<string>() }
@@ -159,7 +167,7 @@ export class View {
     return false
   }
 
-  /** Hot: every create asks, and nearly all scopes have none. */
+  /** Hot: every create calls this, and nearly all scopes have no reservations. */
   reservation(scope: string, key: string): string | undefined {
     let isUsed = this.#reservedScopes.get(scope)
     if (isUsed === undefined) {
@@ -174,7 +182,10 @@ export class View {
     return this.reservedKeys(scope, undefined, 1).length > 0
   }
 
-  /** Keys of a scope behind a key, ascending, at most `limit`: as they are stored, which finds them like those that were given. */
+  /**
+   * Keys of a scope after `after`, ascending, at most `limit`. They are in stored form, which finds the same rows as
+   * the original keys.
+   */
   reservedKeys(scope: string, after: string | undefined, limit: number): readonly string[] {
     const prefix: Key = [keyPart(scope)]
     const start: Key = after === undefined ? prefix : [...prefix, after]
@@ -187,7 +198,7 @@ export class View {
     return keys
   }
 
-  /** Takes out those whose value is still the one given. Resolves to how many there were. */
+  /** Removes the reservations whose value is still the given one. Resolves to how many there were. */
   async removeReservations(given: readonly Reservation[]): Promise<number> {
     const { reservations } = this.#tables
     const rows = given.map(({ scope, key, value }) => ({ row: [keyPart(scope), keyPart(key)], value }))
@@ -208,12 +219,12 @@ export class View {
     return sequencesAfter(this.#tables.histories, [of, keyPart(id)], afterSequence, limit)
   }
 
-  /** The same before `beforeSequence`, descending. */
+  /** Sequences before `beforeSequence`, descending. */
   historyBackward(of: 'trace' | 'item', id: string, beforeSequence: number, limit: number): number[] {
     return sequencesBefore(this.#tables.histories, [of, keyPart(id)], beforeSequence, limit)
   }
 
-  /** A page of an index; rows and marker are of one read transaction. */
+  /** A page of an index. Rows and marker come from one read transaction. */
   list(query: ListQuery): ListPage {
     const { entities, snapshots, marker } = this.#tables
     const transaction = entities.useReadTransaction()
@@ -298,7 +309,7 @@ export class View {
     this.#tables.marker.put(MARKER, JSON.stringify(marker))
   }
 
-  /** Yields behind each actor: the length of its record. */
+  /** Yields the length of each actor's record, after its rows. */
   *#putActors(fold: Fold): Generator<number> {
     const { snapshots, entities, timers, outbox, reservations } = this.#tables
     const counts = new Map<string, [Key, number]>()
@@ -330,7 +341,7 @@ export class View {
     }
   }
 
-  /** Yields behind each trace. */
+  /** Yields after each trace. */
   *#putEvents(fold: Fold): Generator<number> {
     const { eventIds } = this.#tables
     for (const [traceId, trace] of fold.traces) {
@@ -349,7 +360,7 @@ export class View {
     }
   }
 
-  /** Absolute values: the count that the view holds now, and what changes. No other write is in flight. */
+  /** Writes absolute values: the view's present count plus the change. No other write is in flight. */
   #putCounts(changes: ReadonlyMap<string, readonly [Key, number]>): void {
     const { counts } = this.#tables
     for (const [key, change] of changes.values()) {
