@@ -1,7 +1,8 @@
 /**
- * Texts with a CRC-32 of their UTF-8: neither a file nor LMDB has checksums of its own, so a torn or flipped row is found here, on every
- * read (0.2 us for 450 bytes), and never served. Rows of the view that are truth, and not an index of it, have one like those of the log:
- * without, three flipped bits in ten of a view went unseen by everything, `verify` included.
+ * Texts with a CRC-32 of their UTF-8. Neither files nor LMDB have checksums, so a torn or flipped row is found here,
+ * on every read (0.2 us for 450 bytes), and never served. Rows of the view that cannot be derived from others have a
+ * checksum as those of the log do; without it, three flipped bits in ten of a view went unnoticed everywhere, even by
+ * `verify`.
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
@@ -17,15 +18,15 @@ export class CorruptRow extends Error {
   }
 }
 
-/** The text that the bytes are, or CorruptRow. */
+/** Decodes the bytes. Throws CorruptRow. */
 export function textOf(bytes: Buffer, checksum: number): string {
   if (crc32(bytes) !== checksum) throw new CorruptRow()
   return bytes.toString('utf8')
 }
 
-/** For the databases of a log in LMDB, which is only read: four bytes of checksum, then the UTF-8. */
+/** For the databases of an old log in LMDB, which is only read: four bytes of checksum, then the UTF-8. */
 export const checkedText = {
-  /** The text, or CorruptRow. */
+  /** Throws CorruptRow. */
   decode(value: Uint8Array): string {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
     if (bytes.length < CHECKSUM_BYTES) throw new CorruptRow()
@@ -33,11 +34,17 @@ export const checkedText = {
   },
 }
 
-/** Begins a row of the view that has a checksum: no JSON does. Rows of earlier versions have none, and are read as they are. */
+/**
+ * First byte of a view row with a checksum; no JSON begins so. Rows of earlier versions have none, and are read as
+ * they are.
+ */
 const CHECKED = 1
 const ROW_HEAD_BYTES = 1 + CHECKSUM_BYTES
 
-/** Value encoder and decoder for databases that are written in batches, whose values must stand until they are written. */
+/**
+ * Value encoder and decoder for databases written in batches. Each value gets a buffer of its own, since it must stay
+ * unchanged until it is written.
+ */
 export const checkedRow = {
   encode(text: string): Buffer {
     const bytes = Buffer.allocUnsafe(ROW_HEAD_BYTES + Buffer.byteLength(text))
@@ -47,7 +54,7 @@ export const checkedRow = {
     return bytes
   },
 
-  /** The text, or CorruptRow. */
+  /** Throws CorruptRow. */
   decode(value: Uint8Array): string {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.length)
     if (bytes[0] !== CHECKED) return bytes.toString('utf8')
@@ -56,7 +63,10 @@ export const checkedRow = {
   },
 }
 
-/** For the records of actors: a damaged one is its reader's to name, and hides no other; so it is read as what is no record. */
+/**
+ * For actors' records. A damaged one is decoded to text that is no record, so that it does not hide others and its
+ * reader can name it.
+ */
 export const checkedRecord = {
   encode: checkedRow.encode,
 

@@ -1,8 +1,8 @@
 /**
- * The two environments of a home and their tables, as storage needs them of whatever keeps them: ordered rows, one
- * writer each, whole transactions, snapshots to read from. The log is in files written at their end (storage/segments/), the view in
- * LMDB (storage/view/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written by `transactionSync` alone
- * and `view` by `commit` alone.
+ * The two environments of a home and their tables, as storage needs them from any implementation: ordered rows, one
+ * writer each, whole transactions, read snapshots. The log is in append-only files (storage/segments/), the view in
+ * LMDB (storage/view/lmdb-view.ts); the simulation has its own, on a disk that breaks. `log` is written only by
+ * `transactionSync`, and `view` only by `commit`.
  */
 import type { FreeBytes } from './home/disk-reserve.ts'
 import type { InstanceLock } from './home/instance-lock.ts'
@@ -11,19 +11,19 @@ import type { Forgetter } from './retention/forgetter.ts'
 /** [kind, id] and the like; parts compare as numbers before strings, strings by their UTF-8. */
 export type Key = (string | number | Uint8Array)[]
 
-/** One snapshot to read from; to be ended by whoever asked for it. */
+/** One snapshot to read from. Whoever asked for it must end it. */
 export interface ReadTransaction {
   done(): void
 }
 
 export interface Range<K> {
-  /** The first row, itself included; with `reverse` the highest one. */
+  /** The first row, inclusive; with `reverse` the highest one. */
   readonly start?: K
-  /** Not included. */
+  /** Exclusive. */
   readonly end?: K
   readonly limit?: number
   readonly reverse?: boolean
-  /** False: the rows as they are when each is read. */
+  /** False: each row as it is when it is read. */
   readonly snapshot?: boolean
   readonly transaction?: ReadTransaction
 }
@@ -32,7 +32,7 @@ interface Reading {
   readonly transaction?: ReadTransaction
 }
 
-/** Rows in the order of their keys, as they were committed. */
+/** Committed rows, in the order of their keys. */
 interface Rows<K> {
   get(key: K, reading?: Reading): string | undefined
   getKeys(range?: Range<K>): Iterable<K>
@@ -40,7 +40,7 @@ interface Rows<K> {
   getKeysCount(range?: Range<K>): number
 }
 
-/** Rows that come and go one by one. */
+/** Rows that are added and removed one by one. */
 export interface Table<K> extends Rows<K> {
   doesExist(key: K, value?: undefined, reading?: Reading): boolean
   useReadTransaction(): ReadTransaction
@@ -48,14 +48,17 @@ export interface Table<K> extends Rows<K> {
   remove(key: K): unknown
 }
 
-/** Rows that come behind the last one and leave from the first on; both within a `transactionSync`. */
+/** Rows that are added only at the end and removed only from the beginning, both within a `transactionSync`. */
 export interface AppendedTable extends Rows<number> {
-  /** A row of these texts, with `between` (one ASCII character, or nothing) between two. Throws where there is a key that is not before this one. */
+  /**
+   * Appends a row of these texts, joined by `between` (one ASCII character, or nothing). Throws unless `key` is
+   * greater than every key present.
+   */
   append(key: number, texts: readonly string[], between?: string): void
   removeBefore(key: number): void
 }
 
-/** Texts by name. Inside a `transactionSync` a read sees what it has put. */
+/** Texts by name. Inside a `transactionSync` a read sees what that transaction has put. */
 interface Head {
   get(name: string, reading?: Reading): string | undefined
   put(name: string, text: string): unknown
@@ -70,34 +73,34 @@ export interface LogEnvironment extends Environment {
   /** When it returns, what `write` put is on disk; when it throws, nothing of it is visible. */
   transactionSync(write: () => void): void
   /**
-   * When it returns, all that can be read is on disk. Writes nothing new, and so needs no space. Throws HomeRefused `locked` where
-   * another process has written since the log was opened.
+   * When it returns, everything readable is on disk. Adds no data, and so needs no space. Throws HomeRefused `locked`
+   * if another process has written since the log was opened.
    */
   sync(): void
-  /** Opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
+  /** For a log opened for reading: takes in what its writer has written since. Throws HomeRefused `corrupt`. */
   refresh(): void
 }
 
-/** Puts rows; one that puts many stops now and then. */
+/** Puts rows. One that puts many yields now and then. */
 export type Write = (() => void) | (() => Iterable<boolean>)
 
-/** Where it stops, and whether others may go on there. */
+/** The pauses of a write: true where other work may run. */
 export function* pausesOf(write: Write): Generator<boolean, void> {
   yield* (write() as Iterable<boolean> | undefined) ?? []
 }
 
 export interface ViewEnvironment extends Environment {
   /**
-   * What `write` puts (reading nothing of it) is one transaction; resolves when it is on disk, rejects when it failed, or with what
-   * `write` throws, and then nothing of it is put. Where `write` yields, what it has put may be sent on, and where it yields true
-   * others may go on: none of them writes the view before this has ended.
+   * Makes what `write` puts one transaction; `write` must not read its own rows. Resolves when it is on disk. Rejects
+   * if the transaction failed, or with what `write` throws; nothing is put then. At each yield the rows so far may be
+   * sent on, and where it yields true other work may run, but nothing else writes the view before this has ended.
    */
   commit(write: Write): Promise<void>
 }
 
 export interface LogTables {
   readonly env: LogEnvironment
-  /** Sequence number of the first -> the texts of some events, one a line (storage/log/event-rows.ts). */
+  /** First sequence -> the texts of some events, one per line (storage/log/event-rows.ts). */
   readonly events: AppendedTable
   /** Batch number -> the batch (storage/log/redo.ts). */
   readonly redo: AppendedTable
@@ -115,7 +118,7 @@ export interface ViewTables {
   readonly counts: Table<Key>
   /** [project, trace id or '', event id] -> sequence, decimal. */
   readonly eventIds: Table<Key>
-  /** ['trace' | 'item', id, first sequence] -> the further sequences (storage/view/history-chunk.ts). */
+  /** ['trace' | 'item', id, first sequence] -> the other sequences (storage/view/history-chunk.ts). */
   readonly histories: Table<Key>
   /** [due ms, kind, id, name] -> JSON [generation, message]. */
   readonly timers: Table<Key>
@@ -131,52 +134,52 @@ export interface Environments {
   readonly log: LogTables
   readonly view: ViewTables
   readonly forgetter: Forgetter
-  /** Begins a copy of both. Throws HomeRefused `not_empty`. */
+  /** Begins a copy of both environments. Throws HomeRefused `not_empty`. */
   copyTo(directory: string): Copy
   close(): Promise<void>
 }
 
-/** A copy that grows, and is there under its name only once it is whole. */
+/** A copy in the making, which gets its final name only once it is whole. */
 export interface Copy {
-  /** How long it would be now, bytes. */
+  /** Size of the copy if it were made now, bytes. */
   readonly bytesNeeded: number
-  /** Where it grows. */
+  /** Free space where the copy is made. */
   readonly freeBytes: FreeBytes
   view(): Promise<void>
   log(): Promise<void>
   /**
-   * What was copied of the log is looked at: a sentence for each file, named as it is where it came from, that is not what was written and
-   * with which a home can be opened all the same. Rejects where none can.
+   * Verifies the copied log: one sentence for each damaged file with which a home can still be opened, named as in the
+   * source. Rejects if no home can be opened from the copy.
    */
   faults(): Promise<readonly string[]>
-  /** How much the log has grown since the copy began. */
+  /** How much the log has grown since the copy began, bytes. */
   grownBytes(): number
-  /** It is not wanted any more: what is being copied ends. May be called again and again. */
+  /** Ends the copying, because the copy is not wanted any more. May be called repeatedly. */
   giveUp(): void
-  /** Both are whole: flushes them and gives them their name. Returns their size, bytes. */
+  /** Call when both are whole: flushes the copy and gives it its name. Returns its size, bytes. */
   keep(): number
   discard(): void
 }
 
-/** What the environments are opened on: a folder of a file system, or a simulated disk. */
+/** Where the environments are stored: a folder of a file system, or a simulated disk. */
 export interface Medium {
-  /** As refusals name it. */
+  /** The name that refusals give. */
   readonly home: string
-  /** Nothing was ever kept here. */
+  /** Nothing has ever been stored here. */
   readonly isNew: boolean
   readonly freeBytes: FreeBytes
   /** Throws HomeRefused `locked`. */
   lock(): Promise<InstanceLock>
-  /** Rejects with HomeRefused `corrupt` for what would end the process when it is opened. */
+  /** Rejects with HomeRefused `corrupt` for damage that would crash the process on opening. */
   assertWhole(): Promise<void>
   /**
-   * `check` sees the head before anything else is opened or made, and throws to stop there. Removes what was left of a backup of this
-   * log, so only while it is locked.
+   * `check` sees the head before anything else is opened or created, and throws to stop there. Removes leftovers of
+   * backups of this log; call only while holding the lock.
    */
   open(check: (head: LogTables['head']) => void): Promise<Environments>
 }
 
-/** The names under which the tables of a view are kept. */
+/** The names of the view's tables on disk. */
 export const VIEW_TABLES = {
   snapshots: 'snapshots',
   entities: 'entities',
@@ -195,20 +198,20 @@ export const HEAD_EPOCH = 'epoch'
 export const HEAD_LAST = 'last'
 /** First sequence that the log still holds. */
 export const HEAD_FLOOR = 'floor'
-/** JSON: `Incarnations` of the log. Absent: no start has written since this is kept. */
+/** JSON: `Incarnations` of the log. Absent if no start has written since incarnations were introduced. */
 export const HEAD_INCARNATIONS = 'incarnations'
-/** JSON: `MachineVersions` of the newest program that writes it. Absent: written under schema 3 or before. */
+/** JSON: `MachineVersions` of the newest program that wrote the log. Absent if written under schema 3 or before. */
 export const HEAD_MACHINES = 'machines'
-/** JSON: `ForgottenTimes` of what is below the floor. */
+/** JSON: `ForgottenTimes` of the events below the floor. */
 export const HEAD_FORGOTTEN = 'forgotten'
 export const MARKER = 'marker'
 
-/** What the view holds: every batch up to `batch`, of the log `epoch`. */
+/** What the view holds: every batch up to `batch` of the log `epoch`. */
 export interface Marker {
   readonly epoch: string
   readonly batch: number
   readonly sequence: number
 }
 
-/** Sorts behind every string and number: the end of a range over a prefix. */
+/** Sorts after every string and number: the end of a range over a prefix. */
 export const LAST_PART: Uint8Array = Uint8Array.of(0xff)

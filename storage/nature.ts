@@ -1,4 +1,4 @@
-/** Clocks, timers, turns and randomness: all that is not determined by a message. A simulation gives its own. */
+/** Clocks, timers, turns and randomness: everything that messages do not determine. The simulation supplies its own. */
 import { randomBytes } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 
@@ -15,12 +15,12 @@ export interface Nature {
   nextTurn(callback: () => void): void
 }
 
-/** Resolves after the present turn of the event loop: long work lets others go in between. */
+/** Resolves after the present turn of the event loop, so that long work lets other work run in between. */
 export function turn(nature: Pick<Nature, 'nextTurn'>): Promise<void> {
   return new Promise((resolve) => nature.nextTurn(resolve))
 }
 
-/** Random digits are drawn by the thousand: one call of the system for each would cost more than a step. */
+/** Random digits are drawn in blocks: a system call for each would cost more than a step. */
 const poolDigits = 8_192
 let pool = ''
 let poolAt = 0
@@ -40,7 +40,7 @@ function pooledHex(digits: number): string {
 
 /** The real world: system clocks, randomness and timers. */
 export const realNature: Nature = {
-  // Not timeOrigin + now(): that never learns of a clock that was set, or of a machine that slept.
+  // Not timeOrigin + now(), which never notices that the clock was set or the machine slept.
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   randomHex: pooledHex,

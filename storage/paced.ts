@@ -1,7 +1,7 @@
-/** Long reads beside a running service: nobody waits for more than a few rows of them. */
+/** Long reads beside a running service: other work waits for at most this many rows. */
 const ROWS_A_TURN = 1_000
 
-/** The same rows, with a turn of the event loop now and then. */
+/** The same rows, with a pause for one turn of the event loop after every ROWS_A_TURN rows. */
 export async function* paced<R>(rows: Iterable<R>): AsyncGenerator<R> {
   let count = 0
   for (const row of rows) {

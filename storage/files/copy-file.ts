@@ -4,12 +4,12 @@ import { FILE_MODE } from './modes.ts'
 import { readUpTo } from './read-whole.ts'
 import { writeWhole } from './write-whole.ts'
 
-/** Read at once by whoever copies a file. */
+/** Bytes per read when a file is copied. */
 export const COPIED_BYTES = 1024 * 1024
 
 /**
- * Copies a file into one that is not there. Throws what the file system says: of what is read, as `asOfSource` has it. What Node.js
- * copies with does not say which of the two disks has failed.
+ * Copies a file to a path that does not exist. Throws errors of the file system; those of the source pass through
+ * `asOfSource`. Node.js's own copy does not tell which of the two disks failed.
  */
 export function copyFile(from: string, to: string, asOfSource: (error: unknown) => unknown): void {
   const ofSource = <V>(read: () => V): V => {

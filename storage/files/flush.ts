@@ -1,6 +1,6 @@
 /**
- * What makes files and their names survive a power cut. A new file, a new folder and a new name are on disk only when
- * the folder that they are in was flushed, too.
+ * Makes files and their names survive a power cut. A new file, folder or name is on disk only once the folder that
+ * contains it has been flushed too.
  */
 import { Buffer } from 'node:buffer'
 import { closeSync, fchmodSync, fsyncSync, openSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import { FILE_MODE } from './modes.ts'
 import { writeWhole } from './write-whole.ts'
 
-/** What was written to the file, or the names in the folder, are on disk. */
+/** Flushes what was written to the file, or the names in the folder. */
 export function flushFile(path: string): void {
   const file = openSync(path, 'r')
   try {
@@ -18,10 +18,10 @@ export function flushFile(path: string): void {
   }
 }
 
-/** What the system says of a folder that this process cannot have made: it may not read it, or nothing can be written there. */
+/** Errors for a folder that this process cannot have created: it may not read it, or nothing can be written there. */
 const NOT_OURS: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS']
 
-/** The folder's own name is on disk, and those of the folders that it is in. Throws what the file system says of a flush that failed. */
+/** Flushes the folder's own name and those of the folders above it. Throws if a flush fails. */
 export function flushNamesUpTo(path: string): void {
   for (let at = path; dirname(at) !== at; at = dirname(at)) {
     try {
@@ -33,11 +33,11 @@ export function flushNamesUpTo(path: string): void {
   }
 }
 
-/** Writes a secret for its owner alone; it is on disk when this returns. Throws what the file system throws. */
+/** Writes a file that only its owner may read; it is on disk when this returns. Throws errors of the file system. */
 export function writeOwnerOnly(path: string, text: string): void {
   const file = openSync(path, 'w', FILE_MODE)
   try {
-    // A file that was there keeps its mode otherwise.
+    // An existing file would keep its mode.
     fchmodSync(file, FILE_MODE)
     writeWhole(file, Buffer.from(text), 0)
     fsyncSync(file)

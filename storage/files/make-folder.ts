@@ -2,8 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Makes the folder and those that it is in, where they are not there. Throws what the file system says of the first that cannot be made:
- * the `recursive` of Node.js says ENOENT on a disk that takes no writes.
+ * Creates the folder and missing parents. Throws the error of the first that cannot be created; Node.js's `recursive`
+ * reports ENOENT on a read-only disk.
  */
 export function makeFolder(path: string, mode?: number): void {
   try {
@@ -15,7 +15,7 @@ export function makeFolder(path: string, mode?: number): void {
       makeFolder(path, mode)
       return
     }
-    // It says as well what else is in its place, and allows what is there already on a disk that takes no writes.
+    // Here `recursive` does report what else is in its place, and accepts an existing folder on a read-only disk.
     if (code === 'EEXIST' || code === 'EISDIR') mkdirSync(path, { recursive: true, mode })
     else throw error
   }

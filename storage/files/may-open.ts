@@ -1,10 +1,13 @@
-/** Whether so many files more may be open at once: asked before what must not be left half done for want of them. */
+/**
+ * Whether that many more files can be open at once: checked before work that must not be left half done for want of
+ * them.
+ */
 import { closeSync, openSync } from 'node:fs'
 
-/** What the process (EMFILE) or the machine (ENFILE) may have open is used up. */
+/** The limit of open files of the process (EMFILE) or the machine (ENFILE) is reached. */
 const NO_MORE_FILES: readonly unknown[] = ['EMFILE', 'ENFILE']
 
-/** `path`: a file or folder that is there. What else is wrong with it, who opens it for its own sake is told. */
+/** `path`: an existing file or folder. Other errors count as true; whoever really opens it will see them. */
 export function mayOpen(path: string, count: number): boolean {
   const files: number[] = []
   try {

@@ -1,25 +1,25 @@
 /**
- * A process of its own for what cannot be broken off within this one, or would keep it from serving: it can be killed at any moment,
- * and lives no longer than who began it.
+ * Runs work in a process of its own, because it cannot be interrupted within this one or would block it. The child can
+ * be killed at any moment, and does not outlive its parent.
  */
 import { type StdioOptions, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** Of what it says. */
+/** Characters of output kept. */
 const WORDS_MAX = 16_000
 
-/** Sent to a whole group of processes, as by systemd or a terminal, they are for who began it, and gives it up. */
+/** Signals to a whole process group, as from systemd or a terminal, are for the parent, which ends the child. */
 const FOR_ANOTHER = ['SIGTERM', 'SIGINT', 'SIGQUIT', 'SIGHUP'] as const
 
 /**
- * Resolves with what it says on its standard output. Settles only when it has ended. Rejects when it is aborted, and with what it says
- * of its failure on standard error, behind `failed`.
+ * Resolves to the child's standard output, and settles only when the child has ended. Rejects when aborted, or with
+ * `failed` and the child's standard error.
  */
 export function ownProcess(script: URL, args: readonly string[], failed: string, signal: AbortSignal): Promise<string> {
-  // What this process was started with is for itself: a debugger would hold up the other.
+  // This process's own options are not for the child: a debugger would stop it.
   const { NODE_OPTIONS: _, ...env } = process.env
   return new Promise((resolve, reject) => {
-    // Its standard input ends with this process, however that ends, and it with that.
+    // The child's standard input closes when this process ends, however it ends; then the child ends too.
     const stdio: StdioOptions = ['pipe', 'pipe', 'pipe']
     const child = spawn(process.execPath, [fileURLToPath(script), ...args], {
       env,
@@ -31,7 +31,7 @@ export function ownProcess(script: URL, args: readonly string[], failed: string,
     let failure: Error | undefined
     child.on('error', (error) => {
       failure ??= error
-      // It has not begun, and has no end.
+      // It was never started, so there is no `close`.
       if (child.pid === undefined) reject(error)
     })
     child.on('close', (code, by) => {
@@ -39,7 +39,7 @@ export function ownProcess(script: URL, args: readonly string[], failed: string,
       if (code === 0) resolve(words.out)
       else reject(failure ?? new Error(`${failed}: ${end}`))
     })
-    // Where there are no more files to be had, it has none of the three.
+    // If no file descriptors are left, the child has none of the three streams.
     child.stdin?.on('error', () => {})
     const hear = (of: keyof typeof words) => (text: string) => {
       words[of] = (words[of] + text).slice(0, WORDS_MAX)
@@ -49,7 +49,7 @@ export function ownProcess(script: URL, args: readonly string[], failed: string,
   })
 }
 
-/** The other side: does its work, and says what came of it, or what failed. */
+/** The child's side: does the work, and reports its result or failure. */
 export async function workOfOwn(work: (args: readonly string[]) => Promise<string>): Promise<never> {
   for (const signal of FOR_ANOTHER) process.on(signal, () => {})
   // An exit would wait for LMDB's copy, or break under it.

@@ -1,7 +1,7 @@
 /**
- * The part of retention that reads and removes rows. It decides nothing that others must know of: the journal raises
- * the floor between a look and a removal, and gives each removal its turn between two folds. So it can run in a
- * thread of its own (storage/view/view-thread.ts).
+ * The part of retention that reads and removes rows. It makes no decision that others depend on: the journal raises
+ * the floor between a look and a removal, and runs each removal between two folds. So it can run in a thread of its
+ * own (storage/view/view-thread.ts).
  */
 import type { LogTables } from '../environments.ts'
 import type { RemovedEntity, StoredEvent } from '../journal.ts'
@@ -11,14 +11,15 @@ import type { LeavingEvent, View } from '../view/view.ts'
 import { type ForgottenTimes, forgottenAt } from './forgotten-times.ts'
 
 export interface Forgetter {
-  /** Finds the oldest events that may go, at most TRIM_EVENTS_MAX, and keeps in mind what their removal takes. */
+  /** Finds the oldest events that may go, at most TRIM_EVENTS_MAX, and remembers what their removal needs. */
   look(at: Look): Promise<Oldest>
   /**
-   * Takes the ids and the histories of the events that a look found before `next` out of the view. Resolves to true when that is on
-   * disk, to false where it knows nothing of that look: another thread has looked, which has ended.
+   * Removes from the view the ids and histories of the events before `next` that the last look found. Resolves to true
+   * when that is on disk. Resolves to false if this forgetter did not make that look, because the thread that did has
+   * ended.
    */
   removeEvents(next: number): Promise<boolean>
-  /** Takes entities out of the view. Resolves to how many there were. */
+  /** Removes entities from the view. Resolves to how many existed. */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
   /** Resolves when nothing of the home is in use any more. */
   close(): Promise<void>
@@ -28,62 +29,63 @@ export interface Forgetter {
 export interface Look {
   /** First sequence that the log still holds. */
   readonly floor: number
-  /** Nothing but rows is left below the floor. Else an earlier process may have been killed in the middle of a removal. */
+  /** Only rows are left below the floor. Otherwise an earlier process may have been killed during a removal. */
   readonly isCleared: boolean
   /** Events from this sequence on stay. */
   readonly end: number
   /** Events recorded at this time (milliseconds since the epoch) or later stay. */
   readonly recordedBeforeMs: number
-  /** Nothing was recorded later than this. */
+  /** The present time: an event recorded later than this has a wrong time. */
   readonly nowMs: number
 }
 
 export interface Oldest {
   readonly count: number
-  /** Of these, those that cannot be read any more. */
+  /** How many of these cannot be read any more. */
   readonly lost: number
-  /** The sequence behind the last one that goes. */
+  /** The sequence after the last event to remove. */
   readonly next: number
-  /** They are below the floor already. */
+  /** These events are below the floor already. */
   readonly areLeft: boolean
-  /** There are more behind them. */
+  /** There are more to remove after these. */
   readonly more: boolean
   readonly times: ForgottenTimes
 }
 
-/** Events that one step of retention removes. */
+/** Most events that one step of retention removes. */
 export const TRIM_EVENTS_MAX = 2_000
-/** Texts read for one step: what is held in memory, and for how long the view waits. */
+/** Most text read for one step; it bounds memory, and how long the view has to wait. */
 const TRIM_BYTES_MAX = 4 * 1024 * 1024
 const NONE: Oldest = { count: 0, lost: 0, next: 0, areLeft: false, more: false, times: {} }
 
 /**
- * By the event's own time. `unknown`: its row is damaged, or it is of the future, recorded by a clock that was wrong. Such an event is
- * as old as the next one whose time can be believed, which was recorded after it: it goes when that is old, and not before.
+ * Age by the event's own time. `unknown`: its row is damaged, or its time is in the future because a clock was wrong.
+ * Such an event counts as old as the next one with a credible time, which was recorded after it: it goes only with
+ * that one.
  */
 type Age = 'old' | 'young' | 'unknown'
 
-/** What is walked through, oldest first: an event, or the events of a row that cannot be read. */
+/** One unit of the walk, oldest first: an event, or all events of an unreadable row. */
 interface Walked {
   readonly sequence: number
-  /** The sequence behind it; undefined: of a row that cannot be read and has none behind it. */
+  /** The sequence after it; undefined for an unreadable row with none after it. */
   readonly next: number | undefined
   readonly text: string | undefined
 }
 
-/** What a step takes. */
+/** What one step removes. */
 interface Leaving {
   readonly events: readonly LeavingEvent[]
   readonly next: number
   readonly more: boolean
 }
 
-/** On the tables that it is given, in the thread that calls it. */
+/** Works on the given tables, in the calling thread. */
 export class RowForgetter implements Forgetter {
   readonly #events: EventRows
   readonly #view: View
   #leaving: readonly LeavingEvent[] = []
-  /** Where the last look ended; undefined: there was none, or what it found is removed. */
+  /** Where the last look ended; undefined if there was none, or if its events are removed. */
   #next: number | undefined
 
   constructor(log: Pick<LogTables, 'events'>, view: View) {
@@ -97,7 +99,7 @@ export class RowForgetter implements Forgetter {
     const { events, next, more } = areLeft ? gone(left) : this.#oldest(at)
     const count = areLeft ? events.length : next - at.floor
     if (count === 0) return NONE
-    // Killed between its floor and its ids, an earlier step may have left those of a row that stayed.
+    // A step that was killed after raising the floor may have left ids and histories of events in a row that stayed.
     const part = at.isCleared ? [] : this.#events.partBefore(at.floor).map(goneBefore)
     this.#leaving = [...part, ...events]
     this.#next = next
@@ -125,7 +127,7 @@ export class RowForgetter implements Forgetter {
   #oldest(at: Look): Leaving {
     const { floor, end } = at
     const leaving: LeavingEvent[] = []
-    /** Of these so many certainly go, and with them all that is before this sequence. */
+    /** How many of `leaving` certainly go; with them goes everything before `next`. */
     let certain = 0
     let next = floor
     let chars = 0
@@ -140,7 +142,7 @@ export class RowForgetter implements Forgetter {
       const age = ageOf(identity, at)
       if (age === 'young') break
       walkedTo = walked.next
-      // Only what is written behind this step can record it anew.
+      // Its id can be recorded anew only after this step.
       if (identity !== undefined) leaving.push({ sequence: walked.sequence, identity, mayBeBack: false })
       if (age === 'unknown') continue
       certain = leaving.length
@@ -151,8 +153,8 @@ export class RowForgetter implements Forgetter {
   }
 
   /**
-   * Whether the first event from `sequence` on whose time can be believed is old. It is searched for, ever further away and then
-   * between: where a clock was wrong for days there are millions before it.
+   * Whether the first event from `sequence` on with a credible time is old. An exponential search and then a binary
+   * one, since a clock that was wrong for days leaves millions of events before it.
    */
   #isOldBehind(sequence: number, at: Look): boolean {
     let unknown = sequence - 1
@@ -180,7 +182,7 @@ export class RowForgetter implements Forgetter {
   }
 }
 
-/** `identity`: undefined where it cannot be read. */
+/** `identity`: undefined if the event cannot be read. */
 function ageOf(identity: EventIdentity | undefined, { recordedBeforeMs, nowMs }: Look): Age {
   if (recordedBeforeMs === Number.POSITIVE_INFINITY) return 'old'
   if (identity === undefined || !(identity.recordedMs <= nowMs)) return 'unknown'
@@ -199,7 +201,7 @@ function* walk(rows: Iterable<EventRow | LostRow>, floor: number): Generator<Wal
   }
 }
 
-/** They are below the floor already. */
+/** For events that are below the floor already. */
 function gone(left: readonly StoredEvent[]): Leaving {
   return { events: left.map(goneBefore), next: left.at(-1)!.sequence + 1, more: true }
 }

@@ -1,20 +1,23 @@
 /**
- * When the events were recorded that retention has taken: what was made then has no event that says so any more. The log is in the
- * order of time but where a clock was wrong, so the first event that is left does not tell.
+ * When the events that retention has removed were recorded: an entity made then may have no event left to prove it.
+ * The log is in order of time except where a clock was wrong, so the first remaining event does not tell.
  */
 import { HEAD_FORGOTTEN, type LogTables, type ReadTransaction } from '../environments.ts'
 
-/** Milliseconds since the epoch, both included. */
+/** Milliseconds since the epoch, both inclusive. */
 type TimeSpan = readonly [firstMs: number, lastMs: number]
 
 export interface ForgottenTimes {
-  /** The latest. Absent: there is none but those ahead. */
+  /** The latest time. Absent if all removed events have times in `ahead`. */
   readonly last?: number
-  /** Of those that had not come yet when their events were taken, by a clock that was wrong once: the first and the last. */
+  /**
+   * First and last of the times that were still in the future when their events were removed, because a clock was
+   * wrong.
+   */
   readonly ahead?: TimeSpan
 }
 
-/** @param times at which some events were recorded that are taken at `nowMs`; one that is not known is NaN. */
+/** @param times when the events removed at `nowMs` were recorded; NaN if unknown. */
 export function forgottenAt(times: readonly number[], nowMs: number): ForgottenTimes {
   const past = spanOf(times.filter((ms) => ms <= nowMs))
   const ahead = spanOf(times.filter((ms) => ms > nowMs))
@@ -27,12 +30,12 @@ export function bothForgotten(one: ForgottenTimes, other: ForgottenTimes): Forgo
   return { ...(last !== undefined && { last: last[1] }), ...(ahead !== undefined && { ahead }) }
 }
 
-/** Whether an event of this time may be among them. */
+/** Whether a removed event may have this time. */
 export function mayBeForgotten({ last, ahead }: ForgottenTimes, ms: number): boolean {
   return (last !== undefined && ms <= last) || (ahead !== undefined && ms >= ahead[0] && ms <= ahead[1])
 }
 
-/** Of a log; undefined where retention has taken nothing since this is kept. */
+/** From the head of a log; undefined if retention has removed nothing since these times are kept. */
 export function forgottenOf(
   head: LogTables['head'],
   reading?: { readonly transaction: ReadTransaction },

@@ -1,7 +1,8 @@
 /**
- * Retention removes a prefix of the log: first the floor moves, and the events are gone for every reader; then go
- * their ids and histories, flushed, and last their rows, with the floor of the next step or at the end. Killed in between,
- * the next process finds rows below the floor and begins with them; and so does the next step where who has looked is there no more.
+ * Retention removes a prefix of the log. First the floor is raised, and the events are gone for every reader. Then
+ * their ids and histories go, flushed, and last their rows, with the floor of the next step or at the end. If killed
+ * in between, the next process finds rows below the floor and begins with them; so does the next step if the thread
+ * that looked has ended.
  */
 
 import type { TrimCut, TrimStep } from '../journal.ts'
@@ -13,14 +14,14 @@ import type { Forgetter } from './forgetter.ts'
 
 interface Journal {
   readonly nature: Pick<Nature, 'wallMs'>
-  /** Whether the disk has room for a step, which frees some only when it is done. */
+  /** Whether the disk has room for a step, which frees space only at its end. */
   readonly hasRoom: () => Promise<boolean>
-  /** Throws where nothing may be written any more. */
+  /** Throws if nothing may be written any more. */
   readonly assertWritable: () => void
   readonly onFailure: (error: unknown) => Error
 }
 
-/** Removes up to 2,000 of the oldest events before the cut, never one that the view does not hold. */
+/** Removes up to 2,000 of the oldest events before the cut, but none that the view does not hold yet. */
 export async function trimOldest(
   cut: TrimCut,
   log: EventLog,
@@ -43,7 +44,7 @@ export async function trimOldest(
   if (count === 0) return { removed: 0, more: false }
   assertWritable()
   try {
-    // In one turn: what is recorded from now on is written behind the removal.
+    // In the same turn, so that whatever is recorded from now on is written after the removal.
     if (!areLeft) log.raiseFloor(next, times)
     if (!(await applier.exclusive(() => forgetter.removeEvents(next)))) {
       return { removed: areLeft ? 0 : count, more: true, ...(lost > 0 && { lost }) }
@@ -51,7 +52,7 @@ export async function trimOldest(
     log.cleared(next)
     if (areLeft || !more) log.removeCleared()
   } catch (error) {
-    // Their ids and histories go with the next step.
+    // The ids and histories go with the next step.
     if (error instanceof NotBegun) return { removed: areLeft ? 0 : count, more: false, ...(lost > 0 && { lost }) }
     throw onFailure(error)
   }

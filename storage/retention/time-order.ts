@@ -1,12 +1,12 @@
 /**
- * Where the log is not in the order of time: a clock was set back. Retention takes events in the order of the log and entities by
- * their time, so that what was made then may have gone before its events, which stay behind one that was recorded later.
+ * Where the log is not in order of time, because a clock was set back. Retention removes events in log order and
+ * entities by their time, so an entity may be gone while its events remain, held back by one recorded later.
  */
 
-/** Sequences, from the first to the last, of events that were recorded before one that stands before them. */
+/** First and last sequence of consecutive events with an earlier time than some event before them. */
 type Range = readonly [first: number, last: number]
 
-/** @param recordedAt of the event of that sequence, RFC 3339; undefined when it cannot be read. */
+/** @param recordedAt time of the event with that sequence, RFC 3339; undefined if it cannot be read. */
 export function overtakenRanges(
   first: number,
   last: number,

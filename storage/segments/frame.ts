@@ -1,10 +1,11 @@
 /**
  * A frame is what one transaction of the log makes durable: some rows, whole or not at all. In a file it is
  *
- *     head (32 bytes) | the rows' bytes, filled up to a multiple of 8 | directory (24 bytes a row)
+ *     head (32 bytes) | the rows' bytes, padded to a multiple of 8 | directory (24 bytes per row)
  *
- * all numbers little-endian. The head has a checksum of itself and the directory, and the directory one of each row's bytes, so
- * that one row can be read and trusted without the others. Nothing in UTF-8 looks like the beginning of a frame.
+ * with all numbers little-endian. The head's checksum covers itself and the directory, and the directory has one for
+ * each row's bytes, so one row can be read and trusted without the others. Valid UTF-8 never contains a frame's first
+ * bytes.
  */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
@@ -12,48 +13,48 @@ import { UTF8_BYTES_PER_UNIT_MAX } from '../../machines/utf8.ts'
 
 export const HEAD_BYTES = 32
 const DIRECTORY_ROW_BYTES = 24
-/** Frames begin at multiples of it, and so do their directories. */
+/** Frames and their directories begin at multiples of this. */
 export const ALIGNMENT = 8
-/** Bytes that begin no UTF-8 character. */
+/** 0xf5 and 0xf6 never occur in UTF-8. */
 export const MAGIC = Buffer.of(0xf5, 0x49, 0x4e, 0xf6)
 const HEAD = { checksum: 4, number: 8, bytes: 16, rows: 20, ordinal: 24 } as const
 const ROW = { key: 0, kind: 8, at: 12, bytes: 16, checksum: 20 } as const
 
 const SCRATCH_BYTES = 64 * 1024
-/** What a larger frame took is given back behind it. */
+/** A larger buffer is released after its frame. */
 const SCRATCH_KEPT_BYTES_MAX = 32 * 1024 * 1024
 
-/** What a row is of. `index`: where the rows of its file are; the last frame of a file that is full. */
+/** What a row belongs to. `index`: the places of a file's rows, in the last frame of a full file. */
 export const KIND = { events: 1, redo: 2, head: 3, index: 4 } as const
 type Kind = (typeof KIND)[keyof typeof KIND]
 
 export interface FrameRow {
   readonly kind: Kind
   readonly key: number
-  /** First byte, counted from the beginning of the frame. */
+  /** Offset of the first byte from the beginning of the frame. */
   readonly at: number
   readonly bytes: number
   readonly checksum: number
 }
 
 export interface Frame {
-  /** Frames of a log are numbered without a hole. */
+  /** Frames of a log are numbered without gaps. */
   readonly number: number
-  /** The file that it was written for. */
+  /** The file it was written for. */
   readonly ordinal: number
   readonly bytes: number
   readonly rows: readonly FrameRow[]
 }
 
-/** Whether it says where the rows of its file are. */
+/** Whether the frame holds the places of its file's rows. */
 export function isIndex({ rows }: Pick<Frame, 'rows'>): boolean {
   return rows.some(({ kind }) => kind === KIND.index)
 }
 
 /**
- * Hot: rows are encoded behind one another into one buffer, which is written as it is. The texts of a row are encoded one by
- * one: to join those of 512 events first took 2.3 us of each (V8 flattens what was joined into memory of its own), to encode each as
- * it is 0.3.
+ * Hot: rows are encoded one after the other into one buffer, which is written as it is. The texts of a row are encoded
+ * one by one: joining those of 512 events first took 2.3 us per event (V8 flattens the joined text into memory of its
+ * own); encoding each takes 0.3.
  */
 export class FrameWriter {
   rows: FrameRow[] = []
@@ -66,7 +67,7 @@ export class FrameWriter {
     this.#end = HEAD_BYTES
   }
 
-  /** A row of these texts, with `between` (one ASCII character, or nothing) between two. */
+  /** Adds a row of these texts, joined by `between` (one ASCII character, or nothing). */
   add(kind: Kind, key: number, texts: readonly string[], between = ''): void {
     const separator = between === '' ? undefined : between.charCodeAt(0)
     let units = texts.length
@@ -87,7 +88,7 @@ export class FrameWriter {
     this.#added(kind, key, bytes.length)
   }
 
-  /** The whole frame; its bytes stand until the next `begin`. */
+  /** The whole frame. Its bytes are valid until the next `begin`. */
   finish(number: number, ordinal: number): Buffer {
     const { rows } = this
     const directory = Math.ceil(this.#end / ALIGNMENT) * ALIGNMENT
@@ -128,7 +129,7 @@ export class FrameWriter {
   }
 }
 
-/** How long the frame is that begins with these 32 bytes, by its own word; undefined: none begins so. */
+/** Length that a frame's first 32 bytes claim; undefined if they are not the head of a frame. */
 export function frameBytes(head: Buffer): number | undefined {
   if (head.length < HEAD_BYTES || MAGIC.compare(head, 0, MAGIC.length) !== 0) return undefined
   const bytes = head.readUInt32LE(HEAD.bytes)
@@ -136,7 +137,7 @@ export function frameBytes(head: Buffer): number | undefined {
   return bytes % ALIGNMENT === 0 && bytes >= HEAD_BYTES + rows * DIRECTORY_ROW_BYTES ? bytes : undefined
 }
 
-/** The frame that these bytes are, or undefined. The bytes of its rows are not looked at: see `rowMatches`. */
+/** Decodes a frame, or returns undefined. Does not check the bytes of its rows: see `rowMatches`. */
 export function frameOf(bytes: Buffer): Frame | undefined {
   if (frameBytes(bytes) !== bytes.length) return undefined
   const count = bytes.readUInt32LE(HEAD.rows)
@@ -161,12 +162,12 @@ export function frameOf(bytes: Buffer): Frame | undefined {
   }
 }
 
-/** Whether the row's bytes, in those of its frame, are what was written. */
+/** Whether the row's bytes, within those of its frame, are what was written. */
 export function rowMatches(frame: Buffer, { at, bytes, checksum }: FrameRow): boolean {
   return at + bytes <= frame.length && crc32(frame.subarray(at, at + bytes)) === checksum
 }
 
-/** The head but for its magic and its checksum, then the directory. */
+/** Covers the head without its magic and checksum, then the directory. */
 function checksumOf(head: Buffer, directory: Buffer): number {
   return crc32(directory, crc32(head.subarray(HEAD.number)))
 }

@@ -1,22 +1,22 @@
-/** Frames read from a file, one after another. */
+/** Reads frames from a file, one after another. */
 import { Buffer } from 'node:buffer'
 import { readUpTo } from '../files/read-whole.ts'
 import { ALIGNMENT, type Frame, frameBytes, frameOf, HEAD_BYTES, MAGIC, rowMatches } from './frame.ts'
 
-/** Of most files the first frame is all that is read. */
+/** Of most files only the first frame is read. */
 const FIRST_WINDOW_BYTES = 16 * 1024
 const WINDOW_BYTES = 1024 * 1024
 
 export interface FrameAt {
   readonly at: number
   readonly frame: Frame
-  /** Stand until the next one is asked for. */
+  /** Valid until the next frame is asked for. */
   readonly bytes: Buffer
 }
 
 /**
- * The frames from a place on, up to the first bytes that are none, or to `end`. With `rows` those of which a row is not what was
- * written are none either. `read`: as `readUpTo` does.
+ * The frames from a place on, up to `end` or the first bytes that are no frame. With 'checked', a frame with a damaged
+ * row counts as none. `read` works like `readUpTo`.
  */
 export function* framesFrom(
   file: number,
@@ -51,7 +51,7 @@ export function* framesFrom(
   }
 }
 
-/** Where the first frame begins from a place on; undefined: none does. The bytes of its rows are not looked at. */
+/** Place of the first frame from `from` on; undefined if there is none. Does not check the bytes of its rows. */
 export function frameFrom(file: number, from: number, end: number, read = readUpTo): number | undefined {
   for (let at = from; at < end; at += WINDOW_BYTES) {
     // A magic may lie across the end of a window.
@@ -65,7 +65,7 @@ export function frameFrom(file: number, from: number, end: number, read = readUp
   return undefined
 }
 
-/** Whether a frame begins anywhere from `from` on. What was only begun to be written has none behind it. */
+/** Whether a frame begins anywhere from `from` on. After an unfinished write there is none. */
 export function hasFrameFrom(file: number, from: number, end: number): boolean {
   return frameFrom(file, from, end) !== undefined
 }

@@ -1,14 +1,14 @@
-/** Full files of which the places of the rows are in memory, 0.1 to 1 MB each: those go that were asked for longest ago. */
+/** Full files whose row indexes are in memory, 0.1 to 1 MB each; the least recently used are unloaded. */
 import type { Segment } from './segment.ts'
 
 const LOADED_MAX = 16
 
 export class Loaded {
-  /** What was asked for last is at the end. */
+  /** In order of use, the last used at the end. */
   readonly #segments = new Set<Segment>()
   #last: Segment | undefined
 
-  /** Hot: said for each row that is read, of one file after another. */
+  /** Hot: called for each row read, mostly of the same file as before. */
   used(segment: Segment): void {
     if (segment === this.#last) return
     this.#last = segment
@@ -25,7 +25,7 @@ export class Loaded {
     segment.unload()
   }
 
-  /** It is not counted any more. */
+  /** Stops counting the file, without unloading it. */
   forget(segment: Segment): void {
     this.#segments.delete(segment)
     if (segment === this.#last) this.#last = undefined

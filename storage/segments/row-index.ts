@@ -1,4 +1,4 @@
-/** Where the rows of one kind are in one file, in the order of their keys. */
+/** Places of the rows of one kind in one file, in the order of their keys. */
 import { Buffer } from 'node:buffer'
 
 const ROWS_FIRST = 64
@@ -23,10 +23,10 @@ export class RowIndex {
     this.count = count
   }
 
-  /** What `toBytes` gave. */
+  /** Decodes what `toBytes` returned. */
   static from(bytes: Uint8Array): RowIndex {
     const count = Math.floor(bytes.length / ROW_BYTES)
-    // Copied: typed arrays want their beginning aligned.
+    // Copied, because typed arrays need an aligned start.
     const own = new Uint8Array(bytes)
     return new RowIndex(
       new Float64Array(own.buffer, 0, count),
@@ -43,7 +43,7 @@ export class RowIndex {
     ])
   }
 
-  /** The key is behind all others. */
+  /** The key must be greater than all others. */
   push(key: number, at: number, bytes: number, checksum: number): void {
     if (this.count === this.#keys.length) this.#grow()
     this.#keys[this.count] = key
@@ -63,7 +63,7 @@ export class RowIndex {
     return { at: this.#places[at]!, bytes: this.#places[at + 1]!, checksum: this.#places[at + 2]! }
   }
 
-  /** The last row whose key is not above this one; -1: there is none. */
+  /** The last row whose key is at most this one; -1 if there is none. */
   atOrBefore(key: number): number {
     let low = 0
     let high = this.count

@@ -1,6 +1,7 @@
 /**
- * What can still be read of a log whose files are not what was written, or that the disk does not give: each file for itself, frame by
- * frame, and on behind what is none. For who takes events out (storage/log/event-source.ts): nothing is served from it, and nothing is written.
+ * Reads what can still be read of a log with damaged or unreadable files: each file by itself, frame by frame,
+ * skipping what is no frame. Only for exporting events (storage/log/event-source.ts): nothing is served from it or
+ * written.
  */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { HEAD_FLOOR, HEAD_LAST } from '../environments.ts'
@@ -12,32 +13,32 @@ import { KIND, rowMatches } from './frame.ts'
 import { type FrameAt, frameFrom, framesFrom } from './frames-in.ts'
 import { changesIn } from './segment.ts'
 
-/** What a disk gives or does not give. */
+/** The unit in which a disk returns data or fails to. */
 const PAGE_BYTES = 4096
 
 export interface UnreadFile {
   readonly path: string
-  /** What the system said the first time. */
+  /** Message of the first error. */
   readonly detail: string
 }
 
 export class Salvage {
   readonly #folder: string
-  /** Path -> what the system said. */
+  /** Path -> message of the first error. */
   readonly #unread = new Map<string, string>()
-  /** `<path> <page>`: a disk takes its time to say that it has nothing. */
+  /** `<path> <page>` of unreadable pages, which are not tried again: a disk takes its time to fail. */
   readonly #pagesUnread = new Set<string>()
 
   constructor(folder: string) {
     this.#folder = folder
   }
 
-  /** The files that the disk has not given so far, or not all of. */
+  /** Files that could not be read so far, or not completely. */
   get unread(): readonly UnreadFile[] {
     return [...this.#unread].map(([path, detail]) => ({ path, detail }))
   }
 
-  /** The head as the newest files have it that say something of it. A frame that was only begun to be written says nothing. */
+  /** The head according to the newest files that have any of it. An unfinished frame does not count. */
   head(): Readonly<Record<string, string>> {
     let head: Readonly<Record<string, string>> = {}
     for (const ordinal of segmentsIn(this.#folder).reverse()) {
@@ -49,7 +50,7 @@ export class Salvage {
     return head
   }
 
-  /** The rows that hold events from one sequence to another, in their order, without those that are not what was written. */
+  /** The undamaged rows with events of sequences `from` to `to`, in order. */
   *rows(from: number, to: number): Generator<EventRow, void> {
     let next = from
     for (const ordinal of segmentsIn(this.#folder)) {
@@ -65,7 +66,7 @@ export class Salvage {
     }
   }
 
-  /** Those that were written for this file, whatever is between them. */
+  /** The frames written for this file, whatever lies between them. */
   *#framesOf(ordinal: number, rows: 'checked' | 'trusted'): Generator<FrameAt, void> {
     const path = segmentPath(this.#folder, ordinal)
     const file = this.#unlessUnread(path, () => openSync(path, 'r'))
@@ -84,7 +85,7 @@ export class Salvage {
     }
   }
 
-  /** As `readUpTo`, page by page where the disk does not give them all: those that it does not give are zeros, which no checksum takes. */
+  /** Like `readUpTo`, but page by page where a read fails. Unreadable pages become zeros, which no checksum accepts. */
   #read(path: string, file: number, into: Buffer, at: number): number {
     const whole = this.#unlessUnread(path, () => readUpTo(file, into, at))
     if (whole !== undefined) return whole

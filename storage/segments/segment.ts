@@ -1,7 +1,7 @@
 /**
- * One file of the log: frames, the first of which says how the log stood when the file was begun. A file that is full ends with
- * a frame that says where its rows are, and with a trailer that says where that frame is; of the newest file that is
- * kept in memory.
+ * One file of the log, made of frames. The first records the state of the log when the file was begun. A full file
+ * ends with a frame that holds the places of its rows, and a trailer that points to that frame; those of the newest
+ * file are kept in memory.
  */
 import { Buffer } from 'node:buffer'
 import { closeSync, createReadStream, createWriteStream, fdatasyncSync, fstatSync, openSync, unlink } from 'node:fs'
@@ -22,15 +22,15 @@ import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.
 import { openAnew } from './written-by-another.ts'
 
 /**
- * How a file is used: written; read beside its writer, which may remove it, so that it is held open where it must be read for certain;
- * or read while nobody writes, so that it is open only as long as it is read.
+ * How a file is used. `written`: by the writer. `followed`: read beside a writer, which may remove it, so it is held
+ * open while it must stay readable. `undisturbed`: read while nobody writes, and open only while it is being read.
  */
 export type Use = 'written' | 'followed' | 'undisturbed'
 
-/** Looks at a file that is being written. */
+/** Attempts to read a file that is being written. */
 const TRIES_MAX = 5
 
-/** A file of the log that is not what it must be; the message is a sentence about it. */
+/** A file of the log that is not as it must be; the message is a sentence about it. */
 export class SegmentFault extends Error {
   override readonly name = 'SegmentFault'
 }
@@ -39,13 +39,13 @@ export class Segment {
   readonly path: string
   readonly ordinal: number
   readonly beginning: Beginning
-  /** The number of its first frame. */
+  /** Number of its first frame. */
   readonly number: number
-  /** Where its last whole frame ends. */
+  /** End of its last whole frame. */
   bytes: number
-  /** Of a full file: the checksum of its trailer. */
+  /** The checksum of the trailer, if the file is full. */
   trailer: number | undefined
-  /** Where the last frame ends that `follow` has told of. */
+  /** End of the last frame that `follow` has reported. */
   #followedTo: number
   readonly #tail: Tail
   #file: number | undefined
@@ -66,7 +66,7 @@ export class Segment {
     this.#tail = new Tail(path, () => this.#open())
   }
 
-  /** Makes the file, with its first frame on disk. Throws HomeRefused `locked`, and what the file system throws. */
+  /** Creates the file with its first frame on disk. Throws HomeRefused `locked`, and errors of the file system. */
   static create(folder: string, ordinal: number, number: number, beginning: Beginning): Segment {
     const path = segmentPath(folder, ordinal)
     const writer = new FrameWriter()
@@ -94,7 +94,7 @@ export class Segment {
     return segment
   }
 
-  /** Undefined: the making of it was cut short. Throws SegmentFault, and what the file system throws. */
+  /** Undefined if its creation was cut short. Throws SegmentFault, and errors of the file system. */
   static open(folder: string, ordinal: number, use: Use): Segment | undefined {
     const path = segmentPath(folder, ordinal)
     const file = openSync(path, use === 'written' ? 'r+' : 'r')
@@ -117,19 +117,19 @@ export class Segment {
     return undefined
   }
 
-  /** The file is full: nothing is written to it any more. */
+  /** The file is full: nothing more is written to it. */
   get isSealed(): boolean {
     return this.trailer !== undefined
   }
 
-  /** Throws what the file system throws. */
+  /** Throws errors of the file system. */
   get size(): number {
     return fstatSync(this.#open()).size
   }
 
   /**
-   * Takes in the frames that are behind those known, and tells of each. Of the newest file: a full one has a trailer. Throws
-   * SegmentFault where whole frames are behind what is none, and where a full file lacks some.
+   * Takes in the frames after those known, and reports each. For the newest file; a full one has a trailer. Throws
+   * SegmentFault if whole frames follow something that is none, or if a full file lacks some.
    */
   follow(rows: 'checked' | 'trusted', each: (frame: FrameAt) => void): void {
     const file = this.#open()
@@ -148,14 +148,14 @@ export class Segment {
       if (isWhole) this.#sealAt(size, trailer)
       this.#tail.found(size - this.bytes)
       if (isWhole && (this.isSealed || size === this.bytes || !hasFrameFrom(file, this.#followedTo + 1, size))) return
-      // Its writer may have gone on in between.
+      // The writer may have written more in between.
       tries = this.#followedTo > before ? 1 : tries + 1
       if (tries < TRIES_MAX && framesFrom(file, this.#followedTo, this.size, rows).next().done !== true) continue
       throw new SegmentFault(notAsWritten(this.path, this.#followedTo))
     }
   }
 
-  /** Every frame of the file with every row of it. Throws SegmentFault at the first that is not what was written. */
+  /** Checks every frame and row of the file. Throws SegmentFault at the first that is not what was written. */
   assertEvery(): void {
     const file = this.#open()
     const end = this.isSealed ? this.size - TRAILER_BYTES : this.size
@@ -167,20 +167,20 @@ export class Segment {
         number += 1
         at += frame.bytes
       }
-      // At the end of the newest file is what was only begun to be written, and what was written ahead.
+      // The newest file may end with an unfinished frame and with zeros written ahead.
       if (at >= end || (!this.isSealed && !hasFrameFrom(file, at + 1, end))) return
-      // Its writer may have gone on in between.
+      // The writer may have written more in between.
       if (at === from) throw new SegmentFault(notAsWritten(this.path, at))
       from = at
     }
   }
 
-  /** Writes a frame behind the last one, as `Tail` does: it is on disk when this returns. */
+  /** Writes a frame after the last one, as `Tail` does; it is on disk when this returns. */
   append(bytes: Buffer): void {
     this.#tail.append(bytes, this.bytes)
   }
 
-  /** A frame is part of the file now. */
+  /** Counts a written frame as part of the file. */
   added({ bytes, rows }: Pick<Frame, 'bytes' | 'rows'>, at = this.bytes): void {
     this.#indexes ??= noRows()
     push(this.#indexes, rows, at)
@@ -188,14 +188,14 @@ export class Segment {
     this.#followedTo = this.bytes
   }
 
-  /** Takes away what was only begun to be written, as `Tail` does. */
+  /** Cuts off an unfinished frame, as `Tail` does. */
   cut(): void {
     this.#tail.cut(this.bytes)
   }
 
   /**
-   * Writes the last frame once more where it is: one that was written and not flushed by a process that is gone, or whose flush
-   * failed, is on disk after it. So is, of a full file, what says where its rows are, under its number.
+   * Writes the last frame again in place, so that it is on disk even if a process that is gone did not flush it, or
+   * its flush failed. In a full file, so are the index frame, with the given number, and the trailer.
    */
   rewrite(at: number, number: number): void {
     const file = this.#open()
@@ -205,7 +205,7 @@ export class Segment {
     fdatasyncSync(file)
   }
 
-  /** The file is full: says where its rows are, for whoever opens it next. */
+  /** Marks the file as full: writes the places of its rows, for whoever opens it next. */
   seal(number: number): void {
     const ending = this.#ending(number)
     this.#tail.finish(ending, this.bytes)
@@ -213,7 +213,7 @@ export class Segment {
     this.#sealAt(size, trailerIn(this.#open(), size))
   }
 
-  /** Where its rows of a kind are. */
+  /** The places of its rows of a kind. */
   rows(kind: RowsOf): RowIndex {
     this.#indexes ??= this.#readIndexes()
     return partOf(this.#indexes, kind)
@@ -223,19 +223,19 @@ export class Segment {
     return this.#indexes !== undefined
   }
 
-  /** Reads a row into a buffer of its own. Throws CorruptRow, and what the file system throws. */
+  /** Reads a row. Throws CorruptRow, and errors of the file system. */
   text({ at, bytes, checksum }: Place): string {
     const row = scratchOf(bytes)
     if (!readWhole(this.#open(), row, at)) throw new CorruptRow()
     return textOf(row, checksum)
   }
 
-  /** Some bytes of the file as they are; false: it ends before. */
+  /** Reads bytes of the file as they are; false if it ends first. */
   read(into: Buffer, at: number): boolean {
     return readWhole(this.#open(), into, at)
   }
 
-  /** Copies its first bytes. To be pinned while it is under way. */
+  /** Copies the first `bytes` bytes. The file must be pinned meanwhile. */
   async copyTo(path: string, bytes: number, signal?: AbortSignal): Promise<void> {
     try {
       await pipeline(
@@ -250,7 +250,7 @@ export class Segment {
     }
   }
 
-  /** Until it is let go it can be read, whatever becomes of it: one that another process may remove is held open. */
+  /** Keeps the file readable until `unpin`, even if it is removed; one that another process may remove is held open. */
   pin(): void {
     if (this.#use === 'followed') this.#open()
     this.#pins += 1
@@ -263,13 +263,13 @@ export class Segment {
     else if (!this.isLoaded) this.close()
   }
 
-  /** What is kept in memory of a full file. */
+  /** Drops what is kept in memory of a full file. */
   unload(): void {
     this.#indexes = undefined
     if (this.#pins === 0 || this.#use !== 'followed') this.close()
   }
 
-  /** It goes, once nobody has it pinned; a process that ends before leaves it to the next one. */
+  /** Deletes the file once nobody has it pinned. If the process ends before, the next one deletes it. */
   remove(): void {
     this.#isRemoved = true
     if (this.#pins === 0) this.#unlink()
@@ -287,7 +287,7 @@ export class Segment {
     return this.#file
   }
 
-  /** Beside other work, since to give 64 MB back takes the file system its time. */
+  /** Asynchronous, since freeing 64 MB takes the file system a while. */
   #unlink(): void {
     this.unload()
     unlink(this.path, () => {})
@@ -311,7 +311,7 @@ export class Segment {
     this.bytes = trailer === undefined ? this.#followedTo : size
   }
 
-  /** From the last frame of the file; where that is damaged, from all others. */
+  /** Reads the places from the index frame; if that is damaged, from all other frames. */
   #readIndexes(): readonly [RowIndex, RowIndex] {
     const file = this.#open()
     const indexAt = trailerIn(file, this.bytes)?.frameAt ?? this.bytes
@@ -341,18 +341,18 @@ const notAsWritten = (path: string, at: number): string =>
 
 const noRows = (): [RowIndex, RowIndex] => [new RowIndex(), new RowIndex()]
 
-/** The rows of a frame that begins there. */
+/** Adds the rows of a frame that begins at `frameAt`. */
 function push(indexes: readonly [RowIndex, RowIndex], rows: readonly FrameRow[], frameAt: number): void {
   for (const { kind, key, at, bytes, checksum } of rows)
     if (kind === KIND.events || kind === KIND.redo) partOf(indexes, kind).push(key, frameAt + at, bytes, checksum)
 }
 
-/** Whether what it says of the standing of the log can be read: while it is being written part of it may not be there. */
+/** Whether the frame's row about the log's state can be read: part of it may be missing while it is being written. */
 function isHeadWhole({ frame, bytes }: FrameAt): boolean {
   return frame.rows.every((row) => row.kind !== KIND.head || rowMatches(bytes, row))
 }
 
-/** What a frame says of the standing of the log, if anything. */
+/** What a frame changes in the state of the log, if anything. */
 export function changesIn({ frame, bytes }: FrameAt): Partial<Standing> | undefined {
   const row = frame.rows.find(({ kind }) => kind === KIND.head)
   return row && (JSON.parse(bytes.toString('utf8', row.at, row.at + row.bytes)) as Partial<Standing>)

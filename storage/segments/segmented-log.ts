@@ -1,8 +1,8 @@
 /**
- * The log in files that are written at their end: a transaction is one frame behind the last, written at once and flushed by one call. What is
- * removed is a prefix of the events or of the redo, by moving the first key that counts; a file of which nothing counts any more is unlinked.
- * Nothing is searched for room, and nothing is written over but zeros of its own (tail.ts). A process that is killed leaves at
- * most one frame that was begun and never acknowledged, at the end of the newest file.
+ * The log in append-only files. A transaction is one frame after the last, written and flushed in one call each.
+ * Removal drops a prefix of the events or the redo, by raising the first key that counts; a file in which nothing
+ * counts any more is unlinked. No free space is searched for, and nothing is overwritten except zeros written ahead
+ * (tail.ts). A killed process leaves at most one unfinished, unacknowledged frame, at the end of the newest file.
  */
 import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'
@@ -26,13 +26,13 @@ import {
   withPart,
 } from './standing.ts'
 
-/** What a start reads through, and what retention gives back at once. */
+/** Size up to which a file grows: what a start reads through, and what retention gives back at once. */
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
-/** Open at once while a next file is begun: itself, and the folder, which is flushed. */
+/** Files open at once while the next file is begun: the file itself, and the folder, which is flushed. */
 const FILES_TO_BEGIN = 2
-/** So much longer than it should be a file gets while no other can be opened: places in it are numbers of 32 bits. */
+/** How far a file may exceed its size while no other can be opened. Places in it are 32-bit numbers. */
 const OVERFULL_BYTES_MAX = 1024 * 1024 * 1024
-/** Looks at a log that is being written. */
+/** Attempts to read a log that is being written. */
 const TRIES_MAX = 5
 const WAY_BACK = 'put it back, or restore a backup'
 
@@ -46,9 +46,9 @@ interface Snapshot extends Sight, ReadTransaction {}
 
 export interface LogOptions {
   readonly readOnly: boolean
-  /** Opened for reading by who knows that nothing is removed while it reads: its files are open only as long as they are asked for. */
+  /** For a reader that knows that nothing is removed meanwhile: files are open only while they are being read. */
   readonly isUndisturbed?: boolean
-  /** A file that has reached this size is closed, and the next one begun. */
+  /** When a file has reached this size, it is closed and the next one is begun. */
   readonly segmentBytesMax?: number | undefined
 }
 
@@ -62,18 +62,21 @@ export class SegmentedLog implements LogEnvironment {
   #head = new Map<string, string>()
   #from: Both = [1, 1]
   #last: Both = [0, 0]
-  /** Numbers of frames: the last one's. */
+  /** Number of the last frame. */
   #number = 0
   /** Where the last frame begins in the newest file. */
   #lastFrameAt = 0
-  /** What the transaction under way changes. */
+  /** Changes of the transaction under way. */
   #changes: Changes | undefined
-  /** Files that are there and of which nothing counts. */
+  /** Ordinals of existing files in which nothing counts. */
   #needless: number[] = []
   #failure: unknown
   readonly #loaded = new Loaded()
 
-  /** Opens the log of a folder, or makes it; opened for reading, an empty folder is an empty log. Throws HomeRefused `corrupt`, and what the file system throws. */
+  /**
+   * Opens the log in a folder, or creates it. In read-only mode an empty folder is an empty log. Throws HomeRefused
+   * `corrupt`, and errors of the file system.
+   */
   constructor(folder: string, { readOnly, isUndisturbed = false, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
     this.#folder = folder
     this.#readOnly = readOnly
@@ -88,12 +91,12 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** What is there now. */
+  /** The present state. */
   get sight(): Sight {
     return { segments: this.#segments, head: this.#head, from: this.#from, last: this.#last }
   }
 
-  /** Bytes of all its files, as far as they count. */
+  /** Bytes of all its files, without what follows the last whole frame. */
   get bytes(): number {
     return this.#segments.reduce((sum, segment) => sum + segment.bytes, 0)
   }
@@ -106,7 +109,7 @@ export class SegmentedLog implements LogEnvironment {
     this.#writing().head[name] = text
   }
 
-  /** Puts a row behind the last of its kind, within a transaction. */
+  /** Adds a row after the last of its kind. Call within a transaction. */
   append(kind: RowsOf, key: number, texts: readonly string[], between: string): void {
     const writing = this.#writing()
     if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not behind the last row of its table`)
@@ -114,10 +117,10 @@ export class SegmentedLog implements LogEnvironment {
     writing.last = withPart(writing.last, kind, key)
   }
 
-  /** The rows of the kind before this key are no part of the log from now on, within a transaction. */
+  /** Drops the rows of the kind before this key from the log. Call within a transaction. */
   removeBefore(kind: RowsOf, key: number): void {
     const writing = this.#writing()
-    // What comes behind the last row is not there to be removed.
+    // Nothing after the last row can be removed.
     const before = Math.min(key, partOf(writing.last, kind) + 1)
     if (before > partOf(writing.from, kind)) writing.from = withPart(writing.from, kind, before)
   }
@@ -146,12 +149,12 @@ export class SegmentedLog implements LogEnvironment {
     if (newest === undefined) return
     if (!this.#readOnly) newest.cut()
     newest.rewrite(this.#lastFrameAt, this.#number)
-    // The process that made the file may have been killed before its name was on disk.
+    // The process that created the file may have been killed before its name was on disk.
     flushFile(this.#folder)
     for (const ordinal of this.#needless.splice(0)) unlink(segmentPath(this.#folder, ordinal), () => {})
   }
 
-  /** The log as it is now, whatever is written and removed from here on. */
+  /** A snapshot of the log, unaffected by later writes and removals. */
   useReadTransaction(): Snapshot {
     const segments = [...this.#segments]
     return { segments, head: new Map(this.#head), from: this.#from, last: this.#last, done: pinAll(segments) }
@@ -167,7 +170,7 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** A full file's places of rows are in memory while they are asked for. */
+  /** Keeps a full file's row index in memory while it is in use. */
   used(segment: Segment): void {
     if (segment !== this.#segments.at(-1)) this.#loaded.used(segment)
   }
@@ -176,7 +179,10 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments) segment.close()
   }
 
-  /** Copies its files as they are now into a folder, beside other work. Rejects with what the file system says, and when it is aborted. */
+  /**
+   * Copies its files, as they are now, into a folder, beside other work. Rejects with errors of the file system, and
+   * when aborted.
+   */
   async copyTo(folder: string, signal?: AbortSignal): Promise<void> {
     const { segments, done } = this.useReadTransaction()
     const lengths = segments.map(({ bytes }) => bytes)
@@ -188,7 +194,7 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** Reads all of it. Throws HomeRefused `corrupt` at the first frame that is not what was written. */
+  /** Reads the whole log. Throws HomeRefused `corrupt` at the first frame that is not what was written. */
   assertEvery(): void {
     try {
       for (const segment of this.#segments) {
@@ -223,7 +229,7 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** The file that is written. */
+  /** The file being written, or the next one if that is full. */
   #newest(): Segment {
     const newest = this.#segments.at(-1)
     if (newest !== undefined && !newest.isSealed && this.#hasRoom(newest)) return newest
@@ -244,13 +250,13 @@ export class SegmentedLog implements LogEnvironment {
     return next
   }
 
-  /** It is not full, or no next one can be begun: there are as many files open as there may be. */
+  /** True if the file is not full, or if no next one can be begun because the limit of open files is reached. */
   #hasRoom({ bytes }: Segment): boolean {
     if (bytes < this.#segmentBytesMax) return true
     return bytes < this.#segmentBytesMax + OVERFULL_BYTES_MAX && !mayOpen(this.#folder, FILES_TO_BEGIN)
   }
 
-  /** Files in which nothing counts any more go. */
+  /** Removes files in which nothing counts any more. */
   #drop(): void {
     const first = firstNeeded(this.#segments, this.#from)
     if (first === 0) return
@@ -261,7 +267,7 @@ export class SegmentedLog implements LogEnvironment {
     this.#segments = this.#segments.slice(first)
   }
 
-  /** What its writer removes in the midst of it is not needed when it is begun anew. */
+  /** Reads the log from the start. Files that its writer removes meanwhile are not needed by the next attempt. */
   #readAnew(): void {
     for (let tries = 1; ; tries += 1) {
       this.#letGo()
@@ -274,7 +280,7 @@ export class SegmentedLog implements LogEnvironment {
     }
   }
 
-  /** What was taken in is taken in anew by the next look. */
+  /** Forgets everything read, so that the next attempt reads it again. */
   #letGo(): void {
     for (const segment of this.#segments) segment.unload()
     this.#segments = []
@@ -286,16 +292,16 @@ export class SegmentedLog implements LogEnvironment {
     const newest = this.#openNewest(ordinals)
     if (newest === undefined) return
     this.#take(newest, 'checked')
-    // Backwards while there is something in it that counts.
+    // Go back as long as earlier files hold rows that count.
     while (ordinals.length > 0 && needsEarlier(this.#segments[0]!, this.#from)) this.#openBefore(ordinals.pop()!)
     const first = this.#segments[0]!
     if (needsEarlier(first, this.#from) && first.ordinal > 1) throw missing(this.#folder, first.ordinal - 1)
-    // What a process that was killed, or the power, left of files that had been unlinked. They go when the frame is on disk
-    // that made them needless.
+    // Files that had been unlinked, but came back because of a kill or a power cut. They go once the frame that made
+    // them needless is on disk.
     if (!this.#readOnly) this.#needless = ordinals
   }
 
-  /** The newest file. One whose making was cut short says nothing; it was made because the one before was full. */
+  /** Opens the newest file. If its creation was cut short, the one before it counts, which must be full then. */
   #openNewest(ordinals: number[]): Segment | undefined {
     const ordinal = ordinals.pop()
     if (ordinal === undefined) return undefined
@@ -313,13 +319,13 @@ export class SegmentedLog implements LogEnvironment {
     if (ordinal !== next.ordinal - 1) throw missing(this.#folder, next.ordinal - 1)
     const segment = Segment.open(this.#folder, ordinal, this.#use)
     if (segment !== undefined) this.#segments.unshift(segment)
-    // Of a log that another process writes it stays open, so that it can be read when it was removed.
+    // In a log that another process writes it stays open, so that it can be read after its removal.
     if (this.#use !== 'followed') segment?.unload()
     if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
       throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
   }
 
-  /** The next newest file: how the log stands is what its beginning says, and each of its frames. */
+  /** Adds the next newest file. The state of the log follows from its beginning and each of its frames. */
   #take(segment: Segment, rows: 'checked' | 'trusted'): void {
     const { head, from, after } = segment.beginning
     this.#segments = [...this.#segments, segment]
@@ -344,7 +350,7 @@ export class SegmentedLog implements LogEnvironment {
       for (const [name, text] of Object.entries(head)) this.#head.set(name, text)
       if (from !== undefined) this.#from = from
     })
-    // The frame that says where its rows are has a number, too.
+    // The index frame has a number, too.
     if (segment.isSealed) this.#number += 1
   }
 
@@ -369,7 +375,7 @@ export class SegmentedLog implements LogEnvironment {
       const behind = segmentsIn(this.#folder).filter((ordinal) => ordinal > full.ordinal)
       if (behind.length === 0) break
       const next = behind[0] === full.ordinal + 1 ? this.#openIfThere(behind[0]) : 'removed'
-      // What came next was removed in the meantime.
+      // The next file was removed in the meantime.
       if (next === 'removed') {
         this.#readAnew()
         return

@@ -1,4 +1,4 @@
-/** How a log stands, and what of it counts. */
+/** The state of a log, and which of its files count. */
 import { KIND } from './frame.ts'
 import type { Segment } from './segment.ts'
 
@@ -7,27 +7,27 @@ export type RowsOf = typeof KIND.events | typeof KIND.redo
 /** A number for the events, and one for the redo. */
 export type Both = readonly [events: number, redo: number]
 
-/** As the first frame of a file says it; the other frames say what changes. */
+/** Recorded in full by the first frame of a file; the other frames record changes. */
 export interface Standing {
   readonly head: Readonly<Record<string, string>>
-  /** The first keys that are part of the log. */
+  /** First keys that are part of the log. */
   readonly from: Both
 }
 
 export interface Beginning extends Standing {
-  /** The keys of the last rows before this file. */
+  /** Keys of the last rows before this file. */
   readonly after: Both
-  /** The checksum of the trailer of the file before; 0 in the first. */
+  /** Checksum of the previous file's trailer; 0 in the first file. */
   readonly previous: number
 }
 
-/** What a reader sees: the log as it stood at one moment. */
+/** What a reader sees: the log at one moment. */
 export interface Sight {
   readonly segments: readonly Segment[]
   readonly head: ReadonlyMap<string, string>
-  /** The first keys that are part of the log. */
+  /** First keys that are part of the log. */
   readonly from: Both
-  /** The keys of the last rows; 0: there was none ever. */
+  /** Keys of the last rows; 0 if there has never been one. */
   readonly last: Both
 }
 
@@ -35,7 +35,7 @@ interface Begun {
   readonly beginning: Beginning
 }
 
-/** Whether a row that counts may be before this file. */
+/** Whether rows that count may be in files before this one. */
 export function needsEarlier({ beginning: { after } }: Begun, from: Both): boolean {
   return after[0] >= from[0] || after[1] >= from[1]
 }
@@ -47,14 +47,14 @@ export function firstNeeded(segments: readonly Begun[], from: Both): number {
   return Math.max(0, first)
 }
 
-/** The one of the two that is of this kind. */
+/** The element for this kind. */
 export const partOf = <V>(both: readonly [V, V], kind: RowsOf): V => (kind === KIND.events ? both[0] : both[1])
 
 export function withPart([events, redo]: Both, kind: RowsOf, key: number): Both {
   return kind === KIND.events ? [key, redo] : [events, key]
 }
 
-/** Pins all of them, or none. Returns what lets them go, once. */
+/** Pins all of them, or none. Returns the function that unpins them, once. */
 export function pinAll(segments: readonly Segment[]): () => void {
   const pinned: Segment[] = []
   const unpin = () => {

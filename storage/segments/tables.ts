@@ -1,4 +1,4 @@
-/** The tables of a log in files, as storage reads and writes them. */
+/** The tables of a log in files, behind the interface that storage uses. */
 import { Buffer } from 'node:buffer'
 import { CorruptRow, textOf } from '../checked-text.ts'
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../environments.ts'
@@ -12,7 +12,7 @@ interface Reading {
   readonly transaction?: ReadTransaction
 }
 
-/** Rows are read so many bytes ahead where one is read after another. */
+/** How many bytes are read ahead when rows are read one after another. */
 const AHEAD_BYTES = 128 * 1024
 
 export function tablesOf(log: SegmentedLog): LogTables {
@@ -28,7 +28,7 @@ export function tablesOf(log: SegmentedLog): LogTables {
   }
 }
 
-/** What a read sees: the log as it was when its transaction began, or as it is. */
+/** What a read sees: the log as it was when the transaction began, or, without one, as it is. */
 function sightOf(log: SegmentedLog, reading: Reading | undefined): Sight {
   return (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? log.sight
 }
@@ -51,7 +51,7 @@ class SegmentTable implements AppendedTable {
 
   get(key: number, reading?: Reading): string | undefined {
     const sight = sightOf(this.#log, reading)
-    // What came behind it is in the same files.
+    // A row added after the snapshot may be in the same files.
     if (key > partOf(sight.last, this.#kind)) return undefined
     const at = this.#atOrBefore(sight, key)
     if (at === undefined || this.#key(sight, at) !== key) return undefined
@@ -110,12 +110,12 @@ class SegmentTable implements AppendedTable {
     }
   }
 
-  /** The last row whose key is not above this one. */
+  /** The last row whose key is at most this one. */
   #atOrBefore(sight: Sight, key: number): At | undefined {
     for (let segment = this.#lastBeginningBefore(sight, key); segment >= 0; segment -= 1) {
       const last = this.#lastUpTo(sight, segment)
       if (last < partOf(sight.from, this.#kind)) return undefined
-      // It has none.
+      // The file has no rows of this kind.
       if (this.#after(sight, segment) === last) continue
       const row = this.#rows(sight, segment).atOrBefore(key)
       if (row >= 0)
@@ -151,7 +151,7 @@ class SegmentTable implements AppendedTable {
     return undefined
   }
 
-  /** The last file that does not begin behind this key; -1: there is none. */
+  /** The last file that begins before this key; -1 if there is none. */
   #lastBeginningBefore(sight: Sight, key: number): number {
     let low = 0
     let high = sight.segments.length
@@ -163,12 +163,12 @@ class SegmentTable implements AppendedTable {
     return low - 1
   }
 
-  /** The key of the last row before this file. */
+  /** Key of the last row before this file. */
   #after(sight: Sight, segment: number): number {
     return partOf(sight.segments[segment]!.beginning.after, this.#kind)
   }
 
-  /** The key of the last row in this file or before it. */
+  /** Key of the last row in this file or before it. */
   #lastUpTo(sight: Sight, segment: number): number {
     return partOf(sight.segments[segment + 1]?.beginning.after ?? sight.last, this.#kind)
   }
@@ -188,14 +188,14 @@ class SegmentTable implements AppendedTable {
   }
 }
 
-/** Bytes of one file, read ahead. What is whole in a file does not change. */
+/** Bytes of one file, read ahead. Whole frames of a file never change. */
 class Ahead {
   #bytes: Buffer = Buffer.alloc(0)
   #buffer: Buffer | undefined
   #segment: Segment | undefined
   #at = 0
 
-  /** Throws CorruptRow, and what the file system throws. */
+  /** Throws CorruptRow, and errors of the file system. */
   text(segment: Segment, place: Place): string {
     const { at, bytes, checksum } = place
     if (bytes > AHEAD_BYTES) return segment.text(place)

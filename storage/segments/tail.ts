@@ -1,6 +1,6 @@
 /**
- * The end of the file that is written. Behind the last whole frame is nothing, or zeros that were written ahead, or what a
- * process that is gone had begun to write: never anything that was acknowledged.
+ * The end of the file being written. After its last whole frame come nothing, zeros written ahead, or an unfinished
+ * write of a process that is gone: never anything that was acknowledged.
  */
 import { Buffer } from 'node:buffer'
 import { fdatasyncSync, fstatSync, ftruncateSync } from 'node:fs'
@@ -12,37 +12,38 @@ import { trailerIn } from './trailer.ts'
 import { writtenByAnother } from './written-by-another.ts'
 
 /**
- * Zeros behind a small frame for which there was no room among those before it. A flush costs a file system half as much where
- * the file is as long as before, so that frames which come one by one each wait for their own bytes alone.
+ * Zeros written after a small frame that did not fit into those before it. A flush costs a file system half as much if
+ * the file keeps its length, so frames that come one by one each wait for their own bytes alone.
  */
 const AHEAD_BYTES = 256 * 1024
-/** A larger frame makes the file as long as it is: beside so many bytes, zeros would cost what they save. */
+/** A larger frame extends the file by itself: for that many bytes, zeros would cost what they save. */
 const SMALL_FRAME_BYTES = 16 * 1024
 const ZEROS = Buffer.alloc(AHEAD_BYTES)
 
 export class Tail {
   readonly #path: string
   readonly #open: () => number
-  /** What was behind the last whole frame when the file was looked at. */
+  /** Bytes after the last whole frame when the file was last read. */
   #tornBytes = 0
-  /** What was written ahead. */
+  /** Bytes of zeros written ahead. */
   #blankBytes = 0
 
-  /** `open` answers the file. */
+  /** `open` returns the file descriptor. */
   constructor(path: string, open: () => number) {
     this.#path = path
     this.#open = open
   }
 
-  /** The file was looked at: so much is behind its last whole frame. */
+  /** The file was read: this many bytes follow its last whole frame. */
   found(bytes: number): void {
     this.#tornBytes = bytes
     this.#blankBytes = 0
   }
 
   /**
-   * Writes a frame behind the last one, which ends at `end`; it is on disk when this returns. Throws what the file system throws: then
-   * part of it may be there, and all of it at the next start, which is no fault of what nobody was told of. Throws HomeRefused `locked`.
+   * Writes a frame after the last one, which ends at `end`; it is on disk when this returns. Throws errors of the file
+   * system. After one, the frame may be there in part, or whole at the next start, which is harmless, since nobody was
+   * told of it. Throws HomeRefused `locked`.
    */
   append(frame: Buffer, end: number): void {
     this.cut(end)
@@ -54,7 +55,7 @@ export class Tail {
     })
   }
 
-  /** Writes what the file ends with, as `append` does, and nothing is behind it. */
+  /** Writes the end of a full file, as `append` does, with nothing after it. */
   finish(ending: Buffer, end: number): void {
     this.cut(end)
     this.#flushed(end, (file) => {
@@ -64,20 +65,21 @@ export class Tail {
   }
 
   /**
-   * Takes away what was only begun to be written when the file was looked at. Throws HomeRefused `locked` where another process has
-   * written since, whether there is something to take away or not: that was acknowledged.
+   * Cuts off what was unfinished when the file was last read. Throws HomeRefused `locked` if another process has
+   * written since, even if there is nothing to cut: what it wrote was acknowledged.
    */
   cut(end: number): void {
     const file = this.#open()
     const sizeKnown = end + this.#tornBytes + this.#blankBytes
     const { size } = fstatSync(file)
-    // Who had written ahead has closed the file, and wrote nothing.
+    // The process that had written ahead has closed the file, without writing anything else.
     if (this.#tornBytes > 0 && size === end) this.#tornBytes = 0
     else if (size !== sizeKnown) throw writtenByAnother(this.#path, sizeKnown)
-    // Another's frames may have made the file as long as the zeros had.
+    // Another process's frames may have made the file exactly as long as the zeros had.
     if (this.#blankBytes > 0 && !isBlank(file, end)) throw writtenByAnother(this.#path, end)
     if (this.#tornBytes === 0) return
-    // Its writer may have been in the midst of it then. The end of a full file is none of it until its trailer is there.
+    // The unfinished frame's writer may have completed it since. The end of a full file counts only once its trailer
+    // is there.
     const begun = framesFrom(file, end, sizeKnown, 'checked').next().value
     const isFull = trailerIn(file, sizeKnown) !== undefined
     if (isFull || (begun !== undefined && !isIndex(begun.frame))) throw writtenByAnother(this.#path, end)
@@ -85,14 +87,14 @@ export class Tail {
     this.#tornBytes = 0
   }
 
-  /** The file is let go: what was written ahead is given back, unless another process has written since. */
+  /** Before closing: gives back the zeros written ahead, unless another process has written since. */
   leave(end: number): void {
     if (this.#blankBytes === 0) return
     try {
       this.cut(end)
       this.#trim(end)
     } catch {
-      // The next start takes it away.
+      // The next start cuts them off.
     }
   }
 
@@ -111,7 +113,7 @@ export class Tail {
       try {
         ftruncateSync(file, end)
       } catch {
-        // It stays, and the next start takes it in.
+        // The frame stays, and the next start takes it in.
       }
       throw error
     }
@@ -120,13 +122,13 @@ export class Tail {
 
 const head = Buffer.alloc(HEAD_BYTES)
 
-/** Whether no frame begins there. */
+/** Whether no frame begins here. */
 function isBlank(file: number, at: number): boolean {
   const read = readUpTo(file, head, at)
   return ZEROS.compare(head, 0, read, 0, read) === 0
 }
 
-/** How much was written there; what there is no room for is done without. Throws what the file system throws. */
+/** Returns how many zeros were written: none if there is no room. Throws errors of the file system. */
 function writeAhead(file: number, at: number): number {
   try {
     writeWhole(file, ZEROS, at)

@@ -1,10 +1,10 @@
-/** The end of a full file: it says where the frame is that says where the rows are. */
+/** The end of a full file, which points to the frame that holds the places of its rows. */
 import { Buffer } from 'node:buffer'
 import { crc32 } from 'node:zlib'
 import { readWhole } from '../files/read-whole.ts'
 import { HEAD_BYTES, MAGIC } from './frame.ts'
 
-/** Magic, checksum of the rest and of the head of that frame, place of that frame. */
+/** Magic; checksum of the rest and of that frame's head; place of that frame. */
 export const TRAILER_BYTES = 16
 const TRAILER = { checksum: 4, frameAt: 8 } as const
 
@@ -21,7 +21,7 @@ export function trailerBytes(frame: Buffer, frameAt: number): Buffer {
   return bytes
 }
 
-/** That of a file of so many bytes; undefined: it is not full. */
+/** The trailer of a file of this size; undefined if the file is not full. */
 export function trailerIn(file: number, size: number): Trailer | undefined {
   const bytes = Buffer.alloc(TRAILER_BYTES)
   const at = size - TRAILER_BYTES

@@ -1,6 +1,7 @@
 /**
- * Two processes and one log. The lock of a home reaches as far as its network namespace; where it does not reach, a process that finds
- * in a file what it has neither read nor written goes no further, and cuts and writes nothing: that was acknowledged by another.
+ * Guards against two processes writing one log. A home's lock reaches only as far as its network namespace. Beyond
+ * that, a process that finds in a file what it has neither read nor written stops, and cuts or writes nothing: another
+ * process has acknowledged it.
  */
 import { closeSync, fstatSync, ftruncateSync, openSync } from 'node:fs'
 import { HomeRefused } from '../home/home-refused.ts'
@@ -12,8 +13,8 @@ export function writtenByAnother(path: string, end: number): HomeRefused {
 }
 
 /**
- * Opens a file that is to be begun: there is none, or the beginning of one that was cut short. Throws HomeRefused `locked`, and what the
- * file system throws.
+ * Opens a file that is to be begun, which does not exist or whose creation was cut short. Throws HomeRefused `locked`,
+ * and errors of the file system.
  */
 export function openAnew(path: string, mode: number): number {
   try {
