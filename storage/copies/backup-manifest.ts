@@ -1,6 +1,6 @@
 /**
- * What a backup says of itself: how long its files are. The newest file of a log may rightly end anywhere, so that of a copy that
- * was cut short nothing else would tell.
+ * Records in a backup how long its files are. The newest file of a log may rightly end anywhere, so nothing else would
+ * show that a copy of it was truncated.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ function present(directory: string): Manifest {
   return { log_bytes: bytesOf(log), view_bytes: bytesOf(view) }
 }
 
-/** Call when all files are there; it is on disk when this returns. Returns their size, bytes. */
+/** Call when all files are there. The manifest is on disk when this returns. Returns the files' size, bytes. */
 export function writeManifest(directory: string): number {
   const manifest = present(directory)
   const path = join(directory, MANIFEST)
@@ -31,12 +31,15 @@ export function writeManifest(directory: string): number {
   return manifest.log_bytes + manifest.view_bytes
 }
 
-/** Whether it says how it was made: a home does not, and may be in service, nor does a copy that never became whole. */
+/** True for a backup. A home has no manifest and may be in service; a copy that never became whole has none either. */
 export function hasManifest(directory: string): boolean {
   return existsSync(join(directory, MANIFEST))
 }
 
-/** What is read is written by nobody meanwhile: undefined of a backup, which never is. Throws HomeRefused `locked` where a service runs. */
+/**
+ * Keeps `directory` unwritten while it is read. Undefined for a backup, which nobody writes. Throws HomeRefused
+ * `locked` if a service is running on it.
+ */
 export async function heldStill(directory: string): Promise<Standstill | undefined> {
   return hasManifest(directory) ? undefined : standstillOf(directory)
 }
@@ -50,7 +53,10 @@ function manifestIn(path: string): Manifest {
   }
 }
 
-/** Throws HomeRefused where the files are not as long as they were. A home, and a backup of an earlier version, says nothing. */
+/**
+ * Throws HomeRefused if the files have another length than the manifest says. Homes, and backups of earlier versions,
+ * have no manifest and pass.
+ */
 export function assertManifest(directory: string): void {
   if (!hasManifest(directory)) return
   const made = manifestIn(join(directory, MANIFEST))

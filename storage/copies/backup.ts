@@ -1,7 +1,7 @@
 /**
- * Backup of a running journal, and the way back. The view is copied first and the log second, while no redo is
- * trimmed, so that the copied log always reaches back to the copied view. Files come back as another log: with
- * a fresh epoch, so that no cursor of the lost one matches.
+ * Backup of a running journal, and its restore. The view is copied first and the log second, while no redo is trimmed,
+ * so that the copied log always reaches back to the copied view. A restore makes another log of the files, with a
+ * fresh epoch, so that no cursor of the lost one matches.
  */
 import { existsSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -24,16 +24,20 @@ import { assertManifest, heldStill } from './backup-manifest.ts'
 
 const BOUNDS_CHECK_MS = 100
 
-/** It would take, or took, what others need: space, the log's growth, the time of a stop; what was copied is removed. */
+/**
+ * The backup was given up because others need what it takes: space, growth of the log, or time during a stop. What had
+ * been copied is removed.
+ */
 export class BackupAborted extends Error {
   override readonly name = 'BackupAborted'
 }
 
 /**
- * Copies both environments into `directory`, which must be absent or empty, and is there only once it is whole.
- * Copying pins what the copy reads, so the log grows meanwhile: past `growthBytesMax` the backup is given up. So it is where it
- * would leave, or leaves, less free than `reserveBytes`, and when `giveUp` aborts, whose reason is a BackupAborted; and where no home
- * could be made of what was copied. Rejects with HomeRefused, BackupAborted, and with what the copying failed of.
+ * Copies both environments into `directory`, which must be absent or empty, and gets the copy only once that is whole.
+ * The copy pins what it reads, so the log grows meanwhile; past `growthBytesMax` the backup is given up. So it is if
+ * it leaves, or would leave, less than `reserveBytes` free, when `giveUp` aborts (its reason is a BackupAborted), and
+ * if no home could be made from the copy. Rejects with HomeRefused, BackupAborted, or whatever error the copying
+ * failed with.
  */
 export function backup(
   journal: DiskJournal,
@@ -54,7 +58,7 @@ export function backup(
       await watch.assertKept()
       await copy.log()
       await watch.assertKept()
-      // It has its redo.
+      // The copy contains the redo it needs.
       releaseRedo()
       const faults = await copy.faults()
       await watch.assertKept()
@@ -68,7 +72,7 @@ export function backup(
   })
 }
 
-/** Sees to it that a copy keeps its bounds. */
+/** Enforces the bounds of a copy. */
 class Watch {
   crossed: BackupAborted | undefined
   readonly #copy: Copy
@@ -97,13 +101,13 @@ class Watch {
 
   /** Rejects with BackupAborted. */
   async assertKept(): Promise<void> {
-    // One that is under way may have seen what was before.
+    // A check already under way may have seen an earlier state.
     await this.#looking
     await this.look()
     if (this.crossed !== undefined) throw this.crossed
   }
 
-  /** Gives the copy up, again and again, once a bound is crossed. One look at a time. */
+  /** Checks the bounds, one check at a time. Once one is crossed, each check gives the copy up again. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => {
       this.#looking = undefined
@@ -123,13 +127,13 @@ class Watch {
     this.#copy.giveUp()
   }
 
-  /** A file system that gives no answer has room. */
+  /** A file system that does not report its free space counts as having room. */
   #freeBytes(): Promise<number> {
     return this.#copy.freeBytes().catch(() => Number.POSITIVE_INFINITY)
   }
 }
 
-/** Looks now and then, until the function that it answers is called. */
+/** Calls `look` at intervals, until the returned function is called. */
 function watching(nature: Nature, look: () => unknown): () => void {
   const lookAgain = () => {
     look()
@@ -139,21 +143,27 @@ function watching(nature: Nature, look: () => unknown): () => void {
   return () => nature.clearTimer(timer)
 }
 
-/** What is done with the copy before it is a home. Each gets it as a home of its own, in a folder of the home that no service looks at. */
+/**
+ * What is done with the copy before it becomes a home. Each step gets it as a home of its own, in a folder inside the
+ * home that no service looks at.
+ */
 interface RestoreSteps {
-  /** Throws where what its files hold is wrong: that LMDB can read its own was looked at. It is still as it came. */
+  /**
+   * Throws if the content of the files is wrong; their pages have been checked already. The copy is still as it was.
+   */
   check?(draft: string): Promise<void>
   /**
-   * What the restored state means (attempts to raise, runs to declare lost) is for those who know the machines. The file of a token that
-   * it makes comes along.
+   * Settles what the restored state means (attempts to raise, runs to declare lost), which takes knowledge of the
+   * machines. A token file that it creates is moved along.
    */
   settle?(draft: string): Promise<void>
 }
 
 /**
- * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. Only when the steps are done does the home have a log
- * and a view, so that a restore that is killed half way is never served. The copy is looked at, not what it is of: it is what will
- * be served; without `check` it is taken as a start takes it. Throws HomeRefused, and what the steps throw; the home is then as it was.
+ * Makes a home, empty or absent, from a backup, offline, with a fresh epoch. The home gets its log and view only when
+ * the steps are done, so a restore that is killed half way is never served. The checks read the copy, not the backup,
+ * since the copy will be served; without `check` it is only checked as at a start. Throws HomeRefused, and errors of
+ * the steps; the home is then as it was.
  */
 export async function restoreFiles(
   from: string,
@@ -162,7 +172,7 @@ export async function restoreFiles(
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const { log, view } = environmentPaths(from)
   for (const path of [log, view]) assertThere(from, path)
-  // A home can be restored from, too.
+  // `from` may be a home, too.
   const standstill = await heldStill(from)
   try {
     return await restoreStanding(from, toHome, standstill, steps)
@@ -220,26 +230,28 @@ function assertThere(from: string, environment: string): void {
   throw new HomeRefused('corrupt', `${from} is no backup: ${environment} is missing`)
 }
 
-/** What is moved from the draft into the home. The log last: whatever is there without it is no home yet, and a start refuses it. */
+/**
+ * Moved from the draft into the home. The log comes last: without it the rest is no home yet, and a start refuses it.
+ */
 function movedParts(home: string): readonly string[] {
   const { log, view } = environmentPaths(home)
   return [view, adminTokenPath(home), log]
 }
 
-/** The names of what a restore that was killed has left: beside its draft all that it had moved, but for the log. */
+/** Names left by a killed restore: its draft, and what it had moved, which never includes the log. */
 function leftIn(home: string): readonly string[] {
   const draft = restoringPath(home)
   const isLeft = existsSync(draft) && !existsSync(environmentPaths(home).log)
   return isLeft ? [draft, ...movedParts(home)].map((path) => basename(path)) : []
 }
 
-/** The draft last: it says whose the rest is. */
+/** The draft goes last, since it shows that the rest was left by a restore. */
 function removeLeftIn(home: string): void {
   if (leftIn(home).length === 0) return
   for (const path of [...movedParts(home), restoringPath(home)]) rmSync(path, { recursive: true, force: true })
 }
 
-/** All of it, on disk, or what is as good as nothing: see `leftIn`. */
+/** Moves everything and flushes it, or leaves what the next restore removes: see `leftIn`. */
 function moveUp(draft: string, home: string): void {
   const parts = movedParts(home)
   try {
@@ -253,23 +265,23 @@ function moveUp(draft: string, home: string): void {
   }
 }
 
-/** Of the folder that is made, not of what it is made from. */
+/** Refusals that concern the folder being made rather than its source. */
 const OF_TARGET: readonly unknown[] = ['locked', 'disk_reserve', 'disk_failed', 'not_permitted']
 
-/** A refusal with the name of what is still there when it is read: the draft is gone by then. */
+/** Replaces the draft's path in a refusal, since the draft is gone when the message is read. */
 function named(error: unknown, draft: string, { from, toHome }: { from: string; toHome: string }): unknown {
   if (!(error instanceof HomeRefused) || !error.message.includes(draft)) return error
   const message = error.message.replaceAll(draft, OF_TARGET.includes(error.code) ? toHome : from)
   return new HomeRefused(error.code, message, { cause: error })
 }
 
-/** What stays is gone over by the next restore, and removed by a start. */
+/** The next restore or start removes what cannot be removed here. */
 function removeIfPossible(home: string): void {
   try {
     removeLeftIn(home)
     rmSync(restoringPath(home), { recursive: true, force: true })
   } catch {
-    // The disk fails; what it has failed of before was told.
+    // The disk fails, and the failure before this one has been reported.
   }
 }
 
@@ -277,7 +289,7 @@ function removeIfEmpty(folder: string): void {
   try {
     rmdirSync(folder)
   } catch {
-    // There is something in it.
+    // The folder is not empty.
   }
 }
 
@@ -290,7 +302,7 @@ async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previous
   }
 }
 
-/** Makes a copy another log than the one it is of. Throws HomeRefused; `home` is its name in that. */
+/** Makes the copy another log than its original. Throws HomeRefused; `home` is the name for its messages. */
 async function giveFreshEpoch(
   { log, view }: Environments,
   home: string,

@@ -1,4 +1,4 @@
-/** Events out as JSON lines: one file per UTC month of `occurred_at`, each line the text exactly as it is served. */
+/** Exports events as JSON lines: one file per UTC month of `occurred_at`, each line exactly the text that is served. */
 import { appendFile, open, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { flushFile, flushNamesUpTo } from '../files/flush.ts'
@@ -10,10 +10,10 @@ import { isKnownBy, type LogIdentity } from '../log/log-identity.ts'
 import { paced } from '../paced.ts'
 import type { UnreadFile } from '../segments/salvage.ts'
 
-/** Held in memory before they are written. */
+/** Characters collected in memory before they are written. */
 const PAGE_CHARS = 4 * 1024 * 1024
 const GAPS_MAX = 1_000
-/** For an event whose `occurred_at` is no time (imported as it was). */
+/** For events whose `occurred_at` is no valid time (imported as they were). */
 const UNDATED = 'undated'
 
 export interface Gap {
@@ -26,32 +26,35 @@ export interface ExportReport {
   readonly events: number
   /** File name -> events in it. */
   readonly files: Readonly<Record<string, number>>
-  /** First and last sequence that were exported; a later export goes on behind the last. */
+  /** First and last sequence exported; a later export continues after the last. */
   readonly firstSequence: number
   readonly lastSequence: number
-  /** Between what an earlier export went up to and the first event that the log holds: retention has taken them. */
+  /** Events that retention has removed between the end of the earlier export and the first event of the log. */
   readonly forgotten: number
-  /** Events that the log says it holds and that could not be read, and where they were: the first 1,000 places. */
+  /** Events that the log claims to hold but that could not be read, and where they were: the first 1,000 places. */
   readonly unreadable: number
   readonly gaps: readonly Gap[]
   /**
-   * Files of the log that the disk did not give, or not all of. What was in the newest one and was behind the last sequence is in
-   * no gap: nobody knows of it.
+   * Files of the log that could not be read, or not completely. Events of the newest file after the last sequence are
+   * in no gap, because nobody knows of them.
    */
   readonly unread: readonly UnreadFile[]
 }
 
-/** Where an earlier export ended, as a cursor says. A number alone is taken to be of the same log. */
+/** Where an earlier export ended, as a cursor says. A sequence alone is assumed to be of the same log. */
 export interface ExportPlace {
   readonly epoch?: string
   readonly incarnation?: string | undefined
   readonly sequence: number
 }
 
-/** What came later in one log is something else in another: nothing of it would be missed, and some of it never exported. */
+/**
+ * Refuses a place of another log, where the same sequences are different events: some would never be exported, and
+ * nothing would show it.
+ */
 function assertOfThisLog(place: ExportPlace, source: EventSource): void {
   const { epoch, sequence } = place
-  // What the newest file holds is not known where it cannot be read.
+  // If the newest file cannot be read, the log's end is unknown.
   const isInside = sequence <= source.lastSequence || source.unread.length > 0
   const isKnown = epoch === undefined || (epoch === source.epoch && isKnownBy(source, place))
   if (isKnown && isInside) return
@@ -65,9 +68,9 @@ function assertOfThisLog(place: ExportPlace, source: EventSource): void {
 }
 
 /**
- * Appends the events of a home after `after` to the month files in `directory`, a page at a time; they are on disk under
- * their names when it resolves, and the files are as they were when it rejects. Changes nothing in the home, and needs no more of it than
- * what can be read of its log. Rejects with HomeRefused, and with what the file system says.
+ * Appends the events of a home after `after` to the month files in `directory`, a page at a time. When it resolves
+ * they are on disk under their names; when it rejects the files are as they were. Changes nothing in the home, and
+ * needs only what can be read of its log. Rejects with HomeRefused, and errors of the file system.
  */
 export async function exportEvents(home: string, directory: string, after?: ExportPlace): Promise<ExportReport> {
   const source = await openEvents(home)
@@ -120,7 +123,7 @@ class MonthFiles {
   /** File name -> events in it. */
   readonly files: Record<string, number> = {}
   readonly #directory: string
-  /** How long each was before, bytes; undefined: there was none. */
+  /** Length of each file before the export, bytes; undefined if it did not exist. */
   readonly #before = new Map<string, number | undefined>()
   #page: string[] = []
   #chars = 0
@@ -137,7 +140,10 @@ class MonthFiles {
     if (this.#chars >= PAGE_CHARS) await this.#write()
   }
 
-  /** All that was added is on disk when it resolves, the names of new files and folders, too. Rejects with HomeRefused. */
+  /**
+   * When it resolves, all that was added is on disk, including names of new files and folders. Rejects with
+   * HomeRefused.
+   */
   async flush(): Promise<void> {
     await this.#write()
     try {
@@ -149,7 +155,7 @@ class MonthFiles {
     }
   }
 
-  /** The files are as they were, so that the export can be repeated; as far as their disk takes it. */
+  /** Restores the files as they were, as far as their disk permits, so that the export can be repeated. */
   async undo(): Promise<void> {
     for (const [name, bytes] of this.#before) {
       const path = join(this.#directory, name)
@@ -162,7 +168,7 @@ class MonthFiles {
       makeFolder(this.#directory)
       for (const [name, lines] of byMonth(this.#page)) {
         const begin = this.#before.has(name) ? '' : await this.#begin(name)
-        // Opened anew each time: events may be of more months than a process may have files open.
+        // Opened each time, since events may be of more months than a process may have files open.
         await appendFile(join(this.#directory, name), `${begin}${lines.join('\n')}\n`)
         this.files[name] = (this.files[name] ?? 0) + lines.length
       }
@@ -174,7 +180,7 @@ class MonthFiles {
     this.#chars = 0
   }
 
-  /** What comes before the first line that is added: a line break where an export that was killed has left part of a line. */
+  /** What precedes the first line added: a line break if an export that was killed left part of a line. */
   async #begin(name: string): Promise<'' | '\n'> {
     try {
       const file = await open(join(this.#directory, name), 'r')

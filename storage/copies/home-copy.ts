@@ -1,6 +1,6 @@
 /**
- * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one, which the next copy of this
- * log removes should this one be killed, and the next start where it was among the home's own backups.
+ * A copy of both environments into a folder. Until it is whole it grows in a folder beside that one. If the process is
+ * killed, the next copy of this log removes that folder; the next start does, if it is among the home's own backups.
  */
 import { renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -17,15 +17,15 @@ import type { OpenView } from '../view/lmdb-view.ts'
 import { hasManifest, writeManifest } from './backup-manifest.ts'
 import { copyView } from './view-copy.ts'
 
-/** No backup that somebody asks for has such a name: those begin with a letter or a digit. */
+/** Never the name of a backup that somebody asks for: those begin with a letter or a digit. */
 const unfinishedPath = (parent: string, epoch: string): string => join(parent, `.unfinished-${epoch}`)
 
-/** As it was named by earlier builds, and as a backup may be. */
+/** The name in earlier builds, which a backup may have too. */
 const formerPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
 
 /**
- * Removes what a process that was killed over a backup of this log has left in the home, and a restore that had come to its end but for
- * this; `epoch`: undefined for a new log.
+ * Removes from the home what a process that was killed during a backup of this log has left, and a restore that was
+ * complete but for this. `epoch`: undefined for a new log.
  */
 export function removeUnfinished(home: string, epoch: string | undefined): void {
   if (epoch === undefined) return
@@ -36,7 +36,7 @@ export function removeUnfinished(home: string, epoch: string | undefined): void 
     const former = formerPath(backupsPath(home), epoch)
     if (!hasManifest(former)) rmSync(former, { recursive: true, force: true })
   } catch {
-    // The next backup says why it cannot be removed; it keeps nobody from serving.
+    // The next backup reports why it cannot be removed; it is no reason not to serve.
   }
 }
 
@@ -83,7 +83,7 @@ export class HomeCopy implements Copy {
   }
 
   async faults(): Promise<readonly string[]> {
-    // What the copy has, what it was made from has, too; and the copy may not be there much longer.
+    // The original has the same faults, and the copy may not exist much longer.
     const ofOriginal = (text: string): string => text.replaceAll(this.#paths.log, this.#of.logPath)
     try {
       return (await faultsOfLog(this.#paths.log, this.#givenUp.signal)).map(ofOriginal)
@@ -107,7 +107,7 @@ export class HomeCopy implements Copy {
     const bytes = writeManifest(this.#unfinished)
     for (const path of [log, view, this.#unfinished]) flushFile(path)
     renameSync(this.#unfinished, this.#directory)
-    // The folder of the backups may be new itself.
+    // The backups' own folder may be new.
     flushNamesUpTo(this.#directory)
     return bytes
   }

@@ -1,6 +1,6 @@
 /**
- * Events in from JSON lines, streamed: a line that cannot be read is handed on with its place in the file and the
- * reading goes on (SPEC 6.17 rule 6). What a line means, and whether it is new, the caller decides.
+ * Imports events from JSON lines, streamed. A line that cannot be read is yielded with its place in the file, and
+ * reading goes on (SPEC 6.17 rule 6). What a line means, and whether it is new, is the caller's decision.
  */
 import { createReadStream } from 'node:fs'
 
@@ -8,12 +8,15 @@ export type ImportLine =
   | { readonly ok: true; readonly line: number; readonly offset: number; readonly event: Record<string, unknown> }
   | { readonly ok: false; readonly line: number; readonly offset: number; readonly reason: string }
 
-/** Longer than any event the service takes; a file without line breaks is not held in memory. */
+/** Longer than any event that the service accepts. It keeps a file without line breaks out of memory. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024
 const LINE_FEED = 0x0a
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** Lines from 1; `offset` is the byte at which the line begins. Blank lines are passed over. Rejects when the file cannot be read. */
+/**
+ * Lines count from 1; `offset` is the byte at which the line begins. Skips blank lines. Rejects if the file cannot be
+ * read.
+ */
 export async function* readEvents(path: string): AsyncGenerator<ImportLine> {
   let line = 1
   let offset = 0

@@ -1,4 +1,4 @@
-/** The other side of storage/copies/view-copy.ts, a process of its own: copies the view of one folder into another. */
+/** The child process of storage/copies/view-copy.ts: copies the view from one folder into another. */
 
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ await workOfOwn(async ([from = '', to = '']) => {
   const view = openToCopy(from)
   await view.backup(to, true)
   await view.close()
-  // LMDB makes it for everybody to read.
+  // LMDB creates the file readable by everybody.
   chmodSync(join(to, DATA_FILE), FILE_MODE)
   return ''
 })

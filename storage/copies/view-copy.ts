@@ -1,6 +1,6 @@
 /**
- * The view copied by a process of its own (storage/copies/view-copier.ts). LMDB's copy cannot be broken off once it has begun, and a process
- * that ends under its own ends by SIGSEGV; one that does nothing else can be killed at any moment.
+ * Copies the view in a process of its own (storage/copies/view-copier.ts). LMDB's copy cannot be interrupted, and a
+ * process that ends during one of its own ends by SIGSEGV; one that does nothing else can be killed at any moment.
  */
 
 import { ownProcess } from '../files/own-process.ts'
@@ -11,11 +11,11 @@ import type { OpenView } from '../view/lmdb-view.ts'
 const COPIER = new URL('./view-copier.js', import.meta.url)
 
 /**
- * Copies the view as it is now into the folder `to`, which is there, beside other work. Settles only when nobody writes there any more.
- * Rejects with what LMDB says, and when it is aborted.
+ * Copies the present view into the existing folder `to`, beside other work. Settles only when nobody writes there any
+ * more. Rejects with LMDB's error, and when aborted.
  */
 export async function copyView({ path, root }: OpenView, to: string, signal: AbortSignal): Promise<void> {
-  // Of what is there from now on nothing is written over.
+  // Keeps the present pages from being overwritten.
   const kept = root.useReadTransaction()
   try {
     const apart = apartIn(readingPath(path), path)

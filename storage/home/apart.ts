@@ -1,10 +1,11 @@
 /**
- * A data file of LMDB as another process reads it, which must not open the lock file beside it. Whoever opens an environment writes
- * into its lock file which transaction is the newest: as it has read it some moments before (`mdb_env_open2`, lmdb 3.5.6). Where
- * its writer has committed one meanwhile, that one is not seen any more, is built upon by nobody, and is written over by the next. A backup
- * that began beside a commit made a step stand upon a record of two steps before, and the home was refused at its next start.
- * So each gets a folder with a link to the data file, and a lock file of its own there. The writer knows nothing of what is read in it:
- * that is kept by a read transaction of the writer's own process, or by there being none.
+ * Opens an LMDB data file for another process without opening the lock file beside it. Whoever opens an environment
+ * writes the newest transaction into its lock file, as read some moments before (`mdb_env_open2`, lmdb 3.5.6). If its
+ * writer has committed meanwhile, that commit is no longer seen, nobody builds on it, and the next one overwrites it:
+ * after a backup that began beside a commit, a step built on a record two steps older, and the home was refused at its
+ * next start. So each reader gets a folder with a link to the data file and a lock file of its own. The writer does
+ * not know what is read there; it must be kept by a read transaction in the writer's process, or there must be no
+ * writer.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -18,21 +19,21 @@ interface Apart {
   remove(): void
 }
 
-/** In this folder, made anew. Throws what the file system throws. */
+/** In this folder, which is created anew. Throws errors of the file system. */
 export function apartIn(folder: string, environment: string): Apart {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   return linked(folder, environment)
 }
 
-/** Where things are put for the moment nothing can be: no fault of what was to be looked at. */
+/** No temporary folder can be created, which is no fault of the home to be read. */
 export class TemporaryFolderFailed extends Error {
   override readonly name = 'TemporaryFolderFailed'
 }
 
 /**
- * In a folder among the system's temporary ones, with its lock file: where it is read nothing may be written. Throws
- * TemporaryFolderFailed.
+ * In a folder under the system's temporary one, with its lock file, since nothing may be written where the data is.
+ * Throws TemporaryFolderFailed.
  */
 export function apartElsewhere(environment: string): Apart {
   let apart: Apart | undefined

@@ -1,24 +1,27 @@
 /**
- * A data file of LMDB, read as bytes: LMDB believes what it maps, and a page that is missing or damaged ends the process
- * by a signal and without a word. So its pages are looked at before it is opened. Only their structure can be told
- * to be wrong here; the texts of the log have checksums of their own.
+ * Checks an LMDB data file as bytes. LMDB trusts what it maps: a missing or damaged page ends the process by a signal,
+ * without a word. So the pages are checked before the file is opened. Only their structure can be judged here; the
+ * texts of the log have checksums of their own.
  */
 import { PageReader } from './page-reader.ts'
 import { checkTree, PageFault, type Tree, treeAt } from './page-tree.ts'
 
-/** Where lmdb-js' LMDB keeps what is read here: a page header of 24 bytes, then the meta page's own fields. */
+/** Offsets in a meta page of lmdb-js' LMDB: a page header of 24 bytes, then the meta page's own fields. */
 const META = { magic: 24, pageBytes: 48, free: 48, main: 96, lastPage: 144, transaction: 152, end: 160 }
 const META_MAGIC = 0xbeefc0de
 const PAGE_BYTES_MIN = 512
 const PAGE_BYTES_MAX = 65_536
 
-/** Leaves below what the last transactions wrote are looked at, so many at most: what a disk that lies may have torn. */
+/**
+ * How many of the newest transactions have their leaves read, and how many leaves at most: what a lying disk may have
+ * torn.
+ */
 const RECENT_TRANSACTIONS = 16
 const RECENT_LEAVES_MAX = 8_192
-/** A file of so many pages (64 MiB) is looked at whole: 0.1 s. */
+/** A file of up to this many pages (64 MiB) is checked whole, in 0.1 s. */
 const SMALL_PAGES_MAX = 16_384
 
-/** A file that is written faster than it can be looked at says nothing of itself. */
+/** A file that is written faster than it can be checked cannot be judged. */
 const TRIES_MAX = 5
 
 /** What is wrong with a data file. */
@@ -28,8 +31,9 @@ export type DataFault =
   | { readonly kind: 'damaged_page'; readonly detail: string }
 
 /**
- * How much is looked at. `inner`: every page above the leaves, which name all the others, and the leaves that were written last:
- * about one page in a hundred; of a small file all, and of one that lacks a page that is not known to be free. `every`: all pages in use.
+ * How much is checked. `inner`: every page above the leaves, which between them name all others, and the leaves
+ * written last: about one page in a hundred. A small file is checked whole, and so is one that lacks a page not known
+ * to be free. `every`: all pages in use.
  */
 export type Depth = 'inner' | 'every'
 
@@ -42,8 +46,8 @@ interface Meta {
 }
 
 /**
- * Undefined: nothing that can be told from the structure of its pages. A fault found while another process wrote the file
- * says nothing, and is looked for again. Rejects with what the file system throws.
+ * Undefined if the structure of the pages shows no fault. A fault found while another process wrote the file means
+ * nothing, and the file is checked again. Rejects with errors of the file system.
  */
 export async function faultOfDataFile(path: string, depth: Depth): Promise<DataFault | undefined> {
   const file = new PageReader(path)
@@ -51,7 +55,7 @@ export async function faultOfDataFile(path: string, depth: Depth): Promise<DataF
     for (let tries = 0; tries < TRIES_MAX; tries += 1) {
       const meta = newerMeta(file)
       const fault = meta === undefined ? ({ kind: 'not_a_data_file' } as const) : faultOfPages(file, meta, depth)
-      // What a transaction has committed is not written over before another one is.
+      // LMDB does not overwrite the pages of a transaction before it has committed another.
       if (fault === undefined || newerMeta(file)?.transaction === meta?.transaction) return fault
     }
     return undefined
@@ -90,7 +94,7 @@ function newerMeta(file: PageReader): Meta | undefined {
   return second.transaction > first!.transaction ? second : first
 }
 
-/** Undefined: no meta page of this format. LMDB would end the process on it. */
+/** Undefined if this is no meta page of this format. LMDB would crash on it. */
 function metaAt(file: PageReader, position: number): Meta | undefined {
   const bytes = Buffer.alloc(META.end)
   if (!file.read(position, bytes)) return undefined

@@ -1,6 +1,6 @@
 /**
- * Watches the free space of a home. A full disk can abort the process inside LMDB, so writes are refused while
- * there is still room: enough to finish what was acknowledged and to start again.
+ * Watches the free space of a home. A full disk can abort the process inside LMDB, so writes are refused while there
+ * is still room to finish what was acknowledged and to start again.
  */
 import { statfs } from 'node:fs/promises'
 import type { Nature } from '../nature.ts'
@@ -9,12 +9,12 @@ import type { Nature } from '../nature.ts'
 export type FreeBytes = () => Promise<number>
 
 const CHECK_INTERVAL_MS = 2_000
-/** Written since the last look: look again before the interval ends. */
+/** After this many bytes written, check again before the interval ends. */
 const CHECK_AFTER_BYTES = 8 * 1024 * 1024
 
 /**
- * Free space that a step of retention begins with under the reserve: the view's pages with two thousand ids and histories are written
- * anew before those that they replace can be used again.
+ * Free space that a retention step needs below the reserve: the view's pages with two thousand ids and histories are
+ * rewritten before the old ones can be reused.
  */
 const FORGETTING_BYTES_MIN = 64 * 1024 * 1024
 
@@ -27,9 +27,9 @@ export function freeBytesOf(path: string): FreeBytes {
 }
 
 export class DiskReserve {
-  /** Less than the reserve was free when the file system last gave an answer. */
+  /** Less than the reserve was free at the last successful check. */
   low = false
-  /** The last look had an answer. */
+  /** Whether the last check succeeded. */
   #answers = true
   readonly #freeBytes: FreeBytes
   readonly #reserveBytes: number
@@ -40,7 +40,7 @@ export class DiskReserve {
 
   readonly #onNoAnswer: (failure: Error) => void
 
-  /** `onNoAnswer` is told once of a file system that stops telling what is free. */
+  /** `onNoAnswer` is called once each time the file system stops reporting its free space. */
   constructor(
     freeBytes: FreeBytes,
     reserveBytes: number,
@@ -54,13 +54,13 @@ export class DiskReserve {
     this.#checkLater()
   }
 
-  /** Tell of bytes written; looks at the disk after a large amount. */
+  /** Counts bytes written; checks the disk after a large amount. */
   wrote(bytes: number): void {
     this.#writtenBytes += bytes
     if (this.#writtenBytes >= CHECK_AFTER_BYTES) this.check()
   }
 
-  /** Looks now; one look at a time. A file system that gives no answer leaves the last one standing. */
+  /** Checks now, one check at a time. If the file system does not report its free space, the last result stands. */
   check(): Promise<void> {
     this.#writtenBytes = 0
     this.#checking ??= this.#freeBytes()
@@ -80,7 +80,7 @@ export class DiskReserve {
     return this.#checking
   }
 
-  /** Whether a step of retention may begin, also a start that is to take some. A file system that gives no answer has no room. */
+  /** Whether a retention step may begin, also at a start that needs some. False if the free space is unknown. */
   async hasRoomToForget(): Promise<boolean> {
     if (!this.low) return true
     return this.#freeBytes().then(

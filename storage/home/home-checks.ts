@@ -1,6 +1,6 @@
 /**
- * What is looked at before a home is served: that its files are whole, and that its view belongs to its log and is
- * not ahead of it. Whatever does not fit is refused with the way back; nothing is repaired by guessing.
+ * Checks made before a home is served: its files are whole, and its view belongs to its log and is not ahead of it.
+ * Whatever does not fit is refused, and the message says how to recover; nothing is repaired by guessing.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { constants } from 'node:os'
@@ -20,16 +20,18 @@ import { isUnfinished } from './unfinished.ts'
 const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
 
 /**
- * Refuses what is no data file, and data files of LMDB that lack a page in use or have a damaged one (a copy cut short, a file system
- * that lost its tail, a disk that lies): read, they would end the process by a signal and without a word. A home
- * that is to be served is looked at `inner`; the files of its log are looked at when they are opened, and here only where
- * `every` byte is, and nobody writes; `pages`: all pages of LMDB are, and of the log no more than that. Rejects with HomeRefused `corrupt`.
+ * Refuses LMDB data files that are none, or have missing or damaged pages in use (a truncated copy, a file system that
+ * lost its tail, a disk that lies): reading them would end the process by a signal, without a word. `inner` is for a
+ * home that is to be served; its log's files are checked when they are opened. `every` checks all pages and every byte
+ * of the log, which nobody may be writing; `pages` checks all pages of LMDB only. Rejects with HomeRefused `corrupt`.
  */
 export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<void> {
   if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
 }
 
-/** The same of the log alone. Resolves to false where its making was cut short: nothing that was begun with it was ever acknowledged. */
+/**
+ * Checks the log alone. Resolves to false if its creation was cut short, so that nothing in it was ever acknowledged.
+ */
 export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<boolean> {
   const { log, view } = environmentPaths(home)
   if (isUnfinished(log)) return false
@@ -40,7 +42,7 @@ export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inn
     )
   }
   await assertDataFile(log, depth)
-  // Beside a log of LMDB they are what a start that carries it over was not done with.
+  // Segments beside a log of LMDB are an unfinished conversion.
   if (depth === 'every' && existsSync(log) && !existsSync(join(log, DATA_FILE))) assertEveryFrame(log)
   return true
 }
@@ -72,14 +74,14 @@ function sentence(file: string, fault: DataFault): string {
   }
 }
 
-/** `except`: what a restore that was killed may have left. Throws HomeRefused `not_empty`. */
+/** `except`: names that a killed restore may have left. Throws HomeRefused `not_empty`. */
 export function assertEmpty(directory: string, except: readonly string[] = []): void {
   if (existsSync(directory) && readdirSync(directory).some((name) => !except.includes(name))) {
     throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
   }
 }
 
-/** Reads the view's marker, if it fits this log. A view without one is new: all of its redo must be there. */
+/** The view's marker, if it fits this log. A view without one is new, and needs the redo from the first batch on. */
 export function assertMarker(view: View, log: EventLog, home: string): Marker {
   const marker = markerOf(view, home)
   if (marker === undefined) {
@@ -113,12 +115,15 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
   return marker
 }
 
-/** Two copies of a home that were each written to have the same numbers. What cannot be read tells nothing, and is told by whoever asks for it. */
+/**
+ * Tells apart two copies of a home that both went on and have the same numbers. Unreadable rows tell nothing here;
+ * whoever needs them will report them.
+ */
 function knowsEvent(view: View, log: EventLog, sequence: number): boolean {
   if (sequence < log.oldestSequence) return true
   try {
     const text = log.event(sequence)
-    // A hole in the log is another fault, and `verify` names it.
+    // A hole in the log is another fault, which `verify` reports.
     if (text === undefined) return true
     const { project, traceId, id } = identityOf(text)
     return view.eventSequence(project, traceId, id) === sequence
@@ -135,14 +140,17 @@ function markerOf(view: View, home: string): Marker | undefined {
   }
 }
 
-/** What LMDB says of bytes that it cannot make sense of. */
+/** LMDB's messages for bytes that it cannot make sense of. */
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION_MISMATCH)/
-/** What the system says of a disk that takes nothing, as LMDB hands it on and as Node.js does. */
+/** Errors of a disk that accepts no writes, as LMDB passes them on and as Node.js does. */
 const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
-/** The same of a file that is another user's. */
+/** Errors for a file of another user. */
 const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
 
-/** An error that means damage, a disk that fails, or files of another user, named with its place and the way back, the cause kept; any other as it is. */
+/**
+ * Turns an error that means damage, a failing disk or another user's files into a HomeRefused that names the place and
+ * how to recover, with the cause. Returns any other error as it is.
+ */
 export function damaged(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
   const { code, path: named = path } = error as NodeJS.ErrnoException

@@ -1,4 +1,4 @@
-/** The environments of a home in a folder: the log in files that are written at their end, the view in LMDB. */
+/** The environments of a home in a folder: the log in append-only files, the view in LMDB. */
 
 import { HomeCopy, removeUnfinished } from '../copies/home-copy.ts'
 import { type Environments, HEAD_EPOCH, type LogTables, type Medium, type ViewTables } from '../environments.ts'
@@ -16,13 +16,16 @@ import { beginCreation, type Creation, isNewHome } from './unfinished.ts'
 import { assertMachines } from './written-by.ts'
 
 export interface EnvironmentOptions {
-  /** Nothing is made or written. What is read of the view is kept by nobody: where a service goes on meanwhile it may be no view at all. */
+  /**
+   * Creates and writes nothing. Nothing keeps the pages of the view being read: if a service runs meanwhile, they may
+   * become garbage.
+   */
   readonly readOnly?: boolean
-  /** Told of a commit that LMDB failed for nothing and that was made again. */
+  /** Receives a commit failure of LMDB's that had no cause and was repeated. */
   readonly onRepeat?: OnRepeat
-  /** Told that the thread that writes the view could not be started, or has ended: what it would have written is written without it. */
+  /** The thread that writes the view could not be started, or has ended; its writes are made without it. */
   readonly onThreadEnd?: (failure: Error) => void
-  /** How long a file of the log may grow, bytes. */
+  /** Size at which a file of the log is full, bytes. */
   readonly logFileBytesMax?: number
 }
 
@@ -51,8 +54,9 @@ export function folderMedium(home: string, options: EnvironmentOptions = {}): Me
 }
 
 /**
- * Opens (and unless `readOnly`, for who knows that nobody writes, creates) both environments of a home. `check` sees the head before anything else is
- * opened or made, and throws to stop there. Throws HomeRefused, and what lmdb and the file system throw.
+ * Opens both environments of a home. Unless `readOnly`, which requires that nobody writes, creates them if absent.
+ * `check` sees the head before anything else is opened or created, and throws to stop there. Throws HomeRefused, and
+ * errors of lmdb and the file system.
  */
 export async function openEnvironments(
   home: string,
@@ -63,7 +67,7 @@ export async function openEnvironments(
   const creations: Creation[] = []
   if (!readOnly) creations.push(beginCreation(paths.log))
   const log = await openLog(paths.log, { readOnly, isUndisturbed: readOnly, segmentBytesMax: logFileBytesMax }, check)
-  // A view beside an unfinished log is of that log, and goes with it.
+  // A view beside an unfinished log belongs to it, and is made anew with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
   const apart = readOnly ? apartElsewhere(paths.view) : undefined
@@ -97,14 +101,14 @@ export async function openEnvironments(
       new HomeCopy({ log: log.files!, logPath: paths.log, view }, directory, log.tables.head.get(HEAD_EPOCH)!),
     close,
   }
-  // The log first: a view without its log is refused, and a log without its view makes it.
+  // The log first: a view without its log is refused, while a log can rebuild its view.
   for (const creation of creations) creation.finish()
   return environments
 }
 
 /**
- * Programs of schema 3 and before say nowhere else of which versions their records are; those that came after them state it in the log.
- * What cannot be read says nothing: whoever needs it will say so. Throws HomeRefused `schema_version`.
+ * Programs of schema 3 and before noted their machine versions only in the view; later ones state them in the log. An
+ * unreadable note tells nothing here; whoever needs it will report it. Throws HomeRefused `schema_version`.
  */
 function assertNote(view: ViewTables, home: string): void {
   let noted = {}

@@ -1,10 +1,10 @@
-/** Where the two environments lie in a home, and in which files. */
+/** Paths and file names of a home and its two environments. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** LMDB's own name for the file with all that an environment holds: the view's, and the log's up to schema 2. */
+/** LMDB's name for the file that holds an environment: the view's, and up to schema 2 the log's. */
 export const DATA_FILE = 'data.mdb'
-/** LMDB's file of readers: of no use to anybody but who has it open. */
+/** LMDB's table of readers, needed only while the environment is open. */
 export const LOCK_FILE = 'lock.mdb'
 
 /** Paths of the two environments in a home. */
@@ -12,39 +12,39 @@ export function environmentPaths(home: string): { readonly log: string; readonly
   return { log: join(home, 'log'), view: join(home, 'view') }
 }
 
-/** Where a copy of the view, an environment of a home, reads it (storage/home/apart.ts). */
+/** Where a process that copies the view reads it (storage/home/apart.ts). */
 export const readingPath = (view: string): string => join(dirname(view), 'reading')
 
-/** In a home: the copy that a restore is not done with. */
+/** The copy that an unfinished restore is working on. */
 export const restoringPath = (home: string): string => join(home, 'restoring')
 
-/** The token of whoever may do everything, for its owner alone. */
+/** The token that may do everything; only its owner may read it. */
 export const adminTokenPath = (home: string): string => join(home, 'admin.token')
 
-/** Where the backups go that the running service makes. */
+/** Where the running service puts its backups. */
 export const backupsPath = (home: string): string => join(home, 'backups')
 
 const SEGMENT_NAME = /^\d{10}\.segment$/
 const SEGMENT_DIGITS = 10
 
-/** The files of a log are numbered from 1, without a hole. */
+/** The files of a log are numbered from 1, without gaps. */
 export const segmentPath = (log: string, ordinal: number): string =>
   join(log, `${String(ordinal).padStart(SEGMENT_DIGITS, '0')}.segment`)
 
-/** The numbers of the files of a log, ascending. */
+/** Ordinals of a log's files, ascending. */
 export function segmentsIn(log: string): number[] {
   const names = readdirSync(log).filter((name) => SEGMENT_NAME.test(name))
   return names.map((name) => Number.parseInt(name, 10)).sort((one, other) => one - other)
 }
 
-/** The files of an environment that hold what it keeps, as paths; none where there is no such folder. */
+/** Paths of an environment's data files; none if the folder does not exist. */
 export function dataFilesOf(environment: string): string[] {
   if (!existsSync(environment)) return []
   const names = readdirSync(environment).filter((name) => name === DATA_FILE || SEGMENT_NAME.test(name))
   return names.sort().map((name) => join(environment, name))
 }
 
-/** Their size, bytes. One that goes meanwhile counts for nothing. */
+/** Their total size, bytes. A file that vanishes meanwhile counts as nothing. */
 export function bytesOf(environment: string): number {
   return dataFilesOf(environment).reduce((sum, file) => sum + (statSync(file, { throwIfNoEntry: false })?.size ?? 0), 0)
 }

@@ -1,4 +1,4 @@
-/** Why a home is not opened. Found before anything in it is changed; the sentence says what to do. */
+/** Why a home is not opened. Found before anything in it is changed; the message says what to do. */
 type HomeRefusal =
   | 'locked'
   | 'schema_version'

@@ -1,9 +1,9 @@
 /**
- * One service process per home, for the life of the process and no longer. Node has no flock: on Linux the lock is
- * an abstract Unix socket named after the home's device and inode, which the kernel gives to one process and takes
- * back when that dies, however it dies; it leaves no file behind and tells who holds it. Elsewhere it is a file
- * with the holder's process id and when that process began, since after a power cut another may have its id. It
- * reaches as far as the network namespace: containers that share a home are caught by the log's own fence
+ * One service process per home, for exactly the life of the process. Node.js has no flock: on Linux the lock is an
+ * abstract Unix socket named after the home's device and inode, which the kernel gives to one process and takes back
+ * when that dies, however it dies; it leaves no file behind and tells who holds it. Elsewhere it is a file with the
+ * holder's process id and start time, since after a power cut another process may have that id. The socket reaches as
+ * far as the network namespace: containers that share a home are caught by the log's own fence
  * (storage/segments/tail.ts) instead.
  */
 import { spawnSync } from 'node:child_process'
@@ -18,36 +18,41 @@ export interface InstanceLock {
   release(): Promise<void>
 }
 
-/** A home that no service writes while it is read, and that is not written to for that. */
+/** Keeps a home unwritten by services while it is being read, without writing to it. */
 export interface Standstill extends InstanceLock {
-  /** Ask when all was read. Throws HomeRefused `locked` where somebody has begun to use it meanwhile. */
+  /**
+   * Call when everything has been read. Throws HomeRefused `locked` if somebody has begun to use the home meanwhile.
+   */
   assertKept(): void
 }
 
 /**
- * The whole of `sun_path`: libuv fills an abstract name up to it (1.46, Node.js 20) or takes it as long as it is (Node.js 24), and the
- * two would not be the same.
+ * The whole of `sun_path`. libuv either pads an abstract name to it (1.46, Node.js 20) or takes the name's own length
+ * (Node.js 24); without padding the two would differ.
  */
 const ADDRESS_CHARS = 108
 const HOLDER_ANSWER_MS = 1_000
 const UNKNOWN = 'another process'
 const NOBODY = ''
-/** A process that ends is waited for so long. */
+/** Attempts, and the pause between two, while the holder is ending. */
 const ENDING_LOOKS_MAX = 50
 const ENDING_LOOK_MS = 20
 const LOCK = 'lock'
-/** What else whoever wants a home may do where another process has it, and whoever only reads it. */
+/** The other way out that a refusal suggests, to whoever wants to use the home or only to read it. */
 const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, which that process makes' } as const
 
-/** Takes the lock, making the home if need be. Throws HomeRefused `locked`, naming the holder, having changed nothing. */
+/**
+ * Takes the lock, creating the home if need be. Throws HomeRefused `locked`, naming the holder, without changing
+ * anything.
+ */
 export async function lockInstance(home: string): Promise<InstanceLock> {
   makeFolder(home, FOLDER_MODE)
   return process.platform === 'linux' ? lockBySocket(home) : lockByFile(home)
 }
 
 /**
- * Where the lock is a file none is made in what is only read: it may be another's, on a disk that takes no writes, or stay behind when this
- * process is killed. Throws HomeRefused `locked`, naming the holder.
+ * Where the lock is a file, none is created, since this only reads: the home may be another user's or on a read-only
+ * disk, and the file would stay if this process were killed. Throws HomeRefused `locked`, naming the holder.
  */
 export async function standstillOf(home: string): Promise<Standstill> {
   if (process.platform === 'linux') return { ...(await lockBySocket(home, OTHERWISE.read)), assertKept() {} }
@@ -75,12 +80,12 @@ async function lockBySocket(home: string, otherwise?: string): Promise<InstanceL
   }
 }
 
-/** Undefined: another has it. */
+/** Undefined if another process has the address. */
 function bound(address: string): Promise<InstanceLock | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.write(`process ${process.pid}`)
-    // Whoever asks may stay for ever: anybody on the machine may ask.
+    // Anybody on the machine may connect, and stay for ever.
     socket.destroySoon()
   })
   server.unref()
@@ -96,8 +101,8 @@ function bound(address: string): Promise<InstanceLock | undefined> {
 }
 
 /**
- * Who holds the socket, in its own words; a holder that is too busy to answer still holds it. NOBODY: none hears there, since a process that
- * was killed, or lets go, is not at its end yet.
+ * The holder's own description of itself. A holder too busy to answer still holds the socket. NOBODY if the connection
+ * is refused, because a process that was killed or is letting go has not ended yet.
  */
 function askHolder(address: string): Promise<string> {
   return new Promise((resolve) => {
@@ -119,13 +124,13 @@ function askHolder(address: string): Promise<string> {
   })
 }
 
-/** What the file says: a process id and, where `ps` tells it, when that process began. */
+/** Content of the lock file: a process id and, if `ps` tells it, when that process started. */
 const HOLDER = /^(\d+)(?: (.+))?$/
 
 /**
- * Made complete under another name, then linked: whoever reads the lock file reads all of it, and what is less was left by a
- * power cut. Two that find the same dead holder in the same instant may both go on; the log's fence ends the second at
- * its first write.
+ * The file is completed under another name, then linked, so that readers always see all of it; less was left by a
+ * power cut. Two processes that find the same dead holder at the same instant may both go on; the log's fence stops
+ * the second at its first write.
  */
 function lockByFile(home: string): InstanceLock {
   const path = join(home, LOCK)
@@ -148,7 +153,7 @@ function lockByFile(home: string): InstanceLock {
   }
 }
 
-/** What it says; empty: there is none. */
+/** Content of the lock file; empty if there is none. */
 function lockFileIn(home: string): string {
   try {
     return readFileSync(join(home, LOCK), 'utf8')
@@ -158,14 +163,14 @@ function lockFileIn(home: string): string {
   }
 }
 
-/** The process that a lock file names, if it is that one that lives. */
+/** The process that a lock file names, if that very process is alive. */
 function livingHolder(text: string): number | undefined {
   const [, digits, beginning] = HOLDER.exec(text) ?? []
   const pid = Number(digits ?? 0)
   if (pid === 0 || !isAlive(pid)) return undefined
   const now = beginningOf(pid)
   if (beginning !== undefined && now !== '') return beginning === now ? pid : undefined
-  // By its id alone: a lock of ours would be of another process that had it before.
+  // Known by its id alone: a lock with our own id was left by an earlier process that had it.
   return pid === process.pid ? undefined : pid
 }
 
@@ -178,7 +183,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** When a process began, as `ps` writes it; empty: it does not say. */
+/** When a process started, in the words of `ps`; empty if unknown. */
 function beginningOf(pid: number): string {
   const { stdout } = spawnSync('ps', ['-o', 'lstart=', '-p', String(pid)], {
     encoding: 'utf8',

@@ -1,14 +1,17 @@
 /**
- * Reads pages of a data file one by one. Where the disk keeps that waiting, as after a restart of the machine, what is
- * wanted soon is read beside it by the pool of threads, into the kernel's memory: a home with a million entities has
- * 36,000 pages above its leaves, each of which waited for the disk alone.
+ * Reads pages of a data file one by one. When reads have to wait for the disk, as after a restart of the machine,
+ * pages needed soon are read in parallel by the thread pool, into the kernel's cache: a home with a million entities
+ * has 36,000 pages above its leaves, and each would wait for the disk by itself.
  */
 import { closeSync, fstatSync, openSync, read } from 'node:fs'
 import { readWhole } from '../files/read-whole.ts'
 
-/** What the kernel has takes some 3 us. */
+/** A read from the kernel's cache takes some 3 us. */
 const WAITED_MS = 0.05
-/** Reads ahead of one check, some 200 bytes of memory each: it lets no turn go by, and hears of none before its end. */
+/**
+ * Most reads ahead of one check, some 200 bytes of memory each. The check yields no turn, so none completes before its
+ * end.
+ */
 const AHEAD_MAX = 100_000
 
 export class PageReader {
@@ -17,26 +20,26 @@ export class PageReader {
   #waits = false
   #ahead = 0
   #onRead: () => void = () => {}
-  /** What is read ahead goes here, and nobody looks at it. */
+  /** Receives what is read ahead; nobody looks at it. */
   #unread: Buffer = Buffer.alloc(0)
 
-  /** @param waitedMs a read that took longer waited for the disk. Throws what the file system throws. */
+  /** @param waitedMs a read that took longer has waited for the disk. Throws errors of the file system. */
   constructor(path: string, waitedMs = WAITED_MS) {
     this.#file = openSync(path, 'r')
     this.#waitedMs = waitedMs
   }
 
-  /** Reads ahead of which no end is known yet. */
+  /** Reads ahead that have not completed. */
   get ahead(): number {
     return this.#ahead
   }
 
-  /** Bytes of the file as it is now. */
+  /** Present size of the file, bytes. */
   get size(): number {
     return fstatSync(this.#file).size
   }
 
-  /** Fills the buffer; false when the file ends before. Throws what the file system throws. */
+  /** Fills the buffer; false if the file ends first. Throws errors of the file system. */
   read(at: number, bytes: Buffer): boolean {
     const fromMs = performance.now()
     const isWhole = readWhole(this.#file, bytes, at)
@@ -44,19 +47,19 @@ export class PageReader {
     return isWhole
   }
 
-  /** So many bytes there are read before long. */
+  /** Announces that these bytes will be read soon. */
   soon(at: number, bytes: number): void {
     if (!this.#waits || this.#ahead === AHEAD_MAX) return
     if (this.#unread.length < bytes) this.#unread = Buffer.allocUnsafeSlow(bytes)
     this.#ahead += 1
-    // Whatever comes of it is met by whoever reads it.
+    // Errors are left to the actual read.
     read(this.#file, this.#unread, 0, bytes, at, () => {
       this.#ahead -= 1
       this.#onRead()
     })
   }
 
-  /** Resolves when nothing is read from it any more. */
+  /** Resolves when no read is under way any more. */
   async close(): Promise<void> {
     if (this.#ahead > 0) {
       await new Promise<void>((resolve) => {

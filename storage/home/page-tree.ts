@@ -1,13 +1,13 @@
 /**
- * The trees of pages in a data file of LMDB (as lmdb-js builds it), walked from their roots: every page is the one that
- * its parent names, is reached once, and holds nodes that lie within it, in the order of their keys and between those that lead to it.
- * What passes can be read by LMDB without leaving the file, and what is there is found by its key. Hot at the start of a large home: one
- * page at a time, one buffer a level, no objects a node.
+ * Walks the trees of pages in an LMDB data file (as lmdb-js builds it) from their roots. Checks that every page is the
+ * one its parent names, is reached once, and holds nodes that lie within it, in key order and within the bounds that
+ * its branches set. LMDB can read what passes without leaving the file, and finds every key that is there. Hot at the
+ * start of a large home: one page at a time, one buffer per level, no objects per node.
  */
 
 /** A tree as a meta page or a node names it. */
 export interface Tree {
-  /** Levels of pages; 1: the root is a leaf. */
+  /** Levels of pages; 1 means that the root is a leaf. */
   readonly depth: number
   readonly root: bigint
 }
@@ -23,24 +23,24 @@ interface Forest {
   readonly main: Tree
   readonly lastPage: number
   readonly transaction: bigint
-  /** Pages that the file holds. */
+  /** Number of pages in the file. */
   readonly pages: number
   /**
-   * Leaves below a page that no transaction since this one wrote are not read: unless the file ends before its last page, and
-   * the lists of free pages do not name every page that it lacks.
+   * Leaves below a page that was written before this transaction are not read, unless the file ends before its last
+   * page and the lists of free pages do not name every page that it lacks.
    */
   readonly leavesSince: bigint
-  /** Of the others so many at most, give or take a page. */
+  /** Most leaves to read of the others, give or take a page. */
   readonly leavesMax: number
-  /** Fills the buffer from the beginning of the page; false when the file ends before. */
+  /** Fills the buffer from the beginning of the page; false if the file ends first. */
   read(page: number, bytes: Buffer): boolean
-  /** The page is read before long. */
+  /** Announces that the page will be read soon. */
   soon(page: number): void
 }
 
 export class PageFault extends Error {
   override readonly name = 'PageFault'
-  /** A page in use lies behind the end of the file. */
+  /** A page in use lies beyond the end of the file. */
   readonly isMissing: boolean
 
   constructor(message: string, isMissing = false) {
@@ -57,28 +57,28 @@ const OVERFLOW = 0x04
 const NODE = { low: 0, high: 2, flags: 4, keyBytes: 6, header: 8 }
 const BIG_DATA = 0x01
 const SUB_TREE = 0x02
-/** Tables of ours have no duplicates. */
+/** Our tables have no duplicates. */
 const NODE_FLAGS = BIG_DATA | SUB_TREE
-/** What a node holds of a value on pages of its own: its first page, a transaction, the number of pages. */
+/** A node's reference to a value on pages of its own: its first page, a transaction, the number of pages. */
 const BIG_DATA_BYTES = 24
 const BIG_DATA_PAGES_AT = 16
 const TREE_BYTES = 48
 const TREE_DEPTH_AT = 6
 const TREE_ROOT_AT = 40
-/** A file that is said to lack more of them is looked at whole. */
+/** A file that seems to lack more pages than this is checked whole. */
 const LACKED_MAX = 100_000
 /** LMDB's own bound. */
 const TREE_DEPTH_MAX = 32
 const META_PAGES = 2
 
-/** A key where it lies. */
+/** A key, in place. */
 interface KeyAt {
   readonly page: Buffer
   readonly start: number
   readonly stop: number
 }
 
-/** What the keys of a page begin with, itself included, and what they end before, as the branches above it say. */
+/** Bounds of a page's keys, as set by the branches above it: `low` inclusive, `high` exclusive. */
 interface Bounds {
   readonly low: KeyAt | undefined
   readonly high: KeyAt | undefined
@@ -86,7 +86,7 @@ interface Bounds {
 
 const UNBOUND: Bounds = { low: undefined, high: undefined }
 
-/** Looks at the trees of the file. Throws PageFault at the first thing that is wrong. */
+/** Checks the trees of the file. Throws PageFault at the first fault. */
 export function checkTree(forest: Forest): void {
   new Walk(forest).all()
 }
@@ -99,7 +99,7 @@ class Walk {
   #leavesSince: bigint
   #leavesLeft: number
   #readsFree = false
-  /** Pairs: a free page, and how many are free from it on. */
+  /** Pairs: a free page, and how many pages are free from there on. */
   readonly #free: number[] = []
 
   constructor(forest: Forest) {
@@ -113,7 +113,7 @@ class Walk {
   }
 
   all(): void {
-    // The lists of free pages decide which pages are written next: they are short, and read whole.
+    // The lists of free pages decide which pages are written next. They are short, and read whole.
     this.#readsFree = true
     this.#tree(this.#forest.free, true, 0)
     this.#readsFree = false
@@ -126,8 +126,8 @@ class Walk {
   }
 
   /**
-   * The last pages of a file may rightly be missing: taken, given back, and never written. Every page of the trees is named by
-   * one above the leaves, and is looked for; the pages of long values are named by leaves alone.
+   * The last pages of a file may rightly be missing: allocated, freed, and never written. Every page of the trees is
+   * named above the leaves and is checked to exist; only the pages of long values are named by leaves alone.
    */
   #lacksFreePagesOnly(): boolean {
     const { lastPage, pages } = this.#forest
@@ -147,7 +147,7 @@ class Walk {
     this.#page(Number(root), depth, whole, level, UNBOUND)
   }
 
-  /** `height`: levels from here to the leaves, this one included. */
+  /** `height`: levels from here to the leaves, inclusive. */
   #page(number: number, height: number, whole: boolean, level: number, bounds: Bounds): void {
     const page = this.#read(number, level)
     const flags = page.readUInt16LE(PAGE.flags)
@@ -172,8 +172,8 @@ class Walk {
   }
 
   /**
-   * Each node lies within the page with its key, and the keys ascend within their bounds: what stands elsewhere is not found, as if it were
-   * not there. LMDB takes the first key of a branch for the least there is, and does not read it.
+   * Each node lies within the page together with its key, and the keys ascend within their bounds; a key out of place
+   * would not be found. LMDB takes the first key of a branch for the lowest possible, and does not read it.
    */
   #assertKeys(number: number, page: Buffer, isBranch: boolean, { low, high }: Bounds): void {
     const { pageBytes } = this.#forest
@@ -200,14 +200,14 @@ class Walk {
       fault(number, 'has keys out of their order')
   }
 
-  /** Above 0: the key comes behind the other. The lists of free pages go by the numbers of transactions. */
+  /** Above 0 if the key sorts after the other. In the lists of free pages the keys are transaction numbers. */
   #compare(page: Buffer, start: number, stop: number, other: Buffer, otherStart: number, otherStop: number): number {
     if (!this.#readsFree) return page.compare(other, otherStart, otherStop, start, stop)
     if (stop - start !== 8 || otherStop - otherStart !== 8) return 0
     return Number(page.readBigUInt64LE(start) - other.readBigUInt64LE(otherStart))
   }
 
-  /** Of a page whose nodes were not looked at yet. */
+  /** The page's nodes have not been checked yet. */
   #announceChildren(page: Buffer, lower: number): void {
     for (let at = PAGE.header; at < PAGE.header + lower; at += 2) {
       const node = PAGE.header + page.readUInt16LE(at)
@@ -256,7 +256,9 @@ class Walk {
     return whole.subarray(PAGE.header)
   }
 
-  /** Its length, then page numbers; a negative number is the length of the run that begins with the next one. */
+  /**
+   * The list's length, then page numbers. A negative entry is the length of the run that begins with the next entry.
+   */
   #freeList(number: number, list: Buffer): void {
     const entries = list.length < 8 ? 0 : Number(list.readBigInt64LE(0))
     if (list.length % 8 !== 0 || entries < 0 || entries > list.length / 8 - 1)
@@ -286,7 +288,7 @@ class Walk {
     return page
   }
 
-  /** The page is one that may be in use, and is used here alone. */
+  /** The page may be in use, and is used only here. */
   #reach(number: number, by: number | undefined): void {
     const from = by === undefined ? '' : `, named by page ${by},`
     if (number < META_PAGES || number > this.#forest.lastPage) throw new PageFault(`page ${number}${from} cannot be`)
@@ -298,7 +300,7 @@ class Walk {
 
 const endOfKey = (page: Buffer, node: number): number => node + NODE.header + page.readUInt16LE(node + NODE.keyBytes)
 
-/** Of a node that lies within the page. */
+/** For a node that lies within the page. */
 function keyAt(page: Buffer, at: number): KeyAt {
   const node = PAGE.header + page.readUInt16LE(at)
   return { page, start: node + NODE.header, stop: endOfKey(page, node) }
@@ -307,7 +309,7 @@ function keyAt(page: Buffer, at: number): KeyAt {
 const lowOf = (page: Buffer, node: number): number =>
   page.readUInt16LE(node + NODE.low) + page.readUInt16LE(node + NODE.high) * 65_536
 
-/** The number of the page that a node of a branch names. */
+/** The page number in a branch's node. */
 const childAt = (page: Buffer, node: number): number =>
   lowOf(page, node) + page.readUInt16LE(node + NODE.flags) * 2 ** 32
 

@@ -1,7 +1,7 @@
 /**
- * The making of an environment's files, so that a power cut in the midst of it leaves nothing that is neither new nor
- * whole. From before the first data file is there until it is on disk, its folder holds the file `creating`; nothing was
- * acknowledged by then, so where that file is found the making begins anew.
+ * Creates an environment's files so that a power cut meanwhile leaves nothing between new and whole. From before the
+ * first data file exists until it is on disk, the folder holds the file `creating`. Nothing has been acknowledged by
+ * then, so where that file is found, creation starts over.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,10 @@ import { HomeRefused } from './home-refused.ts'
 
 const CREATING = 'creating'
 
-/** The making of this environment was cut short. Throws HomeRefused where that is said of a log with commits: it would be lost. */
+/**
+ * Whether the creation of this environment was cut short. Throws HomeRefused if its log nevertheless has commits,
+ * which starting over would lose.
+ */
 export function isUnfinished(path: string): boolean {
   const marker = join(path, CREATING)
   if (!existsSync(marker)) return false
@@ -25,20 +28,20 @@ export function isUnfinished(path: string): boolean {
   )
 }
 
-/** Nothing was ever kept in this home. */
+/** Nothing has ever been stored in this home. */
 export function isNewHome(home: string): boolean {
   const { log } = environmentPaths(home)
   return isUnfinished(log) || dataFilesOf(log).length === 0
 }
 
 export interface Creation {
-  /** What was found was the beginning of another one, and is gone. */
+  /** An unfinished creation was found and removed. */
   readonly isAgain: boolean
-  /** The environment is open and was written once. */
+  /** Call when the environment is open and has been written once. */
   finish(): void
 }
 
-/** Call before the environment is opened. Does nothing where there is one, unless it is to be made anew with another. */
+/** Call before opening the environment. Does nothing if it exists, unless `anew`. */
 export function beginCreation(path: string, anew = false): Creation {
   const isAgain = isUnfinished(path)
   const marker = join(path, CREATING)

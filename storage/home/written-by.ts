@@ -1,35 +1,37 @@
 /**
- * Which program has written a home, and whether this one may open it: by the schema, which is the shape of log and view, and by the
- * versions of the machines, which are the shape of the records. A program that does not know a version would find its records
- * unreadable one by one, serve lists without them, and write. So each start states its schema and its versions in the head of the
- * log, by the write with which it begins: they are on disk before the first record of them is, and the head is read before all else.
+ * Which program has written a home, and whether this one may open it. Two things decide: the schema, which is the
+ * format of log and view, and the versions of the machines, which are the format of the records. A program that does
+ * not know a version would find its records unreadable one by one, serve lists without them, and write. So each start
+ * puts its schema and versions into the log's head with its first write: they are on disk before the first record of
+ * theirs, and the head is read before anything else.
  */
 import { modules } from '../../machines/index.ts'
 import { HEAD_MACHINES, HEAD_SCHEMA, type LogTables } from '../environments.ts'
 import { HomeRefused } from './home-refused.ts'
 
 /**
- * The shape of both environments. A change of it needs a new number; one of a machine does not. Programs that write 3 and less look at
- * this number alone: 4 is the first under which the versions of the machines are looked at, too.
+ * The format of both environments. A change of it needs a new number; a change of a machine does not. Programs that
+ * write 3 or less check only this number: 4 is the first under which the versions of the machines are checked, too.
  */
 export const SCHEMA_VERSION = 4
 /**
- * What was written from here on is read: of schema 1 a row holds one event, and redo whole records; of both 1 and 2 the log is an
- * environment of LMDB (storage/log/lmdb-log.ts).
+ * The oldest schema that is read. In schema 1 a row holds one event, and redo holds whole records; in 1 and 2 the log
+ * is an LMDB environment (storage/log/lmdb-log.ts).
  */
 const OLDEST_SCHEMA = 1
 
-/** Kind -> the version of its machine. */
+/** Kind -> version of its machine. */
 type MachineVersions = Readonly<Record<string, number>>
 
-/** Those of this program. */
+/** The versions in this program. */
 export function machineVersions(): MachineVersions {
   return Object.fromEntries(Object.values(modules).map(({ kind, version }) => [kind, version]))
 }
 
 /**
- * Refuses a log that this program cannot read, or not all records of which; a log without a schema is new. An older one is read as it
- * is, and becomes one of this version by the first write. Throws HomeRefused `schema_version`.
+ * Refuses a log that this program cannot read, or some of whose records it cannot. A log without a schema is new. An
+ * older one is read as it is, and becomes one of this version with the first write. Throws HomeRefused
+ * `schema_version`.
  */
 export function assertSchema(head: Pick<LogTables['head'], 'get'>, home: string): void {
   const text = head.get(HEAD_SCHEMA)
@@ -47,7 +49,9 @@ export function assertSchema(head: Pick<LogTables['head'], 'get'>, home: string)
   if (noted !== undefined) assertMachines(JSON.parse(noted) as MachineVersions, home)
 }
 
-/** Refuses what a machine has written of which this program knows an older version, or none. Throws HomeRefused `schema_version`. */
+/**
+ * Refuses versions newer than this program's, or of kinds that it does not know. Throws HomeRefused `schema_version`.
+ */
 export function assertMachines(noted: MachineVersions, home: string): void {
   const known = machineVersions()
   const newer = Object.entries(noted).flatMap(([kind, version]) => {

@@ -74,8 +74,7 @@ export class SegmentedLog implements LogEnvironment {
   readonly #loaded = new Loaded()
 
   /**
-   * Opens the log in a folder, or creates it. In read-only mode an empty folder is an empty log. Throws HomeRefused
-   * `corrupt`, and errors of the file system.
+   * Opens or creates a log; read-only, an empty folder is an empty log. Throws HomeRefused `corrupt`, and I/O errors.
    */
   constructor(folder: string, { readOnly, isUndisturbed = false, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
     this.#folder = folder
@@ -179,10 +178,7 @@ export class SegmentedLog implements LogEnvironment {
     for (const segment of this.#segments) segment.close()
   }
 
-  /**
-   * Copies its files, as they are now, into a folder, beside other work. Rejects with errors of the file system, and
-   * when aborted.
-   */
+  /** Copies its files as they are now into a folder, beside other work. Rejects with I/O errors, and when aborted. */
   async copyTo(folder: string, signal?: AbortSignal): Promise<void> {
     const { segments, done } = this.useReadTransaction()
     const lengths = segments.map(({ bytes }) => bytes)

@@ -1,8 +1,8 @@
 /**
- * Holds what the log's events assert of entities against what their records say, for `verify`. The events are read
- * once, in order; of each entity only the places of the newest event of each aspect are kept, and the few texts that
- * still hold are read again beside its record. Events that retention has removed assert nothing any more, and
- * what they made may be gone with them.
+ * Compares what the log's events assert about entities with what their records say, for `verify`. The events are read
+ * once, in order. For each entity only the sequence of the newest event of each aspect is kept, and the few texts that
+ * still count are read again when its record is seen. Events that retention has removed assert nothing any more, and
+ * what they created may be gone with them.
  */
 
 import { type ForgottenTimes, mayBeForgotten } from '../retention/forgotten-times.ts'
@@ -19,9 +19,9 @@ interface AssertionsOf {
   readonly findings: Findings
   /** First sequence that the log holds. */
   readonly floor: number
-  /** Undefined: retention has taken nothing, or before that was kept. */
+  /** Undefined if retention has removed nothing, or did so before these times were kept. */
   readonly forgotten: ForgottenTimes | undefined
-  /** The text of an event that was given before; undefined when it cannot be read. */
+  /** Text of an earlier event; undefined if it cannot be read. */
   readonly text: (sequence: number) => string | undefined
 }
 
@@ -30,7 +30,7 @@ export class Assertions {
   readonly #entities = new EntityTable(SLOTS)
   readonly #floorRecordedAt: string | undefined
   #last = 0
-  /** Read once there is something to look up. */
+  /** Computed on first use. */
   #overtaken: ReturnType<typeof overtakenRanges> | undefined
 
   constructor(of: AssertionsOf) {
@@ -39,7 +39,7 @@ export class Assertions {
     this.#floorRecordedAt = first === undefined ? undefined : recordedAt(first)
   }
 
-  /** The next event of the log. */
+  /** Takes the next event of the log. */
   event(sequence: number, text: string): void {
     this.#last = sequence
     const assertion = this.#of.hooks.asserts?.(text)
@@ -51,7 +51,7 @@ export class Assertions {
     for (const aspect of assertion.aspects) this.#entities.set(row, aspect, place)
   }
 
-  /** A record, after the last event. Throws when it cannot be read. */
+  /** Takes a record, after the last event. Throws if it cannot be read. */
   record(kind: string, id: string, record: string): void {
     const where = `${kind} ${id}`
     const row = this.#entities.find(kind, id)
@@ -74,7 +74,7 @@ export class Assertions {
     }
   }
 
-  /** What was asserted of entities that no record was given of. */
+  /** Reports entities that events assert and that have no record. */
   rest(): void {
     for (let row = 0; row < this.#entities.size; row += 1) {
       if (this.#entities.get(row, VISITED) !== 0) continue
@@ -83,7 +83,7 @@ export class Assertions {
       const text = sequence === undefined ? undefined : this.#of.text(sequence)
       const assertion = text === undefined ? undefined : this.#of.hooks.asserts?.(text)
       if (text === undefined || assertion === undefined) continue
-      // Retired with its creation, which is below the floor; what it stated later goes when its turn comes.
+      // The entity was retired along with its creation, which is below the floor; its later events go in their turn.
       if (creation === undefined && this.#of.floor > 1) continue
       if (!this.#isRetained(recordedAt(text)) || this.#isOvertaken(sequence!)) continue
       const { kind, id } = assertion
@@ -95,7 +95,7 @@ export class Assertions {
     }
   }
 
-  /** The events of the row that still hold, each with the aspects that it is the newest of. */
+  /** The events of the row that still count, each with the aspects of which it is the newest. */
   #standing(row: number): Map<number, number[]> {
     const standing = new Map<number, number[]>()
     for (let aspect = 0; aspect < ASPECTS_MAX; aspect += 1) {
@@ -113,7 +113,10 @@ export class Assertions {
     return place === 0 ? undefined : place + this.#of.floor - 1
   }
 
-  /** Whether an event before it was recorded later: retention may have taken what it speaks of, and left it behind that one. */
+  /**
+   * Whether an event before it was recorded later. If so, retention may have removed the entity while this event is
+   * held back by that one.
+   */
   #isOvertaken(sequence: number): boolean {
     const { floor, text } = this.#of
     this.#overtaken ??= overtakenRanges(floor, this.#last, (one) => {
@@ -124,8 +127,9 @@ export class Assertions {
   }
 
   /**
-   * Whether retention must have left what was recorded then: it was not yet at that time. Where it was not kept how far it was, what is
-   * older than the log's first event may rightly be gone, since the log is in the order of time but where a clock was set back.
+   * Whether retention must have kept an event of this time, because it has not reached that time. If how far it got is
+   * not known, anything older than the log's first event may rightly be gone, since the log is in order of time except
+   * where a clock was set back.
    */
   #isRetained(at: string): boolean {
     const { floor, forgotten } = this.#of

@@ -1,6 +1,6 @@
 /**
- * A few numbers for each of very many entities, outside the heap: 33 bytes an entity in the mean, where a Map of
- * names and objects took 240. Entities are known by 64 bits of a salted hash, so that nobody can choose two of the same.
+ * A few numbers for each of very many entities, outside the heap: 33 bytes per entity on average, where a Map of names
+ * and objects took 240. Entities are identified by 64 bits of a salted hash, so nobody can construct a collision.
  */
 import { hash, randomBytes } from 'node:crypto'
 
@@ -10,10 +10,10 @@ export class EntityTable {
   readonly #slots: number
   readonly #salt = randomBytes(8).toString('hex')
   #rows = 0
-  /** Two halves of each row's hash. */
+  /** Two 32-bit halves of each row's hash. */
   #hashes: Uint32Array = new Uint32Array(2 * ROWS_MIN)
   #numbers: Uint32Array
-  /** Row + 1 by hash, 0 for none: open addressing, at most half full. */
+  /** Row + 1 by hash, 0 if empty: open addressing, at most half full. */
   #index: Uint32Array = new Uint32Array(2 * ROWS_MIN)
 
   constructor(slots: number) {
@@ -25,7 +25,7 @@ export class EntityTable {
     return this.#rows
   }
 
-  /** The row of an entity, made if there is none: 0, 1, ... */
+  /** The row of an entity, added if absent: 0, 1, ... */
   row(kind: string, id: string): number {
     const [high, low] = this.#hashOf(kind, id)
     const found = this.#find(high, low)
@@ -38,18 +38,18 @@ export class EntityTable {
     return row
   }
 
-  /** -1: there is none. */
+  /** -1 if there is none. */
   find(kind: string, id: string): number {
     const [high, low] = this.#hashOf(kind, id)
     return this.#find(high, low)
   }
 
-  /** 0 until it was set. */
+  /** 0 until set. */
   get(row: number, slot: number): number {
     return this.#numbers[row * this.#slots + slot]!
   }
 
-  /** Below 2^32. */
+  /** `value` must be below 2^32. */
   set(row: number, slot: number, value: number): void {
     if (!(value < 2 ** 32)) throw new RangeError(`${value} does not fit into 32 bits`)
     this.#numbers[row * this.#slots + slot] = value

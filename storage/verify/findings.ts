@@ -1,44 +1,44 @@
-/** What `verify` says: its findings, and what it asks of those who know events and machines. */
+/** What `verify` reports, and the hooks by which it asks about events and machines. */
 import type { Term } from '../../machines/machine.ts'
 
 interface Finding {
   readonly code: string
-  /** The row that is wrong: `event 17`, `run_request runreq_...`. */
+  /** The faulty row: `event 17`, `run_request runreq_...`. */
   readonly where: string
   readonly detail: string
 }
 
-/** What an event of the log asserts of an entity of this home. */
+/** What an event of the log asserts about an entity of this home. */
 export interface Assertion {
   readonly kind: string
   readonly id: string
-  /** The entity begins with this event. */
+  /** The event creates the entity. */
   readonly creates: boolean
-  /** What it speaks of: indexes below ASPECTS_MAX. Of each, the newest event holds. */
+  /** The aspects it states: indexes below ASPECTS_MAX. For each aspect the newest event counts. */
   readonly aspects: readonly number[]
 }
 
 export const ASPECTS_MAX = 5
 
-/** An entity's record, asked about what events say of it. */
+/** An entity's record, to be compared with its events. */
 export interface Witness {
-  /** When the entity was made, as `recorded_at` of the event that says so has it; undefined: no event says so. */
+  /** `recorded_at` of the event that created the entity; undefined if no event states its creation. */
   readonly madeAt: string | undefined
-  /** Where the record is not as the event says, in words; empty: it is. */
+  /** How the record differs from what the event says, in words; empty if it does not. */
   differences(text: string, aspects: readonly number[]): readonly string[]
 }
 
-/** What storage does not know by itself. */
+/** What storage cannot know by itself. */
 export interface VerifyHooks {
-  /** The id that the event's own content gives; undefined where another engine chose it. */
+  /** The id computed from the event's content; undefined if another engine chose it. */
   eventId?(text: string): string | undefined
-  /** The terms that a record is listed under. Throws when the record cannot be read. */
+  /** The terms under which a record is listed. Throws if the record cannot be read. */
   terms?(kind: string, id: string, record: string): readonly Term[]
-  /** The version of the kind's machine: lists that another one made are not held against `terms`. */
+  /** Version of the kind's machine. Lists made by another version are not compared with `terms`. */
   machineVersion?(kind: string): number | undefined
-  /** Undefined: it asserts nothing of an entity (the word of others, imported history). */
+  /** Undefined if the event asserts nothing about an entity (statements of others, imported history). */
   asserts?(text: string): Assertion | undefined
-  /** Undefined: the record stands for no entity. Throws when it cannot be read. */
+  /** Undefined if the record is not of an entity. Throws if it cannot be read. */
   witness?(kind: string, id: string, record: string): Witness | undefined
 }
 
@@ -50,7 +50,7 @@ export interface VerifyReport {
   readonly entities: number
 }
 
-/** Of what could not be looked at any further. */
+/** The report for a home that could not be checked any further. */
 export const reportOf = (finding: Finding): VerifyReport => ({
   findings: [finding],
   findingsCount: 1,

@@ -1,7 +1,7 @@
 /**
- * Whether two sets of rows are the same, told by reading each once and in its own order: the sum of the checksums of
- * their rows. Two that differ have the same sum once in four thousand million times; a difference says that there is
- * something to look for, not where.
+ * Tells whether two sets of rows are the same by reading each once, in any order: the sum of the rows' checksums. Two
+ * different sets have the same sum once in four thousand million times. A difference shows that something is wrong,
+ * not where.
  */
 import { crc32 } from 'node:zlib'
 
@@ -11,7 +11,7 @@ export class Fingerprint {
   #sum = 0
   #rows = 0
 
-  /** Parts in the same order on both sides; no part but the last may hold a line break. */
+  /** Both sides give the parts in the same order; only the last part may contain a line break. */
   add(row: string): void {
     this.#sum = (this.#sum + crc32(row)) % MODULUS
     this.#rows += 1

@@ -1,6 +1,6 @@
 /**
- * Holds the lists of the view against what the records say of themselves, for `verify`: each is read once, and only
- * where they do not agree row by row. Lists that another version of a machine made are for the next start to bring up.
+ * Compares the view's lists with the terms that follow from the records, for `verify`: in one pass, and row by row
+ * only if they disagree. Lists made by another version of a machine are skipped; the next start rebuilds them.
  */
 import type { Term } from '../../machines/machine.ts'
 import { type Key, LAST_PART, type ReadTransaction, type ViewTables } from '../environments.ts'
@@ -15,7 +15,7 @@ interface ListsOf {
   readonly view: ViewTables
   readonly hooks: VerifyHooks
   readonly findings: Findings
-  /** Never given to a range as it is: lmdb-js writes into the options of a range. */
+  /** Always spread into range options, never passed itself: lmdb-js writes into them. */
   readonly reading: { readonly transaction: ReadTransaction }
 }
 
@@ -24,7 +24,7 @@ export class ListCheck {
   readonly #hooks: VerifyHooks
   readonly #findings: Findings
   readonly #reading: { readonly transaction: ReadTransaction }
-  /** By which versions of the machines the lists were made. */
+  /** The machine versions that made the lists. */
   #versions: Readonly<Record<string, number>> | undefined
   readonly #wanted = new Fingerprint()
   readonly #found = new Fingerprint()
@@ -36,12 +36,14 @@ export class ListCheck {
     this.#reading = reading
   }
 
-  /** A record. Throws when it cannot be read. */
+  /** Takes a record. Throws if it cannot be read. */
   record(kind: string, id: string, record: string): void {
     for (const term of this.#terms(kind, id, record) ?? []) this.#wanted.add(termKey(kind, term, id).join('\n'))
   }
 
-  /** The rows, after the last record: against the counts and, where they do not agree with the records, one by one. */
+  /**
+   * Call after the last record. Checks the rows against the counts and, if they disagree with the records, one by one.
+   */
   async rows(): Promise<void> {
     let prefix: Key | undefined
     let rows = 0
@@ -84,7 +86,7 @@ export class ListCheck {
     }
   }
 
-  /** Counts of lists without rows. */
+  /** Reports counts of lists that have no rows. */
   async counts(): Promise<void> {
     for await (const { key, value } of paced(this.#view.counts.getRange({ ...this.#reading }))) {
       const rows = { ...this.#reading, start: key, end: [...key, LAST_PART], limit: 1 }
@@ -100,7 +102,7 @@ export class ListCheck {
     return isOfThisVersion ? terms?.(kind, id, record) : undefined
   }
 
-  /** Undefined: not to be known, or reported when the record was given. */
+  /** Undefined if unknown, or if the record is unreadable, which has been reported already. */
   #termsIfAny(kind: string, id: string, record: string): readonly Term[] | undefined {
     try {
       return this.#terms(kind, id, record)

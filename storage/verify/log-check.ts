@@ -1,16 +1,16 @@
 /**
- * The copy of a log looked at by a process of its own (storage/verify/log-checker.ts): a gigabyte of checksums would be a second in which
- * nobody is answered.
+ * Checks the copy of a log in a process of its own (storage/verify/log-checker.ts): checksums of a gigabyte would stop
+ * the service from answering for a second.
  */
 import { ownProcess } from '../files/own-process.ts'
 
 const CHECKER = new URL('./log-checker.js', import.meta.url)
-/** So many files are told of. */
+/** Most files reported. */
 const FAULTS_MAX = 10
 
 /**
- * Looks at every byte of a log that nobody writes: a sentence for each file that is damaged and with which it can be opened all the same.
- * Rejects with why it cannot be opened, and when it is aborted.
+ * Checks every byte of a log that nobody writes. Returns one sentence for each file that is damaged but does not keep
+ * the log from being opened. Rejects with why the log cannot be opened, and when aborted.
  */
 export async function faultsOfLog(folder: string, signal: AbortSignal): Promise<readonly string[]> {
   const args = [folder, String(FAULTS_MAX)]

@@ -1,4 +1,4 @@
-/** The other side of storage/verify/log-check.ts, a process of its own: reads all of a log. */
+/** The child process of storage/verify/log-check.ts: reads a whole log. */
 import { workOfOwn } from '../files/own-process.ts'
 import { SegmentFault } from '../segments/segment.ts'
 import { SegmentedLog } from '../segments/segmented-log.ts'

@@ -30,13 +30,13 @@ import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findi
 import { Fingerprint } from './fingerprint.ts'
 import { ListCheck } from './list-check.ts'
 
-/** Why a home is not looked at that may be whole. */
+/** Refusals to check a home that may be whole. */
 const NO_FAULT_OF_IT: readonly string[] = ['locked', 'schema_version', 'not_permitted']
 
 /**
- * Verifies a backup, or a home that is not in service and is not taken into it meanwhile. What keeps it from being looked at is told as
- * a finding, but for what is no fault of the home: rejects with HomeRefused `locked`, `schema_version` or `not_permitted`, with
- * TemporaryFolderFailed, and with what the system says where it has too few files or too little memory.
+ * Verifies a backup, or a home that is not in service and stays out of it meanwhile. Whatever prevents the check is
+ * reported as a finding, unless it is no fault of the home: rejects with HomeRefused `locked`, `schema_version` or
+ * `not_permitted`, with TemporaryFolderFailed, and if the system is short of open files or memory.
  */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
@@ -57,7 +57,7 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
   }
 }
 
-/** The same of files of which every page was looked at just before. Rejects with what keeps them from being opened. */
+/** The same for files whose pages have just been checked. Rejects with whatever prevents opening them. */
 export async function verifyWhole(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   const environments = await openEnvironments(home, (head) => assertSchema(head, home), { readOnly: true })
   try {
@@ -67,7 +67,7 @@ export async function verifyWhole(home: string, hooks: VerifyHooks = {}): Promis
   }
 }
 
-/** Verifies the environments of an open journal. Rejects only where the system has too few files or too little memory. */
+/** Verifies the environments of an open journal. Rejects only if the system is short of open files or memory. */
 export async function verify(environments: Environments, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   const run = new Verification(environments, hooks)
   return run.all()
@@ -78,18 +78,18 @@ class Verification {
   readonly #rows: EventRows
   readonly #view: Environments['view']
   readonly #hooks: VerifyHooks
-  /** Never given to a range as they are: lmdb-js writes into the options of a range. */
+  /** Always spread into range options, never passed itself: lmdb-js writes into them. */
   readonly #ofView: { readonly transaction: ReadTransaction }
   readonly #ofLog: { readonly transaction: ReadTransaction }
   readonly #findings = new Findings()
-  /** Undefined until the events' turn. */
+  /** Undefined until the events are read. */
   #assertions: Assertions | undefined
   #events = 0
   #entities = 0
   #floor = 1
   #lastSequence = 0
   #marker: Marker = { epoch: '', batch: 0, sequence: 0 }
-  /** What the events say must be in the indexes of the view, and what is. */
+  /** What the events require in the view's indexes, and what is found there. */
   readonly #idsWanted = new Fingerprint()
   readonly #idsFound = new Fingerprint()
   readonly #historiesWanted = new Fingerprint()
@@ -102,7 +102,7 @@ class Verification {
     this.#view = environments.view
     this.#hooks = hooks
     this.#ofView = { transaction: environments.view.env.useReadTransaction() }
-    // A service may have gone on since the log was opened: it is not to be seen as it was before the view.
+    // A service may have written since the log was opened; the log must not be seen in a state older than the view's.
     environments.log.env.refresh()
     this.#ofLog = { transaction: environments.log.env.useReadTransaction() }
     this.#lists = new ListCheck({ view: this.#view, hooks, findings: this.#findings, reading: this.#ofView })
@@ -126,7 +126,7 @@ class Verification {
     return { findings: all, findingsCount: count, events: this.#events, entities: this.#entities }
   }
 
-  /** Damage that ends the reading of one database does not hide what is in the others. */
+  /** Damage that ends the reading of one table must not hide what is in the others. */
   async #part(where: string, look: () => void | Promise<void>): Promise<void> {
     try {
       await look()
@@ -161,13 +161,14 @@ class Verification {
       else this.#redo(batch, row, versions)
     }
     this.#lastSequence = lastSequence
-    // A step of retention that is under way, or was cut short, has some, and part of another; the next one goes on with them.
+    // A retention step under way or cut short leaves up to one step's rows, and part of another row; the next step
+    // removes them.
     const below = this.#log.events.getKeysCount({ ...this.#ofLog, end: this.#floor, limit: TRIM_EVENTS_MAX + 2 })
     if (below > TRIM_EVENTS_MAX + 1)
       this.#find('below_floor', 'events', `more than ${TRIM_EVENTS_MAX} rows before ${this.#floor}`)
   }
 
-  /** @param versions of the records that earlier batches have changed, by kind and id; those of this one are added. */
+  /** @param versions of the records that earlier batches have changed, by kind and id; this batch's are added. */
   #redo(batch: number, row: string, versions: Map<string, number>): void {
     const where = `redo of batch ${batch}`
     const { b, s } = JSON.parse(row) as { b: number; s: readonly { k: string; i: string; v: number; d?: object }[] }
@@ -180,7 +181,7 @@ class Verification {
     }
   }
 
-  /** Of a record as the view has it. */
+  /** Version of a record in the view. */
   #versionOf(kind: string, id: string): number {
     const text = this.#read(`${kind} ${id}`, () => this.#view.snapshots.get([kind, id], this.#ofView))
     return text === undefined ? 0 : (JSON.parse(text) as { v: number }).v
@@ -200,7 +201,7 @@ class Verification {
     for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
       const texts = this.#read(`events from ${first}`, () => this.#rows.row(first, this.#ofLog))
       if (first > expected) this.#find('hole', `event ${expected}`, `the next one is ${first}`)
-      // How many events a row that cannot be read had is told by the next one alone.
+      // Only the next row tells how many events an unreadable row held.
       expected = texts === undefined ? Number.POSITIVE_INFINITY : first + texts.length
       for (const [i, text] of (texts ?? []).entries()) if (first + i >= this.#floor) this.#eventOf(first + i, text)
     }
@@ -229,7 +230,7 @@ class Verification {
     this.#assertions?.event(sequence, text)
   }
 
-  /** Event ids, and the events once more where they do not agree. */
+  /** Checks event ids; reads the events again if they disagree. */
   async #eventIds(): Promise<void> {
     const { eventIds } = this.#view
     for await (const { key, value } of paced(eventIds.getRange({ ...this.#ofView }))) {
@@ -254,7 +255,7 @@ class Verification {
     }
   }
 
-  /** Histories of traces and items, and the events once more where they do not agree. */
+  /** Checks the histories of traces and items; reads the events again if they disagree. */
   async #histories(): Promise<void> {
     for await (const { of, id, row, sequences } of this.#historyRows()) {
       const where = `history of ${of} ${id}`
@@ -290,7 +291,7 @@ class Verification {
     }
   }
 
-  /** The events that the view holds, with what its indexes must know of each; unreadable ones were found before. */
+  /** The events that the view holds, with what its indexes must hold for each; unreadable ones have been reported. */
   async *#applied() {
     for await (const first of paced(this.#rows.firsts(this.#floor, this.#ofLog))) {
       for (const [i, text] of (this.#textsFrom(first) ?? []).entries()) {
@@ -349,8 +350,8 @@ class Verification {
   }
 
   /**
-   * Timers belong to entities that live, and messages come from such: one that nobody could be told of yet may have outlived its
-   * sender where retention has been at work. Kept keys are nobody's.
+   * Timers belong to living entities, and messages come from them; but a message that could not be delivered yet may
+   * outlive its sender if retention has run. Reservations belong to no entity.
    */
   async #owned(): Promise<void> {
     const { timers, outbox, reservations } = this.#view
