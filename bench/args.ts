@@ -1,10 +1,8 @@
-/**
- * What was asked for on the command line: names of questions and a few flags.
- */
+/** Parses the command line: names of questions and a few flags. */
 import { parseArgs } from 'node:util'
 
 export interface Arguments {
-  /** In the order of the list; all when none was named. */
+  /** In the order of the list; all if none was named. */
   readonly names: readonly string[]
   readonly quick: boolean
   /** Write CPU profiles of the service beside the results and print where its time went. */
@@ -51,7 +49,7 @@ function parse(given: readonly string[]) {
   })
 }
 
-/** @param script as `npm run` knows it. */
+/** @param script name of the npm script. */
 export function usage(script: string, questions: readonly { readonly name: string; readonly asks: string }[]): string {
   const width = Math.max(...questions.map(({ name }) => name.length))
   return [

@@ -1,5 +1,5 @@
 /**
- * The limit of Watch: the same server sending one ready frame to each WebSocket in a bare loop. A post to
+ * The limit for Watch: the same server library sending one ready frame to each WebSocket in a bare loop. A post to
  * `/frame` is sent as it is; nothing is stored, filtered, encoded or remembered.
  */
 import { App, listen, readBody, type WebSocket } from './uws.ts'

@@ -1,6 +1,6 @@
 /**
- * The limits of the HTTP server alone: a route that answers 204 to the poll's very request, and a route that
- * parses a small JSON body and answers JSON. Whatever the service does more is its own cost.
+ * The limits of the HTTP server library alone: a route that answers 204 to the very same poll request, and a route
+ * that parses a small JSON body and answers JSON. Whatever the service needs beyond this is its own cost.
  */
 import { App, listen, readBody } from './uws.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The ceiling prototype: the most that this shape of server can do. The same HTTP server, the same six calls, a
- * queue and a switch statement for a machine, one LMDB event a call, one transactionSync a turn, every answer
- * after the flush. No access check, no validation, no snapshots, no timers, no idempotency, no Watch.
+ * The ceiling prototype: the most that a server of this shape can do. The same HTTP server library, the same six
+ * calls, a queue, a switch statement as the state machine, one LMDB event per call, one transactionSync per turn,
+ * every answer after the flush. No access check, no validation, no snapshots, no timers, no idempotency, no Watch.
  */
 import { open } from 'lmdb'
 import { App, type HttpResponse, listen, readBody } from './uws.ts'
@@ -29,7 +29,7 @@ const log = open<string, number>({
   encoding: 'string',
   keyEncoding: 'uint32',
   compression: false,
-  // As the service opens its log: the commit ends after its flush.
+  // As in the service's view: a commit ends after its flush.
   overlappingSync: false,
 })
 
@@ -42,10 +42,10 @@ let lastRun = 0
 const texts: string[] = []
 const answers: Pending[] = []
 let turnIsDue = false
-/** One reading of the clock a turn. */
+/** The clock is read once per turn. */
 let turnAt = ''
 
-/** One commit for all that came in this turn of the event loop; then, and only then, the answers. */
+/** One commit for all calls of this turn of the event loop; only then the answers. */
 function commitTurn(): void {
   turnIsDue = false
   turnAt = ''
@@ -85,7 +85,7 @@ function record(type: string, run: Run, payload: unknown): void {
   )
 }
 
-/** The machine. */
+/** The state machine. */
 function step(run: Run, message: string): boolean {
   switch (message) {
     case 'accepted':

@@ -1,6 +1,6 @@
 /**
- * Every server and every load client of a benchmark is a process of its own, started here and ended here by its
- * pid: a benchmark leaves nothing behind, also when it fails.
+ * Every server and load client of a benchmark is a process of its own, started here and ended here by its pid, so a
+ * benchmark leaves nothing behind, even if it fails.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
@@ -10,7 +10,7 @@ import type { Collected, Heap, ProbeRequest, Usage } from './probe.ts'
 
 const FIRST_LINE_MS = 300_000
 const STOP_MS = 60_000
-/** Requests are numbered from 1; this one tells that the child takes them. */
+/** Requests are numbered from 1; with this number the child announces that it accepts them. */
 const READY_ID = 0
 
 interface Waiting {
@@ -21,7 +21,7 @@ interface Waiting {
 export interface StartOptions {
   readonly arguments?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
-  /** Standard error goes here; without it, to the benchmark's own. */
+  /** File for standard error; without it, standard error goes to the benchmark's own. */
   readonly errorFile?: string
 }
 
@@ -32,12 +32,14 @@ export class Child {
   readonly #process: ChildProcess
   readonly #waiting = new Map<number, Waiting>()
   readonly #ended: Promise<void>
-  /** Resolves when the child's handlers are there: the probe, loaded earlier, would swallow a request before. */
+  /**
+   * Resolves when the child's handlers are installed. The probe, loaded earlier, would swallow a request sent before.
+   */
   readonly #ready: Promise<void>
   readonly firstLine: Promise<Record<string, any>>
   #lastId = 0
 
-  /** @param script a file beside or below this one, as it is named in the build (`./ceiling.js`). */
+  /** @param script a file beside or below this one, by its name in the build (`./ceiling.js`). */
   constructor(script: string, options: StartOptions = {}) {
     const probe = new URL('./probe.js', import.meta.url).href
     this.#process = fork(fileURLToPath(new URL(script, import.meta.url)), options.arguments ?? [], {
@@ -70,7 +72,7 @@ export class Child {
     return this.#process.pid!
   }
 
-  /** Ask the process to do something; resolves with its answer. The caller knows its type. */
+  /** Asks the process to do something, and resolves to its answer. The caller knows its type. */
   async ask<R>(name: string, argument?: unknown): Promise<R> {
     await this.#ready
     return this.#request({ name, argument })
@@ -84,7 +86,7 @@ export class Child {
     return this.#request({ probe: 'heap' } satisfies Omit<ProbeRequest, 'id'>)
   }
 
-  /** What collections left since this was asked last; the first answer is empty. */
+  /** What garbage collections left since the last call; the first answer is empty. */
   collected(): Promise<Collected> {
     return this.#request({ probe: 'collected' } satisfies Omit<ProbeRequest, 'id'>)
   }
@@ -97,7 +99,7 @@ export class Child {
     return this.#request({ probe: 'profile_stop' } satisfies Omit<ProbeRequest, 'id'>)
   }
 
-  /** End the process: politely, then not. */
+  /** Ends the process: SIGTERM, then SIGKILL. */
   async stop(): Promise<void> {
     if (!running.has(this)) return
     this.#process.kill('SIGTERM')
@@ -146,7 +148,7 @@ export class Child {
   }
 }
 
-/** End whatever still runs: called when the benchmark ends, however it ends. */
+/** Ends whatever still runs: called when the benchmark ends, however it ends. */
 export async function stopAll(): Promise<void> {
   await Promise.all([...running].map((child) => child.stop()))
 }
@@ -155,7 +157,7 @@ export function killAll(): void {
   for (const child of running) child.killNow()
 }
 
-/** The child's side of `ask`: answer requests by name until the parent goes away. */
+/** The child's side of `ask`: answers requests by name until the parent disconnects. */
 export function answerRequests(handlers: Readonly<Record<string, (argument: any) => unknown>>): void {
   process.on('message', async (message: { id: number; name?: string; argument?: unknown }) => {
     if (message.name === undefined) return
@@ -171,7 +173,7 @@ export function answerRequests(handlers: Readonly<Record<string, (argument: any)
     }
   })
   process.on('disconnect', () => process.exit(0))
-  // The probe lets the channel go; a client lives by it.
+  // The probe has unreferenced the channel, which is to keep this process alive.
   process.channel?.ref()
   process.send!({ id: READY_ID })
 }

@@ -1,6 +1,6 @@
 /**
- * What every benchmark command does around its measures: a bound on its time, a temporary home on a real disk, and
- * nothing left behind, however it ends.
+ * What every benchmark command does around its measurements: it limits their time, keeps homes on a real disk, and
+ * leaves nothing behind, however it ends.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -20,8 +20,8 @@ export function say(text: string): void {
 }
 
 /**
- * Run a command to its end and set the process's exit code to what `body` returns.
- * @param minutesMax whatever hangs, the command ends after so long.
+ * Runs a command to its end and sets the process's exit code to what `body` returns.
+ * @param minutesMax the command ends after this time, even if something hangs.
  */
 export async function command(
   usage: string,
@@ -48,7 +48,7 @@ export async function command(
   }
 }
 
-/** A name for this run's results, told apart from earlier ones by the time. */
+/** A file path for this run's results; the time in it keeps runs apart. */
 export function resultsPath(name: string, extension: string): string {
   const time = new Date().toISOString().replaceAll(':', '-').slice(0, 19)
   return join(RESULTS, `${name === '' ? '' : `${name}-`}${time}.${extension}`)

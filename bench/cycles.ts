@@ -1,7 +1,7 @@
 /**
- * How many durable six-call cycles a second (create, poll, accepted, started, events, completed) at 1, 16, 64 and
- * 256 clients, beside the ceiling prototype and a bare POST in the same rounds. Posts say `Prefer: return=minimal`, as
- * the bundled runner does; the ceiling answers no more in any case.
+ * How many durable six-call cycles a second (create, poll, accepted, started, events, completed) at 1, 16, 64 and 256
+ * clients, with the ceiling prototype and a bare POST in the same rounds. Posts say `Prefer: return=minimal`, as the
+ * bundled runner does; the ceiling prototype's answers are as short anyway.
  */
 import { Child } from './child.ts'
 import type { Script } from './load-client.ts'
@@ -60,7 +60,7 @@ function cycleScript(rig: Rig, calls: 3 | 6, token: string): Script {
   return { kind: 'cycle', calls, project: 'bench', token, runners: rig.runners }
 }
 
-/** Code that is not yet compiled says nothing about the service; what follows is measured warm. */
+/** Code that is not compiled yet says nothing about the service, so only warm code is measured. */
 async function warmUp(context: Context, rig: Rig): Promise<void> {
   context.say('warming up')
   for (const { child, target } of [rig.ceiling, { child: rig.service.child, target: rig.service.target }]) {
@@ -115,7 +115,7 @@ function cycleFinding(calls: 3 | 6, clients: number, sides: Record<Side, Measure
   }
 }
 
-/** The prototype is no ceiling unless it comes near the bare server itself. */
+/** The prototype counts as a ceiling only if it comes near the bare server itself. */
 async function ceilingFinding(context: Context, rig: Rig): Promise<Finding> {
   const times = timing(context)
   const request = formatRequest('POST', '/api/projects/bench/run-requests', rig.service.token, createBody(1))

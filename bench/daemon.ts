@@ -1,6 +1,6 @@
 /**
- * A server that is not ours to fork: started by its command, its output in a file, known by its pid, and ended with
- * everything below it. Nothing outlives the benchmark, also when it fails.
+ * A server that we cannot fork: started by its command, its output in a file, identified by its pid, and ended with
+ * its whole process tree. Nothing outlives the benchmark, even if it fails.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
@@ -14,13 +14,13 @@ const LOG_SHOWN = 2_000
 
 export interface DaemonOptions {
   readonly command: readonly string[]
-  /** A command that runs the command, and lives as long (`strace ...`). */
+  /** A command that runs the command, and lives as long as it does (`strace ...`). */
   readonly wrapper?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly directory: string
   readonly logFile: string
   readonly user?: User
-  /** How it is asked to end. */
+  /** The signal that asks it to end. */
   readonly stopSignal?: NodeJS.Signals
 }
 
@@ -62,12 +62,14 @@ export class Daemon {
     running.add(this)
   }
 
-  /** The root of the server's processes (of the wrapper, where there is one). */
+  /** Root of the server's process tree, or of the wrapper's, if there is one. */
   get pid(): number {
     return this.#process.pid ?? 0
   }
 
-  /** Ask until `isReady` says so. Throws with the end of the log when the server ends first or never comes. */
+  /**
+   * Polls `isReady` until it is true. Throws with the end of the log if the server ends or does not come up in time.
+   */
   async ready(isReady: () => Promise<boolean>): Promise<this> {
     const until = performance.now() + READY_MS
     while (!(await isReady())) {
@@ -82,10 +84,10 @@ export class Daemon {
     return this
   }
 
-  /** End it politely; what is left of its tree after that, not so. */
+  /** Asks the server to end, then kills what is left of its process tree. */
   async stop(): Promise<void> {
     const whole = tree(this.pid)
-    // The wrapper does not pass signals on: the server is its only child.
+    // The wrapper does not pass signals on; the server is its only child.
     const server = this.#options.wrapper === undefined ? whole[0] : whole[1]
     if (running.has(this) && server !== undefined) {
       signal(server.pid, this.#options.stopSignal ?? 'SIGTERM')
@@ -101,7 +103,7 @@ export class Daemon {
   }
 }
 
-/** A pid that was seen in our tree is ours only as long as the same program runs under it. */
+/** A pid seen in our tree is still ours only if the same program runs under it. */
 function isStill(pid: number, name: string): boolean {
   return tree(pid)[0]?.name === name
 }
@@ -110,7 +112,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch {
-    // It has ended.
+    // The process has ended.
   }
 }
 
@@ -133,7 +135,7 @@ export function freePort(): Promise<number> {
   })
 }
 
-/** Whether something takes connections there. */
+/** Whether something accepts connections on the port. */
 export function listens(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host: '127.0.0.1', port })
@@ -146,7 +148,7 @@ export function listens(port: number): Promise<boolean> {
   })
 }
 
-/** What a program says of itself, or undefined where it is not installed. */
+/** A program's output, or undefined if it is not installed or fails. */
 export function saidBy(program: string, ...given: readonly string[]): string | undefined {
   try {
     return execFileSync(program, given, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:document`: writes what lies in bench/results into BENCHMARKS.md, between its marks, and the curves
- * into docs/curves. A quiet machine goes before a busy one, a full run before a quick one, a newer before an older;
- * nothing is written that was not measured, and what no result is left of stays as it was written.
+ * `npm run bench:document`: writes the results in bench/results into BENCHMARKS.md, between its marks, and the curves
+ * into docs/curves. A quiet machine beats a busy one, a full run a quick one, a newer run an older one. Only measured
+ * numbers are written, and parts without results stay as they are.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -25,7 +25,7 @@ interface Kept {
   readonly [more: string]: any
 }
 
-/** Results of one command, the best first: of a quiet machine before a busy one, full before quick, then newest first. */
+/** Results of one command, best first: a quiet machine before a busy one, full before quick, then newest first. */
 function kept(name: RegExp): Kept[] {
   let files: string[] = []
   try {
@@ -44,7 +44,7 @@ interface From<V> {
   readonly value: V
 }
 
-/** The best answer to each question, by its name: a run may have asked only some. */
+/** The best answer to each question, by name, since a run may have asked only some of them. */
 function bestByName<V extends { readonly name: string }>(
   results: readonly Kept[],
   read: (result: Kept) => readonly V[],
@@ -55,7 +55,7 @@ function bestByName<V extends { readonly name: string }>(
   return best
 }
 
-/** Each machine and commit once. */
+/** Lists each machine and commit once. */
 function provenances(froms: readonly From<unknown>[]): string {
   return [...new Set(froms.map(({ about }) => provenance(about)))].join('\n\n')
 }
@@ -92,7 +92,7 @@ function scaleText(curves: readonly From<Curve>[]): string {
   return [...parts, provenances(curves)].join('\n\n')
 }
 
-/** A curve's smallest size, of the series of that name. */
+/** Value at the smallest size of the curve's series with this name. */
 function smallest(curve: Curve | undefined, series: string): number | undefined {
   return curve?.series.find(({ name }) => name === series)?.points[0]?.value
 }

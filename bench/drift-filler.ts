@@ -1,7 +1,7 @@
 /**
- * Fills a home with the intent of a large project, in a process of its own: records that were observed many times,
- * stepped by their own machine, and the events of those observations. What is not kept of the truth: the events' ids
- * are random, and the engine runs that they name do not exist, so `verify` would complain.
+ * Fills a home with the intent records of a large project, in a process of its own: records that were observed many
+ * times, stepped by their own machine, and the events of those observations. Two things are not true to life: the
+ * event ids are random, and the engine runs they name do not exist, so `verify` would complain.
  */
 import { randomBytes } from 'node:crypto'
 import type { Seen } from '../machines/documents/observation.ts'
@@ -24,18 +24,18 @@ export interface DriftFillJob {
 export interface DriftFilled {
   readonly observations: number
   readonly statuses: Readonly<Record<string, number>>
-  /** Bytes of a record as it is stored, on average. */
+  /** Average size of a stored record, bytes. */
   readonly recordBytes: number
 }
 
 const EVENTS_PER_COMMIT_MAX = 2_000
 const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
 const DAY_MS = 86_400_000
-/** Observations of a record are spread over so long before now. */
+/** A record's observations are spread over this time before now. */
 const SPREAD_MS = 20 * DAY_MS
 const EVIDENCE = 4
 
-/** How a record of this number ends: most hold, some of each other word. */
+/** The drift status in which the record of this number ends: most hold, a few get each of the others. */
 const ENDS = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved', 'unobserved'] as const
 const EVERY = 20
 
@@ -51,7 +51,7 @@ class Filler {
     this.#job = job
   }
 
-  /** A record after all its observations, with the events that told of them. */
+  /** A record after all its observations, with their events. */
   step(number: number): { readonly step: Step; readonly status: string } {
     const { project, observationsEach } = this.#job
     const project_id = projectIdOf(project)

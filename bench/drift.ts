@@ -1,6 +1,6 @@
 /**
- * How long it takes to read the drift of a large project: 10,000 records that guide runs, a million observations of
- * them. Beside it the same pages of a project of a thousand records, since reading must not grow with what is there.
+ * How long it takes to read the drift of a large project: 10,000 records that guide runs, with a million observations.
+ * The same pages are read of a project of a thousand records, since reading must not get slower as a project grows.
  */
 import { Child } from './child.ts'
 import type { DriftFilled, DriftFillJob } from './drift-filler.ts'
@@ -12,7 +12,7 @@ import { Connection } from './wire.ts'
 const LARGE = 'large'
 const SMALL = 'small'
 const SMALL_RECORDS = 1_000
-/** One record's drift, a page as it comes, the largest page, and a page of each word. */
+/** Every drift status that a record can have. */
 const STATUSES = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved', 'holding']
 async function run(context: Context): Promise<readonly Finding[]> {
   const records = context.quick ? 4_000 : 10_000
@@ -40,7 +40,7 @@ async function run(context: Context): Promise<readonly Finding[]> {
   }
 }
 
-/** Every record is listed under the word that it was made for: a wrong list would be fast, too. */
+/** Checks that every record is listed under the status it was made for: a wrong list would be fast, too. */
 async function assertWords(connection: Connection, service: Service, { statuses }: DriftFilled): Promise<void> {
   for (const status of STATUSES) {
     let count = 0
@@ -89,7 +89,7 @@ async function measured(
 }
 
 interface Read {
-  /** The service's CPU for one answer. */
+  /** CPU time of the service per answer. */
   readonly cpuMs: number
   readonly waitsMs: readonly number[]
 }

@@ -1,6 +1,6 @@
 /**
- * How many durable events a second come in, one and 100 a post, beside LMDB appending the same texts, 256 a
- * commit, with nothing around it.
+ * How many durable events a second come in, in posts of one and of 100, compared with LMDB appending the same texts,
+ * 256 per commit, with nothing around it.
  */
 import { Child } from './child.ts'
 import type { Commits } from './lmdb-limits.ts'

@@ -1,6 +1,6 @@
 /**
- * How many events a second reach a thousand filtered Watch subscribers, with one more that never reads, beside
- * a bare `ws.send` loop at the same number of events a frame.
+ * How many events a second reach a thousand filtered Watch subscribers, with one more that never reads, compared with
+ * a bare `ws.send` loop at the same number of events per frame.
  */
 import { Child } from './child.ts'
 import type { Context, Finding, Question } from './question.ts'
@@ -22,7 +22,7 @@ interface Run {
   readonly trace_id: string
 }
 
-/** Filters as they are used: by project, by type, by run, by trace. Each matches every posted event. */
+/** Filters in common use: by project, type, run and trace. Each matches every posted event. */
 function pathsOf(run: Run): string[] {
   const common = '/api/watch?since=latest&event_type=greeting_composed'
   return [`${common}&project=bench`, `${common}&run_request_id=${run.id}`, `${common}&trace_id=${run.trace_id}`, common]
@@ -64,7 +64,8 @@ interface Sided extends FanOutResult {
 async function fanOutOf(context: Context, rig: Rig, perPost: number, posts: number): Promise<Finding> {
   const { service } = rig
   const common = { token: service.token, subscribers: SUBSCRIBERS, perPost, posts }
-  // A reader behind by a frame gets the next ones joined: the bare loop sends as many a frame as were seen.
+  // A reader that is a frame behind gets the next frames joined, so the bare loop sends as many events per frame as
+  // were seen.
   let length = 400
   let perFrame = perPost
   const results = await interleave<Sided, 'service' | 'bare'>(context.quick ? 2 : 5, {

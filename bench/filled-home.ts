@@ -1,6 +1,6 @@
 /**
- * A home with a long past: a million run requests and ten million events, made once a benchmark for all the
- * questions that want one.
+ * A home with a long history, a million run requests and ten million events, created once per benchmark for all the
+ * questions that need one.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -12,12 +12,12 @@ import { type RunnerAccess, Service } from './service.ts'
 
 export interface FilledHome {
   readonly home: string
-  /** Run requests in it. */
+  /** Number of run requests in it. */
   readonly entities: number
   readonly events: number
   readonly queued: number
   readonly bytes: number
-  /** A runner that may take what is queued. */
+  /** A runner that is allowed to take the queued work. */
   readonly runner: RunnerAccess
   readonly sampleText: string
 }
@@ -29,7 +29,7 @@ const BYTES_PER_RUN = 20_000
 
 const homes = new WeakMap<Scratch, Promise<FilledHome>>()
 
-/** The home is shared: whoever starts a service on it stops it before the next does. */
+/** The home is shared: stop a service on it before another question starts one. */
 export function filledHome(context: Context): Promise<FilledHome> {
   const known = homes.get(context.scratch)
   if (known !== undefined) return known
@@ -56,7 +56,7 @@ async function make(context: Context): Promise<FilledHome> {
   return { home, entities, events, queued: QUEUED, bytes: bytesUnder(home), runner, sampleText }
 }
 
-/** A project, a runner, a run that is completed and one that waits: made by the service itself. */
+/** A project, a runner, one completed run and one queued run, all made by the service itself. */
 async function prepare(home: string): Promise<{ runner: RunnerAccess; completed: string; queued: string }> {
   const service = await Service.start(home)
   try {

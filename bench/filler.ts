@@ -1,7 +1,7 @@
 /**
- * Fills a home through the journal, in a process of its own: copies of one run that a real service carried from
- * its creation to its end, under fresh ids and at the time of the copy, so that index rows come to lie as those of a
- * service do. What is not kept of the truth: a copy begins and ends in one moment, and its event ids are random, so
+ * Fills a home through the journal, in a process of its own, with copies of one run that a real service took from
+ * creation to completion, under fresh ids and at the time of copying, so that index rows are laid out as those of a
+ * service. Two things are not true to life: a copy begins and ends at one moment, and its event ids are random, so
  * `verify` would complain.
  */
 import { randomBytes } from 'node:crypto'
@@ -16,37 +16,37 @@ import { answerRequests } from './child.ts'
 
 export interface FillJob {
   readonly home: string
-  /** Run requests to copy: one that has completed and one that is queued. */
+  /** Run requests to copy: a completed one and a queued one. */
   readonly completed: string
   readonly queued: string
   readonly completedCount: number
   readonly queuedCount: number
   readonly eventsEach: number
-  /** How many of the completed copies are named in the answer, evenly spread. */
+  /** How many of the completed copies the answer names, evenly spread. */
   readonly samples?: number
 }
 
 export interface Filled {
   readonly events: number
   readonly samples: readonly { readonly run: string; readonly trace: string; readonly event: string }[]
-  /** Text of one event as it is served. */
+  /** Text of one event, as it is served. */
   readonly sampleText: string
 }
 
-/** Bounds of a commit, so that neither it nor the applier's backlog grows long. */
+/** Limits of a commit, so that neither it nor the applier's backlog gets long. */
 const RUNS_PER_COMMIT_MAX = 100
 const EVENTS_PER_COMMIT_MAX = 2_000
-/** Never filled past the reserve: the service would start read-only. */
+/** The filling stops short of the reserve, below which the service would start read-only. */
 const DISK_RESERVE_BYTES = 1024 * 1024 * 1024
 
-/** Ids that change from copy to copy, each to a fresh one of the same length. */
+/** Ids that differ from copy to copy; each is replaced by a fresh one of the same length. */
 type Slot = 'run' | 'trace' | 'engineRun' | 'event'
 type Ids = Readonly<Record<Slot, string>>
 type Filling = Ids & { readonly time: string }
 
 const TIME = /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z/
 
-/** A text cut where ids and times stand in it. */
+/** A text cut at the ids and times in it. */
 class Template {
   readonly #parts: (string | { readonly slot: keyof Filling })[] = []
 
@@ -94,7 +94,7 @@ function runTemplate(journal: Journal, runId: string, eventsEach: number): RunTe
   const events = texts.map((text) => new Template(text, { ...ids, event: JSON.parse(text).id }))
   while (events.length < eventsEach && run.engine_run_id !== undefined) events.push(events[events.length % 4]!)
   const steps = [stepTemplate(journal, 'run_request', 'run', ids)]
-  // An engine run is an actor of its own only where something was reported on it.
+  // An engine run is an actor only if something was reported on it.
   if (journal.actor('engine_run', ids.engineRun) !== undefined)
     steps.push(stepTemplate(journal, 'engine_run', 'engineRun', ids))
   return { project: run.project, steps, events }
@@ -106,7 +106,7 @@ function hex(digits: number): string {
 
 const clock = new Clock(realNature.wallMs)
 
-/** @returns the ids by which the copy is found. */
+/** @returns the ids under which the copy can be found. */
 function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
   const time = clock.text(clock.nextMicros())
   const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(realNature), engineRun: `run_${hex(24)}`, time }

@@ -1,6 +1,6 @@
 /**
- * How fast one long trace comes in through the ingest door, beside posts of 100 events in the same rounds, and what the
- * service's heap holds of it meanwhile.
+ * How fast one long trace comes in through the ingest endpoint, with posts of 100 events in the same rounds, and how
+ * much of it the service's heap holds meanwhile.
  */
 import { request } from 'node:http'
 import { Child } from './child.ts'
@@ -12,9 +12,9 @@ import { interleave, median, medianOfRatios } from './statistics.ts'
 const PER_POST = 100
 const CLIENTS = 16
 const CHUNK_EVENTS = 500
-/** As long as the events that the load client posts. */
+/** Makes an event as long as those that the load client posts. */
 const PADDING = 'x'.repeat(340)
-/** Pause between two looks at the heap, which stop the service for as long as a full collection takes. */
+/** Pause between two heap readings, each of which stops the service for a full garbage collection. */
 const HEAP_EVERY_MS = 500
 
 interface Ingested {
@@ -63,7 +63,7 @@ async function rate(
   }
 }
 
-/** What is held while a long trace comes in, over what was held before it: the same for each length. */
+/** Heap growth while a long trace comes in, which must be the same for any length. */
 async function heapHeld(context: Context, service: Service): Promise<Finding> {
   const events = context.quick ? 200_000 : 1_000_000
   const before = await heapOf(service)
@@ -106,7 +106,7 @@ function lineOf(serial: number): string {
   return `{"event_type":"greeting_composed","id":"evt_${digits}","occurred_at":"2026-01-31T12:00:00Z","payload":{"greeting":"${PADDING}${digits}"},"project":"bench","throttle":"dry_run"}\n`
 }
 
-/** One trace as JSON lines, no faster than the service takes it. */
+/** Sends one trace as JSON lines, no faster than the service accepts it. */
 function ingest({ target, token }: Service, trace: string, events: number): Promise<Ingested> {
   return new Promise((resolve, reject) => {
     const from = performance.now()

@@ -1,6 +1,4 @@
-/**
- * What this machine can do with nothing of ours in the way: the numbers that everything else is held against.
- */
+/** What this machine can do with no code of ours involved: the numbers with which everything else is compared. */
 import { Child } from './child.ts'
 import type { Commits, Flushes } from './lmdb-limits.ts'
 import { createBody } from './load-scripts.ts'
@@ -9,7 +7,7 @@ import type { Context, Finding, Question } from './question.ts'
 import type { FanOutResult } from './watch-client.ts'
 import { formatRequest, targetOf } from './wire.ts'
 
-/** About the length of an event as it is served. */
+/** About as long as a served event. */
 const TEXT = `{"event":"${'x'.repeat(430)}00000000000000"}`
 const CLIENTS = 64
 

@@ -1,6 +1,6 @@
 /**
- * The limits of the disk and of LMDB alone, in a process of its own: a raw flush, a loop of commits, a read of a
- * range. Answers requests of the benchmark; each measure is short and takes a fresh directory.
+ * The limits of the disk and of LMDB alone, in a process of its own: a raw flush, a loop of commits, a range read.
+ * Answers requests of the benchmark; each measurement is short and uses a fresh directory.
  */
 import { closeSync, fdatasyncSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export interface RangeRequest {
 }
 
 const FLUSH_BYTES = 512
-/** As long before as after: a file that grows costs a file system a flush of its length, too. */
+/** Fixed: if the file grew, the file system would have to flush its length, too. */
 const FLUSHED_FILE_BYTES = 4 * 1024 * 1024
 let directories = 0
 let range: { readonly log: RootDatabase<string, number>; readonly rows: number } | undefined
@@ -46,12 +46,12 @@ function openLog(home: string): { readonly log: RootDatabase<string, number>; re
   return { log: open<string, number>({ path, encoding: 'string', keyEncoding: 'uint32', compression: false }), path }
 }
 
-/** A text of the same length for each row, so that no row equals another. */
+/** A text of the same length for each row, with no two alike. */
 function textOf(template: string, row: number): string {
   return template.slice(0, -14) + row.toString().padStart(12, '0') + template.slice(-2)
 }
 
-/** Write over zeros that are on disk already, and fdatasync, one after the other: the least that a durable write costs here. */
+/** Overwrites zeros that are on disk already, with an fdatasync each: the least that a durable write costs here. */
 function flushes(request: { home: string; durationMs: number }): Flushes {
   const path = join(request.home, `flush-${process.pid}-${++directories}`)
   const file = openSync(path, 'w')
@@ -80,7 +80,7 @@ function flushes(request: { home: string; durationMs: number }): Flushes {
   }
 }
 
-/** Commit `batch` texts a transactionSync. */
+/** Commits `batch` texts per transactionSync. */
 async function commits(request: CommitRequest): Promise<Commits> {
   const { log, path } = openLog(request.home)
   const samples: number[] = []
@@ -104,7 +104,7 @@ async function commits(request: CommitRequest): Promise<Commits> {
   return { eventsPerSecond: (row / (before - from)) * 1000, commitP50Ms: quantile(samples, 0.5) }
 }
 
-/** Fill a log once for `rangeRead`. */
+/** Fills a log once for `rangeRead`. */
 function rangeFill(request: RangeRequest): number {
   const { log } = openLog(request.home)
   for (let row = 1; row <= request.rows; ) {
@@ -116,7 +116,7 @@ function rangeFill(request: RangeRequest): number {
   return request.rows
 }
 
-/** Read every text of the filled log, in order. @returns texts a second. */
+/** Reads every text of the filled log in order. @returns texts a second. */
 function rangeRead(): number {
   if (range === undefined) throw new Error('nothing was filled')
   const from = performance.now()

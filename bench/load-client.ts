@@ -1,6 +1,6 @@
 /**
- * The load: N closed-loop clients over raw keep-alive connections, in a process of its own. The same code drives
- * the bare server, the ceiling prototype and the service, so that its own cost is the same on both sides.
+ * The load: N closed-loop clients over raw keep-alive connections, in a process of its own. The same code drives the
+ * bare server, the ceiling prototype and the service, so its own cost is the same for all.
  */
 import { performance } from 'node:perf_hooks'
 import { answerRequests } from './child.ts'
@@ -8,7 +8,7 @@ import { CycleClient, EventsClient, type LoadClient, type Meter, RepeatClient } 
 import { quantile } from './statistics.ts'
 import { Connection, type Target } from './wire.ts'
 
-/** What each client does again and again. */
+/** What each client repeats. */
 export type Script =
   | { readonly kind: 'repeat'; readonly requests: readonly string[]; readonly status: number }
   | {
@@ -34,9 +34,9 @@ export interface LoadJob {
 
 export interface LoadResult {
   readonly callsPerSecond: number
-  /** Whole rounds of the script: cycles; posts; polls. */
+  /** Whole rounds of the script: cycles, posts or polls. */
   readonly roundsPerSecond: number
-  /** Latency of each call of the script by its name, milliseconds. */
+  /** Latency of each call of the script, by name, milliseconds. */
   readonly latencyMs: Readonly<Record<string, { readonly p50: number; readonly p99: number; readonly count: number }>>
   /** Share of one core that this process used. */
   readonly clientCpu: number
@@ -44,7 +44,7 @@ export interface LoadResult {
   readonly emptyPolls: number
 }
 
-/** Serial numbers go into payloads, so that no two requests of this process are twins. */
+/** Makes serial numbers unique, so that no two requests of this process have the same payload. */
 let jobs = 0
 
 function scriptFor(job: LoadJob, client: number, connection: Connection, meter: Meter): LoadClient {
@@ -66,7 +66,7 @@ function scriptFor(job: LoadJob, client: number, connection: Connection, meter: 
   }
 }
 
-/** Every client has requests of its own, as far as there are enough. */
+/** Every client gets requests of its own, as far as there are enough. */
 function shareOf(requests: readonly string[], client: number, clients: number): readonly string[] {
   const own = requests.filter((_, index) => index % clients === client)
   return own.length > 0 ? own : [requests[client % requests.length]!]
@@ -115,7 +115,7 @@ async function run(job: LoadJob): Promise<LoadResult> {
     clientCpu: (used.user + used.system) / 1e6 / seconds,
     emptyPolls: meter.emptyPolls - before.emptyPolls,
   }
-  // Let each client finish its round: no run request is left in the middle.
+  // Let each client finish its round, so that no run request is left in the middle.
   meter.stopping = true
   await Promise.race([ended, failed, pause(5_000)])
   for (const connection of connections) connection.close()

@@ -1,6 +1,6 @@
 /**
- * What one closed-loop client sends: each script formats its requests once, then cuts ids into them.
- * Hot path: strings are joined, answers are searched, nothing is parsed that need not be.
+ * What one closed-loop client sends. Each script formats its requests once, then inserts ids into them. Hot path:
+ * strings are joined, answers are searched, and nothing is parsed needlessly.
  */
 import { performance } from 'node:perf_hooks'
 import { type Connection, formatRequest } from './wire.ts'
@@ -10,15 +10,17 @@ export interface Meter {
   calls: number
   rounds: number
   emptyPolls: number
-  /** How long a call of this name took, milliseconds. Hot. */
+  /** Records how long a call of this name took, milliseconds. Hot. */
   readonly sample: (name: string, ms: number) => void
   stopping: boolean
   running: number
   /** Called when the last client has finished its last round. */
   ended: () => void
-  /** Takes a client that has finished a round and starts it again when it pleases; without it they go on at once. */
+  /** Takes over a client that has finished a round, and starts it again later; without it clients continue at once. */
   readonly finished?: (client: LoadClient) => void
-  /** Posts that were answered 429 or 503, to be sent again after a moment; without it, one is a failure. */
+  /**
+   * Count of posts answered 429 or 503, which are sent again after a pause; if undefined, such an answer is a failure.
+   */
   refused?: number
 }
 
@@ -27,12 +29,12 @@ export interface LoadClient {
   answered(status: number, text: string, from: number, to: number): void
 }
 
-/** The time that the events of the load state: fixed, since each run has a trace of its own. */
+/** `occurred_at` of the load's events. It may be fixed, since each run has a trace of its own. */
 const OCCURRED_AT = '2026-01-01T00:00:00.000000Z'
 const PADDING = 'x'.repeat(120)
 const ZEROES = '00000000000000000000'
 const SERIAL_DIGITS = 16
-/** Until what was refused for want of room is sent again. */
+/** Pause before a refused request is sent again. */
 const REFUSED_PAUSE_MS = 100
 const ID_KEY = '"request_id":"'
 
@@ -50,7 +52,7 @@ function sampleInto(meter: Meter, name: string, sentMs: number): void {
   meter.calls++
 }
 
-/** @returns whether the client is not to go on by itself. */
+/** @returns true if the client must not continue by itself. */
 function endRound(meter: Meter, client: LoadClient): boolean {
   meter.rounds++
   if (meter.finished !== undefined) {
@@ -63,7 +65,7 @@ function endRound(meter: Meter, client: LoadClient): boolean {
   return true
 }
 
-/** A few requests in turn for ever: empty polls, bare posts, reads. */
+/** Repeats a few requests in turn for ever: empty polls, bare posts, reads. */
 export class RepeatClient implements LoadClient {
   readonly #connection: Connection
   readonly #meter: Meter
@@ -104,7 +106,7 @@ type Call = 'create' | 'poll' | 'accepted' | 'started' | 'events' | 'completed'
 const SIX: readonly Call[] = ['create', 'poll', 'accepted', 'started', 'events', 'completed']
 const THREE: readonly Call[] = ['create', 'poll', 'completed']
 
-/** Bodies of a runner's posts. */
+/** Bodies of the runner's posts. */
 export const RUN_BODIES: Readonly<Record<'accepted' | 'started' | 'events' | 'completed', string>> = {
   accepted: '{"attempt":1}',
   started: '{"attempt":1}',
@@ -115,17 +117,17 @@ export const RUN_BODIES: Readonly<Record<'accepted' | 'started' | 'events' | 'co
   completed: JSON.stringify({ attempt: 1, result: { status: 'completed' } }),
 }
 
-/** The body of a create; `serial` makes its payload unlike any other. */
+/** The body of a create; `serial` makes its payload unique. */
 export function createBody(serial: number): string {
   return `{"entry_event":"greet_requested","payload":{"name":"${PADDING}${digits(serial)}"}}`
 }
 
-/** As a large fleet asks: for where the request stands, and not for its document each time. */
+/** A request that asks, as a large fleet does, only for the run request's state and not for its document. */
 function minimal(method: string, path: string, token: string, body: string): string {
   return formatRequest(method, path, token, body).replace('\r\n', '\r\nPrefer: return=minimal\r\n')
 }
 
-/** One run request after the other from its creation to its completion. */
+/** Takes one run request after another from creation to completion. */
 export class CycleClient implements LoadClient {
   readonly #connection: Connection
   readonly #meter: Meter
@@ -195,7 +197,7 @@ export interface EventsOptions {
   readonly serial: number
 }
 
-/** A request that posts `perPost` events to a run, with the offsets at which each event's serial number stands. */
+/** A request that posts `perPost` events to a run, and the offset of each event's serial number. */
 export function eventsRequest(options: EventsOptions): { bytes: Buffer; offsets: readonly number[] } {
   const events = Array.from({ length: options.perPost }, () => ({
     event_type: 'greeting_composed',
@@ -210,14 +212,14 @@ export function eventsRequest(options: EventsOptions): { bytes: Buffer; offsets:
   return { bytes: Buffer.from(text, 'latin1'), offsets }
 }
 
-/** Write the next serial numbers into a request of `eventsRequest`. @returns the last one. */
+/** Writes the next serial numbers into a request of `eventsRequest`. @returns the last one. */
 export function renumber(bytes: Buffer, offsets: readonly number[], serial: number): number {
   let next = serial
   for (const offset of offsets) bytes.write(digits(++next), offset, 'latin1')
   return next
 }
 
-/** Posts of fresh events, one request buffer used again and again. */
+/** Posts fresh events, reusing one request buffer. */
 export class EventsClient implements LoadClient {
   readonly #connection: Connection
   readonly #meter: Meter

@@ -1,6 +1,6 @@
 /**
- * The one command: ask each question, print its table, write all answers as JSON. A question that fails is
- * reported and the next is asked; whatever was started is stopped and every temporary home removed.
+ * The main command: asks each question, prints its table, and writes all answers as JSON. A question that fails is
+ * reported, and the next one is asked; everything started is stopped, and every temporary home removed.
  */
 import { readArguments, usage } from './args.ts'
 import { stopAll } from './child.ts'
@@ -12,7 +12,7 @@ import { questions } from './questions.ts'
 import { type Answered, machine, table, writeResults } from './report.ts'
 import { requireService } from './service.ts'
 
-/** Whatever hangs, the run ends. */
+/** The run ends after this time, even if something hangs. */
 const MINUTES_MAX = 40
 
 async function answer(question: Question, context: Context): Promise<Answered> {

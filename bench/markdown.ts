@@ -1,6 +1,6 @@
-/** Markdown that can be pasted into a document as it stands, and read as plain text before that. */
+/** Markdown that can be pasted into a document, and read as plain text before that. */
 
-/** A table; columns whose cells are all numbers stand right. */
+/** A table; columns of numbers are right-aligned. */
 export function markdownTable(header: readonly string[], rows: readonly (readonly string[])[]): string {
   const safe = (cell: string): string => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')
   const cells = [header, ...rows].map((row) => header.map((_, column) => safe(row[column] ?? '')))
@@ -12,14 +12,14 @@ export function markdownTable(header: readonly string[], rows: readonly (readonl
   return [line(cells[0]!), `| ${rule.join(' | ')} |`, ...cells.slice(1).map(line)].join('\n')
 }
 
-/** Cores that others used during the run, from which on its numbers are said to be of a busy machine. */
+/** From this many cores used by others on, a run counts as taken on a busy machine. */
 const BUSY_CORES = 0.3
 
 export function isBusy({ othersCores }: Readonly<Record<string, unknown>>): boolean {
   return Number(othersCores ?? 0) > BUSY_CORES
 }
 
-/** The line under each table: on what machine, when, from which commit. */
+/** The line under each table: the machine, the date, the commit. */
 export function provenance(about: Readonly<Record<string, unknown>>): string {
   const { cpu, cores, memoryBytes, kernel, node, commit, at, quick, othersCores } = about
   const gigabytes = Math.round(Number(memoryBytes) / 2 ** 30)

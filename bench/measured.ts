@@ -1,6 +1,4 @@
-/**
- * A load job against a server, with what the server's process spent on it.
- */
+/** Runs a load job against a server, and measures what the server's process spent on it. */
 import type { Child } from './child.ts'
 import type { LoadJob, LoadResult } from './load-client.ts'
 import type { Usage } from './probe.ts'
@@ -8,17 +6,17 @@ import type { Usage } from './probe.ts'
 export interface Measured extends LoadResult {
   /** Share of one core that all threads of the server used. */
   readonly serverCpu: number
-  /** Time of all cores for one call, microseconds: says the same on a busy machine. */
+  /** CPU time of all threads per call, microseconds; it is the same on a busy machine. */
   readonly serverCpuUsPerCall: number
-  /** Share of the time that the server's event loop was busy; 1: it was the limit. */
+  /** Share of the time in which the server's event loop was busy; at 1 it was the bottleneck. */
   readonly serverBusy: number
-  /** Calls for each second of CPU that the server used: what one core could do with a client that fills it. */
+  /** Calls per second of server CPU: what one core could do with a client that fills it. */
   readonly callsPerCpuSecond: number
 }
 
-/** Run the job on the load client and read the server's usage before and after. */
+/** Runs the job on the load client and reads the server's usage before and after. */
 export async function measure(load: Child, server: Child, job: LoadJob): Promise<Measured> {
-  // The probes stand just inside the job's measured window, so that connecting and warming up is not counted.
+  // Both readings are just inside the job's measured window, so that connecting and warming up are not counted.
   const result = load.ask<LoadResult>('run', job)
   result.catch(() => {})
   await pause(job.warmupMs + CONNECT_MS)

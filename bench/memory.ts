@@ -1,6 +1,4 @@
-/**
- * What an entity costs in memory while a runner works on it, and after it has settled and left.
- */
+/** How much memory an entity takes while a runner works on it, and after it has settled and been unloaded. */
 import { Child } from './child.ts'
 import type { LoadResult } from './load-client.ts'
 import type { Heap } from './probe.ts'
@@ -8,7 +6,7 @@ import type { Context, Finding, Question } from './question.ts'
 import { Service } from './service.ts'
 
 const RUNNERS = 64
-/** Settled runs before the first reading: more than the service keeps resident. */
+/** Runs settled before the first reading: more than the service keeps resident. */
 const CYCLES_BEFORE = 15_000
 
 function bytesOf(heap: Heap): number {
@@ -29,7 +27,7 @@ async function run(context: Context): Promise<readonly Finding[]> {
 async function activeFinding(context: Context, service: Service): Promise<Finding> {
   const runs = context.quick ? 2_000 : 5_000
   const runners = await service.createRunners('holder', RUNNERS, Math.ceil(runs / RUNNERS) + 1)
-  // The first few load code and fill caches that do not grow with the entities.
+  // The first few load code and fill caches that do not grow with the number of entities.
   await service.startRuns('bench', runners, 500)
   const before = await service.child.heap()
   context.say(`starting ${runs} runs`)

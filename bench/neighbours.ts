@@ -1,11 +1,11 @@
 /**
- * How much of the machine others used while a benchmark ran: what all processes used, without the benchmark's own
- * tree. A number taken beside busy neighbours says little, and is said to be such a number.
+ * How much of the machine others used during a benchmark: the CPU of all processes without the benchmark's own tree. A
+ * number taken beside busy neighbours says little, and is marked as such.
  */
 import { readFileSync } from 'node:fs'
 import { cpuMs, ticksPerSecond } from './processes.ts'
 
-/** Ticks that were not idle, from the first line of /proc/stat. Steal is what the host took: others, too. */
+/** Non-idle ticks, from the first line of /proc/stat. Steal was taken by the host, so it counts as use by others. */
 export function busyTicks(stat: string): number {
   const [user, nice, system, , , irq, softirq, steal] = stat.split('\n')[0]!.trim().split(/\s+/).slice(1).map(Number)
   return user! + nice! + system! + irq! + softirq! + (steal ?? 0)
@@ -26,7 +26,7 @@ function read(): Reading {
   }
 }
 
-/** @returns what tells, whenever it is asked, how many cores others used since; nothing where the kernel does not say. */
+/** @returns a function that tells how many cores others have used since; nothing if the kernel does not say. */
 export function watchNeighbours(): () => { readonly othersCores?: number } {
   try {
     const before = read()

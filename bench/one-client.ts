@@ -1,6 +1,4 @@
-/**
- * How long one client alone waits for a durable call, in flushes of the disk measured between its rounds.
- */
+/** How long a single client waits for a durable call, in units of disk flushes measured between its rounds. */
 import { Child } from './child.ts'
 import type { Flushes } from './lmdb-limits.ts'
 import { type Measured, measure } from './measured.ts'
@@ -8,7 +6,7 @@ import type { Context, Finding, Question } from './question.ts'
 import { Service } from './service.ts'
 import { interleave, median } from './statistics.ts'
 
-/** What a call may cost beside flushes: parse, step, two passes through the kernel. */
+/** What a call may cost besides flushes: parsing, the step, two passes through the kernel. */
 const BESIDE_FLUSHES_MS = 0.3
 const CALLS = ['create', 'poll', 'accepted', 'started', 'events', 'completed'] as const
 

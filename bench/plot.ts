@@ -1,6 +1,6 @@
 /**
- * A curve as an SVG file: logarithmic both ways, so that what is flat is flat and what grows with its measure is a
- * straight line upwards. Written to be read on white and on black paper, in a browser and in a document.
+ * Draws a curve as an SVG file with two logarithmic axes: constant cost is a level line, cost proportional to size a
+ * straight line upwards. Legible on white and black, in a browser and in a document.
  */
 
 export interface Line {
@@ -22,9 +22,9 @@ const RIGHT = 24
 const TOP = 44
 const BOTTOM = 48
 const LEGEND_ROW = 20
-/** Told apart also by those who do not see red and green (Okabe and Ito). */
+/** Distinguishable without red-green vision (Okabe and Ito). */
 const COLOURS = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#e69f00', '#56b4e9', '#7f7f7f']
-/** Within a decade, what the value axis is labelled at. */
+/** Labels of the value axis within a decade. */
 const STEPS = [1, 2, 5]
 
 /** 1,000 as 1k; 0.5 as 0.5. */
@@ -38,7 +38,7 @@ export function short(value: number): string {
   return `${Number(value.toPrecision(3))}`
 }
 
-/** Where a logarithmic axis is labelled: each step of each decade that lies in [low, high]. */
+/** Labels of a logarithmic axis: each step of each decade that lies in [low, high]. */
 export function ticks(low: number, high: number, steps: readonly number[]): number[] {
   const found: number[] = []
   for (let decade = Math.floor(Math.log10(low)); decade <= Math.ceil(Math.log10(high)); decade++)
@@ -62,7 +62,7 @@ function text(x: number, y: number, said: string, more = ''): string {
   return `<text x="${x}" y="${y}" ${more}>${escaped(said)}</text>`
 }
 
-/** @returns the SVG document. Points that are not above zero have no place on it. */
+/** @returns the SVG document. Points that are not above zero are left out. */
 export function svg(plot: Plot): string {
   const lines = plot.lines.map(({ name, points }) => ({ name, points: points.filter(({ x, y }) => x > 0 && y > 0) }))
   const xs = lines.flatMap(({ points }) => points.map(({ x }) => x))

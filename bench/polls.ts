@@ -1,5 +1,5 @@
 /**
- * How many empty polls a second (a registered runner with its own token, nothing queued), beside a bare route
+ * How many empty polls a second (a registered runner with its own token, nothing queued), compared with a bare route
  * that answers 204 to the same request.
  */
 import { Child } from './child.ts'
@@ -37,8 +37,8 @@ async function run(context: Context): Promise<readonly Finding[]> {
 }
 
 /**
- * One load client cannot fill either server, so what is compared is calls for each second of CPU that the server
- * used, kernel included. The plain quotient would flatter the service; it is in the note.
+ * One load client cannot saturate either server, so calls per second of server CPU are compared, kernel included. The
+ * plain quotient would flatter the service; it is in the note.
  */
 function findingOf(bare: readonly Measured[], service: readonly Measured[]): Finding {
   const perCpu = (side: readonly Measured[]): number[] => side.map((measured) => measured.callsPerCpuSecond)

@@ -1,6 +1,6 @@
 /**
- * Loaded into every measured server with `node --import`: answers its parent's questions about the process (CPU,
- * event-loop utilization, heap, CPU profile) over the IPC channel, so that the server itself stays as it is shipped.
+ * Loaded into every measured server with `node --import`. Answers its parent's requests about the process (CPU,
+ * event-loop utilization, heap, CPU profile) over the IPC channel, so that the server itself is the shipped one.
  */
 import { readFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -14,7 +14,10 @@ export interface Usage {
   /** Time the event loop was busy (running or blocked in a call) so far, milliseconds. */
   readonly activeMs: number
   readonly rssBytes: number
-  /** Of that, what is not a file's pages, which the kernel takes back at will; all of it where the kernel does not say. */
+  /**
+   * The part of it that is not pages of files, which the kernel takes back at will; all of it if the kernel does not
+   * say.
+   */
   readonly privateBytes: number
 }
 
@@ -23,13 +26,13 @@ export interface Heap {
   readonly externalBytes: number
 }
 
-/** What collections that came by themselves did since the last reading. */
+/** Garbage collections since the last reading, none of them forced. */
 export interface Collected {
-  /** Full ones. */
+  /** Full collections. */
   readonly count: number
-  /** The least heap in use after a full one; absent when there was none. */
+  /** The least heap in use after a full collection; absent if there was none. */
   readonly heapUsedBytes?: number
-  /** The longest of any kind. */
+  /** The longest collection of any kind. */
   readonly longestMs: number
 }
 
@@ -73,7 +76,7 @@ let collections: { -readonly [member in keyof Required<Collected>]: number } | u
 
 const NOTHING = { count: 0, heapUsedBytes: Number.POSITIVE_INFINITY, longestMs: 0 }
 
-/** The first reading begins the watch. Nothing is forced: a forced collection would be the longest pause there is. */
+/** The first call starts observing. Nothing is forced: a forced collection would be the longest pause there is. */
 function collected(): Collected {
   if (collections === undefined) {
     const observer = new PerformanceObserver((list) => {
@@ -119,6 +122,6 @@ if (process.send !== undefined) {
     else if (message.probe === 'profile_start') profileStart(answer)
     else profileStop(answer)
   })
-  // The channel alone must not keep a server alive that wants to end.
+  // The channel alone must not keep alive a server that wants to end.
   process.channel?.unref()
 }

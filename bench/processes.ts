@@ -1,6 +1,6 @@
 /**
- * What the kernel says of a process and everything below it (Linux's /proc): the same clock for a server in any
- * language. Reads are synchronous: they stand at the edges of a measured window.
+ * Usage of a process tree according to Linux's /proc: the same clock for a server in any language. Reads are
+ * synchronous, since they mark the edges of a measured window.
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -9,13 +9,13 @@ export interface ProcessStat {
   readonly pid: number
   readonly parent: number
   readonly name: string
-  /** User and system time of its threads, also of those that have ended, in clock ticks. */
+  /** User and system time of its threads, including ended ones, in clock ticks. */
   readonly ticks: number
-  /** The same of its children that have ended. */
+  /** The same for its ended children. */
   readonly endedTicks: number
 }
 
-/** One line of /proc/PID/stat. The name stands in parentheses and may hold spaces and parentheses itself. */
+/** Parses a line of /proc/PID/stat. The name is in parentheses, and may itself contain spaces and parentheses. */
 export function parseStat(line: string): ProcessStat {
   const nameEnd = line.lastIndexOf(')')
   const fields = line.slice(nameEnd + 2).split(' ')
@@ -39,7 +39,7 @@ function all(): ProcessStat[] {
   return found
 }
 
-/** A process may end while it is looked at. */
+/** Undefined if the process has ended meanwhile. */
 function readOrNothing(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
@@ -48,7 +48,7 @@ function readOrNothing(path: string): string | undefined {
   }
 }
 
-/** The process and all that descend from it, parents first; empty when it has ended. */
+/** The process and all its descendants, parents first; empty if it has ended. */
 export function tree(root: number): ProcessStat[] {
   const processes = all()
   const found = processes.filter(({ pid }) => pid === root)
@@ -58,17 +58,17 @@ export function tree(root: number): ProcessStat[] {
 
 let clockTicks: number | undefined
 
-/** The kernel's unit of CPU time. */
+/** Ticks per second of the kernel's CPU times. */
 export function ticksPerSecond(): number {
   clockTicks ??= Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
   return clockTicks
 }
 
-/** CPU time that the process and everything below it has used so far, milliseconds. */
+/** CPU time that the process tree has used so far, milliseconds. */
 export function cpuMs(root: number): number {
   const tickMs = 1000 / ticksPerSecond()
-  // Ticks are cut off for each process, which is much where many processes do little; the scheduler's own count is
-  // exact, but knows only the threads that are there. Both say at most what was used.
+  // Ticks are rounded down for each process, which matters where many processes do little. The scheduler's own count
+  // is exact, but covers only living threads. Neither overstates the use.
   return tree(root).reduce(
     (sum, { pid, ticks, endedTicks }) => sum + Math.max(ticks * tickMs, scheduledMs(pid)) + endedTicks * tickMs,
     0,
@@ -86,7 +86,7 @@ const O_DSYNC = 0o10000
 const O_ACCMODE = 0o3
 
 /**
- * Descriptors on which a write is a flush (opened with O_DSYNC or O_SYNC), by the id of each thread below `root`:
+ * Descriptors on which every write is a flush (opened with O_DSYNC or O_SYNC), for each thread id below `root`, since
  * a trace names threads.
  */
 export function flushingDescriptors(root: number): Map<number, ReadonlySet<number>> {
@@ -111,7 +111,7 @@ function entriesOf(directory: string): string[] {
   }
 }
 
-/** Whether /proc is there to be read. */
+/** Whether /proc can be read. */
 export function kernelTells(): boolean {
   try {
     return readlinkSync('/proc/self') === String(process.pid)

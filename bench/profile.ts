@@ -1,6 +1,4 @@
-/**
- * Which functions a server spent its time in: the self time of a V8 CPU profile, summed by function.
- */
+/** In which functions a server spent its time: the self time of a V8 CPU profile, summed by function. */
 
 interface ProfileNode {
   readonly id: number
@@ -16,7 +14,7 @@ export interface CpuProfile {
 
 export interface SelfTime {
   readonly what: string
-  /** Share of the time that was not idle, 0 to 1. */
+  /** Share of the non-idle time, 0 to 1. */
   readonly share: number
 }
 
@@ -35,7 +33,7 @@ function nameOf({ callFrame }: ProfileNode): string {
   return `${functionName === '' ? '(anonymous)' : functionName}${placeOf(url, lineNumber)}`
 }
 
-/** Native functions have no place of their own: they are told apart by who called them. */
+/** Native functions have no source place, so they are distinguished by their callers. */
 function namesOf(nodes: readonly ProfileNode[]): Map<number, string> {
   const parents = new Map<number, ProfileNode>()
   for (const node of nodes) for (const child of node.children ?? []) parents.set(child, node)
@@ -48,14 +46,14 @@ function namesOf(nodes: readonly ProfileNode[]): Map<number, string> {
   return names
 }
 
-/** The functions with the most self time, the first `count` of them. */
+/** The `count` functions with the most self time. */
 export function selfTimes(profile: CpuProfile, count: number): SelfTime[] {
   const names = namesOf(profile.nodes)
   const microseconds = new Map<string, number>()
   let total = 0
   profile.samples.forEach((id, index) => {
     const name = names.get(id)!
-    // The profiler's own beginning and end are no work of the server.
+    // Starting and stopping the profiler is no work of the server.
     if (name === '(idle)' || name.includes('node:inspector')) return
     const delta = profile.timeDeltas[index]!
     total += delta

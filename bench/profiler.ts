@@ -1,6 +1,4 @@
-/**
- * Takes CPU profiles of a server while a measure runs, and prints where its time went.
- */
+/** Takes CPU profiles of a server during a measurement, and prints where its time went. */
 import { join } from 'node:path'
 import type { Child } from './child.ts'
 import { say, writeText } from './command.ts'
@@ -10,8 +8,8 @@ import type { Context } from './question.ts'
 const FUNCTIONS_SHOWN = 40
 
 /**
- * Profiles the first time that a measure of a name runs; later rounds run undisturbed.
- * @param directory where the profiles go; without one, none are taken.
+ * Profiles the first measurement of each name; later rounds run undisturbed.
+ * @param directory where the profiles are written; without one, none are taken.
  */
 export function profiler(directory: string | undefined): Context['profiled'] {
   if (directory === undefined) return (_name, _server, measure) => measure()

@@ -1,11 +1,11 @@
 /**
- * What a benchmark question is given and what it answers. A finding carries the limit it was measured against in
- * the same run and, where the design states one, the floor and the goal.
+ * What a benchmark question receives and what it answers. A finding carries the limit measured in the same run and,
+ * where the design sets them, the floor and the goal.
  */
 import type { Child } from './child.ts'
 import type { Scratch } from './scratch.ts'
 
-/** A number that the design sets: a ratio to the limit, or an absolute bound in the finding's unit. */
+/** Bounds set by the design: for the ratio to the limit, or absolute in the finding's unit. */
 export interface Bar {
   /** Row of the table in BENCHMARKS.md, section "Floors and goals". */
   readonly row: number
@@ -18,7 +18,7 @@ export interface Finding {
   readonly value: number
   readonly unit: string
   readonly limit?: { readonly what: string; readonly value: number }
-  /** What is held against the bar: the median of the rounds' ratios, or the value itself where absent. */
+  /** The value compared with the bar: the median of the rounds' ratios; if absent, `value` is compared. */
   readonly ratio?: number
   readonly bar?: Bar
   readonly better?: 'higher' | 'lower'
@@ -26,12 +26,12 @@ export interface Finding {
 }
 
 export interface Context {
-  /** Short and small: minutes for all questions instead of a quarter of an hour. */
+  /** Shorter and smaller: minutes for all questions instead of a quarter of an hour. */
   readonly quick: boolean
   readonly scratch: Scratch
-  /** Write one line about what is being done. */
+  /** Writes one line about what is being done. */
   say(text: string): void
-  /** Run the measure, with the server's CPU profile where `--profile` asks for it. */
+  /** Runs the measurement, taking the server's CPU profile if `--profile` is given. */
   profiled<R>(name: string, server: Child, measure: () => Promise<R>): Promise<R>
 }
 
@@ -43,7 +43,7 @@ export interface Question {
 
 export type Verdict = 'goal' | 'floor' | 'BELOW' | ''
 
-/** Where a finding stands between its floor and its goal; empty where none is set. */
+/** How a finding compares with its floor and goal; empty if none is set. */
 export function verdict(finding: Finding): Verdict {
   if (finding.bar === undefined) return ''
   const held = finding.ratio ?? finding.value

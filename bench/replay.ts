@@ -1,6 +1,4 @@
-/**
- * How fast a Watch stream from the start of a long log comes, beside a bare range read of as many texts.
- */
+/** How fast Watch streams a long log from its start, compared with a bare range read of as many texts. */
 import { Child } from './child.ts'
 import { filledHome } from './filled-home.ts'
 import type { Context, Finding, Question } from './question.ts'

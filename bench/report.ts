@@ -1,6 +1,4 @@
-/**
- * The two forms of the answers: a table to read and a JSON file to keep. Both say on what machine.
- */
+/** The two forms of the answers: a table to read and a JSON file to keep. Both name the machine. */
 import { execFileSync } from 'node:child_process'
 import { statfsSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
@@ -76,7 +74,7 @@ function commit(): string {
   }
 }
 
-/** What a number means nothing without. */
+/** The machine, without which a number means nothing. */
 export function machine(directory: string): Record<string, string | number> {
   const processors = cpus()
   return {

@@ -1,4 +1,4 @@
-/** A ledger of a given size in a process of its own, and how long its scheduler's ticks take. */
+/** Runs a scheduler on a ledger of a given size, in a process of its own, and times its ticks. */
 
 import { projectIdOf } from '../machines/ids.ts'
 import { modules } from '../machines/index.ts'
@@ -29,11 +29,11 @@ export interface Ticks {
 
 const BY = { id: 'tok_1', name: 'bench' }
 const PROJECT = 'bench'
-/** Asked for at one time, so that mailboxes and the view keep up. */
+/** How many requests are sent at a time, so that mailboxes and the view keep up. */
 const AT_ONCE = 2_000
 const WARM_UP_TICKS = 200
 
-/** Milliseconds that each turn of the scheduler took. */
+/** Duration of each turn of the scheduler, milliseconds. */
 const took: number[] = []
 let wake = async (): Promise<void> => {}
 
@@ -64,7 +64,9 @@ async function fill(ledger: Ledger): Promise<void> {
   await runtime.close()
 }
 
-/** Milliseconds from the journal's records to a scheduler that has looked at everything once. */
+/**
+ * Opens the ledger. Resolves to the time from the scheduler's creation to its first look at everything, milliseconds.
+ */
 async function open(ledger: Ledger): Promise<number> {
   const { runtime, ask } = await openRuntime(ledger)
   wake = async () => {
@@ -73,13 +75,13 @@ async function open(ledger: Ledger): Promise<number> {
     await until(() => took.length > before)
   }
   const timed = Object.create(runtime, { nature: { value: timedNature() } })
-  // No runner is there, and the rules are to be asked to their end.
+  // There is no runner, and the rules are to be evaluated to the end.
   const dispatcher = Object.create(createDispatcher(timed, silentLogger), { hasTaker: { value: () => true } })
   const began = performance.now()
   const scheduler = createScheduler(timed, dispatcher, silentLogger)
   await until(() => took.length > 0)
   const startMs = performance.now() - began
-  // The one that may start is handed out: the others wait for it.
+  // The one item that may start is handed out, and the others wait for it.
   await until(() => ledger.blockedBy !== 'repository' || scheduler.view().runningCount === 1)
   for (let done = 0; done < WARM_UP_TICKS; done++) await wake()
   return startMs

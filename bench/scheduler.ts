@@ -1,4 +1,4 @@
-/** What the scheduler's tick costs: with ten thousand items waiting, and with a long past of settled ones or none. */
+/** What a tick of the scheduler costs: with ten thousand waiting items, and with many settled items or none. */
 import { Child } from './child.ts'
 import type { Context, Finding, Question } from './question.ts'
 import type { Ledger, Ticks } from './scheduler-child.ts'

@@ -1,6 +1,6 @@
 /**
- * Temporary homes on a real disk. A flush to memory costs nothing, so a benchmark of durable calls on a tmpfs
- * would be a lie: such a directory is refused and one beside the build is taken instead.
+ * Temporary homes on a real disk. Flushing to memory costs nothing, so a benchmark of durable calls on a tmpfs would
+ * be a lie: such a directory is not used, and one beside the build is taken instead.
  */
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ export class Scratch {
     return home
   }
 
-  /** Let another user's process reach the homes in it: PostgreSQL does not run as root. */
+  /** Lets processes of other users reach the homes in it: PostgreSQL does not run as root. */
   admitOthers(): void {
     chmodSync(this.root, 0o711)
   }

@@ -1,6 +1,6 @@
 /**
- * The service under measure, as it is shipped: the built command line on a temporary home and a free port, and
- * the few calls that prepare it.
+ * The service under test, as shipped: the built command line on a temporary home and a free port, and the few calls
+ * that prepare it.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,16 +18,16 @@ export interface RunnerAccess {
   readonly token: string
 }
 
-/** Run requests made for setup get serial numbers of their own. */
+/** Run requests created for setup get a range of serial numbers of their own. */
 let setupSerial = 9_000_000_000_000_000
 
-/** Throws BadArguments where the service is not built. */
+/** Throws BadArguments if the service is not built. */
 export function requireService(): void {
   if (existsSync(fileURLToPath(new URL(MAIN, import.meta.url)))) return
   throw new BadArguments('the service is not built: npm run build')
 }
 
-/** A running service as an administrator reaches it. */
+/** A running service, with administrator access. */
 export class Endpoint {
   readonly target: Target
   readonly token: string
@@ -41,7 +41,7 @@ export class Endpoint {
     await this.#ask('POST', '/api/projects', this.token, { key, name: key })
   }
 
-  /** Projects `<prefix>-<from>` and on, each with a run request that waits. */
+  /** Creates projects `<prefix>-<from>` and following, each with one queued run request. */
   async createProjectsWithWork(prefix: string, from: number, count: number): Promise<void> {
     await eachOn(this.target, SETUP_CONNECTIONS, count, async (connection, index) => {
       const key = `${prefix}-${from + index}`
@@ -51,12 +51,12 @@ export class Endpoint {
     })
   }
 
-  /** Runners `<prefix>-0` and on, allowed for every project, with their tokens. */
+  /** Creates runners `<prefix>-0` and following, allowed for every project, with their tokens. */
   async createRunners(prefix: string, count: number, capacity = 1): Promise<RunnerAccess[]> {
     return this.createRunnersLike(prefix, count, () => ({ capacity }))
   }
 
-  /** The same, each as `more` says of its number. */
+  /** The same, with further members of each runner from `more(index)`. */
   async createRunnersLike(prefix: string, count: number, more: (index: number) => object): Promise<RunnerAccess[]> {
     const runners: RunnerAccess[] = []
     await eachOn(this.target, SETUP_CONNECTIONS, count, async (connection, index) => {
@@ -67,14 +67,14 @@ export class Endpoint {
     return runners
   }
 
-  /** Run requests, `count` in all, that the runners hold in the state started. */
+  /** Makes the runners hold `count` run requests in all, in the state started. */
   async startRuns(
     project: string,
     runners: readonly RunnerAccess[],
     count: number,
   ): Promise<{ id: string; token: string; trace_id: string }[]> {
     const runs: { id: string; token: string; trace_id: string }[] = []
-    // A runner has one unaccepted offer at a time: each of its runs is started before the next is polled for.
+    // A runner has one unaccepted offer at a time, so each of its runs is started before the next poll.
     const lanes = Math.min(SETUP_CONNECTIONS, runners.length)
     await eachOn(this.target, lanes, lanes, async (connection, lane) => {
       for (let index = lane; index < count; index += lanes) {
@@ -93,20 +93,20 @@ export class Endpoint {
     return runs
   }
 
-  /** One greeting from the run, and its completion. */
+  /** Posts one greeting event for the run, and its completion. */
   async finishRun(run: RunnerAccess): Promise<void> {
     const { events, completed } = RUN_BODIES
     await this.#ask('POST', `/api/run-requests/${run.id}/events`, run.token, JSON.parse(events))
     await this.#ask('POST', `/api/run-requests/${run.id}/completed`, run.token, JSON.parse(completed))
   }
 
-  /** @returns the id of a run request that waits for a runner. */
+  /** @returns the id of a queued run request. */
   async createRunRequest(project: string): Promise<string> {
     const body = JSON.parse(createBody(++setupSerial))
     return (await this.#ask('POST', `/api/projects/${project}/run-requests`, this.token, body)).id
   }
 
-  /** The newest event of the log as it is served: a text of a real size for the raw loops. */
+  /** The newest event of this type as served, to give the raw loops a text of realistic size. */
   async sampleEvent(eventType: string): Promise<string> {
     const connection = await Connection.open(this.target)
     const page = await ask(connection, 'GET', `/api/events?event_type=${eventType}&limit=1`, this.token)
@@ -124,7 +124,7 @@ export class Endpoint {
 
 export class Service extends Endpoint {
   readonly child: Child
-  /** From the start of the process to its first line. */
+  /** From the start of the process to its first line of output. */
   readonly startMs: number
 
   private constructor(child: Child, target: Target, token: string, startMs: number) {
@@ -159,7 +159,7 @@ export class Service extends Endpoint {
   }
 }
 
-/** A call that must succeed. @returns the answer's document. */
+/** Makes a call that must succeed. @returns the answer's document. */
 export async function ask(
   connection: Connection,
   method: string,

@@ -1,14 +1,12 @@
-/**
- * What the measured numbers mean to someone who sizes a fleet: arithmetic, and nothing that was not measured.
- */
+/** What the measured numbers mean for sizing a fleet: arithmetic, and nothing that was not measured. */
 import { markdownTable } from './markdown.ts'
 import { number } from './report.ts'
 
-/** What was measured; what is absent has not been. */
+/** Absent members have not been measured. */
 export interface Measures {
-  /** CPU of the service for a call of the six-call cycle, small store. */
+  /** CPU of the service per call of the six-call cycle, with a small store. */
   readonly callCpuUs?: number
-  /** For a poll that finds nothing, which is also about what a heartbeat costs. */
+  /** CPU per poll that finds nothing, which is also about the cost of a heartbeat. */
   readonly pollCpuUs?: number
   /** Durable events a second, in posts of 100. */
   readonly eventsPerSecond?: number
@@ -17,16 +15,16 @@ export interface Measures {
   readonly heapPerSubscriberKb?: number
 }
 
-/** How full a core may be kept for long. */
+/** Sustainable load of a core. */
 const SHARE = 0.7
-/** What a runner with an agent does: a post of what came out every ten seconds, a heartbeat every twenty. */
+/** What a runner with an agent does: it posts output every ten seconds, and a heartbeat every twenty. */
 const SECONDS_PER_POST = 10
 const SECONDS_PER_HEARTBEAT = 20
 const CALLS_PER_RUN = 6
 const DISK_BYTES = 100e9
 const DAY_SECONDS = 86_400
 
-/** Runners that one core carries when every one of them always works, on runs of that length. */
+/** Runners per core if every one always works, on runs of that length. */
 export function runnersPerCore(callCpuUs: number, pollCpuUs: number, runSeconds: number): number {
   const calls = CALLS_PER_RUN / runSeconds + 1 / SECONDS_PER_POST
   const cpuUsPerSecond = calls * callCpuUs + pollCpuUs / SECONDS_PER_HEARTBEAT
@@ -66,7 +64,9 @@ export function sizingTable(measures: Measures): string {
   return markdownTable(['On one core at 70 %', 'measured', 'so about'], rows)
 }
 
-/** Heap is read after collections, which differ by more than very little takes: less than nothing is too little to be seen. */
+/**
+ * Heap is read after collections, and readings differ by more than a tiny amount: at or below zero it is unmeasurable.
+ */
 function memoryFor10000(heapKb: number, of: string): [string, string] {
   if (heapKb <= 0) return [`too little heap ${of} to be seen`, 'no memory to speak of']
   return [`${number(heapKb)} KB of heap ${of}`, `${number(heapKb * 10)} MB`]

@@ -1,6 +1,6 @@
 /**
- * How long a start takes with a million run requests and ten million events in the home, until the first poll
- * is answered; and what those cost in heap.
+ * How long a start takes with a million run requests and ten million events in the home, until the first poll is
+ * answered, and how much heap they take.
  */
 import { filledHome } from './filled-home.ts'
 import type { Context, Finding, Question } from './question.ts'

@@ -1,9 +1,9 @@
 /**
- * The few numbers a benchmark may state. Machines drift, so a comparison is never a quotient of two medians
- * but the median of the quotients of rounds that ran side by side.
+ * The few statistics that a benchmark may state. Machines drift, so a comparison is never a quotient of two medians,
+ * but the median of the quotients of rounds that ran one after the other.
  */
 
-/** The value at `fraction` (0 to 1) of the sorted samples, nearest rank. NaN for no samples. */
+/** The value at `fraction` (0 to 1) of the sorted samples, by nearest rank. NaN for no samples. */
 export function quantile(samples: readonly number[], fraction: number): number {
   if (samples.length === 0) return Number.NaN
   const sorted = [...samples].sort((a, b) => a - b)
@@ -18,16 +18,16 @@ export function median(samples: readonly number[]): number {
   return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-/** Median of measured[i] / limit[i]: both taken in round i. */
+/** Median of measured[i] / limit[i], both taken in round i. */
 export function medianOfRatios(measured: readonly number[], limit: readonly number[]): number {
   if (measured.length !== limit.length) throw new RangeError('rounds of unequal number')
   return median(measured.map((value, round) => value / limit[round]!))
 }
 
 /**
- * Run the named measures in turn, `rounds` times, in alternating order, so that a slow minute of the machine
- * hits all of them.
- * @returns the results of each measure, by round.
+ * Runs the named measurements in turn, `rounds` times, in alternating order, so that a slow minute of the machine
+ * affects all of them.
+ * @returns the results of each measurement, by round.
  */
 export async function interleave<R, K extends string>(
   rounds: number,

@@ -1,17 +1,17 @@
 /**
- * The bare limits and the ceiling prototype stand on the same server library as the service: this is the one
- * file of bench/ that imports it, so that a swap of the package is a change of one line here too.
+ * The bare limits and the ceiling prototype use the same server library as the service. This is the only file of
+ * bench/ that imports it, so that swapping the package changes one line here too.
  */
 
 import uws from 'uWebSockets.js'
 
 export type { HttpRequest, HttpResponse, TemplatedApp, WebSocket } from 'uWebSockets.js'
 
-// A CommonJS module without named exports that Node.js could see.
+// A CommonJS module whose named exports Node.js cannot detect.
 export const { App } = uws
 const { us_listen_socket_close, us_socket_local_port } = uws
 
-/** Listen on a free port of the loopback address and say where on standard output; stop on SIGTERM. */
+/** Listens on a free loopback port and prints its address on standard output; stops on SIGTERM. */
 export function listen(app: uws.TemplatedApp): void {
   app.listen('127.0.0.1', 0, (socket: uws.us_listen_socket | false) => {
     if (socket === false) throw new Error('no port to listen on')
@@ -23,7 +23,10 @@ export function listen(app: uws.TemplatedApp): void {
   })
 }
 
-/** Collect a request's body and hand it over as text. Call first in a handler; `aborted` is told of a dead peer. */
+/**
+ * Collects a request's body and passes it on as text. Call first in a handler; `aborted` is called if the peer is
+ * gone.
+ */
 export function readBody(response: uws.HttpResponse, aborted: () => void, done: (text: string) => void): void {
   let head: Buffer | undefined
   response.onAborted(aborted)

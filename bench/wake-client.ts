@@ -1,6 +1,6 @@
 /**
- * Thousands of parked runners and the one who creates work for them, in a process of its own: each runner a
- * connection with a long poll; a woken one completes what it was given and polls again.
+ * Thousands of parked runners and the client that creates work for them, in a process of its own. Each runner is a
+ * connection with a long poll; once woken, it completes what it was given and polls again.
  */
 import { performance } from 'node:perf_hooks'
 import { answerRequests } from './child.ts'
@@ -24,15 +24,15 @@ export interface WakeJob {
 export interface WakeResult {
   /** From the first byte of the create to the woken poll's answer. */
   readonly fromPostMs: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** From the create's answer to the woken poll's answer; negative where the poll was answered first. */
+  /** From the create's answer to the woken poll's answer; negative if the poll was answered first. */
   readonly fromAnswerMs: { readonly p50: number; readonly p99: number }
   readonly wakes: number
-  /** Polls that ended with 204 meanwhile. */
+  /** Polls that ended with 204 during the measurement. */
   readonly empty: number
 }
 
 const OPEN_AT_ONCE = 200
-/** Connections for creates: at the pace of the measure this many wait at once only if the service stands still. */
+/** Connections for creates. At the measured pace this many are waiting at once only if the service stands still. */
 const CREATORS = 100
 const REQUEST_ID = '"request_id":"'
 
@@ -43,7 +43,7 @@ interface Wake {
 }
 
 const parked: Connection[] = []
-/** By the run request's id; an answered poll may be here before its create's answer. */
+/** By run request id. A poll may be answered before the create that woke it. */
 const wakes = new Map<string, Wake>()
 let target: Target
 let empty = 0
@@ -121,7 +121,7 @@ function settle(wake: Wake): void {
   if (left === 0) finished()
 }
 
-/** Create work at a steady pace, whatever became of the work before. */
+/** Creates work at a steady pace, whether or not earlier work was taken. */
 async function wake(job: WakeJob): Promise<WakeResult> {
   wakes.clear()
   empty = 0
@@ -162,7 +162,7 @@ function create(creators: Connection[], job: WakeJob): void {
       wake.sentMs = sentMs
       wake.answeredMs = performance.now()
       creators.push(connection)
-      // Nobody rests until the service closes its connection.
+      // Close idle creators before the service does.
       if (++answered === job.wakes) for (const creator of creators) creator.close()
       settle(wake)
     },

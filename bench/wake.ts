@@ -1,6 +1,6 @@
 /**
- * How soon a parked poll is answered when work comes, with ten thousand runners parked; and what those cost
- * while nothing happens.
+ * How soon a parked poll is answered when work arrives, with ten thousand runners parked, and what those cost while
+ * nothing happens.
  */
 import { execSync } from 'node:child_process'
 import { Child } from './child.ts'
@@ -9,12 +9,12 @@ import { Service } from './service.ts'
 import type { WakeResult } from './wake-client.ts'
 
 const PARKED = 10_000
-/** Descriptors of a process beside the parked connections. */
+/** File descriptors that a process needs besides the parked connections. */
 const DESCRIPTORS_BESIDE = 500
 const WAIT_SECONDS = 60
 const IDLE_MS = 8_000
 
-/** As many as the process may hold open, at most ten thousand. */
+/** As many as the process may have open, at most ten thousand. */
 function parkedMax(): number {
   const limit = execSync('ulimit -n', { encoding: 'utf8' }).trim()
   return limit === 'unlimited' ? PARKED : Math.min(PARKED, Number(limit) - DESCRIPTORS_BESIDE)

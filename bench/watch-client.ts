@@ -1,5 +1,5 @@
 /**
- * The load on Watch: a thousand subscribers and the one who posts, in a process of its own. The same code reads
+ * The load on Watch: a thousand subscribers and the client that posts, in a process of its own. The same code reads
  * from the bare loop and from the service.
  */
 import { randomBytes } from 'node:crypto'
@@ -12,14 +12,14 @@ import { Connection, formatRequest, type Target } from './wire.ts'
 export interface FanOutJob {
   readonly target: Target
   readonly token: string
-  /** Watch paths, taken in turn by the subscribers. Each must match every posted event. */
+  /** Watch paths, assigned to the subscribers in turn. Each must match every posted event. */
   readonly paths: readonly string[]
   readonly subscribers: number
-  /** One more that never reads. */
+  /** Adds one subscriber that never reads. */
   readonly deaf: boolean
   readonly perPost: number
   readonly posts: number
-  /** Where to post: events of a run of the service, or ready frames to the bare loop. */
+  /** Where to post: events of a run to the service, or ready frames to the bare loop. */
   readonly post:
     | { readonly kind: 'run'; readonly run: { readonly id: string; readonly token: string }; readonly serial: number }
     | { readonly kind: 'frame'; readonly length: number }
@@ -53,17 +53,17 @@ export interface ReplayResult {
   readonly clientCpu: number
 }
 
-/** Posted and not yet delivered to all: enough to keep the server busy, too little to make it park anyone. */
+/** Frames posted but not yet delivered to all: enough to keep the server busy, too few to make it park anyone. */
 const FRAMES_IN_FLIGHT = 3
-/** What a frame holds beside its events: at least this, and less than this and one event. */
+/** Length of a frame besides its events: at least this, and less than this plus one event. */
 const FRAME_OVERHEAD = 30
 
-/** Exact for any number of events, since a frame's overhead is between the constant and one event's length more. */
+/** Exact for any number of events, since the overhead is at least the constant and less than one event more. */
 function eventsIn(length: number, eventLength: number): number {
   return Math.floor((length - FRAME_OVERHEAD) / (eventLength + 1))
 }
 
-/** A body for the bare loop, as long as the service's frame of so many events of that length. */
+/** A body for the bare loop, as long as the service's frame of `perPost` events of that length. */
 function bareFrame(perPost: number, length: number): string {
   return 'x'.repeat(perPost * (length + 1) + 2 * FRAME_OVERHEAD)
 }
@@ -94,7 +94,7 @@ class FanOut {
     this.#eventLength = job.post.kind === 'frame' ? job.post.length : 0
   }
 
-  /** Subscribe all of them; then one post to learn the length of an event, which the witness alone counts. */
+  /** Subscribes all; then posts once, to learn from the witness how long an event is. */
   async connect(): Promise<void> {
     this.#ended.catch(() => {})
     await Promise.race([this.#connect(), this.#ended])
@@ -192,7 +192,7 @@ class FanOut {
     if (this.#measures && this.#answered === this.#posted) this.#post()
   }
 
-  /** Send the next post if the server is not ahead of the readers. */
+  /** Sends the next post unless the server is ahead of the readers. */
   #post(): void {
     const { posts, perPost, subscribers } = this.#job
     if (this.#posted === posts) {
@@ -227,13 +227,13 @@ class FanOut {
 
 const CURSOR_KEY = '"cursor":"'
 
-/** The sequence in a frame's cursor: frames without a filter have no gaps, so it tells how many have come. */
+/** The sequence in a frame's cursor. Unfiltered frames have no gaps, so it tells how many events have come. */
 function sequenceOf(text: string): number {
   const at = text.indexOf(CURSOR_KEY) + CURSOR_KEY.length
   return Number.parseInt(text.slice(text.indexOf('.', at) + 1, text.indexOf('"', at)), 36)
 }
 
-/** Read `events` events from the start of the log as fast as they come; every hundredth frame is parsed. */
+/** Reads `events` events from the start of the log as fast as they come; parses every hundredth frame. */
 function replay(job: ReplayJob): Promise<ReplayResult> {
   const from = performance.now()
   const cpu = process.cpuUsage()
@@ -274,7 +274,7 @@ function replay(job: ReplayJob): Promise<ReplayResult> {
 
 const OPEN_AT_ONCE = 200
 
-/** Subscribers whom nothing concerns, each to a trace of its own that does not exist; they stay until the process ends. */
+/** Opens idle subscribers, each on a trace that does not exist; they stay until the process ends. */
 async function hold({ target, token, count }: HoldJob): Promise<number> {
   const failed = (failure: Error): never => {
     throw failure
@@ -291,7 +291,7 @@ async function hold({ target, token, count }: HoldJob): Promise<number> {
 
 let connected: FanOut | undefined
 
-/** In two steps, so that what connecting costs the server is not measured. */
+/** Connecting is a step of its own, so that its cost to the server is not measured. */
 async function connectFanOut(job: FanOutJob): Promise<void> {
   connected = new FanOut(job)
   await connected.connect()

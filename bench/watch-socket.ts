@@ -1,8 +1,7 @@
 /**
- * A Watch subscriber for load: a raw WebSocket that counts the events of its frames by their length, without
- * looking into them. All events of a measure have the same length, so that the count is exact; one witness a
- * measure parses every frame and checks the order.
- * Hot path: one shared read buffer, nothing kept of a frame but its length.
+ * A Watch subscriber for load: a raw WebSocket that counts the events of its frames by their length, without parsing
+ * them. All events of a measurement have the same length, so the count is exact; one witness per measurement parses
+ * every frame and checks the order. Hot path: one shared read buffer, and only a frame's length is kept.
  */
 import { connect, type Socket } from 'node:net'
 import type { Target } from './wire.ts'
@@ -12,19 +11,19 @@ const shared = Buffer.allocUnsafe(READ_BYTES)
 const OPCODE_TEXT = 1
 const OPCODE_CLOSE = 8
 const OPCODE_PING = 9
-/** A pong without a payload; clients mask, here with zeroes. */
+/** A pong without a payload. Clients must mask; the mask is zero. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 
 export interface SubscriberOptions {
   readonly target: Target
-  /** With the query. */
+  /** Including the query. */
   readonly path: string
   readonly token: string
-  /** Told of each whole frame's payload length; its text only where `wantsText`. */
+  /** Called with each whole frame's payload length; with its text only if `wantsText`. */
   readonly frame: (length: number, text: string) => void
   readonly failed: (failure: Error) => void
   readonly wantsText: boolean
-  /** Never read after the handshake. */
+  /** Never reads after the handshake. */
   readonly deaf?: boolean
 }
 
@@ -102,7 +101,7 @@ export class Subscriber {
     }
   }
 
-  /** @returns where the frames start, or -1: not all of the head is here. */
+  /** @returns where the frames start, or -1 if the head is incomplete. */
   #handshake(bytes: Buffer): number {
     const end = bytes.indexOf('\r\n\r\n')
     if (end < 0) {
@@ -120,7 +119,7 @@ export class Subscriber {
     return end + 4
   }
 
-  /** @returns where the payload starts, or -1: not all of the frame's head is here. */
+  /** @returns where the payload starts, or -1 if the frame's head is incomplete. */
   #frameHead(bytes: Buffer, at: number): number {
     const left = bytes.length - at
     if (left < 2) return -1

@@ -1,7 +1,7 @@
 /**
- * An HTTP/1.1 keep-alive connection for load: preformatted requests out, the least parsing in. It is written for
- * one purpose, not to be the bottleneck; `fetch` costs ten times what the measured server does.
- * Hot path: one shared read buffer, no promise and no object an answer.
+ * An HTTP/1.1 keep-alive connection for load: preformatted requests out, the least parsing in. Its one purpose is not
+ * to be the bottleneck; `fetch` costs ten times what the measured server does. Hot path: one shared read buffer, no
+ * promise and no object per answer.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -10,7 +10,7 @@ export interface Target {
   readonly port: number
 }
 
-/** Told of each answer: its body is `text` from `from` to `to`, one character a byte (latin1). */
+/** Called for each answer; its body is `text` from `from` to `to`, one character per byte (latin1). */
 export type Answered = (status: number, text: string, from: number, to: number) => void
 
 const READ_BYTES = 1024 * 1024
@@ -21,7 +21,7 @@ export function targetOf(url: string): Target {
   return { host: parsed.hostname, port: Number(parsed.port) }
 }
 
-/** The whole text of a request. `body` must be ASCII, so that its length is its number of bytes. */
+/** The whole text of a request. `body` must be ASCII, because its length is taken as its number of bytes. */
 export function formatRequest(method: string, path: string, token: string, body?: string): string {
   const head = `${method} ${path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${token}\r\n`
   if (body === undefined) return `${head}\r\n`
@@ -81,7 +81,7 @@ export class Connection {
     })
   }
 
-  /** Who is told of answers and of the connection's end. */
+  /** Sets who hears of answers and of the connection's end. */
   listen(answered: Answered, failed: (failure: Error) => void): void {
     this.#answered = answered
     this.#failed = failed
@@ -92,7 +92,7 @@ export class Connection {
     else this.#socket.write(request)
   }
 
-  /** One request and its answer, for what is not hot. */
+  /** One request and its answer, off the hot path. */
   ask(method: string, path: string, token: string, body?: object): Promise<{ status: number; body: any }> {
     return new Promise((resolve, reject) => {
       this.listen((status, text, from, to) => {
@@ -125,7 +125,7 @@ export class Connection {
   }
 }
 
-/** Do `count` things, at most as many at once as there are connections; each gets a connection for itself. */
+/** Does `count` jobs, at most one per connection at a time. */
 export async function eachOn(
   target: Target,
   connections: number,

@@ -1,7 +1,7 @@
 /**
- * The load on one system: so many closed loops of whole cycles through the system's own client, in a process of its
- * own. It reads the server's CPU time and its recorded flushes at the edges of the measured window itself, so that
- * both belong to the cycles it counted.
+ * The load on one system: closed loops of whole cycles through the system's own client, in a process of its own. It
+ * reads the server's CPU time and its recorded flushes itself, at the edges of the measured window, so that both
+ * belong to the cycles it counted.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -36,15 +36,15 @@ export interface PeerJob {
   readonly clients: number
   readonly warmupMs: number
   readonly durationMs: number
-  /** Root of the server's processes. */
+  /** Root of the server's process tree. */
   readonly serverPid: number
-  /** Where the server's flushes are being recorded. */
+  /** The file in which strace records the server's flushes. */
   readonly flushFile?: string
 }
 
 export interface PeerResult {
   readonly cyclesPerSecond: number
-  /** Of a whole cycle. */
+  /** Latency of a whole cycle. */
   readonly p50Ms: number
   readonly p99Ms: number
   readonly serverCpuUsPerCycle: number
@@ -52,9 +52,9 @@ export interface PeerResult {
   readonly flushesPerCycle?: number
 }
 
-/** However slow, a system ends its last cycles within this. */
+/** Even a slow system ends its last cycles within this time. */
 const DRAIN_MS = 15_000
-/** No two jobs of one client process are alike; processes differ by their pid. */
+/** Keeps the jobs of a client process distinct; processes differ by pid. */
 let serial = (process.pid % 1_000) * 1_000_000
 
 async function run(job: PeerJob): Promise<PeerResult> {

@@ -1,9 +1,7 @@
-/**
- * What every system is asked to do, the same for all: make a job durable, take one, record that it is done.
- */
+/** What every system is asked to do: make a job durable, take one, record that it is done. */
 import type { Address } from './server.ts'
 
-/** The work as it is handed over: some 446 bytes as JSON, no two alike. */
+/** The job as handed over: some 446 bytes of JSON, no two alike. */
 export interface Job {
   readonly [field: string]: unknown
   readonly serial: number
@@ -11,17 +9,17 @@ export interface Job {
 
 export interface Driver {
   /**
-   * One whole cycle of one client; resolves when each of its steps has been acknowledged. The job that it takes need
-   * not be the one that it made.
+   * Runs one whole cycle of one client; resolves when each step has been acknowledged. The job it takes need not be
+   * the one it made.
    */
   cycle(client: number, job: Job): Promise<void>
   close(): Promise<void>
 }
 
-/** Connect for so many clients at once. */
+/** Connects for that many concurrent clients. */
 export type Open = (address: Address, clients: number) => Promise<Driver>
 
-/** As long as the event envelope that most measurements of this kind carry. */
+/** Length of the event envelope that most measurements of this kind carry. */
 const JOB_BYTES = 446
 const FIXED = { kind: 'execution', objective: '', repo: 'git@example.com:team/service.git', revision: 'f'.repeat(40) }
 const SERIAL_FROM = 1_000_000_000

@@ -1,16 +1,16 @@
 /**
- * How often a server makes the disk flush: its calls, written down by strace while it works. A write to a
- * descriptor opened with O_DSYNC is a flush like the others (LMDB ends its commits with one).
+ * How often a server makes the disk flush: its system calls, recorded by strace while it works. A write to a
+ * descriptor opened with O_DSYNC counts as a flush (LMDB ends its commits with one).
  *
- * strace stops a thread at the calls it records and at no other (`--seccomp-bpf`), so that a lone client sees
- * nearly the usual server; under many clients commits become longer and fewer.
+ * strace stops a thread only at the calls it records (`--seccomp-bpf`), so a lone client sees nearly the usual server;
+ * under many clients commits become longer and fewer.
  */
 import { execFileSync } from 'node:child_process'
 
 const FLUSHES = ['fsync', 'fdatasync', 'msync'] as const
 const WRITES = ['write', 'writev', 'pwrite64', 'pwritev', 'pwritev2'] as const
 
-/** What stands before a server's command so that its flushes are written to `file`. */
+/** Put before a server's command, to record its flushes in `file`. */
 export function recorded(file: string): readonly string[] {
   const calls = [...FLUSHES, 'pwrite64', 'pwritev', 'pwritev2'].join(',')
   return ['strace', '-f', '--seccomp-bpf', '-qq', '-s', '0', '-e', 'signal=none', '-e', `trace=${calls}`, '-o', file]
@@ -27,8 +27,8 @@ export function canRecord(): boolean {
 const LINE = /^(\d+) +(?:(\w+)\((\d+)?|<\.\.\. (\w+) resumed>)/
 
 /**
- * Flushes in lines of such a file. A call that was interrupted in the writing stands on two lines and counts once,
- * by its first.
+ * Counts flushes in lines of such a file. A call whose output was interrupted takes two lines and counts once, by the
+ * first.
  * @param descriptors those on which a write is a flush, by thread.
  */
 export function countFlushes(lines: string, descriptors: ReadonlyMap<number, ReadonlySet<number>>): number {

@@ -1,6 +1,6 @@
 /**
- * `npm run bench:peers`: the same durable work for us and for whichever peers are installed, side by side. Prints
- * Markdown, keeps JSON.
+ * `npm run bench:peers`: the same durable work for Intendant and every installed peer, side by side. Prints Markdown
+ * and stores JSON.
  */
 import { parseArgs } from 'node:util'
 import { BadArguments } from '../args.ts'
@@ -21,10 +21,10 @@ import { type System, systems } from './systems.ts'
 const MINUTES_MAX = 20
 const FULL: Lengths = { rounds: 5, clients: [1, MANY, 256], warmupMs: 400, durationMs: 1_600 }
 const QUICK: Lengths = { rounds: 2, clients: [1, MANY], warmupMs: 200, durationMs: 700 }
-/** Long enough that the cycles cut off at the window's edges do not count. */
+/** Long enough for the cycles cut off at the window's edges to be negligible. */
 const COUNTING_MS = 2_000
 const QUICK_COUNTING_MS = 1_000
-/** A flush of the disk, measured before and after. */
+/** How long the disk's flush is measured, before and after. */
 const DISK_MS = 500
 
 const names = systems.map(({ driver }) => driver)
@@ -106,7 +106,7 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
     measured: rigs.map((rig) => measuredOf(rig, flushes.get(rig.system) ?? {})),
     notRun,
   })
-  // After each round what is there is kept: a run that is cut short has measured something.
+  // Written after each round, so that a run that is cut short leaves results.
   await measureRounds(rigs, lengths, () => writeJson(path, results(new Map())))
   await dismantle(rigs)
   disk.push(await flushMs(scratch.home()))

@@ -1,4 +1,4 @@
-/** What was measured of the peers, as Markdown: one table of all, the goals, and the plain words. */
+/** The results of the peers as Markdown: one table of all systems, the goals, and a plain statement of durability. */
 import { markdownTable, provenance } from '../markdown.ts'
 import { type Bar, type Finding, verdict } from '../question.ts'
 import { number } from '../report.ts'
@@ -12,27 +12,27 @@ export interface Measured {
   readonly setting: string
   readonly usage: string
   readonly bar?: Bar
-  /** Results of each round, by the number of clients. A round that failed has none. */
+  /** Results of each round, by number of clients; undefined for a round that failed. */
   readonly rounds: Readonly<Record<number, readonly (PeerResult | undefined)[]>>
-  /** Flushes a cycle, by the number of clients; absent: not counted. */
+  /** Flushes per cycle, by number of clients; absent if not counted. */
   readonly flushes: Readonly<Record<number, number>>
   readonly failure?: string
 }
 
-/** One run of the command, as it is kept. */
+/** The stored results of one run. */
 export interface PeerResults {
   readonly about: Readonly<Record<string, unknown>>
   readonly clients: readonly number[]
-  /** Of 512 bytes appended, before and after. */
+  /** A flush of 512 bytes, measured before and after. */
   readonly flushP50Ms: number
   readonly measured: readonly Measured[]
-  /** Systems that were left out, each with its reason. */
+  /** Systems that were left out, each with the reason. */
   readonly notRun: readonly string[]
 }
 
-/** The number of clients at which costs are compared and goals are set. */
+/** The number of clients at which costs are compared and goals set. */
 export const MANY = 64
-/** Fewer flushes a cycle than this by a lone client: it was answered before anything was on disk. */
+/** If a lone client causes fewer flushes per cycle than this, most answers come before anything is on disk. */
 const FLUSHES_MIN = 0.5
 
 function taken(system: Measured, clients: number): readonly PeerResult[] {
@@ -47,14 +47,14 @@ export function rate(system: Measured, clients: number): number {
   return medianOf(system, clients, (result) => result.cyclesPerSecond)
 }
 
-/** Median, and how far the rounds lay apart. */
+/** Median and range of the rounds. */
 function rateCell(system: Measured, clients: number): string {
   const rates = taken(system, clients).map((result) => result.cyclesPerSecond)
   if (rates.length === 0) return '-'
   return `${number(median(rates))} (${number(Math.min(...rates))} to ${number(Math.max(...rates))})`
 }
 
-/** Our rate over theirs, round by round: only what ran in the same minute is compared. */
+/** Our rate over theirs, round by round: only results of the same minute are compared. */
 export function ratio(ours: Measured, theirs: Measured, clients: number): number {
   const pairs = (ours.rounds[clients] ?? []).map((own, round) => [own, theirs.rounds[clients]?.[round]] as const)
   const both = pairs.filter(([own, other]) => own !== undefined && other !== undefined)
@@ -64,7 +64,7 @@ export function ratio(ours: Measured, theirs: Measured, clients: number): number
   )
 }
 
-/** What must be said of its durability beside the number. */
+/** What must be said of a system's durability beside its number. */
 export function plainWord(system: Measured): string {
   const alone = system.flushes[1]
   if (alone === undefined) return 'flushes not counted'
@@ -103,7 +103,7 @@ function flushCell(flushes: number | undefined): string {
   return flushes === undefined ? '-' : flushes.toFixed(2)
 }
 
-/** Ours is the first; what runs on our server besides is ours, too, and no peer. */
+/** Ours is the first. Other systems on our server are ours too, and no peers. */
 function sidesOf({ measured }: Pick<PeerResults, 'measured'>): { readonly ours: Measured; readonly peers: Measured[] } {
   const ours = measured[0]!
   return { ours, peers: measured.filter(({ server }) => server !== ours.server) }
@@ -138,7 +138,7 @@ export function goalTable(findings: readonly Finding[]): string {
   return markdownTable(['Row', 'Ours over', 'ratio', 'floor', 'goal', 'reached', 'durability of the peer'], rows)
 }
 
-/** Who is faster than ours, at which number of clients; said whether it is on equal terms. */
+/** The systems that are faster than ours at each number of clients, with their durability. */
 export function lostTo(results: Pick<PeerResults, 'measured' | 'clients'>): string[] {
   const { ours, peers } = sidesOf(results)
   const lines: string[] = []
@@ -158,7 +158,7 @@ export function lostTo(results: Pick<PeerResults, 'measured' | 'clients'>): stri
   return lines
 }
 
-/** All of it, as it is printed and as it stands in the documentation. */
+/** The whole report, as printed and as put into the documentation. */
 export function peersText(results: PeerResults): string {
   const { about, clients, flushP50Ms, measured, notRun } = results
   const isCounted = measured.some(({ flushes }) => flushes[1] !== undefined)

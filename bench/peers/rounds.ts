@@ -14,7 +14,7 @@ export interface Lengths {
   readonly durationMs: number
 }
 
-/** One system under measure: its server, and its client process, which stays for all rounds. */
+/** One system under test: its server, and its client process, which is kept for all rounds. */
 export interface Rig {
   readonly system: System
   readonly running: RunningServer
@@ -23,7 +23,7 @@ export interface Rig {
   failure?: string
 }
 
-/** A server that does not start takes its systems with it, said by name; the others run. */
+/** Starts the servers. One that does not start is named, and its systems are left out. */
 export async function assemble(systems: readonly System[], scratch: Scratch): Promise<Rig[]> {
   const servers = new Map<PeerServer, RunningServer | string>()
   for (const server of new Set(systems.map((system) => system.server))) {
@@ -64,15 +64,15 @@ async function one(rig: Rig, job: PeerJob): Promise<PeerResult | undefined> {
   }
 }
 
-/** Code that is not yet compiled says nothing about anybody. */
+/** Code that is not compiled yet says nothing about a system. */
 export async function warmUp(rigs: readonly Rig[], clients: number, durationMs: number): Promise<void> {
   say('warming up')
   for (const rig of rigs) await one(rig, jobOf(rig, clients, 0, durationMs))
 }
 
 /**
- * Every round gives every number of clients to every system in turn, so that what is compared ran in the same minute;
- * every other round in the opposite order.
+ * In each round every system runs in turn with each number of clients, so that what is compared ran in the same
+ * minute; every other round goes in the opposite order.
  */
 export async function measureRounds(rigs: readonly Rig[], lengths: Lengths, afterRound: () => void): Promise<void> {
   for (let round = 0; round < lengths.rounds; round++) {
@@ -89,7 +89,7 @@ export async function measureRounds(rigs: readonly Rig[], lengths: Lengths, afte
 }
 
 /**
- * Flushes a cycle of each system, by the number of clients: on a server of its own with its calls recorded, since
+ * Flushes per cycle of each system, by number of clients: on a server of its own with its calls recorded, since
  * recording costs time.
  */
 export async function countFlushes(

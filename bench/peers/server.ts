@@ -1,17 +1,17 @@
 /**
- * A peer's server: where it is found on this machine, and how it is started on loopback with all it keeps under a
- * directory of its own.
+ * A peer's server: how to find it on this machine, and how to start it on loopback with all its data in a directory of
+ * its own.
  */
 import type { Daemon } from '../daemon.ts'
 
 export interface Place {
-  /** Fresh and empty, on the disk that all peers share. */
+  /** A fresh, empty directory on the disk that all peers share. */
   readonly home: string
-  /** Stands before the server's command (see flushes.ts). */
+  /** Put before the server's command (see flushes.ts). */
   readonly wrapper?: readonly string[]
 }
 
-/** What a driver needs to reach the server; plain data, since drivers live in another process. */
+/** What a driver needs to reach the server. Plain data, since drivers run in another process. */
 export interface Address {
   readonly host: string
   readonly port: number
@@ -21,15 +21,15 @@ export interface Address {
 export interface RunningServer {
   readonly daemon: Daemon
   readonly address: Address
-  /** Ends what was started beside the daemon. */
+  /** Ends what was started besides the daemon. */
   readonly afterStop?: () => Promise<void>
 }
 
 export interface PeerServer {
   readonly name: string
-  /** Undefined: not installed. */
+  /** Undefined if not installed. */
   version(): string | undefined
-  /** What is not as Debian starts it, said for the reader. */
+  /** How it differs from Debian's defaults, for the reader. */
   readonly setting: string
   start(place: Place): Promise<RunningServer>
 }

@@ -1,4 +1,4 @@
-/** Every system that is given the work: whose server, through which client, at what setting. */
+/** Every system that is measured: its server, its client, and its settings. */
 import type { Bar } from '../question.ts'
 import type { DriverName } from './client.ts'
 import type { PeerServer } from './server.ts'
@@ -15,14 +15,14 @@ export interface System {
   readonly driver: DriverName
   /** How its client is used. */
   readonly usage: string
-  /** What our rate is to be, as a multiple of its rate. */
+  /** Floor and goal for our rate, as a multiple of this system's. */
   readonly bar?: Bar
 }
 
 const SLOW = { row: 4, floor: 6, goal: 8 }
 const REDIS = { row: 3, floor: 1, goal: 1.6 }
 
-/** Ours comes first: all others are held against it. */
+/** Ours comes first: all others are compared with it. */
 export const systems: readonly System[] = [
   {
     name: 'Intendant',

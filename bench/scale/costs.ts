@@ -1,6 +1,6 @@
 /**
- * What a call costs a service: CPU time of the whole process for each call, kernel included, and how long the caller
- * waits. CPU is the measure, since it says the same on a busy machine.
+ * What a call costs the service: CPU time of the whole process per call, kernel included, and how long the caller
+ * waits. CPU is what is judged, since it is the same on a busy machine.
  */
 import type { Child } from '../child.ts'
 import type { LoadJob, Script } from '../load-client.ts'
@@ -11,15 +11,15 @@ import { interleave, median, medianOfRatios } from '../statistics.ts'
 import { formatRequest } from '../wire.ts'
 import type { Point } from './curve.ts'
 
-/** Enough to keep the service busy, few enough that latency is work and not waiting. */
+/** Enough to keep the service busy, few enough that latency is work and not queueing. */
 const CLIENTS = 8
 
-/** One service under measure, and what its calls name. */
+/** A service under test, and what its calls refer to. */
 export interface Stand {
   readonly service: Service
   readonly runners: readonly RunnerAccess[]
   readonly project: string
-  /** Entities that lie all over what is stored. */
+  /** Entities spread over everything stored. */
   readonly samples: readonly Sample[]
 }
 
@@ -73,7 +73,7 @@ export type OperationName = keyof typeof operations
 
 const WARM_UP_MS = 1_500
 
-/** Code that is not yet compiled says nothing about the size of anything. */
+/** Code that is not compiled yet says nothing about the effect of size. */
 export async function warmUp(load: Child, stand: Stand, names: readonly OperationName[]): Promise<void> {
   for (const name of names) await load.ask('run', jobOf(stand, operations[name](stand), 0, WARM_UP_MS / names.length))
 }
@@ -84,8 +84,8 @@ function jobOf({ service, runners }: Stand, script: Script, warmupMs: number, du
 }
 
 /**
- * The same calls on a service of some size and on a small one beside it, round by round; the point is the median
- * round.
+ * Makes the same calls on a service of the given size and on a small one, round by round; the point is the median of
+ * the rounds.
  */
 export async function costPoint(
   context: Context,

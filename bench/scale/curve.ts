@@ -1,14 +1,14 @@
 /**
- * A cost against a size, point by point, and the judgement whether it grows with it. The judgement is about ratios to
- * a small service measured in the same seconds, where there is one: machines drift while homes are filled.
+ * A cost against a size, point by point, and the judgement whether it grows. Where a small service was measured in the
+ * same seconds, ratios to it are judged, since machines drift while homes are filled.
  */
 import type { Plot } from '../plot.ts'
 
 export interface Point {
   readonly size: number
-  /** What is plotted, in the series' unit. */
+  /** Plotted, in the series' unit. */
   readonly value: number
-  /** Over the same of a small service beside it: the median of the rounds' ratios. */
+  /** Relative to a small service measured in the same seconds: the median of the rounds' ratios. */
   readonly ratio?: number
   /** Further columns of the table, by name. */
   readonly beside?: Readonly<Record<string, number>>
@@ -17,11 +17,11 @@ export interface Point {
 export interface Series {
   readonly name: string
   readonly points: readonly Point[]
-  /** Why it need not be flat, where that is so; then it is shown and not judged. */
+  /** Why the series need not be flat; it is then shown but not judged. */
   readonly exempt?: string
 }
 
-/** What a size was seen to cost beside the calls. */
+/** Something a size costs besides calls. */
 export interface Fact {
   readonly what: string
   readonly value: number
@@ -40,16 +40,16 @@ export interface Curve {
 
 export type Shape = 'flat' | 'logarithmic' | 'GROWS' | 'too few points'
 
-/** Growth for each tenfold size up to which a series is flat: what two runs of the same may differ by. */
+/** Up to this growth per tenfold size a series counts as flat: two equal runs may differ by as much. */
 const FLAT_MAX = 1.08
-/** A tree gains a level every two to three decades, each as dear as the last. */
+/** A tree gains a level every two to three decades, each as costly as the last. */
 const LOGARITHMIC_MAX = 1.3
-/** A cost that grows with the size shows in the last decade first, when the constant part still hides the mean. */
+/** Growth with size shows in the last decade first, while the constant part still hides it in the mean. */
 const STEP_MAX = 1.6
 
 const relative = ({ value, ratio }: Point): number => ratio ?? value
 
-/** Mean factor for each tenfold size, from the first point to the last. */
+/** Mean factor per tenfold size, from the first point to the last. */
 export function growthPerDecade(points: readonly Point[]): number {
   const [first, last] = [points[0], points.at(-1)]
   if (first === undefined || last === undefined || first === last) return Number.NaN
@@ -65,7 +65,7 @@ export function shapeOf(points: readonly Point[]): Shape {
   return growth <= LOGARITHMIC_MAX ? 'logarithmic' : 'GROWS'
 }
 
-/** Series that should be flat or logarithmic and are not. */
+/** Series that are not exempt, and neither flat nor logarithmic. */
 export function growing({ series }: Curve): readonly Series[] {
   return series.filter(({ points, exempt }) => exempt === undefined && shapeOf(points) === 'GROWS')
 }

@@ -1,4 +1,4 @@
-/** A home that is filled further from size to size, and a service started on it in between. */
+/** A home that is filled further from size to size, with a service started on it in between. */
 import { Child } from '../child.ts'
 import { bytesUnder } from '../filled-home.ts'
 import type { Filled, FillJob } from '../filler.ts'
@@ -8,13 +8,13 @@ import type { Sample, Stand } from './costs.ts'
 
 const PROJECT = 'bench'
 const RUNNERS = 16
-/** Entities remembered of each filling, to be read again later. */
+/** Entities remembered from each filling, to be read later. */
 const SAMPLES = 500
 
 export interface Growth {
-  /** What there comes to be more of: requests that are done, or that wait. */
+  /** What grows: completed requests or queued ones. */
   readonly of: 'completed' | 'queued'
-  /** Events of each that is done. */
+  /** Events per completed request. */
   readonly eventsEach: number
 }
 
@@ -44,7 +44,7 @@ export class GrowingHome {
     this.#queued = queued
   }
 
-  /** A project, its runners, a run that is completed, and where copies are to wait, one that waits. */
+  /** Creates a project, its runners, a completed run and, if queued copies are wanted, a queued one. */
   static async make(context: Context, growth: Growth): Promise<GrowingHome> {
     const home = context.scratch.home()
     const service = await Service.start(home)
@@ -60,14 +60,14 @@ export class GrowingHome {
     }
   }
 
-  /** Whether so many would leave half of the disk's free space free, judged by what is there already. */
+  /** Whether growing to this size would leave half of the free disk space free, judged by what is stored already. */
   hasRoomFor(entities: number): boolean {
     if (this.#entities === 0) return true
     const more = (this.diskBytes() / this.#entities) * (entities - this.#entities)
     return more < this.#context.scratch.freeBytes() / 2
   }
 
-  /** Once no service runs on it. */
+  /** Call when no service runs on it any more. */
   remove(): void {
     this.#context.scratch.remove(this.#home)
   }
@@ -88,7 +88,7 @@ export class GrowingHome {
     }
     const { samples } = await filler.ask<Filled>('fill', job)
     await filler.stop()
-    // As many of the old as of the new, so that reads go all over the store.
+    // As many old ones as new ones, so that reads are spread over the store.
     this.#samples = [...this.#samples.slice(0, SAMPLES), ...samples]
     this.#entities = entities
     this.#context.say(`${entities} entities; filled in ${Math.round((performance.now() - from) / 1000)} s`)

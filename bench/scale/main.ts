@@ -1,6 +1,6 @@
 /**
- * `npm run bench:scale`: what calls cost against the size of everything that can become large. Prints Markdown, draws
- * an SVG a curve, keeps JSON.
+ * `npm run bench:scale`: what calls cost against the size of everything that can become large. Prints Markdown, and
+ * writes an SVG per curve and JSON.
  */
 import { join } from 'node:path'
 import { readArguments, usage } from '../args.ts'
@@ -57,7 +57,7 @@ await command(USAGE, MINUTES_MAX, async (scratch) => {
       measured.push(curve)
       process.stdout.write(`${curveReport(curve)}\n\n`)
       writeText(join(RESULTS, `scale-${curve.name}.svg`), svg(plotOf(curve)))
-      // Kept after each: a run that is cut short has measured something.
+      // Written after each curve, so that a run that is cut short leaves results.
       writeJson(path, { about: about(), curves: measured })
     } catch (failure) {
       failures.push(`${name}: no answer: ${(failure as Error).stack}`)

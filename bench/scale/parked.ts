@@ -1,6 +1,6 @@
 /**
- * What handing work to a parked runner costs against the number of runners that are parked: runners that are all
- * alike, and runners each with a label of its own.
+ * What handing work to a parked runner costs against the number of parked runners: all alike, and each with a label of
+ * its own.
  */
 import { execSync } from 'node:child_process'
 import { Child } from '../child.ts'
@@ -10,15 +10,15 @@ import type { WakeJob, WakeResult } from '../wake-client.ts'
 import type { Curve, Fact, Point } from './curve.ts'
 
 const SIZES = [1, 10, 100, 1_000, 10_000, 20_000]
-/** Descriptors of a process beside the parked connections. */
+/** File descriptors that a process needs besides the parked connections. */
 const DESCRIPTORS_BESIDE = 500
 const WAIT_SECONDS = 60
-/** Calls of a wake: the create, the poll's answer, the completion. */
+/** Calls per wake: the create, the poll's answer, the completion. */
 const CALLS = 3
-/** One runner alone can keep this pace, so that with few of them nothing waits for a runner. */
+/** A single runner can keep this pace, so that work does not wait even when there are few. */
 const EVERY_MS = 10
 
-/** As many as a process may hold open. */
+/** As many as a process may have open. */
 function connectionsMax(): number {
   const limit = execSync('ulimit -n', { encoding: 'utf8' }).trim()
   return (limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)) - DESCRIPTORS_BESIDE
@@ -83,14 +83,14 @@ async function wakes(
 
 async function park(client: Child, service: Service, runners: readonly RunnerAccess[]): Promise<void> {
   await client.ask('park', { target: service.target, runners, waitSeconds: WAIT_SECONDS })
-  // What coming online writes is not what is measured.
+  // Wait, so that the writes of runners coming online are not measured.
   await new Promise((resolve) => setTimeout(resolve, 1_000))
 }
 
 async function woken(context: Context, name: string, client: Child, service: Service, size: number): Promise<Point> {
   const count = context.quick ? 200 : 600
   const job: WakeJob = { project: 'bench', token: service.token, wakes: count, everyMs: EVERY_MS }
-  // Code that is not yet compiled says nothing about the size.
+  // Code that is not compiled yet says nothing about the effect of size.
   await client.ask('wake', { ...job, wakes: 200 })
   const before = await service.child.usage()
   const result = await context.profiled(name, service.child, () => client.ask<WakeResult>('wake', job))

@@ -1,4 +1,4 @@
-/** What a call costs against the number of projects that have work waiting: the hand-out takes them in turn. */
+/** What a call costs against the number of projects with work waiting, which are served in turn. */
 import { Child } from '../child.ts'
 import type { Context } from '../question.ts'
 import { Service } from '../service.ts'

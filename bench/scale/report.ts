@@ -1,4 +1,4 @@
-/** A curve as Markdown: one row a series, one column a size, and how it grows. */
+/** A curve as Markdown: one row per series, one column per size, and how it grows. */
 import { markdownTable } from '../markdown.ts'
 import { short } from '../plot.ts'
 import { number } from '../report.ts'

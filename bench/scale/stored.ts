@@ -1,6 +1,6 @@
 /**
- * What calls cost against what lies in the store: entities, events, and requests that wait. Each size is measured
- * beside a nearly empty service, call by call.
+ * What calls cost against what is stored: entities, events, and queued requests. Each size is measured together with a
+ * nearly empty service, call by call.
  */
 import { Child } from '../child.ts'
 import type { Context } from '../question.ts'
@@ -8,7 +8,7 @@ import { costPoint, type OperationName, operations as scripts, warmUp } from './
 import type { Curve, Fact, Point } from './curve.ts'
 import { GrowingHome, type Growth } from './growing-home.ts'
 
-/** What lies in the home beside the one that grows. */
+/** Entities in the home that does not grow. */
 const CONTROL_ENTITIES = 100
 
 interface Question {
@@ -17,7 +17,7 @@ interface Question {
   readonly xLabel: string
   readonly growth: Growth
   readonly sizes: readonly number[]
-  /** What a size is made of: so many entities. */
+  /** How many entities make up a size. */
   readonly entities: (size: number) => number
   readonly events: (size: number) => number
   readonly operations: readonly OperationName[]
@@ -36,7 +36,7 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
   const points = new Map<OperationName, Point[]>(operations.map((name) => [name, []]))
   try {
     await warmUp(load, beside, operations)
-    // The two largest sizes of a quick run would be most of its time.
+    // The two largest sizes would take most of a quick run's time.
     for (const size of context.quick ? question.sizes.slice(0, -2) : question.sizes) {
       if (!home.hasRoomFor(entities(size))) {
         notes.push(`The disk had no room for ${size}.`)

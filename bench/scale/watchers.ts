@@ -1,6 +1,6 @@
 /**
- * What a posted event costs against the number of Watch subscribers: such as it does not concern, each with a filter
- * of its own, and such as it is delivered to.
+ * What a posted event costs against the number of Watch subscribers: those whose filters it does not match, each with
+ * a filter of its own, and those to whom it is delivered.
  */
 import { Child } from '../child.ts'
 import type { Script } from '../load-client.ts'
@@ -61,12 +61,12 @@ export async function watchers(context: Context): Promise<Curve> {
       { name: 'an event delivered to one of them', points: delivered },
     ],
     notes: ['Those not concerned each watch a trace of their own.'],
-    // Few of them are lost in what else moves.
+    // With few subscribers, their heap is lost in other changes.
     facts: facts.slice(-1),
   }
 }
 
-/** Measures while so many subscribers are there, and what each holds in memory. */
+/** Measures while this many subscribers are connected, and how much heap each takes. */
 async function withUnconcerned<R>(
   service: Service,
   size: number,
@@ -85,7 +85,7 @@ async function withUnconcerned<R>(
   }
 }
 
-/** CPU for one event to one subscriber, connecting not counted. */
+/** CPU per event and subscriber, without connecting. */
 async function delivering(context: Context, { service, runs }: Watched, size: number): Promise<Point> {
   const client = new Child('./watch-client.js')
   const posts = Math.max(10, Math.round((context.quick ? 20_000 : 200_000) / PER_POST / size))

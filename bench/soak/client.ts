@@ -1,7 +1,7 @@
 /**
  * The load of a soak: whole cycles, first as fast as the service takes them (a closed loop), then at a fixed rate,
- * whether or not the ones before have ended (an open loop), so that a service that stands still is not spared the work
- * that came meanwhile. A cycle's latency counts from when it was due.
+ * whether or not earlier ones have ended (an open loop), so that a stalled service is not spared the work that arrives
+ * meanwhile. A cycle's latency counts from when it was due.
  */
 import { createHistogram, performance, type RecordableHistogram } from 'node:perf_hooks'
 import { answerRequests } from '../child.ts'
@@ -13,7 +13,7 @@ export interface SoakJob {
   readonly target: Target
   readonly project: string
   readonly token: string
-  /** One client each; as many cycles can be under way at once. */
+  /** One client each, so as many cycles can be under way at once. */
   readonly runners: readonly RunnerAccess[]
 }
 
@@ -27,7 +27,7 @@ export interface SoakReading {
   readonly cycleP50Ms: number
   readonly cycleP99Ms: number
   readonly refused: number
-  /** Cycles that were due and found no free client, now. */
+  /** Cycles that are due now and have no free client. */
   readonly waiting: number
   readonly clientCpu: number
 }
@@ -36,8 +36,8 @@ const TICK_MS = 1
 const SERIALS_EACH = 1_000_000_000
 
 /**
- * Milliseconds, kept to a thousandth and counted as they come: sorting a minute of them held up the client for 0.6 s, and what
- * fell due meanwhile came to the service all at once.
+ * Latencies in milliseconds, kept to a thousandth and counted as they come: sorting a minute of them blocked the
+ * client for 0.6 s, and the cycles that fell due meanwhile then reached the service all at once.
  */
 class Latencies {
   readonly #micros: RecordableHistogram = createHistogram()
@@ -54,7 +54,7 @@ class Latencies {
     return this.#micros.max / 1_000
   }
 
-  /** NaN where there are none. */
+  /** NaN if there are none. */
   percentileMs(percent: number): number {
     return this.count === 0 ? Number.NaN : this.#micros.percentile(percent) / 1_000
   }
@@ -70,7 +70,7 @@ class Soak {
   readonly #due: number[] = []
   readonly #dueOf = new Map<LoadClient, number>()
   readonly #job: SoakJob
-  /** Undefined: a client begins its next cycle when the last has ended. */
+  /** Undefined: each client begins its next cycle when its last has ended. */
   #pace: { readonly cyclesPerSecond: number; readonly fromMs: number } | undefined
   #begun = 0
   readonly #calls = new Latencies()
@@ -115,13 +115,13 @@ class Soak {
     }
   }
 
-  /** From now on at this rate. Called once. */
+  /** Starts the open loop at this rate. Called once. */
   pace(cyclesPerSecond: number): void {
     this.#pace = { cyclesPerSecond, fromMs: performance.now() }
     this.#timer = setInterval(() => this.#tick(this.#pace!), TICK_MS)
   }
 
-  /** Everything that has fallen due begins, as long as there are free clients. */
+  /** Begins every cycle that has fallen due, as long as there are free clients. */
   #tick({ cyclesPerSecond, fromMs }: { cyclesPerSecond: number; fromMs: number }): void {
     const due = ((performance.now() - fromMs) / 1_000) * cyclesPerSecond
     while (this.#begun < due) this.#due.push(fromMs + (this.#begun++ / cyclesPerSecond) * 1_000)
@@ -130,7 +130,7 @@ class Soak {
 
   #startDue(): void {
     while (this.#due.length > 0 && this.#free.length > 0) {
-      // The one that has rested longest: nobody rests until the service closes its connection.
+      // The client that has been idle longest, so that the service closes no idle connection.
       this.#start(this.#free.shift()!, this.#due.shift()!)
     }
   }

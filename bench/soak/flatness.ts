@@ -1,7 +1,7 @@
 /**
- * Whether a service that was loaded for long is at the end as it was at the beginning: the last third of its minutes held
- * against the first, and the files against what they had become by the middle. Retention is at work before the first of
- * them: a service that forgets nothing yet is another one.
+ * Whether a service under long load is at the end as it was at the beginning: compares the last third of the minutes
+ * with the first, and the files' size with that of the middle third. Retention is at work before the first minute,
+ * since a service that forgets nothing yet behaves differently.
  */
 import { median } from '../statistics.ts'
 
@@ -14,15 +14,18 @@ export interface Minute {
   readonly cycleP50Ms: number
   readonly cycleP99Ms: number
   readonly refused: number
-  /** What kept all of the service waiting at the longest; absent in runs of before it was measured. The disk's is the bound of a bucket. */
+  /**
+   * What blocked the whole service longest; absent in runs from before it was measured. The flush is the bound of a
+   * bucket.
+   */
   readonly longestFlushMs?: number
   readonly longestCollectionMs?: number
   readonly serverCpu: number
-  /** With the pages of the store that the kernel holds for it. */
+  /** Including the store's pages that the kernel holds for the process. */
   readonly rssBytes: number
-  /** Without them. */
+  /** Without those pages. */
   readonly privateBytes: number
-  /** After a full collection; absent when none came by itself in that minute. */
+  /** After a full garbage collection; absent if none happened by itself in that minute. */
   readonly heapBytes?: number
   readonly logBytes: number
   readonly viewBytes: number
@@ -40,7 +43,7 @@ interface Measure {
   readonly what: string
   readonly unit: string
   readonly read: (minute: Minute) => number | undefined
-  /** The last third may be so many times the first, and so much more on top that is noise at small values. */
+  /** The last third may be this many times the first, plus `more`, which allows for noise at small values. */
   readonly factorMax: number
   readonly more: number
 }
@@ -60,9 +63,9 @@ const MEASURES: readonly Measure[] = [
   { what: 'server CPU', unit: 'cores', read: ({ serverCpu }) => serverCpu, factorMax: 1.2, more: 0.05 },
 ]
 
-/** The rate must be what was asked for, but for the last cycles under way at a minute's end. */
+/** The rate must be what was asked for, except for the last cycles under way at a minute's end. */
 const RATE_MIN = 0.98
-/** By the middle retention has removed as much as came in for a while: from then on freed pages are used again. */
+/** By the middle, retention has been removing as much as comes in for a while, and freed pages are reused. */
 const FILES_MAX = 1.1
 const FILES_MORE_MB = 8
 
@@ -76,7 +79,7 @@ function medianOf(minutes: readonly Minute[], read: Measure['read']): number {
 }
 
 /**
- * @param minutes at least three. What was not measured is not flat.
+ * @param minutes at least three. A measure that was not taken counts as not flat.
  * @param asked cycles a second.
  */
 export function judge(minutes: readonly Minute[], asked: number): readonly Judged[] {

@@ -1,6 +1,6 @@
 /**
- * How long the disk kept the service waiting, by its own `/metrics`: a commit holds up whoever waits for it, so that a long
- * flush in a minute is what a long call of that minute may have waited for.
+ * How long the disk kept the service waiting, from its own `/metrics`. A commit holds up everyone who waits for it, so
+ * a long flush may explain a long call of the same minute.
  */
 import type { Target } from '../wire.ts'
 
@@ -16,7 +16,9 @@ export class Flushes {
     this.#token = token
   }
 
-  /** Milliseconds that no flush since the last reading took longer than: the bound of a bucket. 0: there was none. */
+  /**
+   * Upper bound of the longest flush since the last reading, milliseconds: the bound of a bucket. 0 if there was none.
+   */
   async longestMs(): Promise<number> {
     const answer = await fetch(this.#url, { headers: { authorization: `Bearer ${this.#token}` } })
     if (!answer.ok) throw new Error(`GET /metrics: ${answer.status}`)
@@ -27,7 +29,7 @@ export class Flushes {
   }
 }
 
-/** By its upper bound in seconds, how many flushes took no longer. */
+/** Bucket bound in seconds -> number of flushes that took no longer. */
 export function buckets(text: string): ReadonlyMap<number, number> {
   return new Map(
     [...text.matchAll(BUCKET)].map(([, bound, count]) => [
@@ -37,7 +39,7 @@ export function buckets(text: string): ReadonlyMap<number, number> {
   )
 }
 
-/** The least bound that holds all that came between two readings. */
+/** The least bound that covers everything between two readings. */
 export function longestOf(before: ReadonlyMap<number, number>, now: ReadonlyMap<number, number>): number {
   const grown = (bound: number): number => now.get(bound)! - (before.get(bound) ?? 0)
   const bounds = [...now.keys()].sort((a, b) => a - b)

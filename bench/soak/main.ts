@@ -1,6 +1,7 @@
 /**
- * `npm run soak`: all that a service can take until its retention is at work, which gives its peak, then a share of that
- * for a long time, open loop. Prints each minute, says whether the service was at the end as it was at the beginning.
+ * `npm run soak`: loads a service fully until its retention is at work, which gives the peak, then with a share of the
+ * peak for a long time, open loop. Prints each minute, and whether the service was at the end as it was at the
+ * beginning.
  */
 
 import { join } from 'node:path'
@@ -23,11 +24,11 @@ const MINUTES_DEFAULT = 30
 const MINUTES_MAX = 24 * 60
 const SHARE_DEFAULT = 0.7
 const PROJECT = 'bench'
-/** For the peak, and as many cycles under way in the soak. */
+/** For the peak, and for the soak, where as many cycles can be under way. */
 const CLIENTS = 256
-/** The peak is that of this long, behind a retention's time at full load. */
+/** How long the peak is measured, after one retention period at full load. */
 const PEAK_SECONDS = 60
-/** Retention is this part of the run, and the load before it as long. */
+/** The retention period, and the full load before the measurement, are each this part of the run. */
 const RETENTION_PART = 6
 const RETENTION_SECONDS_MIN = 10
 
@@ -71,7 +72,7 @@ function numberIn(flag: string, text: string, least: number, most: number): numb
   return value
 }
 
-/** What is promised for longer than events are kept is kept for longer: so the promises are shortened, too. */
+/** Other promises that outlast retention keep data longer, so they are shortened, too. */
 function forgetting(seconds: number): readonly string[] {
   const time = `${seconds}s`
   return ['--retention', time, '--idempotency', time, '--late-events', time]
@@ -145,7 +146,7 @@ await command(USAGE, minutesMax, async (scratch) => {
   )
 
   await client.ask('pace', rate)
-  // What is under way ends, and counts for no minute.
+  // Cycles under way end, and count for no minute.
   await pause(1_000)
   await client.ask('read')
   await service.child.collected()
@@ -164,7 +165,7 @@ await command(USAGE, minutesMax, async (scratch) => {
     minutes.push(minuteOf(minute, reading, before, after, collected, flushMs, home))
     before = after
     say(minuteLine(minutes.at(-1)!))
-    // Kept after each: a run that is cut short has measured something.
+    // Written after each minute, so that a run that is cut short leaves results.
     writeJson(path, { about: about(), minutes } satisfies SoakResults)
   }
   await client.ask('stop')

@@ -1,9 +1,9 @@
-/** A soak as Markdown: its minutes, and whether the end was as the beginning. */
+/** A soak as Markdown: its minutes, and whether its end was like its beginning. */
 import { markdownTable, provenance } from '../markdown.ts'
 import { number } from '../report.ts'
 import { judge, type Minute } from './flatness.ts'
 
-/** One run of the command, as it is kept. */
+/** The stored results of one run. */
 export interface SoakResults {
   readonly about: Readonly<Record<string, unknown>>
   readonly minutes: readonly Minute[]
@@ -45,7 +45,7 @@ export function minuteLine(minute: Minute): string {
   return HEADER.map((name, column) => `${name} ${cells[column]}`).join(', ')
 }
 
-/** Of a run that was not cut short: what it says is of its end. */
+/** Only for a run that was not cut short, since it judges the end. */
 export function soakText({ about, minutes }: SoakResults): string {
   const { rate, peak, retentionSeconds } = about as Record<string, number | undefined>
   const rows = judge(minutes, rate!).map(({ what, first, last, unit, isFlat }) => [

@@ -73,9 +73,7 @@ export class SegmentedLog implements LogEnvironment {
   #failure: unknown
   readonly #loaded = new Loaded()
 
-  /**
-   * Opens or creates a log; read-only, an empty folder is an empty log. Throws HomeRefused `corrupt`, and I/O errors.
-   */
+  /** Opens or creates a log; read-only, an empty folder is an empty log. Throws HomeRefused `corrupt`, I/O errors. */
   constructor(folder: string, { readOnly, isUndisturbed = false, segmentBytesMax = SEGMENT_BYTES_MAX }: LogOptions) {
     this.#folder = folder
     this.#readOnly = readOnly
@@ -297,7 +295,7 @@ export class SegmentedLog implements LogEnvironment {
     if (!this.#readOnly) this.#needless = ordinals
   }
 
-  /** Opens the newest file. If its creation was cut short, the one before it counts, which must be full then. */
+  /** Opens the newest file or, if its creation was cut short, the one before it, which must then be full. */
   #openNewest(ordinals: number[]): Segment | undefined {
     const ordinal = ordinals.pop()
     if (ordinal === undefined) return undefined

@@ -1,8 +1,8 @@
-/** put, reserve, delete, one connection a client, since a connection answers one call after the other. */
+/** put, reserve, delete, with one connection per client, since a connection answers one call at a time. */
 import jackd from 'jackd'
 import type { Open } from '../driver.ts'
 
-/** The package is one class, whatever its types say. */
+/** The package exports a single class, although its types say otherwise. */
 const JackdClient = jackd as unknown as typeof jackd.JackdClient
 
 export const beanstalk: Open = async (address, clients) => {

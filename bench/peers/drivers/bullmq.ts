@@ -1,6 +1,6 @@
 /**
- * BullMQ two ways: its three calls by hand, one after the other as a client of ours makes them, and its own Worker,
- * which takes the next job in the same command that completes the last.
+ * BullMQ in two ways: its three calls by hand, one after the other as our client makes its own, and its Worker, which
+ * takes the next job in the same command that completes the last.
  */
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
@@ -8,7 +8,7 @@ import type { Job, Open } from '../driver.ts'
 import type { Address } from '../server.ts'
 
 const QUEUE = 'work'
-/** What is done is not kept: its users' advice for a queue under load. */
+/** Completed jobs are not kept, as is advised for a queue under load. */
 const ONCE = { removeOnComplete: true }
 
 function connections(address: Address): { adding: Redis; taking: Redis; close: () => void } {
@@ -43,7 +43,7 @@ export const worker: Open = async (address, clients) => {
   const queue = new Queue(QUEUE, { connection: adding })
   const waiting = new Map<number, () => void>()
   const worker = new Worker<Job>(QUEUE, async () => 'completed', { connection: taking, concurrency: clients })
-  // Said after the completion is recorded.
+  // Emitted after the completion is recorded.
   worker.on('completed', (job) => {
     waiting.get(job.data.serial)?.()
     waiting.delete(job.data.serial)

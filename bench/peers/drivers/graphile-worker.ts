@@ -1,6 +1,6 @@
 /**
- * graphile-worker two ways: as it comes, and with its own batching (`localQueue`, `completeJobBatchDelay`), which it
- * advises under load. Both are told of new jobs by NOTIFY.
+ * graphile-worker in two ways: with its defaults, and with its batching (`localQueue`, `completeJobBatchDelay`), which
+ * it recommends under load. Both learn of new jobs by NOTIFY.
  */
 import { EventEmitter } from 'node:events'
 import { Logger, makeWorkerUtils, run, type WorkerEvents } from 'graphile-worker'
@@ -8,7 +8,7 @@ import { Pool } from 'pg'
 import type { Job, Open } from '../driver.ts'
 
 const TASK = 'work'
-/** Tried from 10 to 64: about its best here. Three more for what it does beside jobs. */
+/** Tried from 10 to 64: about the best here. Three more are added for its work besides jobs. */
 const CONNECTIONS_MAX = 12
 const logger = new Logger(() => () => {})
 
@@ -22,7 +22,7 @@ function open(batching: (clients: number) => Batching): Open {
     pool.on('connect', (client) => void client.on('error', () => {}))
     const events: WorkerEvents = new EventEmitter()
     const waiting = new Map<number, () => void>()
-    // Said after the completion is recorded.
+    // Emitted after the completion is recorded.
     events.on('job:complete', ({ job }) => {
       const { serial } = job.payload as Job
       waiting.get(serial)?.()

@@ -1,6 +1,6 @@
 /**
- * Ours: create, poll, completed over HTTP, one keep-alive connection a client. Two clients in the same language:
- * plain sockets (what a thin SDK does), and `node:http` (what a script does).
+ * Ours: create, poll, completed over HTTP, one keep-alive connection per client. Two clients in the same language:
+ * plain sockets (as a thin SDK would use) and `node:http` (as a script would).
  */
 import { Agent, request } from 'node:http'
 import { Connection } from '../../wire.ts'

@@ -1,4 +1,7 @@
-/** A JetStream work queue: publish with its acknowledgement, a pull consumer, acknowledgements that are answered. */
+/**
+ * A JetStream work queue: publish with acknowledgement, a pull consumer, and acknowledgements that are themselves
+ * answered.
+ */
 import { AckPolicy, type JsMsg, jetstream, jetstreamManager, RetentionPolicy, StorageType } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
 import { Deliveries } from '../deliveries.ts'

@@ -1,6 +1,6 @@
 /**
- * RabbitMQ: publish with its confirmation, a consumer that is pushed jobs, its acknowledgement (to which AMQP has no
- * answer). One connection, a channel for each direction, as its client's documentation advises.
+ * RabbitMQ: publish with confirmation, a consumer to which jobs are pushed, and acknowledgement (which AMQP does not
+ * answer). One connection with a channel for each direction, as its client's documentation advises.
  */
 import { type ConsumeMessage, connect } from 'amqplib'
 import { Deliveries } from '../deliveries.ts'

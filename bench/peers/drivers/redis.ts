@@ -1,4 +1,4 @@
-/** A queue of one's own in Redis, three bare commands: the least that can be done there. */
+/** A hand-made queue in Redis with three bare commands: the minimum there. */
 import { Redis } from 'ioredis'
 import type { Open } from '../driver.ts'
 

@@ -1,8 +1,8 @@
-/** A queue of one's own in PostgreSQL: one table, one partial index, prepared statements, SKIP LOCKED. */
+/** A hand-made queue in PostgreSQL: one table, one partial index, prepared statements, SKIP LOCKED. */
 import { Pool } from 'pg'
 import type { Open } from '../driver.ts'
 
-/** Each is a process of its own there; past this number more of them only wait for each other. */
+/** Each is a server process of its own; beyond this number they only wait for each other. */
 const CONNECTIONS_MAX = 32
 
 const MAKE = `

@@ -10,7 +10,7 @@ const MAIN = fileURLToPath(new URL('../../../bin/main.js', import.meta.url))
 const PACKAGE = new URL('../../../../package.json', import.meta.url)
 
 export const PROJECT = 'bench'
-/** As many clients as a measure has at most. */
+/** The largest number of clients in a measurement. */
 const RUNNERS = 256
 
 export const intendant: PeerServer = {

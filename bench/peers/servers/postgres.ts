@@ -9,7 +9,7 @@ const DEBIAN = '/usr/lib/postgresql'
 const OWNER = 'bench'
 const SETTINGS = ['max_connections=300', 'shared_buffers=512MB', 'max_wal_size=4GB']
 
-/** The directory of its programs, of the newest version there is. */
+/** Directory of the newest version's programs. */
 function programs(): string | undefined {
   const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : []
   const found = versions
@@ -18,7 +18,7 @@ function programs(): string | undefined {
   return found ?? saidBy('pg_config', '--bindir')?.trim()
 }
 
-/** Whom to be when root starts it. */
+/** The user to run as if root starts it. */
 function unprivileged(): User | undefined {
   if (process.getuid?.() !== 0) return undefined
   const name = saidBy('id', '-u', 'postgres') === undefined ? 'nobody' : 'postgres'

@@ -1,4 +1,4 @@
-/** RabbitMQ, one node with a name server of its own, so that nothing stays behind. */
+/** RabbitMQ, one node with an epmd name server of its own, so that nothing stays behind. */
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Daemon, freePort, listens } from '../../daemon.ts'
@@ -32,7 +32,7 @@ export const rabbitmq: PeerServer = {
       RABBITMQ_CONFIG_FILE: join(home, 'rabbitmq.conf'),
       RABBITMQ_CONF_ENV_FILE: join(home, 'rabbitmq-env.conf'),
       RABBITMQ_ENABLED_PLUGINS_FILE: join(home, 'enabled_plugins'),
-      // The script becomes the server instead of waiting for it, and a signal reaches it.
+      // With these, the start script execs the server instead of waiting for it, so that a signal reaches the server.
       RABBITMQ_ALLOW_INPUT: 'true',
       RABBITMQ_SERVER_START_ARGS: '-noinput',
     }
