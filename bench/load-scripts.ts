@@ -65,7 +65,7 @@ function endRound(meter: Meter, client: LoadClient): boolean {
   return true
 }
 
-/** Repeats a few requests in turn for ever: empty polls, bare posts, reads. */
+/** Repeats a few requests in turn forever: empty polls, bare posts, reads. */
 export class RepeatClient implements LoadClient {
   readonly #connection: Connection
   readonly #meter: Meter

@@ -272,9 +272,7 @@ export interface Journal extends LogIdentity {
    * Skips an entity that is unknown or has an unapplied step. Resolves to the number removed.
    */
   removeEntities(entities: readonly RemovedEntity[]): Promise<number>
-  /**
-   * Forgets the reservations that are over. One that is reserved anew meanwhile stays; unapplied ones may be skipped.
-   */
+  /** Forgets the reservations that are over. One that is given again meanwhile stays; unapplied ones may be skipped. */
   sweepReservations(sweep: ReservationSweep): Promise<SweptReservations>
 
   /** Durable batches that lists do not reflect yet. */

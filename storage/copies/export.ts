@@ -70,7 +70,7 @@ function assertOfThisLog(place: ExportPlace, source: EventSource): void {
 /**
  * Appends the events of a home after `after` to the month files in `directory`, a page at a time. When it resolves
  * they are on disk under their names; when it rejects the files are as they were. Changes nothing in the home, and
- * needs only what can be read of its log. Rejects with HomeRefused, and errors of the file system.
+ * needs only what can be read of its log. Rejects with HomeRefused, and file system errors.
  */
 export async function exportEvents(home: string, directory: string, after?: ExportPlace): Promise<ExportReport> {
   const source = await openEvents(home)

@@ -24,8 +24,8 @@ const unfinishedPath = (parent: string, epoch: string): string => join(parent, `
 const formerPath = (parent: string, epoch: string): string => join(parent, `unfinished-${epoch}`)
 
 /**
- * Removes from the home what a process that was killed during a backup of this log has left, and a restore that was
- * complete but for this. `epoch`: undefined for a new log.
+ * Removes from the home what a killed backup of this log has left, and the draft of a restore that was complete except
+ * for this removal. `epoch`: undefined for a new log.
  */
 export function removeUnfinished(home: string, epoch: string | undefined): void {
   if (epoch === undefined) return

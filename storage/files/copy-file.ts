@@ -8,7 +8,7 @@ import { writeWhole } from './write-whole.ts'
 export const COPIED_BYTES = 1024 * 1024
 
 /**
- * Copies a file to a path that does not exist. Throws errors of the file system; those of the source pass through
+ * Copies a file to a path that does not exist. Throws file system errors; those of the source pass through
  * `asOfSource`. Node.js's own copy does not tell which of the two disks failed.
  */
 export function copyFile(from: string, to: string, asOfSource: (error: unknown) => unknown): void {

@@ -33,7 +33,7 @@ export function flushNamesUpTo(path: string): void {
   }
 }
 
-/** Writes a file that only its owner may read; it is on disk when this returns. Throws errors of the file system. */
+/** Writes a file that only its owner may read; it is on disk when this returns. Throws file system errors. */
 export function writeOwnerOnly(path: string, text: string): void {
   const file = openSync(path, 'w', FILE_MODE)
   try {

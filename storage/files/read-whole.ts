@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
 
-/** Fills the buffer from byte `at` of the file on; false if the file ends first. Throws errors of the file system. */
+/** Fills the buffer from byte `at` of the file on; false if the file ends first. Throws file system errors. */
 export function readWhole(file: number, into: Buffer, at: number): boolean {
   return readUpTo(file, into, at) === into.length
 }

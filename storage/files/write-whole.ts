@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 
 /**
- * Writes all bytes from place `at` of the file on. Throws errors of the file system; part may then have been written.
+ * Writes all bytes from place `at` of the file on. Throws file system errors; part may then have been written.
  */
 export function writeWhole(file: number, bytes: Uint8Array, at: number): void {
   for (let written = 0; written < bytes.length; )

@@ -4,8 +4,8 @@
  * writer has committed meanwhile, that commit is no longer seen, nobody builds on it, and the next one overwrites it:
  * after a backup that began beside a commit, a step built on a record two steps older, and the home was refused at its
  * next start. So each reader gets a folder with a link to the data file and a lock file of its own. The writer does
- * not know what is read there; it must be kept by a read transaction in the writer's process, or there must be no
- * writer.
+ * not see such readers, so a read transaction in the writer's process must keep the pages they read, unless there is
+ * no writer.
  */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ interface Apart {
   remove(): void
 }
 
-/** In this folder, which is created anew. Throws errors of the file system. */
+/** In this folder, which is emptied first. Throws file system errors. */
 export function apartIn(folder: string, environment: string): Apart {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })

@@ -13,8 +13,8 @@ const PAGE_BYTES_MIN = 512
 const PAGE_BYTES_MAX = 65_536
 
 /**
- * How many of the newest transactions have their leaves read, and how many leaves at most: what a lying disk may have
- * torn.
+ * How many of the newest transactions have their leaves read, and how many leaves at most: a disk that lies may have
+ * torn them.
  */
 const RECENT_TRANSACTIONS = 16
 const RECENT_LEAVES_MAX = 8_192
@@ -47,7 +47,7 @@ interface Meta {
 
 /**
  * Undefined if the structure of the pages shows no fault. A fault found while another process wrote the file means
- * nothing, and the file is checked again. Rejects with errors of the file system.
+ * nothing, and the file is checked again. Rejects with file system errors.
  */
 export async function faultOfDataFile(path: string, depth: Depth): Promise<DataFault | undefined> {
   const file = new PageReader(path)

@@ -17,8 +17,8 @@ import { assertMachines } from './written-by.ts'
 
 export interface EnvironmentOptions {
   /**
-   * Creates and writes nothing. Nothing keeps the pages of the view being read: if a service runs meanwhile, they may
-   * become garbage.
+   * Creates and writes nothing. The view's pages are not protected while being read: if a service runs meanwhile, they
+   * may turn into garbage.
    */
   readonly readOnly?: boolean
   /** Receives a commit failure of LMDB's that had no cause and was repeated. */
@@ -56,7 +56,7 @@ export function folderMedium(home: string, options: EnvironmentOptions = {}): Me
 /**
  * Opens both environments of a home. Unless `readOnly`, which requires that nobody writes, creates them if absent.
  * `check` sees the head before anything else is opened or created, and throws to stop there. Throws HomeRefused, and
- * errors of lmdb and the file system.
+ * lmdb and file system errors.
  */
 export async function openEnvironments(
   home: string,
@@ -67,7 +67,7 @@ export async function openEnvironments(
   const creations: Creation[] = []
   if (!readOnly) creations.push(beginCreation(paths.log))
   const log = await openLog(paths.log, { readOnly, isUndisturbed: readOnly, segmentBytesMax: logFileBytesMax }, check)
-  // A view beside an unfinished log belongs to it, and is made anew with it.
+  // A view beside an unfinished log belongs to it, and is created again with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
   const apart = readOnly ? apartElsewhere(paths.view) : undefined

@@ -38,7 +38,7 @@ const NOBODY = ''
 const ENDING_LOOKS_MAX = 50
 const ENDING_LOOK_MS = 20
 const LOCK = 'lock'
-/** The other way out that a refusal suggests, to whoever wants to use the home or only to read it. */
+/** The alternative that a refusal suggests to a process that wants to use the home, or only to read it. */
 const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, which that process makes' } as const
 
 /**
@@ -85,7 +85,7 @@ function bound(address: string): Promise<InstanceLock | undefined> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
     socket.write(`process ${process.pid}`)
-    // Anybody on the machine may connect, and stay for ever.
+    // Anybody on the machine may connect, and stay forever.
     socket.destroySoon()
   })
   server.unref()

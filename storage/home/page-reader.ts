@@ -23,7 +23,7 @@ export class PageReader {
   /** Receives what is read ahead; nobody looks at it. */
   #unread: Buffer = Buffer.alloc(0)
 
-  /** @param waitedMs a read that took longer has waited for the disk. Throws errors of the file system. */
+  /** @param waitedMs a read that took longer has waited for the disk. Throws file system errors. */
   constructor(path: string, waitedMs = WAITED_MS) {
     this.#file = openSync(path, 'r')
     this.#waitedMs = waitedMs
@@ -39,7 +39,7 @@ export class PageReader {
     return fstatSync(this.#file).size
   }
 
-  /** Fills the buffer; false if the file ends first. Throws errors of the file system. */
+  /** Fills the buffer; false if the file ends first. Throws file system errors. */
   read(at: number, bytes: Buffer): boolean {
     const fromMs = performance.now()
     const isWhole = readWhole(this.#file, bytes, at)

@@ -1,7 +1,8 @@
 /**
  * How the log stores events: up to sixteen events of one batch in a row, one text per line, keyed by the first
- * sequence. An event's text contains no line break (JSON escapes it), so lines are events. A row per event would cost
- * a checksum and an index entry each; sixteen to a row make that negligible, and a replay decodes a row at a time.
+ * sequence. An event's text contains no line break (JSON escapes it), so each line is one event. A row per event would
+ * cost a checksum and an index entry each; sixteen to a row make that negligible, and a replay decodes a row at a
+ * time.
  */
 import { CorruptRow } from '../checked-text.ts'
 import type { AppendedTable, ReadTransaction } from '../environments.ts'

@@ -35,7 +35,7 @@ export interface EventSource extends LogIdentity {
   close(): Promise<void>
 }
 
-/** Rejects with HomeRefused, and with errors of the file system and lmdb. */
+/** Rejects with HomeRefused, and with file system and lmdb errors. */
 export async function openEvents(home: string): Promise<EventSource> {
   const { log: folder } = environmentPaths(home)
   if (!(await assertLogWhole(home))) return { ...endsOf({}), unread: [], rowsFrom: () => [], close: async () => {} }

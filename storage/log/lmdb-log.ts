@@ -10,7 +10,7 @@ import { DURABLE } from '../view/lmdb-view.ts'
 /** lmdb accepts an encoder here too; its types allow one for the root database only. */
 const CHECKED_TEXT = { cache: false, encoder: checkedText }
 
-/** Throws errors of lmdb. */
+/** Throws lmdb errors. */
 export function openLmdbLog(path: string): LogTables {
   const root = open({ path, ...DURABLE, readOnly: true })
   const table = <K extends number | string>(name: string) => root.openDB<string, K>(name, CHECKED_TEXT)

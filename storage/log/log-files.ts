@@ -20,7 +20,7 @@ interface OpenLog {
 }
 
 /**
- * `check` sees the head before anything is created, and throws to stop there. Throws HomeRefused, and errors of lmdb
+ * `check` sees the head before anything is created, and throws to stop there. Throws HomeRefused, and lmdb errors
  * and the file system.
  */
 export async function openLog(

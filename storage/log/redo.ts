@@ -20,7 +20,7 @@ export interface Batch {
 const quote = JSON.stringify
 
 /**
- * How many events, and the work item of each that has one, which an event's text need not tell:
+ * The number of events, and the work item of each that has one (an event's text does not always show it):
  * `,"e":2,"w":[[1,"wi_1"]]`.
  */
 function eventsText(events: readonly NewEvent[]): string {

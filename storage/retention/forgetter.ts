@@ -142,7 +142,7 @@ export class RowForgetter implements Forgetter {
       const age = ageOf(identity, at)
       if (age === 'young') break
       walkedTo = walked.next
-      // Its id can be recorded anew only after this step.
+      // Its id can be recorded again only after this step.
       if (identity !== undefined) leaving.push({ sequence: walked.sequence, identity, mayBeBack: false })
       if (age === 'unknown') continue
       certain = leaving.length

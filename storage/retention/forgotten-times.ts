@@ -1,6 +1,6 @@
 /**
- * When the events that retention has removed were recorded: an entity made then may have no event left to prove it.
- * The log is in order of time except where a clock was wrong, so the first remaining event does not tell.
+ * The recording times of events that retention has removed: an entity created then may have no event left that says
+ * so. The first remaining event does not bound them, since the log is in order of time only where no clock was wrong.
  */
 import { HEAD_FORGOTTEN, type LogTables, type ReadTransaction } from '../environments.ts'
 
@@ -35,7 +35,7 @@ export function mayBeForgotten({ last, ahead }: ForgottenTimes, ms: number): boo
   return (last !== undefined && ms <= last) || (ahead !== undefined && ms >= ahead[0] && ms <= ahead[1])
 }
 
-/** From the head of a log; undefined if retention has removed nothing since these times are kept. */
+/** From the head of a log; undefined if retention has removed nothing since these times have been kept. */
 export function forgottenOf(
   head: LogTables['head'],
   reading?: { readonly transaction: ReadTransaction },

@@ -1,7 +1,7 @@
 /**
  * Reads what can still be read of a log with damaged or unreadable files: each file by itself, frame by frame,
- * skipping what is no frame. Only for exporting events (storage/log/event-source.ts): nothing is served from it or
- * written.
+ * skipping bytes that are not a frame. Only for exporting events (storage/log/event-source.ts): nothing is served from
+ * it or written.
  */
 import { closeSync, fstatSync, openSync } from 'node:fs'
 import { HEAD_FLOOR, HEAD_LAST } from '../environments.ts'

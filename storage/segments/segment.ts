@@ -66,7 +66,7 @@ export class Segment {
     this.#tail = new Tail(path, () => this.#open())
   }
 
-  /** Creates the file with its first frame on disk. Throws HomeRefused `locked`, and errors of the file system. */
+  /** Creates the file with its first frame on disk. Throws HomeRefused `locked`, and file system errors. */
   static create(folder: string, ordinal: number, number: number, beginning: Beginning): Segment {
     const path = segmentPath(folder, ordinal)
     const writer = new FrameWriter()
@@ -94,7 +94,7 @@ export class Segment {
     return segment
   }
 
-  /** Undefined if its creation was cut short. Throws SegmentFault, and errors of the file system. */
+  /** Undefined if its creation was cut short. Throws SegmentFault, and file system errors. */
   static open(folder: string, ordinal: number, use: Use): Segment | undefined {
     const path = segmentPath(folder, ordinal)
     const file = openSync(path, use === 'written' ? 'r+' : 'r')
@@ -122,7 +122,7 @@ export class Segment {
     return this.trailer !== undefined
   }
 
-  /** Throws errors of the file system. */
+  /** Throws file system errors. */
   get size(): number {
     return fstatSync(this.#open()).size
   }
@@ -223,7 +223,7 @@ export class Segment {
     return this.#indexes !== undefined
   }
 
-  /** Reads a row. Throws CorruptRow, and errors of the file system. */
+  /** Reads a row. Throws CorruptRow, and file system errors. */
   text({ at, bytes, checksum }: Place): string {
     const row = scratchOf(bytes)
     if (!readWhole(this.#open(), row, at)) throw new CorruptRow()
@@ -269,7 +269,7 @@ export class Segment {
     if (this.#pins === 0 || this.#use !== 'followed') this.close()
   }
 
-  /** Deletes the file once nobody has it pinned. If the process ends before, the next one deletes it. */
+  /** Deletes the file once nobody has it pinned. If the process ends first, the next one deletes it. */
   remove(): void {
     this.#isRemoved = true
     if (this.#pins === 0) this.#unlink()

@@ -195,7 +195,7 @@ class Ahead {
   #segment: Segment | undefined
   #at = 0
 
-  /** Throws CorruptRow, and errors of the file system. */
+  /** Throws CorruptRow, and file system errors. */
   text(segment: Segment, place: Place): string {
     const { at, bytes, checksum } = place
     if (bytes > AHEAD_BYTES) return segment.text(place)

@@ -41,9 +41,9 @@ export class Tail {
   }
 
   /**
-   * Writes a frame after the last one, which ends at `end`; it is on disk when this returns. Throws errors of the file
-   * system. After one, the frame may be there in part, or whole at the next start, which is harmless, since nobody was
-   * told of it. Throws HomeRefused `locked`.
+   * Writes a frame after the last one, which ends at `end`; it is on disk when this returns. Throws HomeRefused
+   * `locked`, and file system errors. After such an error part of the frame may be on disk, or the next start may find
+   * all of it, which is harmless, since nobody was told of it.
    */
   append(frame: Buffer, end: number): void {
     this.cut(end)
@@ -128,7 +128,7 @@ function isBlank(file: number, at: number): boolean {
   return ZEROS.compare(head, 0, read, 0, read) === 0
 }
 
-/** Returns how many zeros were written: none if there is no room. Throws errors of the file system. */
+/** Returns how many zeros were written: none if there is no room. Throws file system errors. */
 function writeAhead(file: number, at: number): number {
   try {
     writeWhole(file, ZEROS, at)

@@ -13,8 +13,8 @@ export function writtenByAnother(path: string, end: number): HomeRefused {
 }
 
 /**
- * Opens a file that is to be begun, which does not exist or whose creation was cut short. Throws HomeRefused `locked`,
- * and errors of the file system.
+ * Opens a file that is to be begun; one whose creation was cut short is emptied. Throws HomeRefused `locked`, and file
+ * system errors.
  */
 export function openAnew(path: string, mode: number): number {
   try {

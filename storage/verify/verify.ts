@@ -30,7 +30,7 @@ import { Findings, reportOf, type VerifyHooks, type VerifyReport } from './findi
 import { Fingerprint } from './fingerprint.ts'
 import { ListCheck } from './list-check.ts'
 
-/** Refusals to check a home that may be whole. */
+/** Refusal codes that do not mean that the home is damaged. */
 const NO_FAULT_OF_IT: readonly string[] = ['locked', 'schema_version', 'not_permitted']
 
 /**

@@ -1,6 +1,6 @@
 /**
  * State shared by two threads so that the process never ends in the middle of a job of its second thread. A thread
- * that is ended inside a transaction keeps LMDB's locks, and process exit then waits for them for ever (one in forty
+ * that is ended inside a transaction keeps LMDB's locks, and process exit then waits for them forever (one in forty
  * did).
  */
 const IDLE = 0

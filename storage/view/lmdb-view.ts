@@ -62,7 +62,7 @@ interface TableStats {
 }
 
 /**
- * Opens the view, or creates it. Throws HomeRefused, and errors of lmdb and the file system.
+ * Opens the view, or creates it. Throws HomeRefused, and lmdb and file system errors.
  * @param begin where larger writes are sent; without it everything is written here, in blocking transactions.
  */
 export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, begin?: Begin): OpenView {
@@ -105,7 +105,7 @@ export function openView(path: string, readOnly: boolean, onRepeat: OnRepeat, be
   return { path, root, tables: { ...recorded, env }, put, bytesInUse }
 }
 
-/** For a process that only copies the view, and whose end by a signal its parent reports. Throws errors of lmdb. */
+/** For a process that only copies the view, and whose end by a signal its parent reports. Throws lmdb errors. */
 export const openToCopy = (path: string): RootDatabase => open({ path, ...DURABLE, readOnly: true })
 
 /**

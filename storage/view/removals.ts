@@ -11,7 +11,7 @@ type Read = (scope: string, key: string) => string | undefined
 
 /**
  * Decides what is over and queues its removal in one turn, ahead of everything appended later: a reservation that is
- * given anew is either seen here or written after the removal.
+ * given again is either seen here or written after the removal.
  */
 export async function sweepReservations(
   view: View,
@@ -41,7 +41,7 @@ function readable(read: Read, scope: string, key: string): string | undefined {
 
 /**
  * Finishes removals that an earlier process began. An entity starts a new life in this batch while the view still
- * holds its old one; without the removal the old rows would stay beside the new ones for ever.
+ * holds its old one; without the removal the old rows would stay beside the new ones forever.
  */
 export async function finishRemovals(view: View, applier: Applier, { steps }: Batch): Promise<void> {
   const reborn = steps.filter(({ kind, id, version }) => version === 1 && view.record(kind, id) !== undefined)

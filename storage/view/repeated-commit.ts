@@ -1,8 +1,8 @@
 /**
  * Repeats a commit that LMDB fails although nothing is wrong. After storing its list of free pages LMDB checks the
- * size of an entry that it may not have found, so it reads whatever was in that memory; if that is zero, it gives up
+ * size of an entry that it may not have found, and so reads whatever was in that memory; if that is zero, it gives up
  * the transaction (`mdb_freelist_save`; once in some hundred starts). Nothing has been written then, and LMDB reads
- * the list anew for the next transaction. So the same is committed again; `write` must do the same each time it is
+ * the list again for the next transaction. So the same is committed again; `write` must do the same each time it is
  * called.
  */
 

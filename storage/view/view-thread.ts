@@ -207,7 +207,7 @@ export class ViewThread implements Forgetter {
     })
     // An idle thread does not keep the process alive.
     worker.unref()
-    // Ended inside a transaction, it would keep LMDB's lock, and the process would wait for it for ever.
+    // Ended inside a transaction, it would keep LMDB's lock, and the process would wait for it forever.
     const shut = () => {
       if (!gate.shut(END_MS_MAX)) process.kill(process.pid, 'SIGKILL')
     }

@@ -53,7 +53,8 @@ export interface LeavingEvent {
   readonly sequence: number
   readonly identity: EventIdentity
   /**
-   * The event was below the floor before this step, so its id may have been recorded anew and may point to that event.
+   * The event was below the floor before this step, so its id may have been recorded again, and may lead to that
+   * event.
    */
   readonly mayBeBack: boolean
 }
