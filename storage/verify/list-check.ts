@@ -15,7 +15,7 @@ interface ListsOf {
   readonly view: ViewTables
   readonly hooks: VerifyHooks
   readonly findings: Findings
-  /** Always spread into range options, never passed itself: lmdb-js writes into them. */
+  /** Copied into the options of a range, never passed as they are: lmdb-js writes into those. */
   readonly reading: { readonly transaction: ReadTransaction }
 }
 

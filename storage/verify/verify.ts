@@ -78,7 +78,7 @@ class Verification {
   readonly #rows: EventRows
   readonly #view: Environments['view']
   readonly #hooks: VerifyHooks
-  /** Always spread into range options, never passed itself: lmdb-js writes into them. */
+  /** Copied into the options of a range, never passed as they are: lmdb-js writes into those. */
   readonly #ofView: { readonly transaction: ReadTransaction }
   readonly #ofLog: { readonly transaction: ReadTransaction }
   readonly #findings = new Findings()
