@@ -302,7 +302,7 @@ async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previous
   }
 }
 
-/** Makes the copy another log than its original. Throws HomeRefused; `home` is the name for its messages. */
+/** Turns the copy into another log than its original. Throws HomeRefused; `home` is the name for its messages. */
 async function giveFreshEpoch(
   { log, view }: Environments,
   home: string,

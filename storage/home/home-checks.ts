@@ -20,10 +20,11 @@ import { isUnfinished } from './unfinished.ts'
 const { EIO, ENOSPC, EROFS, EDQUOT, EACCES, EPERM } = constants.errno
 
 /**
- * Refuses LMDB data files that are none, or have missing or damaged pages in use (a truncated copy, a file system that
- * lost its tail, a disk that lies): reading them would end the process by a signal, without a word. `inner` is for a
- * home that is to be served; its log's files are checked when they are opened. `every` checks all pages and every byte
- * of the log, which nobody may be writing; `pages` checks all pages of LMDB only. Rejects with HomeRefused `corrupt`.
+ * Refuses files that are not LMDB data files, and data files with missing or damaged pages in use (a truncated copy, a
+ * file system that lost its tail, a disk that lies): reading them would end the process by a signal, without a word.
+ * `inner` is for a home that is to be served; its log's files are checked when they are opened. `every` checks all
+ * pages, and every byte of the log, which nobody may be writing; `pages` checks all pages of LMDB only. Rejects with
+ * HomeRefused `corrupt`.
  */
 export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<void> {
   if (await assertLogWhole(home, depth)) await assertDataFile(environmentPaths(home).view, depth)
@@ -116,8 +117,8 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
 }
 
 /**
- * Tells apart two copies of a home that both went on and have the same numbers. Unreadable rows tell nothing here;
- * whoever needs them will report them.
+ * Detects a view of another copy of this home, if both copies went on separately under the same numbers. Unreadable
+ * rows tell nothing here; whoever needs them will report them.
  */
 function knowsEvent(view: View, log: EventLog, sequence: number): boolean {
   if (sequence < log.oldestSequence) return true
