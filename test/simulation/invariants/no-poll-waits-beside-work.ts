@@ -34,7 +34,9 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
   const mayTake = (runner: RunnerModel, request: RequestModel): boolean => {
     if (runner.state !== 'registered') return false
     if (request.pin !== undefined && request.pin !== runner.id) return false
-    if (!runner.projects.includes('*') && !runner.projects.includes(request.project)) return false
+    const toldOf = world.snapshots.get(request.id)?.context.made.told_of ?? []
+    const isAllowed = (project: string): boolean => runner.projects.includes('*') || runner.projects.includes(project)
+    if (![request.project, ...toldOf].every(isAllowed)) return false
     if (request.pin === undefined && request.labels.some((label) => !runner.labels.includes(label))) return false
     if (request.throttle === 'full' && request.access === 'full' && !runner.trusted) return false
     let held = 0
