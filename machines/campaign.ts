@@ -1,7 +1,7 @@
 /**
- * The campaign (SPEC 3.2, 6.8): a mission that is worked off one task at a time. Each step is formed by a read-only run
- * that advises, and decided here. Its invariants: at most one thing is under way; a task is counted once, and only a
- * task that was begun; a result is counted once; nothing follows on what was stopped, and nothing revives what is over.
+ * The campaign (SPEC 3.2, 6.8): a mission worked off one task at a time. A read-only run advises on each step (the
+ * formation), and this machine decides. Invariants: at most one item is under way; a task is counted once, and only if
+ * it was begun; a result is counted once; nothing follows on what was stopped, and nothing revives what is over.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import type { CampaignBody, CampaignContext, CampaignMessage, Of } from './campaign/context.ts'
@@ -52,7 +52,7 @@ const machineSetup = setup({
   },
 }).extend({
   actions: {
-    /** All of one step: what it changes, states, sends and sets, in this order. */
+    /** One whole step: its changes, facts, messages and timers, in this order. */
     take: enqueueActions(({ context, event, enqueue }, { step }: { readonly step: StepName }) => {
       const draft = draftOf(step, context, event)
       enqueue.assign(() => draft.context)
@@ -71,13 +71,13 @@ function endsCycleWith(context: CampaignContext, event: CampaignMessage, outlook
 
 const take = (step: StepName) => ({ type: 'take', params: { step } }) as const
 
-/** Not stopped: what is formed is worked on, and what was worked on is formed from. */
+/** While not stopped: formations lead to cycles, and cycles to the next formation. */
 const goesOn = {
   advance: [
     { guard: 'forms', actions: take('form') },
     { guard: 'mustAsk', target: 'escalated', actions: take('escalateAtOnce') },
     { guard: 'joinsForming', actions: take('joinForming') },
-    // It passed its door before the cycle was there: who asked hears of an end all the same.
+    // The request was let in before the cycle was there; its sender is still told of an end.
     { guard: 'isEmitted', actions: take('answerBusy') },
   ],
   item_reported: [
@@ -102,7 +102,7 @@ const cancel = { target: 'cancelled', actions: take('cancel') } as const
 const stopCycle = (from: 'Active' | 'Paused') =>
   [{ guard: 'stopsCycle', target: 'cancelling', actions: take(`stopCycleOf${from}`) }, cancel] as const
 const discardCycle = { guard: 'discardsCycle', actions: take('discardCycle') } as const
-/** Of a member of initiatives. Whether it still goes on is no matter: its last cycle may land. */
+/** For members of initiatives. Taken in every state: even when the campaign is over, its last cycle may land. */
 const members = {
   join_initiative: { actions: take('join') },
   leave_initiative: { actions: take('leave') },
@@ -136,10 +136,10 @@ export const campaignMachine = machineSetup.createMachine({
         ],
         item_started: noteBegun,
         item_settled: [
-          // Only an owner has paused it: its provider does so when nothing is under way any more.
+          // Only an owner can have paused it here: a provider's pause begins only when nothing is under way.
           { guard: 'cyclePauses', actions: take('giveCycleBack') },
           { guard: 'cycleHasResult', actions: take('keepResult') },
-          // It was called off before anybody began it: its step is formed anew when the campaign goes on.
+          // The cycle was called off before a runner began it: its step is formed anew when the campaign goes on.
           { guard: 'cycleForms', actions: take('giveCycleBack') },
           { guard: 'endsCycle', target: 'escalated', actions: take('escalateAtOnce') },
           noteOnly,
@@ -202,17 +202,17 @@ export const campaignModule: MachineModule<CampaignContext, CampaignBody> = {
     1: (snapshot) => snapshot,
     // 3: answers every emitted request.
     2: (snapshot) => snapshot,
-    // 4: also those that come while it forms; hears a stronger stop.
+    // 4: also those that come while it forms; takes a stronger stop.
     3: (snapshot) => snapshot,
     // 5: stays paused by its owner.
     4: (snapshot) => snapshot,
-    // 6: knows what was given up.
+    // 6: knows which work was given up.
     5: (snapshot) => snapshot,
-    // 7: hears that its cycle has begun; keeps its question over a pause.
+    // 7: hears that its cycle has begun; keeps its question through a pause.
     6: toVersion7,
-    // 8: knows what each cycle was begun upon.
+    // 8: knows which kept work each cycle was begun upon.
     7: toVersion8,
-    // 9: of uncharged cycles in a row knows what the last one has kept.
+    // 9: for consecutive uncharged cycles, knows what the last one has kept.
     8: (snapshot) => snapshot,
   },
   internal: [

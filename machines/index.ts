@@ -1,4 +1,4 @@
-/** The one list of statecharts, by the kind of actor. */
+/** The registry of machine modules, by actor kind. */
 
 import { agentSessionModule } from './agent-session.ts'
 import { campaignModule } from './campaign.ts'

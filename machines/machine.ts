@@ -1,15 +1,15 @@
 /**
- * The contract between a statechart and the runtime that hosts it. A machine is pure: no clock, no
- * randomness, no I/O; everything a step depends on is in the snapshot and in the message.
+ * The contract between a statechart and the runtime that hosts it. A machine is pure: no clock, no randomness, no I/O;
+ * a step depends only on the snapshot and the message.
  *
- * XState's own vocabulary is the whole of it: `emit(fact)` is a fact for the event log; the declared
- * actions below are messages and timers; any other declared action is an effect.
+ * Charts use only XState's own vocabulary: `emit(fact)` states a fact for the event log, and the declared actions below
+ * send messages and set timers. The runtime refuses to register a chart with any other action.
  */
 import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
 import type { Testimony } from './testimony.ts'
 
-/** Every kind of actor there is, each with one module (machines/index.ts) and one row of the table in ARCHITECTURE.md. */
+/** All actor kinds. Each has one module (machines/index.ts) and one row in the table in ARCHITECTURE.md. */
 export const ACTOR_KINDS = [
   'project',
   'runner',
@@ -37,43 +37,47 @@ export interface ActorRef {
   readonly id: string
 }
 
-/** Who caused a message: a token's id and name, and for persons the origin. Shown in the envelope of every event the service emits. */
+/**
+ * Who caused a message: a token's id and name, and a person's origin. Part of the envelope of every event the service
+ * emits.
+ */
 export interface By {
   readonly id: string
   readonly name: string
-  /** Opaque text, never read. */
+  /** Opaque text; the service never interprets it. */
   readonly origin?: string
 }
 
-/** Who caused what no person and no runner asked for: a deadline, a timer, the hand-out itself. */
+/** Names the service itself as the cause: deadlines, timers and hand-outs, which no person or runner asked for. */
 export const SERVICE_BY: By = { id: 'service', name: 'intendant' }
 
-/** Whom a sentence names as who did it: the service itself, where nobody else is named. */
+/** The name to use in a sentence about who did something; the service's own if nobody is given. */
 export function nameOf(by: By | undefined): string {
   return (by ?? SERVICE_BY).name
 }
 
-/** What a sender writes. Plain JSON; without `by` it is the service's own doing. */
+/** What a sender writes. Plain JSON; without `by`, the service itself is the cause. */
 export interface MessageBody {
   readonly type: string
   readonly by?: By
-  /** Facts stated by others, to be recorded. The runtime leaves out those that the log already holds. */
+  /** Events stated by others, to be recorded. The runtime drops those that the log already holds. */
   readonly events?: readonly PreparedEvent[]
 }
 
 /**
- * What the runtime adds where it has left some of the events out: all of them, each once. What the log holds may have come
- * by a door that drives nothing: it is not recorded again, and who is to hear of it knows what was heard before.
+ * Added by the runtime when it dropped some of the events: all of them, each once. An event may already be in the log
+ * because it came through an endpoint that triggers nothing. It is not recorded again, but the machine can still act on
+ * it; receivers recognize what they have already handled.
  */
 export interface Hearing {
   readonly heard?: readonly PreparedEvent[]
 }
 
-/** What the runtime adds when the message is taken from the mailbox: one reading of the clock. */
+/** Added by the runtime when it takes the message from the mailbox: one reading of the clock. */
 interface Stamp {
   /** RFC 3339, UTC, microseconds. Never repeats within a process. */
   readonly at: string
-  /** The same reading, whole milliseconds since the epoch: for computing due times. */
+  /** The same reading in whole milliseconds since the epoch, for computing due times. */
   readonly atMs: number
 }
 
@@ -81,7 +85,7 @@ export type Message<B extends MessageBody = MessageBody> = B & Stamp
 
 export type Throttle = 'full' | 'dry_run'
 
-/** The part of the common envelope (SPEC 6.1) that an actor's own facts share. */
+/** The part of the common event envelope (SPEC 6.1) that all of an actor's own facts share. */
 export interface FactEnvelope {
   readonly project: string
   readonly throttle: Throttle
@@ -93,13 +97,13 @@ export interface FactEnvelope {
   readonly run_request_id?: string
 }
 
-/** A fact of the actor itself: the runtime gives it envelope, time, id and `by`. */
+/** A fact the actor states itself: the runtime adds envelope, time, id and `by`. */
 export interface OwnFact {
   readonly type: string
   readonly payload: object
 }
 
-/** A fact that somebody else stated and the edge has validated and identified: recorded as it is. */
+/** A fact stated by someone else, already validated and identified by the edge: recorded unchanged. */
 export interface RecordedFact {
   readonly type: string
   readonly recorded: PreparedEvent
@@ -107,7 +111,10 @@ export interface RecordedFact {
 
 export type Fact = OwnFact | RecordedFact
 
-/** Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. None: nobody is told. */
+/**
+ * Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. If
+ * undefined, nothing is sent.
+ */
 export interface SendParams {
   readonly to: ActorRef
   readonly message: MessageBody & Record<string, unknown>
@@ -126,8 +133,8 @@ export interface CancelTimerParams {
 }
 
 /**
- * Implementations of the declared actions for `setup({ actions })`. They do nothing: the runtime reads the
- * action's name and parameters from the step and carries them out after the commit.
+ * Implementations of the declared actions for `setup({ actions })`. They do nothing: the runtime reads the action's
+ * name and parameters from the step and carries the action out after the commit.
  */
 export const declaredActions = {
   send: (_: unknown, _params: SendParams | undefined): void => {},
@@ -135,23 +142,23 @@ export const declaredActions = {
   cancelTimer: (_: unknown, _params: CancelTimerParams): void => {},
 }
 
-/** One row of a list index: the entity is found under (index, value), ordered by `order`, then by id. */
+/** One row of a list index: the entity is listed under (index, value), sorted by `order`, then by id. */
 export interface Term {
   readonly index: string
   readonly value: string
   readonly order: string
 }
 
-/** Lengths of the deadlines that live in memory on the monotonic clock (settings). Milliseconds. */
+/** Lengths, from the settings, of the deadlines that are kept in memory on the monotonic clock. Milliseconds. */
 export interface DeadlineLengths {
   readonly offerMs: number
   readonly leaseMs: number
 }
 
 /**
- * A deadline that holds in a snapshot. Kept in memory, never written; started in full length when the service
- * starts. `key` names one occasion. A post of a type in `renewedBy` that leaves the key as it was begins it anew: signs of
- * life of who holds it, never what others say about it.
+ * A deadline that applies in a snapshot. Kept in memory, never written; restarted at full length when the service
+ * starts. `key` identifies one occasion. A message whose type is in `renewedBy` and that leaves the key unchanged
+ * restarts the deadline; only signs of life from the holder belong there, never what others say about the entity.
  */
 export interface Deadline {
   readonly name: string
@@ -163,65 +170,71 @@ export interface Deadline {
 
 /** Which entities of a kind may be forgotten once retention has passed. */
 export interface Retirement {
-  /** The index, and the values in it, under which they stand; ordered by when they were made. */
+  /** The index, and the values in it, under which they are listed; ordered by creation time. */
   readonly index: string
   readonly values: readonly string[]
-  /** When the entity's life ended (RFC 3339); undefined: it goes on. */
+  /** When the entity's life ended (RFC 3339); undefined while it goes on. */
   at(snapshot: SnapshotOf<any>): string | undefined
 }
 
-/** Why a machine did not take a message. `code` is one of the problem table's (http/problems.ts). */
+/** Why a machine refused a message. `code` is one from the problem table (http/problems.ts). */
 export interface Refusal {
   readonly code: string
   readonly detail: string
-  /** What the message says is refused, not the move: said otherwise it is taken, and it stays in `allowed`. */
+  /**
+   * The message's content is refused, not the move: with other content it would be taken, so its type stays in
+   * `allowed`.
+   */
   readonly isOfContent?: true
-  /** JSON pointer into the body of the request, where one member of it is at fault. */
+  /** JSON pointer to the member of the request body that is at fault, if it is a single one. */
   readonly pointer?: string
-  /** The same, where several members are. */
+  /** The same, if several members are at fault. */
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
 }
 
-/** What of an XState snapshot a durable machine has: plain states, no children, no history. */
+/** The parts of an XState snapshot that a durable machine has: plain states, no children, no history. */
 export interface SnapshotOf<C> {
   readonly status: 'active'
   readonly value: string
   readonly context: C
 }
 
-/** The guard of moves that only an emitted request makes, never who is at the door: they are left out of `allowed`, too. */
+/** The guard of moves that only an emitted request makes, never an API caller; they are left out of `allowed` too. */
 export const EMITTED_GUARD = 'isEmitted'
 
 /**
- * One resource's statechart and what the runtime must know about it. Every machine starts in the state
- * `absent`, which is never stored and accepts only the message that creates the entity.
+ * One resource's statechart and what the runtime must know about it. Every machine starts in the state `absent`, which
+ * is never stored and accepts only the message that creates the entity.
  */
 export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly kind: ActorKind
-  /** Bumped, with a migration, whenever the structure, the context's shape, or the terms change. */
+  /** Bumped, with a migration, whenever the chart's structure, the context's shape, or the terms change. */
   readonly version: number
   readonly machine: AnyStateMachine
-  /** Pure functions from version n's persisted snapshot to version n+1's, by n. */
+  /** Keyed by n: pure functions from the persisted snapshot of version n to that of version n+1. */
   readonly migrations: Readonly<Record<number, (snapshot: any) => unknown>>
-  /** Messages only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
+  /** Messages that only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
   readonly internal: readonly string[]
-  /** Asked before the step. A word for the repeat (`replay`, `already_accepted`), or undefined: not a repeat. */
+  /**
+   * Called before the step. Returns a word for the repeat (`replay`, `already_accepted`), or undefined if it is not
+   * one.
+   */
   repeats(snapshot: SnapshotOf<C>, message: Message<M>): string | undefined
-  /** Asked after the chart took no transition: the specific refusal, or undefined for a plain illegal move. */
+  /** Called if the chart took no transition. Returns the specific refusal, or undefined for a plain illegal move. */
   refusal(snapshot: SnapshotOf<C>, message: Message<M>): Refusal | undefined
   /** The envelope of the actor's own facts, read from the snapshot after the step. */
   envelope(context: C): FactEnvelope
-  /** The index rows of this snapshot. Short: each one that changes costs two writes. */
+  /** The index rows of this snapshot. Keep them few: each one that changes costs two writes. */
   terms(snapshot: SnapshotOf<C>): readonly Term[]
-  /** The states in which deadlines may hold: what the service looks up when it starts (index `state`). */
+  /** The states in which deadlines may apply; the service looks them up when it starts (index `state`). */
   readonly deadlineStates: readonly string[]
-  /** The deadlines that hold in this snapshot. */
+  /** The deadlines that apply in this snapshot. */
   deadlines(snapshot: SnapshotOf<C>, lengths: DeadlineLengths): readonly Deadline[]
-  /** What the facts that the actor states of itself assert: held against its snapshots by `verify`. */
+  /** What the actor's own facts assert about it; `verify` checks them against its snapshots. */
   readonly testimony: Testimony<C>
-  /** Absent: entities of this kind are kept for ever. */
+  /** If absent, entities of this kind are kept forever. */
   readonly retirement?: Retirement
-  /** Members of the context that are objects, made with it and never changed: they are written out once. */
+  /** Context members that are objects created with it and never changed: they are serialized once. */
   readonly lasting?: readonly (keyof C & string)[]
   /** The resource as it is served, without what only the running service knows (presence, lease end). */
   document(snapshot: SnapshotOf<C>): object

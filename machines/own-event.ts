@@ -1,9 +1,9 @@
 /**
- * The events that an actor states of itself. All of one entity's have the same project, trace and throttle, so that what these
- * look like in an event's id and text is written once and kept with the actor. Invariant: the id and the text are those that
- * `prepareEvent` and `eventText` give for the same fields.
+ * The events that an actor states about itself. All events of one entity share project, trace and throttle, so the
+ * parts of an event's id and text that depend on these are built once and kept with the actor. Invariant: id and text
+ * are those that `prepareEvent` and `eventText` give for the same fields.
  *
- * Hot: an id and a text are put together from 8 and 14 pieces in place of 20 and 40, and nothing is looked through again.
+ * Hot: an id and a text are put together from 8 and 14 pieces instead of 20 and 40, and nothing is scanned again.
  */
 import { canonical, quoted } from './canonical.ts'
 import { byText, idOf, orNull } from './events/envelope.ts'
@@ -18,15 +18,15 @@ interface Circumstances {
 }
 
 interface OwnEvent {
-  /** `evt_` + first 32 hex digits of SHA-256 over the canonical JSON of the ten fields that make the fact. */
+  /** `evt_` + first 32 hex digits of SHA-256 over the canonical JSON of the ten fields that define the fact. */
   readonly id: string
-  /** The event as it is kept and served. */
+  /** The event's JSON text, as stored and served. */
   readonly text: string
 }
 
 export class OwnEvents {
   readonly envelope: FactEnvelope
-  /** What stands around the members that differ: in what is hashed, then in the text. */
+  /** The constant text around the members that vary: first for the hash input, then for the event text. */
   readonly #factProject: string
   readonly #factThrottle: string
   readonly #factEnd: string
@@ -36,7 +36,7 @@ export class OwnEvents {
   readonly #project: string
   readonly #end: string
 
-  /** Throws NotJson if a text of the envelope is none. */
+  /** Throws NotJson if a text in the envelope is not valid JSON text. */
   constructor(envelope: FactEnvelope) {
     this.envelope = envelope
     const { throttle, run_request_id } = envelope
@@ -57,7 +57,7 @@ export class OwnEvents {
     this.#end = flat(`"${request},"span_id":${span},"throttle":"${throttle}","trace_id":${trace}}`)
   }
 
-  /** Whether events of this envelope are these. */
+  /** Whether this object was built for an equal envelope. */
   areOf(envelope: FactEnvelope): boolean {
     const own = this.envelope
     return (
@@ -72,7 +72,10 @@ export class OwnEvents {
     )
   }
 
-  /** An event of this type, which is one of the service's own and so nothing that JSON escapes. Throws NotJson if the payload is none. */
+  /**
+   * Builds one event. `type` is one of the service's own and needs no JSON escaping. Throws NotJson if the payload is
+   * not JSON.
+   */
   event(type: string, payload: object, { occurredAt, recordedAt, by }: Circumstances): OwnEvent {
     const content = canonical(payload)
     const id = idOf(`["${type}${this.#factProject}${occurredAt}${this.#factThrottle}${content}${this.#factEnd}`)

@@ -1,4 +1,7 @@
-/** How prose and other records name an intent record: `<project>.intent.<slug>`. Neither a project’s key nor a slug has a dot. */
+/**
+ * How prose and other records refer to an intent record: `<project>.intent.<slug>`. Neither a project’s key nor a slug
+ * contains a dot.
+ */
 import { SLUG_PATTERN } from './documents/intent-record.ts'
 import { isId, recordIdOfSlug } from './ids.ts'
 
@@ -14,7 +17,7 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text)
 }
 
-/** The parts of a key; undefined: it is none. Whether there is such a project or record is not asked. */
+/** The parts of a key, or undefined if the text is not one. Does not check that the project or record exists. */
 export function partsOfRecordKey(key: string): { readonly project: string; readonly slug: string } | undefined {
   const at = key.indexOf(BETWEEN)
   if (at <= 0) return undefined
@@ -23,8 +26,8 @@ export function partsOfRecordKey(key: string): { readonly project: string; reado
 }
 
 /**
- * The id of the record that is named by its id, or by its key in a project that `projectIdOf` knows; undefined: it is neither.
- * Whether there is such a record is not asked.
+ * The id of a record given by its id, or by its key in a project that `projectIdOf` knows; undefined if it is neither.
+ * Does not check that the record exists.
  */
 export function recordIdOf(named: string, projectIdOf: (project: string) => string | undefined): string | undefined {
   if (isId('ir', named)) return named
@@ -33,7 +36,7 @@ export function recordIdOf(named: string, projectIdOf: (project: string) => stri
   return projectId === undefined ? undefined : recordIdOfSlug(projectId, parts!.slug)
 }
 
-/** It was meant to be a key, even if a part of it is longer than one may be, or the project is named by its id. */
+/** Whether the text was meant as a key, even if a part is longer than allowed or the project is given by its id. */
 export function looksLikeRecordKey(text: string): boolean {
   return SHAPE.test(text)
 }

@@ -1,7 +1,7 @@
 /**
- * The run request: work that is handed to exactly one runner at a time. Its invariants: one holder, who must
- * name the current attempt; an attempt never comes back; a settled request stays settled; work that may have
- * begun is never handed out again by itself (`lost`).
+ * The run request: work that is handed to exactly one runner at a time. Invariants: there is one holder, who must name
+ * the current attempt; attempts only increase; a settled request stays settled; work that may have begun is never
+ * handed out again automatically (`lost`).
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { isSessionEvent } from './agent-session/reports.ts'
@@ -28,7 +28,7 @@ interface Step {
   readonly event: RunRequestMessage
 }
 
-/** What the engine run was is kept by itself: its request forgets it, or hands over to another. */
+/** The engine run is closed and recorded in its own actor: its request forgets it, or a new attempt takes over. */
 const endRun = (outcome: string) => ({
   type: 'send' as const,
   params: ({ context }: Step) => moves.endEngineRun(context, outcome),
@@ -96,7 +96,7 @@ const machineSetup = setup({
     fence: assign(({ context }) => moves.fence(context)),
     revive: assign(({ context, event }) => moves.revive(context, event)),
     noteReported: assign(({ context }) => moves.noteReported(context)),
-    /** Nothing of the request changes, but the step counts: without it XState hands back the same snapshot. */
+    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context }) => facts.created(context)),
@@ -124,7 +124,10 @@ const machineSetup = setup({
       }
     }),
 
-    /** A settled request tells of its engine run by itself; only one on which something was reported hears of the end. */
+    /**
+     * A settled request itself describes its engine run; an engine run has its own actor, to be told of the end, only
+     * if something was reported on it.
+     */
     endReportedRun: enqueueActions(({ context, enqueue }) => {
       if (context.internal.reported !== true) return
       enqueue({ type: 'send', params: moves.endEngineRun(context, moves.outcomeOf(context)) })
@@ -140,7 +143,7 @@ const machineSetup = setup({
     armTimeout: enqueueActions(({ context, enqueue }) => {
       if (context.asked.timeout_seconds !== undefined) enqueue({ type: 'schedule', params: moves.timeout(context) })
     }),
-    /** These two stand before the move that they belong to, while the context still tells which timers are set. */
+    /** These two run before the move they belong to, while the context still shows which timers are set. */
     clearTimers: enqueueActions(({ context, enqueue }) => {
       for (const timer of moves.allTimers(context)) enqueue({ type: 'cancelTimer', params: { timer } })
     }),
@@ -152,7 +155,10 @@ const machineSetup = setup({
 
 const UNCHANGED = {}
 
-/** The attempt is over and a new one waits. An earlier `expires_at` fires at once and cancels it. */
+/**
+ * The attempt is over and a new one is queued. If `expires_at` has passed, its timer fires at once and cancels the
+ * request.
+ */
 const again = ['requeue', 'emitRequeued', told.waits, 'armExpiry'] as const
 const requeue = ['clearAttemptTimers', ...again] as const
 const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), ...again] as const
@@ -303,7 +309,8 @@ export const runRequestMachine = machineSetup.createMachine({
     cancelling: {
       on: {
         run_reported: noteReported,
-        // It was begun after all, before its runner heard of the stop: who waits for the result hears so first.
+        // The run had begun after all, before its runner heard of the stop: whoever waits for the result must hear of
+        // the start first.
         events: [
           { guard: 'holdsUnbegun', actions: ['start', ...told.begun, 'emitRecorded'] },
           { guard: 'holds', actions: ['touch', 'emitRecorded'] },
@@ -333,7 +340,7 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'sessionEnded', target: 'cancelled', actions: endCancelled },
         ],
         restored: { target: 'cancelled', actions: ['fence', ...endCancelled] },
-        // The grace that is running goes on: asking again gives no more time.
+        // The running grace period continues: asking again gives no more time.
         cancel: { guard: 'asksForMore', actions: ['requestCancel', 'emitCancelRequested'] },
       },
     },
@@ -369,15 +376,15 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   version: 6,
   machine: runRequestMachine,
   migrations: {
-    // 2: what never changes stands apart; engine runs are actors only when something is reported on them.
+    // 2: members that never change are kept apart; an engine run is an actor only if something was reported on it.
     1: runRequestMigrations[1],
-    // 3: lists what waits by its demand.
+    // 3: waiting requests are indexed by demand.
     2: (snapshot) => snapshot,
-    // 4: tells of work that was begun while it was stopped.
+    // 4: reports work that had begun while it was being stopped.
     3: (snapshot) => snapshot,
-    // 5: the grace of a stop is no timer.
+    // 5: the grace period of a stop is a deadline, no longer a timer.
     4: (snapshot) => snapshot,
-    // 6: has begun when a restored log has it come back.
+    // 6: counts as begun if its runner reports it after a restore.
     5: (snapshot) => snapshot,
   },
   internal: INTERNAL_MESSAGES,

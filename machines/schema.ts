@@ -1,10 +1,10 @@
 /**
- * The one place that knows how schemas are written (TypeBox, JSON Schema draft 2020-12) and checked (ajv).
- * Invariant: what `compile` lets through is what the schema's TypeScript type says, nothing is coerced, filled
- * in or removed; what it refuses is refused with a pointer and a sentence.
+ * The one place that knows how schemas are written (TypeBox, JSON Schema draft 2020-12) and checked (ajv). Invariant: a
+ * value that `compile`'s check accepts matches the schema's TypeScript type; nothing is coerced, filled in or removed.
+ * A refused value gets a pointer and a sentence for each fault.
  *
- * Maps that are open stay data: keys like `__proto__` are own members after JSON.parse and harmless as long as
- * nobody merges such an object into another. Closed objects refuse them like any unknown member.
+ * Open maps stay data: keys like `__proto__` are own members after JSON.parse and harmless as long as nobody merges
+ * such an object into another. Closed objects refuse them like any unknown member.
  */
 
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
@@ -16,36 +16,38 @@ import { takesMoreThan } from './utf8.ts'
 
 export { type Static, type TSchema, Type }
 
-/** One thing that was wrong: a JSON Pointer (RFC 6901) from the value that was checked, and a sentence. */
+/** One fault: a JSON Pointer (RFC 6901) relative to the checked value, and a sentence. */
 export interface Fault {
   readonly pointer: string
   /** What was wrong and what was expected. */
   readonly detail: string
 }
 
-/** Every fault of a value; none: it satisfies the schema. */
+/** Returns every fault of a value; none if it satisfies the schema. */
 export type Check = (value: unknown) => readonly Fault[]
 
-/** Faults listed for one value at most: enough to repair it, too few to answer a kilobyte with a megabyte. */
+/** Maximum faults listed for one value: enough to repair it, too few to answer a kilobyte with a megabyte. */
 const FAULTS_MAX = 50
-/** Values with more members than this are told their first fault only, since listing all costs memory for each. */
+/**
+ * For values with more members than this, only the first fault is reported: listing all costs memory for each member.
+ */
 const LISTED_MEMBERS_MAX = 10_000
 
 const SETTINGS = {
   strict: true,
-  // Rules (`requiredWith`) name members that the object around them declares.
+  // Rules (`requiredWith`) name members that the enclosing object declares.
   strictRequired: false,
   allowUnionTypes: true,
-  // Errors carry the value and the schema that refused it: the sentences are made from them.
+  // Errors carry the value and the schema that refused it; the sentences are built from both.
   verbose: true,
 } as const
 
-/** A keyword for what JSON Schema has no word for: it counts characters. */
+/** A custom keyword: JSON Schema's `maxLength` counts characters, not bytes. */
 const BYTES_MAX = 'x-max-bytes'
 
-/** Passes or stops at the first fault: all that a good value ever meets. */
+/** Stops at the first fault; valid values are checked by this one only. */
 const first = prepared(new Ajv2020(SETTINGS))
-/** Goes on to every fault; asked only once a value has failed. */
+/** Collects every fault; used only after a value has failed. */
 const every = prepared(new Ajv2020({ ...SETTINGS, allErrors: true }))
 
 interface Compiled {
@@ -57,15 +59,15 @@ const validators = new Map<Ajv2020, Compiled>(
   [first, every].map((ajv) => [ajv, { bySchema: new WeakMap(), byText: new Map() }]),
 )
 
-/** The grammar's shape: ajv-formats knows the calendar, but lets a space stand for the T and takes offsets like `+02`. */
+/** The RFC's grammar: ajv-formats checks the calendar, but accepts a space instead of the T and offsets like `+02`. */
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
 
 const NO_FAULTS: readonly Fault[] = Object.freeze([])
 
 /**
- * The check of a schema. Compiled when it is first asked (about 1 ms), so that loading a hundred schemas costs
- * nothing; a second, slower validator is compiled only when a value fails. Schemas that say the same share one.
- * Throws on the first check if the schema itself is wrong: a test compiles them all.
+ * The check for a schema. Compiled on first use (about 1 ms), so that loading a hundred schemas costs nothing; a
+ * second, slower validator is compiled only when a value fails. Identical schemas share one validator. The first check
+ * throws if the schema itself is wrong; a test compiles them all.
  */
 export function compile(schema: TSchema): Check {
   let passes: ValidateFunction | undefined
@@ -91,7 +93,7 @@ function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
   return validator
 }
 
-/** A text of at most so many bytes in UTF-8. */
+/** A text of at most `bytesMax` bytes in UTF-8. */
 export function shortText(bytesMax: number, description: string) {
   return Type.String({ [BYTES_MAX]: bytesMax, description: `${description} At most ${bytesMax} bytes in UTF-8.` })
 }
@@ -104,7 +106,7 @@ export function stringEnum<const Values extends readonly string[]>(
   return Type.Unsafe<Values[number]>({ type: 'string', enum: [...values], ...options })
 }
 
-/** Either what the schema says or null; only for the members that SPEC gives as "or null", or without a type. */
+/** The schema or null; only for members that SPEC gives as "or null", or without a type. */
 export function nullable<S extends TSchema>(schema: S) {
   const { type, enum: values, ...rest } = schema as { type?: string; enum?: readonly unknown[] }
   if (typeof type !== 'string') return Type.Unsafe<Static<S> | null>({ anyOf: [schema, { type: 'null' }] })
@@ -113,36 +115,36 @@ export function nullable<S extends TSchema>(schema: S) {
 }
 
 interface ObjectOptions {
-  /** Its name in the documents. */
+  /** The schema's name in the API documents. */
   readonly title?: string
   readonly description?: string
   /** Conditions between members (`onlyWith`, `requiredWith`, `rule`). */
   readonly rules?: readonly Rule[]
 }
 
-/** An object that may carry members beyond those named: event payloads, Run Results. */
+/** An object that may have members beyond those named: event payloads, Run Results. */
 export function openObject<P extends TProperties>(properties: P, options: ObjectOptions = {}) {
   return Type.Object(properties, { additionalProperties: true, ...annotations(options) })
 }
 
-/** An object that carries the named members and no other: request bodies. */
+/** An object that may have only the named members: request bodies. */
 export function closedObject<P extends TProperties>(properties: P, options: ObjectOptions = {}) {
   return Type.Object(properties, { additionalProperties: false, ...annotations(options) })
 }
 
-/** A JSON object whose keys are names of any kind. */
+/** A JSON object with arbitrary keys and values of one schema. */
 export function mapOf<S extends TSchema>(values: S, description: string) {
   return Type.Unsafe<Record<string, Static<S>>>({ type: 'object', additionalProperties: values, description })
 }
 
-/** A JSON object about whose members nothing is said. */
+/** A JSON object with unspecified members. */
 export function anyObject(description?: string) {
   const said = description === undefined ? {} : { description }
-  // Without the word, generators of types take an object of which nothing is told for one that has no members.
+  // Without an explicit `additionalProperties`, type generators take an object with no listed members for an empty one.
   return Type.Unsafe<Record<string, unknown>>({ type: 'object', additionalProperties: true, ...said })
 }
 
-/** RFC 3339 date and time with an offset; the `T` is required, the text is kept as it is. */
+/** RFC 3339 date and time with an offset; the `T` is required, and the text is kept unchanged. */
 export function timestamp(description?: string) {
   return Type.String({ format: 'date-time', ...(description === undefined ? {} : { description }) })
 }
@@ -156,33 +158,35 @@ export function count(description?: string) {
 export type Rule = object
 type Scalar = string | boolean
 
-/** The named members may be there only while `member` has one of `values`. */
+/** The named members may be present only if `member` has one of `values`. */
 export function onlyWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
   return when(has(member, values), {}, absent(names, `allowed only with ${told(member, values)}`))
 }
 
-/** The named members must be there while `member` has one of `values`. */
+/** The named members must be present if `member` has one of `values`. */
 export function requiredWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
   return when(has(member, values), needed(member, values, names), {})
 }
 
-/** The named members must be there while `member` has one of `values`, and not otherwise. */
+/** The named members must be present if `member` has one of `values`, and absent otherwise. */
 export function exactlyWith(member: string, values: readonly Scalar[], ...names: string[]): Rule {
   const otherwise = absent(names, `allowed only with ${told(member, values)}`)
   return when(has(member, values), needed(member, values, names), otherwise)
 }
 
-/** While `member` has one of `values`, other members satisfy these schemas; each says why in its `description`. */
+/**
+ * If `member` has one of `values`, other members must satisfy these schemas; each gives its reason in `description`.
+ */
 export function rule(member: string, values: readonly Scalar[], members: Readonly<Record<string, object>>): Rule {
   return when(has(member, values), { properties: members }, {})
 }
 
-/** The named members are never there; `why` completes "must be absent: ...". */
+/** The named members must be absent; `why` completes "must be absent: ...". */
 export function absent(names: readonly string[], why: string): Rule {
   return { properties: Object.fromEntries(names.map((name) => [name, never(why)])) }
 }
 
-/** A member that must not be there; `why` completes "must be absent: ...". */
+/** A member that must be absent; `why` completes "must be absent: ...". */
 export function never(why: string) {
   return { not: {}, description: why }
 }
@@ -216,7 +220,8 @@ function prepared(ajv: Ajv2020): Ajv2020 {
   formats.default(ajv)
   const calendar = formats.default.get('date-time', 'full') as { validate: (text: string) => boolean }
   ajv.addFormat('date-time', { type: 'string', validate: (text) => RFC_3339.test(text) && calendar.validate(text) })
-  // Its own calls `valueOf` of what it compares: a member of that name, sent by anybody, made the check throw.
+  // Ajv's own `uniqueItems` calls `valueOf` on what it compares, so a client could send a member of that name to make
+  // the check throw.
   ajv.removeKeyword('uniqueItems')
   ajv.addKeyword({
     keyword: 'uniqueItems',
@@ -234,7 +239,9 @@ function prepared(ajv: Ajv2020): Ajv2020 {
   return ajv
 }
 
-/** Objects by their canonical texts: held one against the other, five thousand of them kept everybody waiting for 4 s. */
+/**
+ * Compares objects by their canonical texts: pairwise comparison of five thousand of them blocked the service for 4 s.
+ */
 function areUnique(items: readonly unknown[]): boolean {
   const plain = new Set<unknown>()
   const objects = new Set<string>()
@@ -247,7 +254,7 @@ function areUnique(items: readonly unknown[]): boolean {
   return true
 }
 
-/** Undefined: it is no JSON, which whoever reads it says. */
+/** Undefined if the item is not JSON; whoever reads the value reports that. */
 function textOf(item: object): string | undefined {
   try {
     return canonical(item)
@@ -257,7 +264,7 @@ function textOf(item: object): string | undefined {
   }
 }
 
-/** Number of members and elements in a value, counted up to a bound. */
+/** Number of members and elements in a value; stops counting just past `bound`. */
 function membersOf(value: unknown, bound: number): number {
   if (typeof value !== 'object' || value === null) return 1
   let members = 1
@@ -288,13 +295,13 @@ function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
   return faults
 }
 
-/** Errors of the branches of a failed anyOf: the anyOf's own error says it. */
+/** Whether the error comes from a branch of a failed anyOf: the anyOf's own error covers it. */
 function insideOf(error: ErrorObject, forms: ReadonlySet<string>): boolean {
   for (const path of forms) if (error.schemaPath.startsWith(`${path}/`)) return true
   return false
 }
 
-/** A value of the wrong type is not one of the allowed values either: the list of those says more. */
+/** A type error on an enum: a value of the wrong type is not an allowed value either, and the enum error says more. */
 function saidByEnum(error: ErrorObject): boolean {
   return error.keyword === 'type' && (error.parentSchema as { enum?: unknown } | undefined)?.enum !== undefined
 }
@@ -354,7 +361,7 @@ function typeNames(type: string | readonly string[]): string {
   return names.map((name) => TYPES[name] ?? name).join(' or ')
 }
 
-/** The offending value, short enough for a message. Undefined where only the first fault is listed. */
+/** The offending value, short enough for a message. Undefined if only the first fault is listed. */
 function shown(data: unknown): string {
   if (Array.isArray(data)) return 'an array'
   if (typeof data === 'object' && data !== null) return 'an object'
@@ -362,12 +369,12 @@ function shown(data: unknown): string {
   return data.length <= 60 ? JSON.stringify(data) : `a string of ${data.length} characters`
 }
 
-/** What the schema that refused says of itself. */
+/** The description of the schema that refused the value. */
 function because(error: ErrorObject, otherwise: string): string {
   return (error.parentSchema as { description?: string } | undefined)?.description ?? otherwise
 }
 
-/** Schemas of rules have no type and describe why they ask; those of members describe the member. */
+/** Rule schemas have no type, and their description says why they apply; member schemas describe the member. */
 function isOfRule(error: ErrorObject): boolean {
   return (error.parentSchema as { type?: string } | undefined)?.type === undefined
 }

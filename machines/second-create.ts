@@ -1,12 +1,12 @@
 /**
- * What a second create of the same entity means. An Idempotency-Key is scoped by the edge (who asks, and the
- * path); the same key with the same body is a replay, with another body a mistake, and after its time it is free.
+ * What a second create of the same entity means. The edge scopes an Idempotency-Key by caller and path. The same key
+ * with the same body is a replay, with a different body an error; once it has expired, the key is free again.
  */
 import type { Message, MessageBody, Refusal } from './machine.ts'
 
 /**
- * How long the key is kept of what a machine makes by message, such as the item of a campaign's cycle: a machine knows no
- * settings, and says nothing of it. Milliseconds: 24 hours.
+ * How long the key is kept of an entity that a machine creates by message, such as the item of a campaign's cycle: a
+ * machine knows no settings, so its message names no length. Milliseconds: 24 hours.
  */
 const MADE_BY_MESSAGE_MS = 86_400_000
 
@@ -15,11 +15,11 @@ export interface CreateBody extends MessageBody {
   readonly type: 'create'
   /** The scoped key; absent when the caller gave none. */
   readonly idempotency_key?: string
-  /** Hash of the request body; given with every key. */
+  /** Hash of the request body; present whenever a key is. */
   readonly fingerprint?: string
-  /** How long the key is kept, by the settings. Absent where a machine makes it: 24 hours. */
+  /** How long the key is kept, from the settings. Absent if a machine sends the create: 24 hours. */
   readonly idempotency_ms?: number
-  /** The edge knows that this key and body have made it, whatever has become of it since. */
+  /** The edge knows that this key and body created the entity, whatever has become of it since. */
   readonly is_made?: true
 }
 
@@ -27,7 +27,7 @@ export interface CreateBody extends MessageBody {
 export interface CreationRecord {
   readonly key?: string
   readonly fingerprint?: string
-  /** Until then the key is kept, milliseconds since the epoch. */
+  /** When the key expires, milliseconds since the epoch. */
   readonly key_until_ms?: number
 }
 
@@ -39,7 +39,7 @@ export function creationRecord(message: Message<CreateBody>): CreationRecord {
 
 type SecondCreate = 'replay' | 'reused' | 'expired' | 'taken'
 
-/** What a create means to the entity that is there. */
+/** Classifies a create that reaches an existing entity. */
 export function secondCreate(
   { key, fingerprint, key_until_ms = 0 }: CreationRecord,
   message: Pick<Message<CreateBody>, 'is_made' | 'idempotency_key' | 'fingerprint' | 'atMs'>,
@@ -50,17 +50,17 @@ export function secondCreate(
   return message.fingerprint === fingerprint ? 'replay' : 'reused'
 }
 
-/** The word for a create that was made before, or undefined. */
+/** `replay` if the create repeats the one that made the entity, else undefined. */
 export function creationRepeat(record: CreationRecord, message: Message<CreateBody>): 'replay' | undefined {
   return secondCreate(record, message) === 'replay' ? 'replay' : undefined
 }
 
-/** The key stands for something else of this kind. */
+/** The refusal if the key was already used for another entity of this kind. */
 export function reusedKey(what: string): Refusal {
   return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
 }
 
-/** `settled_twin` for an id that derives from the key: the caller takes the key's next generation. */
+/** Refuses a create. `settled_twin` is for ids that derive from the key: the caller takes the key's next generation. */
 export function creationRefusal(
   record: CreationRecord,
   message: Message<CreateBody>,

@@ -1,19 +1,19 @@
 /**
- * What the events that an actor states of itself assert about it. Events are the public history and no source of
- * state: `verify` holds the one against the other, and needs for that what each event says, in the words of the
- * snapshot. Pure, and no part of a step.
+ * What an actor's own events assert about it. Events are the public history, not a source of state. `verify` checks the
+ * two against each other, and for that needs each event's assertions in terms of the snapshot. Pure, and not part of a
+ * step.
  */
 import { canonical } from './canonical.ts'
 import type { SnapshotOf } from './machine.ts'
 
-/** What an event speaks of. Of each aspect the newest event holds; one of `creation` ends what was said before it. */
+/** What an event is about. The newest event of each aspect holds; one of `creation` voids everything said before it. */
 export const ASPECTS = ['creation', 'state', 'terms', 'presence', 'run'] as const
 export type Aspect = (typeof ASPECTS)[number]
 
-/** Members by name, plain JSON. One that is there and undefined says that the entity has no such member. */
+/** Plain JSON by member name. A member that is present but undefined asserts that the entity has no such member. */
 export type Claims = Readonly<Record<string, unknown>>
 
-/** An event of the log, as far as it can assert anything. */
+/** The parts of a logged event that can assert anything. */
 export interface StatedFact {
   readonly event_type: string
   readonly project: string
@@ -25,21 +25,23 @@ export interface StatedFact {
 }
 
 export interface Testimony<C = any> {
-  /** The member of the payload that names the entity. Absent: there is one of the kind, and it is called as that. */
+  /**
+   * The payload member that holds the entity's id. Absent if the kind has a single actor, whose id is the kind's name.
+   */
   readonly idMember?: string
-  /** The types that the actor states of itself: no other event asserts anything about it. */
+  /** The event types that the actor states itself; no other event asserts anything about it. */
   readonly types: ReadonlySet<string>
-  /** What an event of these types speaks of. */
+  /** The aspects that this event is about. */
   aspects(event: StatedFact): readonly Aspect[]
-  /** What it asserts of one of them. */
+  /** What the event asserts about one aspect. */
   claims(aspect: Aspect, event: StatedFact): Claims
-  /** The same members, as the snapshot has them. */
+  /** The same members, taken from the snapshot. */
   held(snapshot: SnapshotOf<C>): Claims
-  /** When the entity was made (RFC 3339); undefined where no event of its own says that it was. */
+  /** When the entity was created (RFC 3339); undefined if none of its own events says so. */
   madeAt(context: C): string | undefined
 }
 
-/** Where the snapshot's members are not what is claimed of them, in words; empty: it all holds. */
+/** One sentence for each member whose value in the snapshot is not the claimed one; empty if all match. */
 export function differences(claims: Claims, held: Claims): string[] {
   return Object.keys(claims).flatMap((member) => {
     const said = text(claims[member])
@@ -52,7 +54,7 @@ function text(value: unknown): string {
   return value === undefined ? 'none' : canonical(JSON.parse(JSON.stringify(value)))
 }
 
-/** Members of an object by name, absent ones as such. */
+/** Picks members of an object by name; absent ones are present as undefined. */
 export function members(of: Readonly<Record<string, any>>, ...names: readonly string[]): Record<string, unknown> {
   return Object.fromEntries(names.map((name) => [name, of[name]]))
 }

@@ -1,7 +1,7 @@
 /**
- * The work item (SPEC 3.1): one unit of work in the ledger, from its submission until nothing is owed for it. Its
- * invariants: it is handed out as at most one run request at a time, and settled only through that one; a
- * settled item moves only by an owner or by work that continues it; landed and cancelled are the end.
+ * The work item (SPEC 3.1): one unit of work in the ledger, from its submission until nothing is owed for it.
+ * Invariants: it is handed out as at most one run request at a time, and settled only through that one; a settled item
+ * moves only by an owner or by work that continues it; `landed` and `cancelled` are final.
  */
 import { assign, emit, setup } from 'xstate'
 import type { SettledState, WorkItemState } from './documents/work-item.ts'
@@ -66,7 +66,7 @@ const machineSetup = setup({
     create: assign(({ event }) => moves.create(event as Of<'create'>)),
     admit: assign(({ event }) => moves.admit(event as Of<'admit'>)),
     handOut: assign(({ context, event }) => moves.handOut(context, event as Of<'hand_out'>)),
-    /** Stands before the move that it belongs to: it tells where the owner found the item. */
+    /** Runs before the move it belongs to: it records the state in which the owner found the item. */
     operate: assign(({ context, event }, { state }: At) => moves.operate(context, event as Of<'hold'>, state)),
     hold: assign(({ context, event }) => moves.hold(context, event as Of<'hold'>)),
     waitInQueue: assign(({ context, event }) => moves.waitInQueue(context, event as Of<'take_back'>)),
@@ -110,19 +110,21 @@ const machineSetup = setup({
 
 const createRun = { type: 'send' as const, params: ({ event }: Step) => moves.createRun(event as Of<'hand_out'>) }
 const createChild = { type: 'send' as const, params: ({ event }: Step) => moves.createChild(event as Of<'resume'>) }
-/** What goes on with its work, and what nobody has begun of that, is wanted no more. */
+/**
+ * Tells the item that continues this one's work that it is superseded: it is cancelled unless a runner has begun it.
+ */
 const passOn = {
   type: 'send' as const,
   params: ({ context, event }: Step) => moves.passOn(context, event as Of<'superseded'>),
 }
-/** Stands before the move that it belongs to, which may forget the run. */
+/** Runs before the move it belongs to, which may drop the run from the context. */
 const withdraw = {
   type: 'send' as const,
   params: ({ context, event }: Step) => moves.cancelRun(context, event),
 }
 
 const operate = (state: WorkItemState) => ({ type: 'operate' as const, params: { state } })
-/** Whoever waits for the end of the item hears of it. */
+/** Tells the item whose work this one continues how this one ended. */
 const tell = (state: SettledState) => ({
   type: 'send' as const,
   params: ({ context, event }: Step) => moves.tellResumed(context, event, state),
@@ -136,21 +138,21 @@ const reported = {
   type: 'send' as const,
   params: ({ context, event }: Step) => tellReported(context, event as Of<'run_ended'>),
 }
-/** An end that no person asked for, or that a person's word did not bring about. */
+/** An end that no person brought about, even if one had asked for a stop. */
 const settled = (state: SettledState) =>
   [{ type: 'emitSettled' as const, params: { state } }, tell(state), tellWhoOpened(state)] as const
 /** An end by a person. */
 const ended = ['emitCancelled', tell('cancelled'), tellWhoOpened('cancelled')] as const
 
-/** Stopped by an owner while nothing runs. */
+/** Cancelled by an owner while nothing runs. */
 const stop = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [withdraw, 'takeBack', operate(state), 'cancelled', ...ended] }) as const
-/** What has ended already: nothing is to be stopped any more. */
+/** Cancelled by an owner after it has settled: there is no run left to stop. */
 const giveUp = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [operate(state), 'cancelled', ...ended] }) as const
 const close = (state: WorkItemState) =>
   ({ target: 'cancelled', actions: [operate(state), 'closed', ...ended] }) as const
-/** By the campaign or the initiative whose item it is. */
+/** Settled by the campaign or the initiative that owns the item. */
 const settle = [
   { guard: 'settlesLanded', target: 'landed', actions: [withdraw, 'takeBack', 'settle', ...settled('landed')] },
   {
@@ -160,30 +162,30 @@ const settle = [
   },
   { target: 'failed', actions: [withdraw, 'takeBack', 'settle', ...settled('failed')] },
 ] as const
-/** What it was to go on with is on trunk, and nobody has begun it. */
+/** The work that this item was to continue is on trunk, and no runner has begun the item. */
 const superseded = {
   target: 'cancelled',
   actions: [withdraw, 'takeBack', 'supersede', ...settled('cancelled')],
 } as const
-/** What went on with its work ends later than it. */
+/** The item that continued this one's work settles after this one has. */
 const laterEnd = { guard: 'isResumption', actions: 'recordResumption' } as const
-/** The run that it was taken back from has ended. */
+/** The run from which the item was taken back has ended. */
 const backFrom = { guard: 'isTakenBack', actions: 'forgetTakenBack' } as const
-/** That run had begun before it was to stop, and its work is on trunk. */
+/** That run had begun before it could be stopped, and its work is on trunk. */
 const landsAfterAll = {
   guard: 'landsTakenBack',
   target: 'landed',
   actions: ['settleByEvent', ...settled('landed')],
 } as const
-/** The same of an item that is over: where the work is stays known. */
+/** The same for an item that is over: where its work is stays recorded. */
 const landedAfterAll = { guard: 'landsTakenBack', actions: 'noteResult' } as const
-/** Its result had waited for the end of its run; one that is lost has said all that will be heard of it. */
+/** The result had been held until the run ended; a lost run will report nothing more. */
 const endsWithResult = {
   guard: 'endsWithResult',
   target: 'failed',
   actions: ['settleByAwaited', ...settled('failed')],
 } as const
-/** The run that it was handed out as has ended, and nothing had settled it. */
+/** The run that the item was handed out as has ended, and nothing had settled the item. */
 const runEnded = [
   { guard: 'stoppedAsAsked', target: 'cancelled', actions: ['stopped', ...ended] },
   endsWithResult,
@@ -251,7 +253,7 @@ export const workItemMachine = machineSetup.createMachine({
         run_lost: [endsWithResult, { guard: 'ofRun', actions: 'lose' }],
         run_requeued: { guard: 'ofRun', actions: 'waitAgain' },
         run_event: [
-          // Work that is on trunk has landed, whoever wants it stopped. Short of that, the stop goes on.
+          // Work that is on trunk has landed, even if someone wants it stopped. Short of that, the stop proceeds.
           { guard: 'landsByEvent', target: 'landed', actions: ['settleByEvent', ...settled('landed')] },
           { guard: 'isResultOfStopped', actions: 'noteResult' },
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
@@ -311,19 +313,19 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   migrations: {
     // 2: takes more messages, and remembers more of a run.
     1: (snapshot) => snapshot,
-    // 3: remembers the run that it was taken back from.
+    // 3: remembers the run it was taken back from.
     2: (snapshot) => snapshot,
-    // 4: also when it has settled, and whether a stop throws work away.
+    // 4: also after it has settled, and remembers whether a stop discards work.
     3: (snapshot) => snapshot,
-    // 5: hears what became of a resumption after its own end.
+    // 5: hears how a resumption settled even after its own end.
     4: (snapshot) => snapshot,
-    // 6: goes back to the queue, and hears that what it was taken back from has landed.
+    // 6: can return to the queue, and hears that the run it was taken back from has landed its work.
     5: (snapshot) => snapshot,
-    // 7: tells its campaign that it was begun.
+    // 7: tells its campaign that a runner has begun it.
     6: (snapshot) => snapshot,
-    // 8: hears of outages only where its source decides, and of their end.
+    // 8: notes outages only if its source decides it, and notes when they end.
     7: toVersion8,
-    // 9: a cycle that states a runner error waits for the end of its run; failed work that was kept may land.
+    // 9: a cycle that reports a runner error waits for the end of its run; failed items with preserved work may land.
     8: (snapshot) => snapshot,
   },
   internal: [

@@ -1,4 +1,7 @@
-/** Opening an advance, ending one that no agent is asked for, and standing it down: what every other step is made of. */
+/**
+ * Opening an advance, ending one without asking an agent, and standing one down: the building blocks of the other
+ * steps.
+ */
 import type { CampaignContext, CampaignMessage, Of, Start, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
@@ -7,19 +10,19 @@ import { seenNow } from './initiatives.ts'
 import { promptOf } from './prompt.ts'
 import { resultOf, take } from './results.ts'
 
-/** Emitted requests that may join what is being formed: each is told of its end by an event of its own. */
+/** How many emitted requests may join the formation under way: each gets an event of its own at the end. */
 export const JOINED_MAX = 32
-/** Emitted requests that are remembered: more than may wait for one formation. */
+/** How many emitted requests are remembered: more than may wait for one formation. */
 const REQUESTS_MAX = 64
 
 export type Step = (draft: Draft, message: any) => void
 export type StoppedStatus = 'paused' | 'escalated' | 'completed' | 'cancelled'
 
-/** Asks for the next step: a read-only run that forms it. */
+/** Asks for the next step: opens a read-only run that forms it. */
 export const form: Step = (draft, message: CampaignMessage) => {
   const result = resultOf(draft.context, message)
   if (result !== undefined) take(draft, result)
-  // One that came to nothing for want of its provider is no result to form from.
+  // A result that came to nothing because its provider was unavailable is nothing to form from.
   const { pending } = draft.context
   const from = namedIn(message) ?? pending
   const prompt = promptOf(draft.context, from)
@@ -31,7 +34,7 @@ export const form: Step = (draft, message: CampaignMessage) => {
   draft.stand('its next step is being formed', message.at)
 }
 
-/** The result that an emitted request names: the formation is told, and nothing is counted or kept of it. */
+/** The result that an emitted request names: it is shown to the formation, but neither counted nor kept. */
 function namedIn(message: CampaignMessage): Start | undefined {
   const { run_event_id: event_id, run_result: payload } = message as Of<'advance'>
   return event_id === undefined && payload === undefined ? undefined : { event_id, payload }
@@ -53,7 +56,7 @@ function openAdvance(draft: Draft, prompt: string, { event_id, payload }: Start 
   })
 }
 
-/** Whose agents are to do the work, for its runner to heed. */
+/** The provider whose agents are to do the work; its runner must heed it. */
 export function providerFor({ asked: { agent_provider } }: CampaignContext): { readonly agent_provider?: string } {
   return agent_provider === undefined ? {} : { agent_provider }
 }
@@ -62,7 +65,7 @@ function formingOf(name: string): string {
   return `Form the next step of campaign ${name}`
 }
 
-/** The request is told of, unless an emitted one is what asked. */
+/** States the request for an advance, unless an emitted request already did. */
 function requested(
   draft: Draft,
   message: CampaignMessage,
@@ -82,12 +85,12 @@ function hear(draft: Draft, event_id: string): void {
   draft.keep({ requests: [...draft.context.internal.requests, event_id].slice(-REQUESTS_MAX) })
 }
 
-/** Emitted requests that have joined what is being formed, beside the one that it was begun with. */
+/** Number of emitted requests that have joined the formation, besides the one that started it. */
 export function joinedCount({ internal }: CampaignContext): number {
   return (internal.askers?.length ?? 1) - 1
 }
 
-/** Asked for by an emitted request while the next step is being formed: the end of that is its end, too. */
+/** An emitted request that arrives while the next step is being formed: it ends when that formation does. */
 export const joinForming: Step = (draft, { event_id }: Of<'advance'>) => {
   draft.keep({ askers: [...(draft.context.internal.askers ?? [null]), event_id!] })
   hear(draft, event_id!)
@@ -111,9 +114,9 @@ export function standsDown(draft: Draft, campaign_status: StoppedStatus, reason:
 }
 
 /**
- * What forms now is stopped: nothing comes of it, also when its run completes after all, since it looked at what stood
- * before the stop, and its end has been told. The next formation is opened at once where the campaign goes on, and the
- * scheduler hands it out when that run has ended. A cycle goes on.
+ * Stops the formation under way: nothing comes of it, even if its run completes after all, since it looked at the state
+ * before the stop and its end has been stated. If the campaign goes on, the next formation is opened at once, and the
+ * scheduler hands it out when that run has ended. A cycle is not affected.
  */
 export function standDown(draft: Draft, status: StoppedStatus): void {
   const { work } = draft.context
@@ -124,7 +127,7 @@ export function standDown(draft: Draft, status: StoppedStatus): void {
   draft.settle(work.item_id, 'landed', reason)
 }
 
-/** The trace of the advance that stands down with this step, else its own. */
+/** Puts this step's facts on the trace of the advance it stands down, or else on the campaign's own. */
 export function speakOfStop(draft: Draft): void {
   const { work } = draft.context
   draft.speakOn(work?.role === 'advance' ? work : undefined)
@@ -141,14 +144,15 @@ export function standDownAtOnce(
   standsDown(draft, status, reason)
 }
 
-/** A request that was emitted while it is stopped has an end, too. */
+/** Answers a request that was emitted while the campaign is stopped. */
 export const standDownRequest = (status: StoppedStatus): Step => {
   return (draft, message: Of<'advance'>) => standDownAtOnce(draft, message, status, undefined)
 }
 
 /**
- * One that was let in before the cycle was there that is under way, before that was to be stopped, or beside so many
- * others that no more may wait: nothing comes of it, and who asked hears so. Who waits for what is under way still does.
+ * Answers an emitted request that was let in before the cycle under way existed or before that was to be stopped, or
+ * that finds the maximum number already waiting: nothing comes of it, and its sender is told so. Those who wait for
+ * what is under way go on waiting.
  */
 export const answerBusy: Step = (draft, message: Of<'advance'>) => {
   const { name, work, stopping, internal } = draft.context
@@ -185,14 +189,17 @@ export function pauseForProvider(draft: Draft, message: CampaignMessage, reason:
   draft.facts.push(facts.paused(draft.context, reason))
 }
 
-/** Longest time that a provider may put a campaign off by itself, milliseconds: eight days. */
+/** The longest pause that a provider may impose on a campaign, milliseconds: eight days. */
 const PROVIDER_PAUSE_MS_MAX = 691_200_000
-/** The shortest: a provider that says "now" and cannot be used then is not asked ten times a second. */
+/** The shortest: a provider that says "now" and is still unavailable is not asked ten times a second. */
 const PROVIDER_PAUSE_MS_MIN = 30_000
 
-/** Seconds from now, or a time. What is neither, or absurd, is not believed: an owner goes on then. */
+/**
+ * `retryAfter` is seconds from now, or a time. Undefined if it is neither, or absurd: then an owner must resume the
+ * campaign.
+ */
 function dueOf(retryAfter: unknown, atMs: number): number | undefined {
-  // Of a Run Result, which is open: an object may not even have a text.
+  // From a Run Result, which is an open object: the value may be an object that cannot even be converted to text.
   if (typeof retryAfter !== 'number' && typeof retryAfter !== 'string') return undefined
   const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(retryAfter)
   const isBelieved = dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX

@@ -1,18 +1,21 @@
 /**
- * Work of a campaign's cycles that is kept and has not landed: what each was begun upon, what the next cycle starts from,
- * and what lands with it. Its invariants: what lands takes along all that it was begun upon, wherever its campaign stands;
- * what a person has given up, and what was begun upon that, is not built upon.
+ * Work that a campaign's cycles have kept and that has not landed: what each cycle was begun upon, what the next one
+ * starts from, and what lands with it. Invariants: landing work takes along all that it was begun upon, whatever the
+ * campaign's status; nothing is built upon work that a person gave up, or upon what was begun upon that.
  */
 import { refIn } from '../documents/fields.ts'
 import type { SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'
 import type { Draft } from './draft.ts'
 
-/** What is begun upon this one stands upon all of these: it, what it was begun upon itself, and so on down to trunk. */
+/**
+ * The kept work that a cycle begun `upon` this item stands upon: that item, what it was begun upon itself, and so on
+ * down to trunk.
+ */
 function downFrom(kept: readonly KeptWork[], upon: string | undefined): readonly KeptWork[] {
   const found: KeptWork[] = []
   let next = upon
-  // What a cycle is begun upon was kept before it.
+  // `kept` is ordered: what a cycle is begun upon was kept before it.
   for (const one of kept.toReversed()) {
     if (one.item_id !== next) continue
     found.push(one)
@@ -25,12 +28,14 @@ function isUpon(kept: readonly KeptWork[], upon: string | undefined, item_id: st
   return downFrom(kept, upon).some((one) => one.item_id === item_id)
 }
 
-/** The ref that the next cycle starts from; undefined: trunk. */
+/** The ref that the next cycle starts from; undefined means trunk. */
 export function nextBaseRef({ internal: { kept, base } }: CampaignContext): string | undefined {
   return kept.find(({ item_id }) => item_id === base)?.ref
 }
 
-/** The cycle under way has ended: what it was begun upon lands with it, or what it has kept is there for the next. */
+/**
+ * The cycle under way has ended: what it was begun upon lands with it, or the next cycle builds on what it has kept.
+ */
 export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): void {
   if (terminal === undefined) return
   const { work, internal } = draft.context
@@ -45,8 +50,8 @@ export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): 
 }
 
 /**
- * The same of a cycle that is not charged, of which there may be any number in a row. What it has kept goes on from what the
- * one before had kept, and stands for both: that item owes nothing more.
+ * The same for a cycle that is not charged, of which there may be any number in a row. What it has kept continues what
+ * the previous uncharged one had kept, and replaces it: that item owes nothing more.
  */
 export function buildUncharged(draft: Draft, message: Of<'item_settled'>): void {
   const { item_id } = message
@@ -62,7 +67,7 @@ export function buildUncharged(draft: Draft, message: Of<'item_settled'>): void 
   forget(draft, new Set([before.item_id]))
 }
 
-/** This one is on trunk, and all that it was begun upon. */
+/** The work begun upon `upon` is on trunk, and with it everything below. */
 function land(draft: Draft, upon: string | undefined, commit: string | undefined): void {
   const landed = downFrom(draft.context.internal.kept, upon)
   for (const { item_id, given_up } of landed) if (given_up !== true) draft.sends.push(superseded(item_id, commit))
@@ -74,7 +79,9 @@ function superseded(id: string, commit: string | undefined) {
   return { to: { kind: 'work_item', id }, message } as const
 }
 
-/** What has landed under an earlier version, which told nobody while its campaign was stopped. */
+/**
+ * Sends `superseded` for work that landed under an earlier version, which told nobody while its campaign was stopped.
+ */
 export function tellLandedBefore(draft: Draft): void {
   const { untold } = draft.context.internal
   if (untold === undefined) return
@@ -82,7 +89,7 @@ export function tellLandedBefore(draft: Draft): void {
   draft.keep({ untold: undefined })
 }
 
-/** These are open no more. What was begun upon them stands upon what is left of what they were begun upon. */
+/** Drops these items. Work that was begun upon them now stands upon what is left below them. */
 function forget(draft: Draft, gone: ReadonlySet<string>): void {
   if (gone.size === 0) return
   const { work, internal } = draft.context
@@ -96,8 +103,8 @@ function forget(draft: Draft, gone: ReadonlySet<string>): void {
 }
 
 /**
- * Kept work has landed by another way, and with it what it was begun upon. Where nobody says as what, it is for who owns
- * that to say whether it is on trunk.
+ * Kept work has reached trunk another way, and what it was begun upon with it. If no commit is named, it is up to the
+ * owners of the items below to say whether those are on trunk.
  */
 export function noteLanding(draft: Draft, { item_id, disposition }: Of<'item_settled'>): void {
   const one = draft.context.internal.kept.find((it) => it.item_id === item_id)
@@ -107,7 +114,9 @@ export function noteLanding(draft: Draft, { item_id, disposition }: Of<'item_set
   forget(draft, new Set([item_id]))
 }
 
-/** A person wants the kept work of this item no more: what was kept before it is built upon again, at last trunk. */
+/**
+ * A person gives up this item's kept work: the next cycle builds on what was kept before it, or ultimately on trunk.
+ */
 export function giveUp(draft: Draft, message: Of<'item_settled'>): void {
   const { item_id } = message
   const { work, internal } = draft.context
@@ -115,14 +124,14 @@ export function giveUp(draft: Draft, message: Of<'item_settled'>): void {
   const one = kept.find((it) => it.item_id === item_id)
   if (one === undefined) return
   draft.keep({ kept: kept.map((it) => (it === one ? { ...it, given_up: true } : it)) })
-  // Of an earlier version it may have no ref.
+  // Work kept by an earlier version may have no ref.
   const before = kept.find((it) => it.item_id === one.upon && it.ref !== undefined)?.item_id
   if (isUpon(kept, base, item_id)) draft.keep({ base: before })
   if (isUpon(kept, work?.upon, item_id)) callOff(draft, message, `${item_id}, which was given up`)
   sweep(draft)
 }
 
-/** What was given up is forgotten when nothing stands upon it any more. */
+/** Drops given-up work that nothing stands upon any more. */
 function sweep(draft: Draft): void {
   const { work, internal } = draft.context
   const named = new Set([work?.upon])
@@ -134,16 +143,18 @@ function sweep(draft: Draft): void {
   draft.keep({ kept: kept.reverse() })
 }
 
-/** A person wants the next cycle to start from trunk: what is kept is left to its items. */
+/** A person wants the next cycle to start from trunk: kept work is left to its items. */
 export function startFromTrunk(draft: Draft, message: CampaignMessage): void {
   const { work } = draft.context
   draft.keep({ base: undefined })
   if (work?.upon !== undefined) callOff(draft, message, 'kept work that was given up')
-  // One that starts from trunk is the next one, unless it has begun.
+  // The cycle under way starts from trunk: it is that next cycle, unless it has already begun.
   else if (work?.role === 'cycle' && work.begun === true) draft.set({ work: { ...work, astray: true } })
 }
 
-/** Nothing is built upon what the cycle will keep. It is formed anew, if nobody has begun it. */
+/**
+ * Nothing will be built upon what the cycle keeps. If no runner has begun it, it is cancelled and its step formed anew.
+ */
 function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void {
   const { paused, stopping, ended_at } = draft.context
   const work = draft.context.work!
@@ -156,7 +167,7 @@ function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void 
   draft.stand(`${words}: it is formed anew, unless it has begun (intendant queue cancel ${work.item_id})`, at)
 }
 
-/** The cycle was stopped before anybody began it, since what it was to start from was given up. */
+/** Whether the cycle was stopped before a runner began it, because what it was to start from was given up. */
 export function isCalledOff({ work }: CampaignContext, message: Of<'item_settled'>): boolean {
   const { item_id, state, started, terminal } = message
   const isAstray = work?.item_id === item_id && work.astray === true
@@ -165,7 +176,7 @@ export function isCalledOff({ work }: CampaignContext, message: Of<'item_settled
 
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
 
-/** A cycle goes on from what the item has kept, or will: whoever resumed the item would do that work twice. */
+/** Whether a cycle builds, or will build, on what the item has kept: resuming the item would do that work twice. */
 export function isBuiltUpon({ value, context }: SnapshotOf<CampaignContext>, item_id: string): boolean {
   const { work, internal } = context
   const { kept, base } = internal

@@ -1,4 +1,4 @@
-/** What a formation's end makes of its campaign: the steps behind each verdict. */
+/** What the end of a formation makes of its campaign: the steps behind each verdict. */
 import { escalate, pauseForProvider, providerFor, type Step, standsDown } from './advance.ts'
 import { nextBaseRef } from './chain.ts'
 import type { Of } from './context.ts'
@@ -8,7 +8,7 @@ import { type Verdict, verdictOf } from './formation.ts'
 import { handOn, toldOf } from './initiatives.ts'
 import { remember } from './results.ts'
 
-/** The members of the verdict that every event about a formation carries. */
+/** The verdict's members that every event about a formation carries. */
 function saidOf({ prompt, agent_provider, gate_results }: Verdict) {
   return {
     ...(prompt === undefined ? {} : { prompt }),
@@ -17,7 +17,7 @@ function saidOf({ prompt, agent_provider, gate_results }: Verdict) {
   }
 }
 
-/** The formation has answered, and what comes of it is the verdict's. */
+/** Ends the formation that has answered; the caller acts on the verdict. */
 function conclude(draft: Draft, message: Of<'item_reported'>): Verdict {
   const verdict = verdictOf(draft.context, message)
   draft.speakOn(draft.context.work)
@@ -60,7 +60,7 @@ export const finish: Step = (draft, message: Of<'item_reported'>) => {
   draft.stand(`done: ${reason}`, message.at)
 }
 
-/** An owner is asked: by the formation, by a guard, or because the formation came to nothing. */
+/** Asks an owner: the formation wants it, a guard does, or the formation came to nothing. */
 export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
   const verdict = conclude(draft, message)
   const { reason } = verdict
@@ -72,7 +72,10 @@ export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
   escalate(draft, message, reason)
 }
 
-/** The campaign is paused while it forms: no fault of the formation's (SPEC 6.8), which stands down behind that. */
+/**
+ * The provider is unavailable while the campaign forms: the campaign is paused and the formation stands down, with no
+ * fault of its own (SPEC 6.8).
+ */
 export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
   const verdict = conclude(draft, message) as Verdict & { readonly is: 'outage' }
   const { reason, retry_after } = verdict
@@ -82,7 +85,7 @@ export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
   standsDown(draft, 'paused', words, saidOf(verdict))
 }
 
-/** The item that was to form the next step has ended in another way: a person stopped it. */
+/** The formation's item ended in another way: a person stopped it. */
 export const askAboutEnd: Step = (draft, message: Of<'item_settled'>) => {
   const reason = `the forming of its next step ended: ${message.reason}`
   draft.speakOn(draft.context.work)

@@ -1,11 +1,11 @@
-/** What a campaign remembers, and every message that it takes. */
+/** What a campaign remembers, and the messages it takes. */
 
 import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
 import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
-/** What was asked for: made once, never changed. */
+/** What was asked for: fixed at creation, never changed. */
 interface AskedCampaign {
   readonly mission: string
   readonly done_evidence: readonly Evidence[]
@@ -19,25 +19,27 @@ interface AskedCampaign {
   readonly added_by: By
 }
 
-/** The one thing that is under way. */
+/** The one item that is under way. */
 export interface Work {
   readonly role: 'advance' | 'cycle'
   readonly item_id: string
   readonly trace_id: string
   readonly span_id: string
   readonly since: string
-  /** Of a cycle. */
+  /** Of a cycle: its number. */
   readonly cycle?: number
   /** A runner has begun the cycle. */
   readonly begun?: true
-  /** It was called off when nobody was known to have begun it, and is not charged: why the campaign ended. */
+  /**
+   * The cycle was called off while no runner was known to have begun it, and is not charged: why the campaign ended.
+   */
   readonly called_off?: string
-  /** The kept work that the cycle was begun upon; absent: it starts from trunk. */
+  /** The kept work that the cycle was begun upon; absent if it starts from trunk. */
   readonly upon?: string | undefined
-  /** What it was begun upon was given up, and nothing is to be built upon what it keeps. */
+  /** What the cycle was begun upon was given up, so nothing is to be built upon what it keeps. */
   readonly astray?: true
   readonly objective?: string
-  /** The task result that it was formed from: the next formation starts from it anew if the cycle comes to nothing. */
+  /** The task result that it was formed from: the next formation starts from it again if the cycle comes to nothing. */
   readonly formed_from?: TaskResult
   /** Of an advance: the prompt that it was handed out with. */
   readonly prompt?: string
@@ -48,38 +50,38 @@ export interface TaskResult {
   readonly event_id: string
   readonly item_id: string
   readonly payload: Readonly<Record<string, unknown>>
-  /** Its engine could not reach the provider of its agent. */
+  /** Set if its engine could not reach its agent's provider. */
   readonly outage?: string
 }
 
-/** What a formation is told to start from; of a result that an emitted request names, as much as that says. */
+/** What a formation is told to start from; for a result named by an emitted request, only what that request says. */
 export interface Start {
   readonly event_id?: string | undefined
   readonly item_id?: string
   readonly payload?: TaskResult['payload'] | undefined
 }
 
-/** Work of a cycle that is not on trunk, and that its item owes. */
+/** A cycle's work that is not on trunk and that its item still owes. */
 export interface KeptWork {
   readonly item_id: string
-  /** Where it is. Absent: an earlier version has not kept that. */
+  /** The ref that preserves it. Absent if an earlier version did not record it. */
   readonly ref?: string
-  /** The kept work that its cycle was begun upon; absent: trunk. */
+  /** The kept work that its cycle was begun upon; absent if trunk. */
   readonly upon?: string | undefined
-  /** Its cycle was not charged: of such in a row the last one is kept. */
+  /** Its cycle was not charged: of consecutive uncharged cycles only the last one's work is kept. */
   readonly uncharged?: true
-  /** A person wants it no more: it is here for what was begun upon it. */
+  /** A person gave it up; it stays only for what was begun upon it. */
   readonly given_up?: true
 }
 
-/** Where events of a step belong. */
+/** The trace, span and cause of a step's events. */
 export interface Place {
   readonly trace_id: string
   readonly span_id: string
   readonly causation_id: string | null
 }
 
-/** What an initiative has found that is of use to this campaign. */
+/** A finding that an initiative has shared with this campaign. */
 export interface SharedFinding {
   readonly finding_id: string
   readonly initiative: string
@@ -91,17 +93,17 @@ export interface SharedFinding {
 interface Paused {
   readonly by: 'owner' | 'provider'
   readonly until?: string
-  /** Why it was escalated when its owner paused it: that is open still. */
+  /** Why it was escalated when its owner paused it; that question is still open. */
   readonly escalated?: string
 }
 
-/** A cancel that waits for the end of the cycle that it stops. */
+/** A cancel that waits for the end of the cycle it stops. */
 export interface Stopping {
   readonly by?: By
   readonly reason: string
   readonly discard_work: boolean
   readonly aborted_event_id?: string
-  /** The status that it had. */
+  /** The campaign's status before. */
   readonly from: string
 }
 
@@ -116,7 +118,7 @@ export interface CampaignContext {
   readonly cycles_landed: number
   /** One line. */
   readonly reason: string
-  /** When it came to its status. */
+  /** When it entered its status, or last got a new reason. */
   readonly since: string
   readonly owner_decisions: readonly OwnerDecision[]
   readonly history: readonly ObjectiveEntry[]
@@ -133,29 +135,29 @@ export interface CampaignContext {
   readonly ended_at?: string | undefined
   readonly internal: {
     readonly creation: CreationRecord
-    /** Its own, for the moves of its owners. */
+    /** The campaign's own trace and span, for its owners' moves. */
     readonly trace_id: string
     readonly span_id: string
-    /** Of the facts of the last step. */
+    /** Where the facts of the last step belong. */
     readonly place: Place
-    /** How many items it has opened: what their ids derive from. */
+    /** Number of items it has opened; their ids derive from it. */
     readonly items: number
-    /** Emitted requests that were heard, newest last. */
+    /** Emitted requests it has received, newest last. */
     readonly requests: readonly string[]
-    /** Emitted requests that wait for the end of what is being formed; null: it was begun without one. */
+    /** Emitted requests that wait for the end of the formation; null stands for a formation begun without one. */
     readonly askers?: readonly (string | null)[] | undefined
-    /** What its cycles have kept and has not landed, each behind what it was begun upon. */
+    /** What its cycles have kept and that has not landed, each after what it was begun upon. */
     readonly kept: readonly KeptWork[]
-    /** The item whose kept work the next cycle is begun upon; absent: trunk. */
+    /** The item upon whose kept work the next cycle is begun; absent if trunk. */
     readonly base?: string | undefined
-    /** Landed under an earlier version, and its items are told with the next step. */
+    /** Items whose work landed under an earlier version; they are told with the next step. */
     readonly untold?: { readonly items: readonly string[]; readonly commit?: string } | undefined
-    /** An item that still owes what an owner's word to the campaign discharges. */
+    /** An item that still owes something; an owner's next word to the campaign discharges it. */
     readonly owing?: string | undefined
     /** Initiatives that it is a member of, and what they have found. */
     readonly initiatives?: readonly string[]
     readonly findings?: readonly SharedFinding[]
-    /** What the formation under way has seen, and what the formation of each cycle had. */
+    /** Findings shown to the formation under way, and those shown to the formation of each cycle. */
     readonly forming?: readonly SharedFinding[] | undefined
     readonly seen?: Readonly<Record<string, readonly SharedFinding[]>>
   }
@@ -165,7 +167,7 @@ export interface CreateCampaign extends CreateBody, Omit<AskedCampaign, 'added_b
   readonly name: string
   readonly project: string
   readonly project_id: string
-  /** The repository of its project, which alone it may name as writable. */
+  /** The project's repository, the only one that the campaign may name as writable. */
   readonly repository?: string
   readonly max_cycles: number
   readonly authorized_by?: string
@@ -174,9 +176,9 @@ export interface CreateCampaign extends CreateBody, Omit<AskedCampaign, 'added_b
 /** From a person, from an initiative, or from an emitted `campaign_advance_requested`. */
 interface Advance extends MessageBody {
   readonly type: 'advance'
-  /** The event that asks for it, which the log holds already. */
+  /** The event that asks for it, which is already in the log. */
   readonly event_id?: string
-  /** The task result that made its sender ask (SPEC 6.8), as that event names it: no result of the campaign's own. */
+  /** The task result that made the sender ask (SPEC 6.8), as that event names it; not a result of this campaign. */
   readonly run_event_id?: string
   readonly run_result?: TaskResult['payload']
 }
@@ -205,21 +207,21 @@ interface Complete extends MessageBody {
 
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
-  /** It stops as a member, with the initiative of that name: one that is complete is let be. */
+  /** Name of the initiative with which the campaign, as a member, is stopped; a complete campaign is left alone. */
   readonly with_initiative?: string
   readonly reason: string
   readonly now?: boolean
   readonly discard_work?: boolean
-  /** Root event of the run of the item that it may stop: of a formation only where a runner has begun it. */
+  /** Root event of the run of the item that it may stop; for a formation, only if a runner has begun it. */
   readonly aborting?: { readonly item_id: string; readonly event_id: string }
 }
 
-/** The time has come until which the provider had said that it could not be reached. */
+/** The time has come at which the provider should be reachable again. */
 interface ProviderBack extends MessageBody {
   readonly type: 'provider_back'
 }
 
-/** From an initiative: the campaign is a member of it, or is told no more. */
+/** From an initiative: the campaign becomes, or ceases to be, a member of it. */
 interface JoinInitiative extends MessageBody {
   readonly type: 'join_initiative'
   readonly initiative: string
@@ -230,7 +232,7 @@ interface LeaveInitiative extends MessageBody {
   readonly initiative: string
 }
 
-/** From an initiative: what was found, for the next formation to see. */
+/** From an initiative: a finding for the next formation to see. */
 interface ShareFinding extends MessageBody {
   readonly type: 'share_finding'
   readonly finding: SharedFinding

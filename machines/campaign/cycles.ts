@@ -1,4 +1,4 @@
-/** What the end of a cycle makes of its campaign, wherever that stands by then. */
+/** What the end of a cycle makes of its campaign, whatever its status by then. */
 import { clipped } from '../clipped.ts'
 import type { OwnFact } from '../machine.ts'
 import { hasLanded } from '../work-item/owner.ts'
@@ -16,11 +16,11 @@ import type { CampaignContext, CampaignMessage, Of, TaskResult } from './context
 import type { Draft } from './draft.ts'
 import { couldNotBegin, isBaseUnknown, outageIn, remember, resultOf, stamp, take, takeBack } from './results.ts'
 
-/** How much of what a runner says goes into the reason, which is one bounded line and ends with the way out. */
+/** How much of a runner's words goes into the reason, which is one bounded line and ends with the way out. */
 const WHY_CHARS_MAX = 160
 const REF_CHARS_MAX = 120
 
-/** The decision stands without a formation: the result of the last cycle, or its want, leaves no other. */
+/** Escalates without a formation: the last cycle's result, or its absence, leaves no other decision. */
 export const escalateAtOnce: Step = (draft, message: CampaignMessage) => {
   const result = resultOf(draft.context, message)
   const reason = reasonWithoutAgent(draft.context, message, result)
@@ -63,7 +63,7 @@ function reasonWithoutAgent(
   return authorized_by === undefined ? 'nobody has authorized it' : 'it cannot go on'
 }
 
-/** Why, and the way out: the next cycle would fail at the same. */
+/** Why the cycle could not begin, and the way out: the next cycle would fail in the same way. */
 function reasonUnbegun(context: CampaignContext, message: Of<'item_settled'>): string {
   const { name, work } = context
   const { detail, summary } = message.terminal?.payload ?? {}
@@ -75,7 +75,7 @@ function reasonUnbegun(context: CampaignContext, message: Of<'item_settled'>): s
   return `${words}; ${way}: intendant campaign resume ${name} --from-trunk`
 }
 
-/** The cycle is over; one that nobody began is not charged, and leaves nothing. */
+/** Ends the cycle under way; one that no runner began is not charged, and leaves nothing. */
 export function endCycle(draft: Draft, message: Of<'item_settled'>): void {
   const isBegun = (message.started || message.terminal !== undefined) && !couldNotBegin(message)
   if (isBegun) {
@@ -89,7 +89,9 @@ export const noteBegun: Step = (draft) => {
   draft.set({ work: { ...draft.context.work!, begun: true } })
 }
 
-/** It had begun in the very moment in which it was called off: it counts, it goes on, and the end is told once more. */
+/**
+ * The cycle had begun just as it was called off: it is charged and goes on, and the campaign's end is stated once more.
+ */
 export const countAfterAll = (ended: (context: CampaignContext, reason: string) => OwnFact): Step => {
   return (draft) => {
     const { work, cycles_completed } = draft.context
@@ -106,7 +108,7 @@ export const formAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   form(draft, message)
 }
 
-/** The cycle is not charged: no agent could go on with it. What was done by then is there for the next. */
+/** The cycle is not charged: no agent could go on with it. The next one builds on what was done by then. */
 export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
   buildUncharged(draft, message)
   takeBack(draft)
@@ -114,7 +116,9 @@ export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
   draft.keep({ owing: isFailed(message) ? message.item_id : undefined })
 }
 
-/** The same, and it waits until its provider is back. Not where an owner has paused it: then it waits for the owner. */
+/**
+ * The same, and the campaign waits for its provider. Not used if an owner has paused it: then it waits for the owner.
+ */
 export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   draft.speakOn(draft.context.work)
   giveCycleBack(draft, message)
@@ -122,7 +126,10 @@ export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)
 }
 
-/** A result that came while it was stopped waits for it to go on: nothing is counted, and nothing follows. What has landed has. */
+/**
+ * A result that came while the campaign was stopped is kept until it goes on: nothing is counted, and nothing follows,
+ * but what has landed has landed.
+ */
 export const keepResult: Step = (draft, message: Of<'item_settled'>) => {
   const result = resultOf(draft.context, message)!
   endCycle(draft, message)
@@ -141,7 +148,7 @@ export const dropResult = (status: StoppedStatus): Step => {
   }
 }
 
-/** News of a cycle that is over: work that was preserved may land later, or be given up. */
+/** News of a cycle that is over: preserved work may land later, or be given up. */
 export const note: Step = (draft, message: Of<'item_settled'>) => {
   const { item_id, state, reason, given_up } = message
   const more = hasLanded(message) ? { landed: true } : given_up === true ? { given_up: reason } : {}

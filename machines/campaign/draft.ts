@@ -1,6 +1,6 @@
 /**
- * One step of a campaign while it is worked out: the context as it becomes, the facts, the messages and the timers, each
- * of them in its order. Made and used up within one step.
+ * One step of a campaign being worked out: the new context, the facts, the messages and the timers, each in order.
+ * Created and used up within one step.
  */
 import { reasonOf } from '../clipped.ts'
 import type { CancelTimerParams, Fact, ScheduleParams, SendParams } from '../machine.ts'
@@ -10,10 +10,10 @@ import type { CampaignContext, Place, Work } from './context.ts'
 import { advanceCompleted, type Decided } from './facts.ts'
 import { envelope } from './view.ts'
 
-/** What differs from one item of a campaign to the next. */
+/** What varies between the items of a campaign. */
 type OrderOf = Omit<OwnedOrder, 'owner' | 'seed' | 'project' | 'project_id' | 'submitted_by' | 'labels' | 'runner_id'>
 
-/** The provider has said when it can be reached again. */
+/** Fires when the provider should be reachable again, as it has said itself. */
 export const PROVIDER_TIMER = 'provider_back'
 
 const NOBODY: readonly null[] = [null]
@@ -40,22 +40,22 @@ export class Draft {
     this.set({ internal: { ...this.context.internal, ...change } })
   }
 
-  /** It comes to a status, or stays there for another reason. */
+  /** Enters a status, or stays in it for another reason. */
   stand(reason: string, at: string): void {
     this.set({ reason: reasonOf(reason), since: at })
   }
 
-  /** The facts of this step belong to the item, else to the campaign itself. */
+  /** Puts this step's facts on the item's trace, or else on the campaign's own. */
   speakOn(work: Pick<Work, 'trace_id' | 'span_id'> | undefined, causation_id: string | null = null): void {
     const { trace_id, span_id } = work ?? this.context.internal
     const place: Place = { trace_id, span_id, causation_id }
     this.keep({ place })
   }
 
-  /** An advance has come to its end: each emitted request that waited for it is told under its own name. */
+  /** States the end of an advance, once for each emitted request that waited for it, with that request as the cause. */
   endAdvance(decided: Decided): void {
     const { askers = NOBODY } = this.context.internal
-    // What the agent was told is in the first of them.
+    // Only the first of them carries the agent's prompt.
     const { prompt: _, ...told } = decided
     const place = envelope(this.context)
     for (const [i, causation_id] of askers.entries()) {
@@ -66,7 +66,7 @@ export class Draft {
     this.keep({ askers: undefined })
   }
 
-  /** Opens the next item. What is under way is not changed by it. */
+  /** Opens the next item. Does not change what is under way. */
   open(role: Work['role'], order: OrderOf): Pick<Work, 'role' | 'item_id' | 'trace_id' | 'span_id'> {
     const { name, project, project_id, created_at, asked, internal } = this.context
     const items = internal.items + 1
@@ -93,7 +93,7 @@ export class Draft {
     this.sends.push(settleItem(item_id, state, reason))
   }
 
-  /** It stays paused no longer, or for another reason: what would have ended the pause does not come. */
+  /** Ends the pause, or replaces its reason: the timer that would have ended it is cancelled. */
   unpause(): void {
     if (this.context.paused?.until !== undefined) this.cancels.push({ timer: PROVIDER_TIMER })
     this.set({ paused: undefined })

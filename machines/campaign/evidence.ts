@@ -1,10 +1,10 @@
 /**
- * What a campaign's definition must satisfy beyond its schema. One place, asked by the machine itself: whatever door a
- * campaign comes in by, it is held to the same.
+ * What a campaign's definition must satisfy beyond its schema. Checked here only, by the machine itself, so the same
+ * holds however a campaign is created.
  */
 import type { CampaignContext, CreateCampaign, Evidence } from './context.ts'
 
-/** A gate as it is handed to whoever runs it. */
+/** A gate as it is handed to its runner. */
 export interface Gate {
   readonly name: string
   readonly command: string
@@ -12,7 +12,7 @@ export interface Gate {
   readonly artifacts?: readonly string[]
 }
 
-/** Named by the place in the whole of the evidence, from 1. */
+/** Named by its position among all evidence, from 1. */
 export function evidenceName(index: number): string {
   return `campaign_done_${index + 1}`
 }
@@ -31,7 +31,7 @@ interface DefinitionFault {
   readonly detail: string
 }
 
-/** Every fault of the definition, with pointers into the body that it came in. */
+/** Every fault of the definition, with pointers into the request body. */
 export function definitionFaults(
   definition: Pick<CreateCampaign, 'done_evidence' | 'writable_repositories' | 'repository'>,
 ): readonly DefinitionFault[] {
@@ -56,7 +56,7 @@ export function definitionFaults(
   ]
 }
 
-/** Programs whose answer is the state of another machine, or of this one's services. */
+/** Programs whose result depends on another machine, or on this machine's services. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'ssh',
   'scp',
@@ -67,7 +67,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'journalctl',
   'service',
 ])
-/** Words of a shell behind which a command stands. */
+/** Shell words that are followed by a command. */
 const BEFORE_COMMAND: ReadonlySet<string> = new Set([
   '!',
   '{',
@@ -86,12 +86,12 @@ const BEFORE_COMMAND: ReadonlySet<string> = new Set([
   'command',
 ])
 
-/** The program in a command position that makes a required gate impossible; undefined: none. */
+/** The program in command position that makes a required gate impossible; undefined if there is none. */
 function elsewhere({ kind, command = '', required = true }: Evidence): string | undefined {
   if (kind !== 'gate' || !required) return undefined
   for (const simple of command.split(/[;&|()`\n]|\$\(/)) {
     const words = simple.trim().split(/\s+/)
-    // Assignments and the words that only introduce a command.
+    // Skips assignments, options and the words that only introduce a command.
     const first = words.find((word) => !BEFORE_COMMAND.has(word) && !/^\w+=/.test(word) && !word.startsWith('-'))
     const program = first?.replace(/^["']|["']$/g, '').replace(/^.*\//, '')
     if (program !== undefined && ELSEWHERE.has(program)) return program

@@ -1,14 +1,14 @@
-/** What a campaign states about itself: SPEC 6.8, and the moves of its owners. */
+/** What a campaign states about itself: the events of SPEC 6.8, and its owners' moves. */
 import type { CampaignStatus } from '../documents/campaign.ts'
 import type { OwnFact } from '../machine.ts'
 import type { CampaignContext, TaskResult } from './context.ts'
 
-/** The shared members of terminal campaign events. */
+/** The members that all terminal campaign events share. */
 function terminal({ name, project, cycles_completed, cycles_landed }: CampaignContext, reason: string) {
   return { campaign: name, project, reason, cycles_completed, cycles_landed }
 }
 
-/** What every move of an owner says, so that a reader who follows events alone can show it. */
+/** The members of every owner's move, so that a reader of the events alone can display the campaign. */
 function standing({ authorized_by, max_cycles }: CampaignContext) {
   return { ...(authorized_by === undefined ? {} : { authorized_by }), budget: { max_cycles } }
 }
@@ -69,7 +69,7 @@ export function completed(context: CampaignContext, reason: string): OwnFact {
   return { type: 'campaign_completed', payload: terminal(context, reason) }
 }
 
-/** What was aborted, if anything was: without it the stop was a graceful one. */
+/** What was aborted, if anything was; if absent, the stop was a graceful one. */
 export interface Aborted {
   readonly discard_work: boolean
   readonly aborted_event_id?: string

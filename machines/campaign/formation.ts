@@ -1,6 +1,6 @@
 /**
- * What comes of a formation's answer. The answer is advice of an agent: every guard that stands between it and the next
- * task is here, and nowhere else.
+ * What comes of a formation's answer. The answer is an agent's advice: every guard between it and the next task is
+ * here, and nowhere else.
  */
 import { decisionIn, promptIn, providerIn } from '../advice.ts'
 import { clipped } from '../clipped.ts'
@@ -14,10 +14,10 @@ import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.t
 import type { CampaignContext, Of } from './context.ts'
 import { type Gate, gatesOf } from './evidence.ts'
 
-/** Of an objective that was had before: enough to know it by. */
+/** How much of a repeated objective is quoted: enough to recognize it. */
 const CIRCLE_OBJECTIVE_CHARS_MAX = 300
 
-/** What the run said beside its decision; part of every event about it. */
+/** What the run reported besides its decision; part of every event about it. */
 interface Told {
   readonly prompt?: string
   readonly agent_provider?: string
@@ -57,10 +57,13 @@ const checkAnswer = compile(
 )
 const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
 
-/** How much of a failing gate's output goes into the objective that is to restore it. */
+/** How much of a failing gate's output goes into the objective that is to fix it. */
 const RED_OUTPUT_CHARS_MAX = 512
 
-/** The words of a failure, or of a formation's last agent, that say that the provider cannot be used; undefined: they say something else. */
+/**
+ * Words saying that the provider is unavailable, from a failure or from a formation's last agent; undefined if they say
+ * something else.
+ */
 export function outageOf(failure: Failure | undefined, outage?: string): string | undefined {
   if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
   return outage === undefined ? undefined : `${PROVIDER_UNAVAILABLE}: ${outage}`
@@ -98,7 +101,7 @@ function malformed(told: Told, why: string): Verdict {
   return { ...told, is: 'fault', reason: `the answer of the formation is malformed: ${why}` }
 }
 
-/** Each attempt is named. */
+/** Names the failure of each attempt. */
 function faultOf({ outcome, failure, failures = [] }: Of<'item_reported'>): string {
   if (failure === undefined) return `the run of the formation was ${outcome}`
   const words = [...failures, failure].map(({ class: failureClass, code, message }) => {
@@ -108,14 +111,14 @@ function faultOf({ outcome, failure, failures = [] }: Of<'item_reported'>): stri
   return `the formation failed ${words.length} times: ${words.map((one, n) => `${n + 1} ${one}`).join('; ')}`
 }
 
-/** What the service makes of a sound answer. */
+/** Turns a well-formed answer into a verdict. */
 function guarded(context: CampaignContext, { decision, reason, objective }: Answer, gates: readonly GateResult[]) {
   if (decision === 'escalate') return { is: 'escalate', reason } as const
   if (decision === 'advance') return step(context, objective!, reason)
   const missing = gatesOf(context.asked.done_evidence).filter(({ required }) => required)
   const unproven = missing.filter((gate) => !gates.some((one) => isOf(one, gate) && one.passed !== undefined))
   if (unproven.length > 0) {
-    // What was not run is neither red nor green.
+    // A gate that was not run is neither red nor green.
     const names = unproven.map(({ name }) => name).join(', ')
     return { is: 'fault', reason: `done was decided without a result of ${names}` } as const
   }
@@ -125,7 +128,10 @@ function guarded(context: CampaignContext, { decision, reason, objective }: Answ
   return step(context, restoring(context, red, output), `${red.name} is red, although done was decided: ${reason}`)
 }
 
-/** What another command said is no result of the gate, whatever it is called; one that names none goes by its name. */
+/**
+ * A result of another command is not a result of the gate, even under its name; a result without a command counts by
+ * name.
+ */
 function isOf(result: GateResult, { name, command }: Gate): boolean {
   return result.name === name && (result.command ?? command) === command
 }

@@ -1,16 +1,16 @@
 /**
- * A campaign as a member of initiatives: what they have found is shown to its formations, and they hear how its cycles
- * settle, with what the formation of each had seen. Whether a finding was consumed is for the initiative to say.
+ * A campaign as a member of initiatives: their findings are shown to its formations, and they hear how its cycles
+ * settle and which findings the formation of each was shown. The initiative decides whether a finding was consumed.
  */
 
 import type { CampaignContext, CampaignMessage, Of, SharedFinding } from './context.ts'
 import type { Draft } from './draft.ts'
 
-/** The newest ones are kept; each is shown in every prompt. */
+/** How many findings are kept, the newest ones; each is shown in every prompt. */
 const FINDINGS_MAX = 16
-/** Initiatives that it tells. */
+/** How many initiatives are told. */
 const INITIATIVES_MAX = 16
-/** Cycles whose findings are remembered: preserved work may land later. */
+/** How many cycles' findings are remembered: preserved work may land later. */
 const CYCLES_MAX = 16
 
 type Internal = CampaignContext['internal']
@@ -22,7 +22,7 @@ export function join(draft: Draft, { initiative }: Of<'join_initiative'>): void 
   })
 }
 
-/** What it had found is shown no more. */
+/** The findings of an initiative it leaves are no longer shown. */
 export function leave(draft: Draft, { initiative }: Of<'leave_initiative'>): void {
   const { findings = [] } = draft.context.internal
   draft.keep({ findings: findings.filter((one) => one.initiative !== initiative) })
@@ -40,13 +40,13 @@ export function isKnown({ internal }: CampaignContext, message: CampaignMessage)
   return message.type === 'share_finding' && findings.some((one) => one.finding_id === message.finding.finding_id)
 }
 
-/** The formation that has just begun sees these. */
+/** The findings that the formation just begun is shown. */
 export function seenNow({ internal }: CampaignContext): { forming?: readonly SharedFinding[] } {
   const { findings = [] } = internal
   return findings.length === 0 ? {} : { forming: findings }
 }
 
-/** The cycle is told what its formation saw, and that is remembered until it has landed. */
+/** Gives the cycle the findings that its formation was shown, and remembers them until the cycle's work has landed. */
 export function handOn(draft: Draft, item_id: string): void {
   const { forming, seen = {} } = draft.context.internal
   if (forming === undefined) return
@@ -58,7 +58,7 @@ export function toldOf({ forming }: Internal): { findings?: readonly SharedFindi
   return forming === undefined ? {} : { findings: forming }
 }
 
-/** Each of its initiatives hears of the end of a cycle. */
+/** Tells each of its initiatives that a cycle has ended. */
 export function tellInitiatives(draft: Draft, message: CampaignMessage): void {
   const { initiatives = [], seen = {} } = draft.context.internal
   if (message.type !== 'item_settled' || message.role !== 'cycle') return

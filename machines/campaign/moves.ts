@@ -1,4 +1,4 @@
-/** The one list of a campaign's steps, by the name that the chart calls them by; and its beginning. */
+/** A campaign's steps, by the names the chart uses; and its creation. */
 import { nameOf, SERVICE_BY } from '../machine.ts'
 import { creationRecord } from '../second-create.ts'
 import { ownedIds } from '../work-item/owner.ts'

@@ -1,18 +1,19 @@
 /**
- * What a campaign needs of its owner. Decided here alone: its document says it in words, `GET /api/attention` and its index
- * call a person by it, and the command line makes commands of it. Takes what the document has, too.
+ * What a campaign needs from its owner. Decided only here: the document puts it into words, `GET /api/attention` and
+ * the index call a person because of it, and the command line suggests commands for it. Works from the served document,
+ * too.
  */
 import type { SnapshotOf } from '../machine.ts'
 import type { CampaignContext } from './context.ts'
 
 export type Need =
   | { readonly is: 'advance'; readonly hasBegun: boolean }
-  /** `lacksCycles`: it is resumed with more of them only. */
+  /** `lacksCycles`: it can be resumed only with more cycles. */
   | { readonly is: 'resume'; readonly pausedBy: 'owner' | 'provider'; readonly lacksCycles: boolean }
-  /** `isPaused`: its owner has paused it since, and resumes it first. */
+  /** `isPaused`: its owner has paused it since, and must resume it first. */
   | { readonly is: 'escalated'; readonly asks: 'answer' | 'cycles' | 'judgment'; readonly isPaused: boolean }
 
-/** As much of a campaign as tells what it needs. */
+/** The parts of a campaign that determine what it needs. */
 interface Standing {
   readonly status: string
   readonly isIdle: boolean
@@ -22,7 +23,7 @@ interface Standing {
   readonly paused?: { readonly by: string; readonly until?: string; readonly escalated?: string } | undefined
 }
 
-/** Undefined: it goes on by itself, or is over. */
+/** Undefined if it goes on without its owner, or is over. */
 export function needOf(standing: Standing): Need | undefined {
   const { status, isIdle, cyclesLeft, paused } = standing
   switch (status) {
@@ -40,7 +41,7 @@ export function needOf(standing: Standing): Need | undefined {
   }
 }
 
-/** A question comes first: more cycles are no answer to it, and are asked for when a next task is formed. */
+/** A question comes first: more cycles do not answer it, and are asked for when a next task is formed. */
 function askedBy({ question, cyclesLeft }: Standing): 'answer' | 'cycles' | 'judgment' {
   if (question !== undefined) return 'answer'
   return cyclesLeft <= 0 ? 'cycles' : 'judgment'
@@ -52,13 +53,16 @@ export function needIn({ value, context }: Pick<SnapshotOf<CampaignContext>, 'va
   return needOf({ status: value, isIdle: work === undefined, cyclesLeft, question, paused })
 }
 
-/** Why a person is called. Undefined: nobody is; what is to be begun waits for that, and what its owner has paused is meant to. */
+/**
+ * Why a person is called; undefined if nobody is. A campaign that is not yet begun, or that its owner paused, is so on
+ * purpose.
+ */
 export function calledFor(need: Need | undefined): 'escalated' | 'paused' | undefined {
   if (need?.is === 'escalated') return 'escalated'
   return need?.is === 'resume' && need.pausedBy === 'provider' ? 'paused' : undefined
 }
 
-/** In words, for its document. */
+/** The need in words, for the document. */
 export function wordsOf(need: Need): string {
   switch (need.is) {
     case 'advance':

@@ -1,6 +1,6 @@
 /**
- * What a campaign states of itself: its tasks have histories of their own. Apart from how it is seen (view.ts), which would cost
- * every command of the command line a part of its start.
+ * The event types that a campaign states itself; its tasks have histories of their own. Apart from view.ts, which would
+ * slow the start of every command of the command line.
  */
 export const OWN_TYPES = [
   'added',

@@ -1,4 +1,4 @@
-/** What owners say of a campaign: pause, resume, decide, complete, cancel. */
+/** The steps by which owners move a campaign: pause, resume, decide, complete, cancel. */
 import { OWNER_DECISIONS_MAX } from '../documents/campaign.ts'
 import { nameOf } from '../machine.ts'
 import { form, type Step, speakOfStop, standDown } from './advance.ts'
@@ -19,14 +19,14 @@ export const pause: Step = (draft, message: Of<'pause'>) => {
   standDown(draft, 'paused')
 }
 
-/** What it asks its owner stays open: a pause is no answer. */
+/** Its question to the owner stays open: a pause is no answer. */
 export const pauseEscalated: Step = (draft, message: Of<'pause'>) => {
   const { reason } = draft.context
   pause(draft, message)
   draft.set({ paused: { by: 'owner', escalated: reason } })
 }
 
-/** What still owes something is discharged by the owner's word about the whole. */
+/** An owner's word about the campaign discharges the item that still owes something. */
 function discharge(draft: Draft, message: CampaignMessage, why: string): void {
   const { owing } = draft.context.internal
   if (owing === undefined) return
@@ -36,16 +36,16 @@ function discharge(draft: Draft, message: CampaignMessage, why: string): void {
   draft.keep({ owing: undefined })
 }
 
-/** It goes on by an owner's word, or because its provider is back. What it does next is another step's to say. */
+/** The campaign goes on by an owner's word, or because its provider is back. Another step decides what it does next. */
 function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_back'>): void {
   const { authorized_by, max_cycles } = draft.context
   const added = message.type === 'resume' ? (message.add_cycles ?? 0) : 0
   const anew = message.type !== 'provider_back' && message.from_trunk === true
   draft.unpause()
   draft.set({ authorized_by: authorized_by ?? message.by?.name, max_cycles: max_cycles + added })
-  // What its last cycle asked is settled with the owner's word: the next escalation has words of its own.
+  // The owner's word settles what the last cycle asked: the next escalation brings its own question.
   if (message.type !== 'provider_back') draft.set({ question: undefined })
-  // Nobody has said a word about the task that failed with the outage: a later one is about something else.
+  // No owner has spoken about the task that failed with the outage, and a later word will be about something else.
   else draft.keep({ owing: undefined })
   if (message.type === 'decide') {
     addDecision(draft, message.decision, message)
@@ -94,7 +94,7 @@ export const resumeEscalating: Step = (draft, message: Of<'resume'>) => {
   escalateAtOnce(draft, message)
 }
 
-/** The pause is over, and what it had asked before is not answered: it stands where it stood. */
+/** The pause is over, and the earlier question is still unanswered: the campaign is escalated as before. */
 export const resumeEscalated: Step = (draft, message: Of<'resume'>) => {
   const { paused, max_cycles } = draft.context
   const { add_cycles = 0, from_trunk, at } = message
@@ -108,7 +108,7 @@ export const resumeEscalated: Step = (draft, message: Of<'resume'>) => {
   draft.facts.push(facts.ownerMove('resumed', draft.context, { status: 'escalated', reason, ...base }))
 }
 
-/** How an owner's word that it is complete stands among the decisions. */
+/** The decision text that records an owner's word that the campaign is complete. */
 export function completion(reason: string): string {
   return `complete: ${reason}`
 }
@@ -134,8 +134,8 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
 }
 
 /**
- * A cycle that waits ends, and is not charged; one that runs finishes, and nothing follows. Stands before what is told of
- * the end, which says how many there were.
+ * A waiting cycle ends and is not charged; a running one finishes, and nothing follows it. Must run before the
+ * campaign's end is stated, since that fact counts the cycles.
  */
 function callOff(draft: Draft, { by, reason }: Of<'cancel'> | Of<'complete'>, why: string): void {
   const { work } = draft.context
@@ -152,8 +152,8 @@ function cancelWords({ by, reason }: Pick<Of<'cancel'>, 'by' | 'reason'>): strin
 }
 
 /**
- * What forms stands down with any cancel. Where it was to end now, its run is what was terminated, if a runner had begun
- * it; it only looks, so that nothing of it is thrown away.
+ * Any cancel stands the formation down. If it was to end now and a runner had begun it, its run is what was terminated;
+ * a formation is read-only, so no work is discarded.
  */
 function abortedForming({ work }: CampaignContext, { now, aborting }: Of<'cancel'>): facts.Aborted | undefined {
   if (now !== true || work?.role !== 'advance' || aborting?.item_id !== work.item_id) return undefined
@@ -173,18 +173,18 @@ export const cancel: Step = (draft, message: Of<'cancel'>) => {
   standDown(draft, 'cancelled')
 }
 
-/** What nobody had begun, or was done before the stop came, was not aborted. */
+/** A cycle that no runner had begun, or that was done before the stop came, was not aborted. */
 function isAborted({ started, state }: Of<'item_settled'>): boolean {
   return started && state === 'cancelled'
 }
 
-/** The handles onto what was stopped. */
+/** Identifies what was stopped. */
 function abortedOf({ stopping, work }: CampaignContext): facts.Aborted {
   const { discard_work, aborted_event_id } = stopping!
   return { discard_work, ...(aborted_event_id && { aborted_event_id }), aborted_trace_id: work!.trace_id }
 }
 
-/** The last cycle of one that was cancelled gracefully, and then now: that it was aborted is told with what it was. */
+/** The last cycle of a campaign cancelled first gracefully and then with `now`: states what was aborted. */
 export const dropStopped: Step = (draft, message: Of<'item_settled'>) => {
   const { stopping } = draft.context
   const aborted = abortedOf(draft.context)
@@ -198,7 +198,7 @@ export const dropStopped: Step = (draft, message: Of<'item_settled'>) => {
   draft.facts.push(facts.cancelled(draft.context, stopping!.reason, aborted))
 }
 
-/** Its cycle is stopped first: that it is cancelled is told when that has ended. */
+/** Stops its cycle first; the campaign's cancellation is stated when that has ended. */
 export const stopCycle = (from: string): Step => {
   return (draft, message: Of<'cancel'>) => {
     const { by, reason, discard_work = false, aborting, at } = message
@@ -209,7 +209,7 @@ export const stopCycle = (from: string): Step => {
   }
 }
 
-/** Its cycle is being stopped already, and what it has not committed was to be kept. */
+/** Its cycle is already being stopped with its uncommitted work kept; now that is to be discarded. */
 export const discardCycle: Step = (draft, { by, reason, at }: Of<'cancel'>) => {
   const { by: _, ...stopping } = draft.context.stopping!
   stop(draft, { ...stopping, ...(by && { by }), reason, discard_work: true }, at)
@@ -220,7 +220,7 @@ function stop(draft: Draft, stopping: Stopping, at: string): void {
   draft.set({ stopping })
   draft.stand(`its cycle is being stopped: ${reason}`, at)
   const why = `its campaign was cancelled: ${reason}`
-  // What it has kept in that moment is not thrown away by it: a person gives that up.
+  // `stop_only`: work that the cycle preserves in that moment is not given up by this; only a person gives it up.
   const message = { type: 'cancel', stop_only: true, reason: why, discard_work, ...(by && { by }) }
   draft.sends.push({ to: { kind: 'work_item', id: draft.context.work!.item_id }, message })
 }

@@ -1,7 +1,7 @@
 /**
- * The prompt of a formation: what a read-only agent is told when it is asked for the next step. Pure, and bounded: what
- * is left out when it grows too long is said. Words of runs and repositories are fenced, and what they call a thing is
- * in quotes: they are data.
+ * The prompt of a formation: what a read-only agent is told when asked for the next step. Pure and bounded: sections
+ * that do not fit are left out, and the prompt says so. Words from runs and repositories are fenced, and names they
+ * gave are quoted: they are data.
  */
 import { clipped } from '../clipped.ts'
 import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
@@ -10,14 +10,14 @@ import { nextBaseRef } from './chain.ts'
 import type { CampaignContext, ObjectiveEntry, SharedFinding, Start } from './context.ts'
 import { evidenceName } from './evidence.ts'
 
-/** UTF-8. A prompt that does not fit an argument list is given by standard input; it is bounded all the same. */
+/** UTF-8. A prompt that does not fit an argument list is passed on standard input; it is bounded all the same. */
 const PROMPT_BYTES_MAX = 49_152
 const RESULT_CHARS_MAX = 4_000
 const OBJECTIVE_CHARS_MAX = 500
 const REASON_CHARS_MAX = 500
 const REF_CHARS_MAX = 500
 const DECISIONS_TOLD_MAX = 16
-/** Of a failing gate, and of all of them. */
+/** For one failing gate, and for all of them together. */
 const GATE_OUTPUT_CHARS_MAX = 512
 const GATES_CHARS_MAX = 2_048
 
@@ -56,7 +56,7 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
   return fitted(sections.filter((text) => text !== ''))
 }
 
-/** As many of the sections, in their order, as there is room for. */
+/** As many of the sections, in order, as fit. */
 function fitted(sections: readonly string[]): string {
   const kept: string[] = []
   let left = PROMPT_BYTES_MAX

@@ -1,4 +1,4 @@
-/** What the end of a cycle means to its campaign: counted once, and remembered. */
+/** What the end of a cycle means to its campaign: its result is counted once, and remembered. */
 
 import { clipped } from '../clipped.ts'
 import { HISTORY_MAX } from '../documents/campaign.ts'
@@ -15,7 +15,7 @@ function unlookedAt({ pending, last_run_event_id }: CampaignContext): TaskResult
   return pending?.event_id === last_run_event_id ? undefined : pending
 }
 
-/** The typed result that a step starts from: the one that has just come, or one that was kept and not looked at yet. */
+/** The typed result that a step starts from: the one that has just come, or one that was kept for later. */
 export function resultOf(context: CampaignContext, message: CampaignMessage): TaskResult | undefined {
   return message.type === 'item_settled' ? typedResult(message) : unlookedAt(context)
 }
@@ -26,20 +26,20 @@ function typedResult({ item_id, terminal, failure }: Of<'item_settled'>): TaskRe
   return { ...terminal, item_id, ...(unreachable === undefined ? {} : { outage: unreachable }) }
 }
 
-/** A result that says what its run failed with. */
+/** The failure that a task result names, if it does. */
 function failureTold({ failure_code: code, detail }: TaskResult['payload']) {
   if (typeof code !== 'string') return undefined
   return { class: 'execution', code, message: typeof detail === 'string' ? detail : '' } as const
 }
 
-/** The provider could not be reached, as the run's failure says: one agent of several may not have been. */
+/** Words saying that the provider was unavailable for the run as a whole: a single agent's outage is not enough. */
 export function outageIn(message: Of<'item_settled'>): string | undefined {
   const result = typedResult(message)
   if (result === undefined) return outageOf(message.failure)
   return result.payload.verdict === 'runner_error' ? result.outage : undefined
 }
 
-/** Its run could not begin: no agent did anything, and what is to be done is not for the next cycle to do. */
+/** Whether its run could not begin: no agent did anything, and another cycle would not fix the cause. */
 export function couldNotBegin(message: Of<'item_settled'>): boolean {
   const { terminal, failure } = message
   if (terminal === undefined) return saysNotBegun(failure?.class)
@@ -48,12 +48,12 @@ export function couldNotBegin(message: Of<'item_settled'>): boolean {
   return verdict === 'runner_error' && isUnbegun
 }
 
-/** There was no commit of the name that it was to start from. */
+/** Whether the ref that it was to start from does not exist. */
 export function isBaseUnknown({ terminal, failure }: Of<'item_settled'>): boolean {
   return (terminal?.payload.failure_code ?? failure?.code) === UNKNOWN_BASE
 }
 
-/** Counts the result and remembers it: `resultOf` gives each once. */
+/** Counts the result and remembers it; `resultOf` returns each result only once. */
 export function take(draft: Draft, result: TaskResult): void {
   const { cycles_landed } = draft.context
   const landed = result.payload.landed === true
@@ -77,7 +77,7 @@ function outcomeOf({ payload }: TaskResult): Omit<CycleOutcome, 'item_id'> {
   }
 }
 
-/** What became of an item of the history. */
+/** Records the outcome of an item in the history. */
 export function stamp(draft: Draft, item_id: string, outcome: Partial<CycleOutcome>): void {
   const history = draft.context.history.map((entry) =>
     entry.outcome.item_id === item_id ? { ...entry, outcome: { ...entry.outcome, ...outcome } } : entry,
@@ -90,7 +90,7 @@ export function remember(draft: Draft, cycle: number, objective: string, item_id
   draft.set({ history: [...draft.context.history, entry].slice(-HISTORY_MAX) })
 }
 
-/** The cycle in which no agent did anything is not charged, and what it was formed from is there for the next. */
+/** Does not charge a cycle in which no agent did anything, and restores the result it was formed from for the next. */
 export function takeBack(draft: Draft): void {
   const { work, cycles_completed, history, pending } = draft.context
   draft.set({

@@ -20,7 +20,7 @@ export function isSound(message: Of<'create'>): boolean {
   return definitionFaults(message).length === 0
 }
 
-/** The run of the advance that is under way has ended. */
+/** Whether the run of the advance under way has ended. */
 export function reports({ work }: CampaignContext, { item_id }: Of<'item_reported'>): boolean {
   return work?.role === 'advance' && work.item_id === item_id
 }
@@ -29,7 +29,7 @@ export function verdictIs(context: CampaignContext, message: Of<'item_reported'>
   return reports(context, message) && verdictOf(context, message).is === is
 }
 
-/** About the cycle that is under way. */
+/** Whether the message is about the cycle under way. */
 export function endsCycle({ work }: CampaignContext, { item_id }: { readonly item_id: string }): boolean {
   return work?.role === 'cycle' && work.item_id === item_id
 }
@@ -38,19 +38,19 @@ export function endsAdvance({ work }: CampaignContext, { item_id }: Of<'item_set
   return work?.role === 'advance' && work.item_id === item_id
 }
 
-/** It has a typed result: it was begun. */
+/** Whether the cycle ended with a typed result, so that it had begun. */
 export function hasResult(context: CampaignContext, message: Of<'item_settled'>): boolean {
   return endsCycle(context, message) && message.terminal !== undefined && !couldNotBegin(message)
 }
 
-/** Of a cycle that is remembered, or whose work is kept. */
+/** Whether it is news of a past cycle that is remembered, or whose work is kept. */
 export function isOfHistory({ history, internal }: CampaignContext, message: Of<'item_settled'>): boolean {
   const { item_id, state, given_up } = message
   const isNews = history.some(({ outcome }) => outcome.item_id === item_id && outcome.state !== state)
   return isNews || ((given_up === true || state === 'landed') && internal.kept.some((one) => one.item_id === item_id))
 }
 
-/** Where it goes when it goes on: with the result that has come, or with the one that was kept. */
+/** Where the campaign goes next, with the result that has just come or the one that was kept. */
 type Outlook = 'form' | 'escalate' | 'pause' | 'wait'
 
 export function outlook(context: CampaignContext, message: CampaignMessage): Outlook {
@@ -73,7 +73,7 @@ export function joinsForming(context: CampaignContext, message: Of<'advance'>): 
   return isEmitted(message) && context.work?.role === 'advance' && joinedCount(context) < JOINED_MAX
 }
 
-/** A spent budget is not gone on with, and none grows without end. */
+/** Whether it may be resumed: a spent budget must be extended, and no budget grows without bound. */
 export function hasCycles(context: CampaignContext, message: Of<'resume'>): boolean {
   const { cycles_completed, max_cycles } = context
   return (cycles_completed < max_cycles || (message.add_cycles ?? 0) > 0) && !addsTooMany(context, message)
@@ -92,12 +92,12 @@ function tooManyCycles({ max_cycles }: CampaignContext): Refusal {
   }
 }
 
-/** Also of one that was cancelled gracefully, and whose cycle was to finish. */
+/** Also for a campaign that was cancelled gracefully, and whose cycle was to finish. */
 export function stopsCycle({ work, stopping }: CampaignContext, { now }: Of<'cancel'>): boolean {
   return now === true && work?.role === 'cycle' && stopping === undefined
 }
 
-/** Work that was to be kept when its cycle is stopped is to be thrown away. */
+/** Whether a stop under way was to keep uncommitted work that is now to be discarded. */
 export function discardsCycle({ stopping }: CampaignContext, { discard_work }: Of<'cancel'>): boolean {
   return discard_work === true && stopping?.discard_work === false
 }
@@ -110,7 +110,7 @@ export function wasCalledOff({ work }: CampaignContext): boolean {
   return work?.called_off !== undefined
 }
 
-/** It was escalated when it was paused, and what it is resumed with is no answer to that. */
+/** Whether it was escalated when it was paused, and this resume does not answer that. */
 export function isAskedStill(context: CampaignContext, message: Of<'resume'>): boolean {
   const { paused, question, cycles_completed, max_cycles } = context
   if (paused?.escalated === undefined || addsTooMany(context, message)) return false
@@ -118,7 +118,7 @@ export function isAskedStill(context: CampaignContext, message: Of<'resume'>): b
   return !(lacksCycles && (message.add_cycles ?? 0) > 0)
 }
 
-/** Words for a message that says again what was taken before, or that speaks of what is over. */
+/** A word for a message that repeats one taken before, or is about something that is over; undefined otherwise. */
 export function repeats({ value, context }: SnapshotOf<CampaignContext>, message: CampaignMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -154,13 +154,13 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
   }
 }
 
-/** An owner's last word was that it is complete, for another reason. By its evidence it is so without a word. */
+/** Whether an owner last completed it with another reason. A completion by its evidence is not an owner's decision. */
 function isSaidOtherwise({ owner_decisions }: CampaignContext, { reason }: Of<'complete'>): boolean {
   const last = owner_decisions.at(-1)?.decision
   return last?.startsWith(completion('')) === true && last !== completion(reason)
 }
 
-/** Why a message was not taken, where more can be said than that the status does not allow it. */
+/** Why a message was refused, if there is more to say than that the status does not allow it. */
 export function refusal(
   { value, context }: SnapshotOf<CampaignContext>,
   message: CampaignMessage,
@@ -196,8 +196,8 @@ export function refusal(
 }
 
 /**
- * Why a request to advance is not taken. Undefined: it is, or it was before; or it was emitted, and what is stopped has an
- * answer for it. `ahead`: requests that are to come before it.
+ * Why a request to advance is refused. Undefined if it is taken or was taken before, or if it was emitted and a stopped
+ * campaign answers it itself. `ahead`: number of requests that will come before it.
  */
 export function whyNotAdvanced(
   { value, context }: Pick<SnapshotOf<CampaignContext>, 'value' | 'context'>,

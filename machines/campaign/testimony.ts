@@ -1,10 +1,10 @@
-/** What the events of a campaign assert: where it is, where it stands, how many cycles it has had and may have. */
+/** What a campaign's events assert: its project, its status, how many cycles it has had and may have. */
 import type { CampaignStatus } from '../documents/campaign.ts'
 import { members, type Testimony } from '../testimony.ts'
 import type { CampaignContext } from './context.ts'
 import { OWN_TYPES } from './own-types.ts'
 
-/** What a decision leaves the campaign as. */
+/** The status that each decision leads to. */
 const STATUS_OF_DECISION: Readonly<Record<string, CampaignStatus>> = {
   advance: 'active',
   done: 'completed',
@@ -20,7 +20,7 @@ const STATUS_OF_TYPE: Readonly<Record<string, CampaignStatus>> = {
 export const campaignTestimony: Testimony<CampaignContext> = {
   idMember: 'campaign',
   types: new Set(OWN_TYPES),
-  // A request asserts nothing: others may state it, too. Nor does the end of one of which nothing has come.
+  // A request asserts nothing, since others may state it too; nor does the end of an advance that came to nothing.
   aspects: ({ event_type, payload: { success, decision } }) =>
     event_type === 'campaign_advance_requested' || (success === false && decision === 'advance')
       ? []
@@ -33,11 +33,11 @@ export const campaignTestimony: Testimony<CampaignContext> = {
       return { status: STATUS_OF_TYPE[event_type], ...members(payload, 'cycles_completed', 'cycles_landed') }
     }
     const status = payload.status ?? payload.campaign_status ?? STATUS_OF_DECISION[payload.decision]
-    // Events of earlier versions do not name it.
+    // Events of earlier versions have no budget.
     return payload.budget === undefined ? { status } : { status, max_cycles: payload.budget.max_cycles }
   },
   held: ({ value, context }) => ({
-    // What is being cancelled is told of when it is.
+    // A cancellation is stated only when it is complete; until then events show the earlier status.
     status: context.stopping?.from ?? value,
     ...members(context, 'project', 'cycles_completed', 'cycles_landed', 'max_cycles'),
   }),

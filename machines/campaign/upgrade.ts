@@ -1,10 +1,10 @@
-/** What a campaign that an earlier version has stored is to this one. */
+/** Migrations of campaigns stored by earlier versions. */
 import type { SnapshotOf } from '../machine.ts'
 import type { CampaignContext, KeptWork, TaskResult } from './context.ts'
 
 /**
- * Whether a runner has begun its cycle was not heard: it counts, as it did. Paused with a question open it was escalated
- * when it was paused, and nobody has answered.
+ * Version 6 did not record whether a runner had begun the cycle: it counts as begun, as it did then. A campaign that
+ * its owner paused with a question open had been escalated, and nobody has answered.
  */
 export function toVersion7(snapshot: SnapshotOf<CampaignContext>): SnapshotOf<CampaignContext> {
   const { value, context } = snapshot
@@ -22,8 +22,9 @@ interface Internal7 {
 }
 
 /**
- * One chain of kept work was known, and not what a cycle stood upon that was begun before that became shorter: that it
- * stands upon what is left is the most that can be said. A result that was kept while it was paused was in no chain yet.
+ * Version 7 kept a single chain of kept work, without what a cycle had been begun upon before the chain became shorter:
+ * assuming that it stands upon what is left is the best that can be said. A result kept during a pause was not in the
+ * chain yet.
  */
 export function toVersion8(snapshot: SnapshotOf<CampaignContext>): SnapshotOf<CampaignContext> {
   const { history, work, pending, last_run_event_id, internal } = snapshot.context

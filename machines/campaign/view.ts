@@ -1,4 +1,4 @@
-/** How a campaign is seen from outside: the envelope of its facts, its index rows, its document. */
+/** How a campaign looks from outside: the envelope of its facts, its index rows, its document. */
 import type { CampaignDocument, CampaignStatus } from '../documents/campaign.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import { nextBaseRef } from './chain.ts'
@@ -8,7 +8,7 @@ import { calledFor, needIn, wordsOf } from './needs.ts'
 
 type Snapshot = SnapshotOf<CampaignContext>
 
-/** Events about a formation are on the trace of its work item, the owners' moves on the campaign's own. */
+/** Events about a formation go on its work item's trace, the owners' moves on the campaign's own. */
 export function envelope({ project, internal }: CampaignContext): FactEnvelope {
   const { place, trace_id, span_id } = internal
   const parent_span_id = place.trace_id === trace_id && place.span_id !== span_id ? span_id : null
@@ -23,14 +23,14 @@ export function terms(snapshot: Snapshot): readonly Term[] {
     { index: 'project', value: project, order: created_at },
     { index: 'state', value, order: since },
   ]
-  // Also where it is paused by now: what it asks is open.
+  // Also if it has been paused since: its question is still open.
   if (calledFor(needIn(snapshot)) === 'escalated') rows.push({ index: 'attention', value: 'escalated', order: since })
   return rows
 }
 
 const SHOWN = ['last_run_event_id', 'question', 'paused', 'authorized_by', 'ended_at'] as const
 
-/** What is under way is completed by who serves it, from the work item. */
+/** The document without the state of the item under way, which the server fills in from the work item. */
 export function document(snapshot: Snapshot): CampaignDocument {
   const { value, context: c } = snapshot
   const { done_evidence, added_by, mission, ...asked } = c.asked

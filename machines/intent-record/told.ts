@@ -1,4 +1,4 @@
-/** What an intent record tells others: the hypothesis that wants its slug, and the records that it belongs together with. */
+/** What an intent record tells other actors: the hypothesis that wants its slug, and the records it conflicts with. */
 import { enqueueActions, setup } from 'xstate'
 import { declaredActions, type Fact, type MessageBody, type SendParams } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
@@ -20,12 +20,12 @@ export function relationshipOf(
   return relationships.find(({ id }) => id === relationship_id)
 }
 
-/** A record has a drift as long as it guides runs. */
+/** A record has a drift status only while it guides runs. */
 export function hasDrift({ drift }: Context): boolean {
   return drift.status !== undefined
 }
 
-/** What the other side of a conflict is to know of this one. */
+/** What the other side of a conflict needs to know about this record. */
 function asPeer(context: Context) {
   const { id, project, slug } = context
   return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: hasDrift(context) }
@@ -35,7 +35,7 @@ export const told = setup({
   types: { context: {} as Context, events: {} as IntentRecordMessage, emitted: {} as Fact },
   actions: {
     ...declaredActions,
-    /** These stand behind the change: they tell what this step wrote into the history. */
+    /** These run after the change: they report what this step added to the history. */
     emitDriftAccepted: enqueueActions(({ context, event, enqueue }) => {
       for (const fact of driftChanged(context, event.at, 'accepted')) enqueue.emit(fact)
     }),
@@ -54,14 +54,14 @@ export const told = setup({
       const message = { type: 'take_place', of: context.id, ...(by === undefined ? {} : { by }) }
       enqueue({ type: 'send', params: toRecord(replacement, message) })
     }),
-    /** The other side of a conflict that is stated hears of it, and whether this record guides runs. */
+    /** Tells the other side of a declared conflict about it, and whether this record guides runs. */
     declareConflict: enqueueActions(({ context, event, enqueue }) => {
       const { relation, to } = event as Of<'relate'>
       if (relation !== 'conflicts_with') return
       const message = { ...asPeer(context), said: 'declared' }
       enqueue({ type: 'send', params: toRecord(to, message) })
     }),
-    /** Stands before the relationship is gone. */
+    /** Runs before the relationship is removed. */
     withdrawConflict: enqueueActions(({ context, event, enqueue }) => {
       const gone = relationshipOf(context, event as Of<'unrelate'>)!
       const isStatedTwice = context.relationships.some(
@@ -79,7 +79,7 @@ export const told = setup({
         params: toRecord(peer, asPeer(context)),
       })
     }),
-    /** Whether it guides runs has changed: every record in conflict with it hears of it. */
+    /** Tells every record in conflict with this one that it has begun or ceased to guide runs. */
     tellPeers: enqueueActions(({ context, enqueue }) => {
       for (const peer of Object.keys(context.drift.conflicts)) {
         enqueue({

@@ -1,6 +1,6 @@
 /**
- * What a run request tells the formation brief that it follows: that it waits, was accepted, began, how it ended. A run
- * request without a brief tells nobody.
+ * What a run request tells the formation brief it follows: that it is queued, was accepted, began, and how it ended. A
+ * run request without a brief sends nothing.
  */
 import type { SendParams } from '../machine.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
@@ -12,7 +12,7 @@ interface Step {
   readonly event: RunRequestMessage
 }
 
-/** Actions of the chart: each stands behind the move that it tells of. */
+/** Builds an action for the chart; each goes after the move it reports. */
 const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
   type: 'send' as const,
   params: ({ context, event }: Step): SendParams | undefined => {

@@ -1,19 +1,22 @@
 /**
- * What a run request remembers and what it can be told. The context is the served document's own fields in
- * groups, and `made` and `internal`: what the moves need and nobody is shown.
+ * What a run request remembers and the messages it takes. The context holds the served document's own fields in groups,
+ * plus `made` and `internal`, which the moves need and which are never served.
  */
 import type { FailureClass, RunRequest, RunRequestCreate } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { By, Hearing, Message, MessageBody } from '../machine.ts'
 
-/** Offers that nobody accepts, and accepts after which nobody starts, before it fails with class `dispatch`. */
+/**
+ * Unaccepted offers, and accepted attempts that were never started, after which the request fails with class
+ * `dispatch`.
+ */
 export const UNACCEPTED_OFFERS_MAX = 5
 export const LOST_ACCEPTS_MAX = 5
-/** Former holders that are remembered, so that they may still read what they worked on. */
+/** How many former holders are remembered, so that they may still read what they worked on. */
 export const HELD_BY_MAX = 32
 
-/** Lengths taken from the settings when the request is made; they hold for its whole life. Milliseconds. */
+/** Durations taken from the settings at creation; they apply for the request's whole life. Milliseconds. */
 interface RunRequestLimits {
   /** How long a cancelled run may take to stop. */
   readonly grace_ms: number
@@ -23,7 +26,7 @@ interface RunRequestLimits {
   readonly idempotency_ms: number
 }
 
-/** The runner's last `completed` or `failed`, so that the same post again gets the same answer. */
+/** The runner's last `completed` or `failed`, so that a repeat of the same post gets the same answer. */
 export interface LastPost {
   readonly type: 'completed' | 'failed'
   readonly attempt: number
@@ -31,47 +34,50 @@ export interface LastPost {
   readonly digest: string
 }
 
-/** What was decided when the request was made and never changes, and what nobody is shown. */
+/** What was fixed at creation, never changes, and is never served. */
 export interface Made {
-  /** Hash of what was asked for: tells a repeat from another use of the same key. */
+  /** Hash of what was asked for: tells a repeat from a reuse of the same key. */
   readonly fingerprint: string
-  /** Whether the idempotency key was given, or derived from what was asked for. */
+  /** Whether the caller gave the idempotency key; otherwise it was derived from what was asked for. */
   readonly key_given: boolean
-  /** What `full` work on it locks; null locks nothing. */
+  /** The repository that `full` work on the request locks; null if it locks none. */
   readonly repository: string | null
   readonly span_id: string | null
   readonly parent_span_id: string | null
   readonly causation_id: string | null
   readonly gather_id: string | null
   readonly limits: RunRequestLimits
-  /** An approval of its brief does not speak for the repository or the branch that it names. */
+  /** An approval of the brief does not cover the repository or the branch that this request names. */
   readonly elsewhere?: true | undefined
-  /** Keys of the projects that it tells its runner of beside its own. */
+  /** Keys of the further projects whose data its runner will see. */
   readonly told_of?: readonly string[] | undefined
 }
 
-/** What the moves need to know and nobody is shown. */
+/** What the moves need and is never served. */
 export interface RunRequestInternal {
   readonly approved: boolean
-  /** false until `not_before` has come. */
+  /** False until `not_before` has passed. */
   readonly ready: boolean
-  /** Runners that hold or held it, newest last. */
+  /** Runners that hold or have held the request, newest last. */
   readonly held_by: readonly string[]
   readonly unaccepted_offers: number
   readonly lost_accepts: number
-  /** Runs that failed and were queued again by the retry policy. */
+  /** How many times a failed run was queued again by the retry policy. */
   readonly retries: number
   readonly last_post?: LastPost | undefined
-  /** Who was the last to say that it is to be handed out again: who has lost the answer asks again. */
+  /** Who last requeued the request, so that a caller who lost the answer may ask again. */
   readonly requeued_by?: string | undefined
-  /** A trace summary or evidence was given for the engine run of this attempt: it hears how the request leaves it. */
+  /**
+   * A trace summary or evidence was reported for this attempt's engine run, so that run's actor must be told how it
+   * ends.
+   */
   readonly reported?: boolean | undefined
 }
 
-/** Optional members may be set to undefined, which JSON leaves out: clearing is one assignment, no copy. */
+/** Optional members may be set to undefined, which JSON omits: clearing one is an assignment, not a copy. */
 type Clearable<T> = { readonly [K in keyof T]: Record<never, never> extends Pick<T, K> ? T[K] | undefined : T[K] }
 
-/** What was asked for, all of it shown: made once, never changed, and so never copied. */
+/** What was asked for, all of it served: created once, never changed, and therefore never copied. */
 export type Asked = Clearable<
   Pick<
     RunRequest,
@@ -95,7 +101,7 @@ export type Asked = Clearable<
   >
 >
 
-/** When each move was made; those of an attempt go with it. */
+/** When each move was made; all but the approval are cleared with the attempt. */
 export type Times = Clearable<
   Pick<
     RunRequest,
@@ -111,9 +117,9 @@ export type Times = Clearable<
 >
 
 /**
- * The document's members, in groups. Each step copies the outer object once (`Object.assign` into a literal), and
- * V8 turns such a copy of 20 members or more into a dictionary: measured 0.24 us for 18, 3.5 us for 20, 7.9 us for
- * 41. So it has 18, and what never changes hangs on two of them, which are never copied and so encoded once.
+ * The document's members, in groups. Each step copies the outer object once (`Object.assign` into a literal), and V8
+ * turns such a copy of 20 members or more into a dictionary: measured 0.24 us for 18, 3.5 us for 20, 7.9 us for 41. So
+ * it has 18, and what never changes hangs on two of them, which are never copied and are therefore encoded once.
  */
 export type RunRequestContext = Clearable<
   Pick<
@@ -140,14 +146,14 @@ export type RunRequestContext = Clearable<
   readonly internal: RunRequestInternal
 }
 
-/** Makes the request. Members that the caller may leave out have the defaults of the create body. */
+/** Creates the request. Members that the caller may omit have the defaults of the create body. */
 export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'idempotency_key' | 'trace_id'> {
   readonly type: 'create'
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
   readonly project_id: string
-  /** The given key, or the derived `sha256:...`. */
+  /** The caller's key, or the derived `sha256:...`. */
   readonly idempotency_key: string
   readonly key_given: boolean
   /** Hash of the request body; for a derived key, the key itself. */
@@ -160,20 +166,20 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly parent_span_id?: string | null
   readonly causation_id?: string | null
   readonly gather_id?: string | null
-  /** A `full` request that was approved before it was made. `dry_run` needs none. */
+  /** A `full` request was approved before it was created. `dry_run` needs no approval. */
   readonly approved?: boolean
-  /** The same, by who approved its brief. */
+  /** Who approved its brief, if the approval comes from there. */
   readonly approved_by?: By
   readonly limits: RunRequestLimits
-  /** It names another repository or branch than its brief was approved for. */
+  /** The request names another repository or branch than its brief was approved for. */
   readonly elsewhere?: true
-  /** Keys of the projects that its payload speaks of beside its own: its runner is allowed for each of them. */
+  /** Keys of the further projects that its payload mentions: its runner must be allowed each of them. */
   readonly told_of?: readonly string[]
 }
 
 interface RunnerPost extends MessageBody {
   readonly runner_id: string
-  /** The fencing token: may be left out while the attempt is 1. */
+  /** The fencing token; may be omitted while the attempt is 1. */
   readonly attempt?: number
 }
 
@@ -181,7 +187,7 @@ interface Approve extends MessageBody {
   readonly type: 'approve'
 }
 
-/** From the dispatcher: the runner's poll takes it. */
+/** From the dispatcher: a runner's poll is to get the request. */
 interface Offer extends MessageBody {
   readonly type: 'offer'
   readonly runner_id: string
@@ -209,7 +215,7 @@ interface RunEvents extends RunnerPost, Hearing {
 interface Completed extends RunnerPost {
   readonly type: 'completed'
   readonly result: RunResult
-  /** Hash of the body: tells the same post from another one. */
+  /** Hash of the body: tells a repeat of the same post from a different one. */
   readonly digest: string
 }
 
@@ -226,10 +232,10 @@ interface Release extends RunnerPost {
   readonly type: 'release'
 }
 
-/** From the edge: the poll's connection was gone before the offer was written. */
+/** From the edge: the poll's connection closed before the offer was written. */
 interface OfferAborted extends MessageBody {
   readonly type: 'offer_aborted'
-  /** Absent: no poll was there to carry it. */
+  /** Absent if no poll was left to carry the offer. */
   readonly why?: 'lane_paused' | 'project_archived' | 'runner_changed' | undefined
   readonly runner_id: string
   readonly attempt: number
@@ -246,7 +252,7 @@ interface Requeue extends MessageBody {
   readonly type: 'requeue'
 }
 
-/** The log was restored from a backup: runners may hold attempts that it knows nothing of. */
+/** The log was restored from a backup: runners may hold attempts that it does not know of. */
 interface Restored extends MessageBody {
   readonly type: 'restored'
 }
@@ -257,20 +263,20 @@ interface RunReported extends MessageBody {
   readonly engine_run_id: string
 }
 
-/** From an operator, who gives a lost run up. */
+/** From an operator, to give up a lost run. */
 interface Fail extends MessageBody {
   readonly type: 'fail'
   readonly message: string
   readonly class?: FailureClass
 }
 
-/** From the runner's actor: what its old process held is not held any more. */
+/** From the runner's actor: what the runner's old process held is no longer held. */
 interface RunnerSessionStarted extends MessageBody {
   readonly type: 'runner_session_started'
   readonly runner_id: string
-  /** The attempt that the old process held: a later one belongs to the new process and stays. */
+  /** The attempt that the old process held; a later one belongs to the new process and is kept. */
   readonly attempt?: number
-  /** In messages of an older version, instead: when the new session began. */
+  /** Used instead of `attempt` in messages of an older version: when the new session began. */
   readonly session_at?: string
   readonly reason?: string
 }
@@ -279,7 +285,7 @@ interface OfferExpired extends MessageBody {
   readonly type: 'offer_expired'
   readonly attempt: number
   readonly runner_id: string
-  /** Whether it counts against the five: only if the runner has called since. */
+  /** Whether the offer counts towards `UNACCEPTED_OFFERS_MAX`: only if the runner has called since. */
   readonly counted: boolean
 }
 
@@ -334,7 +340,7 @@ export type RunRequestBody =
 export type RunRequestMessage = Message<RunRequestBody>
 export type Of<T extends RunRequestBody['type']> = Message<Extract<RunRequestBody, { type: T }>>
 
-/** What only the runtime and other actors send. */
+/** Messages that only the runtime and other actors send. */
 export const INTERNAL_MESSAGES: readonly RunRequestBody['type'][] = [
   'offer',
   'offer_aborted',

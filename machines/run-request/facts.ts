@@ -1,7 +1,7 @@
 /**
- * What a run request states about itself for the event log: identity, new state, reason, what changed; never
- * the payload or the result, which may be larger than an event. Members stand in alphabetical order where the
- * path is hot, so that their canonical text needs no sorting.
+ * What a run request states about itself for the event log: identity, new state, reason, what changed; never the
+ * payload or the result, which may exceed an event's size. On hot paths members are in alphabetical order, so that
+ * their canonical text needs no sorting.
  */
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { OwnFact, RecordedFact } from '../machine.ts'
@@ -10,7 +10,10 @@ import { lossOf } from './item.ts'
 import { retry } from './moves.ts'
 import { failureOf } from './rules.ts'
 
-/** The attempt of `offered` to `lost` is the one that holds, of `requeued` and `released` the one that will be offered. */
+/**
+ * `attempt` is the current one in the events from `offered` to `lost`, and the next one to be offered in `requeued` and
+ * `released`.
+ */
 export const facts = {
   created: ({ id, asked }: RunRequestContext): OwnFact => ({
     type: 'run_request_created',
@@ -91,7 +94,7 @@ export const facts = {
     type: 'run_request_requeued',
     payload: { attempt: c.attempt, reason: reasonOf(message), run_request_id: c.id, state: 'queued' },
   }),
-  /** Told before the move, which forgets why it is made. */
+  /** Emitted before the move, which discards the failure that is stated here. */
   retried: (c: RunRequestContext, message: RunRequestMessage): OwnFact => {
     const { attempt, not_before } = retry(c, message)
     return {
@@ -152,7 +155,7 @@ function reasonOf(message: RunRequestMessage): string {
   }
 }
 
-/** An event that a runner stated, as it is. */
+/** An event stated by a runner, recorded unchanged. */
 export function recorded(prepared: PreparedEvent): RecordedFact {
   return { type: prepared.event_type, recorded: prepared }
 }

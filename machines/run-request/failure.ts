@@ -1,20 +1,23 @@
-/** What the failure of a run says of the work: whether anything was done, and whether asking again at once is of use. */
+/** What a run's failure says about the work: whether anything was done, and whether retrying at once can help. */
 import type { FailureClass } from '../documents/run-request.ts'
 
-/** The class of what fails a run before anything was done. */
+/** The failure class of a run that failed before anything was done. */
 export const NOT_BEGUN: FailureClass = 'dispatch'
-/** The code of a run that has no commit of the name that it was to start from. */
+/** The failure code if the ref that the run was to start from does not exist. */
 export const UNKNOWN_BASE = 'unknown_base'
-/** The code of a run whose agent is not there, or has no provider that answers. */
+/** The failure code if the agent is missing, or no provider answers it. */
 export const PROVIDER_UNAVAILABLE = 'provider_unavailable'
 
 /**
- * Its run could not begin: nothing was done, and the work is as it was. `failureClass`: as whoever ran it has said it, also
- * in a payload.
+ * Whether the run could not begin: nothing was done, and the work is unchanged. `failureClass` is as the runner stated
+ * it, possibly in a payload.
  */
 export function saysNotBegun(failureClass: unknown): boolean {
   return failureClass === NOT_BEGUN
 }
 
-/** The agent's provider cannot be used now: nothing is wrong with the work, and to ask again at once is of no use. */
+/**
+ * Codes that mean the agent's provider is unavailable: nothing is wrong with the work, and retrying at once is
+ * pointless.
+ */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, 'usage_limit'])

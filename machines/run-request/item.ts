@@ -1,6 +1,6 @@
 /**
- * What a run request tells the work item that it was made for: that a runner began, that it is lost or waits
- * again, what its terminal event says, how it ended. A run request of its own (no work item) tells nobody.
+ * What a run request tells the work item it was created for: that a runner began, that the run is lost or queued again,
+ * what its terminal event says, and how it ended. A run request without a work item sends nothing.
  */
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
@@ -17,7 +17,7 @@ function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news:
   return { to: { kind: 'work_item', id: asked.work_item_id! }, message: { ...news, run_request_id, attempt } }
 }
 
-/** Actions of the chart: each stands behind the move that it tells of. */
+/** Builds an action for the chart; each goes after the move it reports. */
 const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
   type: 'send' as const,
   params: ({ context, event }: Step): SendParams | undefined =>
@@ -36,17 +36,17 @@ export const tellRequeued = telling(({ not_before }, message) => {
 export const tellEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => ({ type: 'run_ended', outcome, ...endOf(c, outcome) }))
 
-/** The message about an event that the item listens to. */
+/** The message that forwards an event to the work item. */
 export function itemEvent(context: RunRequestContext, { id, event_type, payload }: PreparedEvent): SendParams {
   return toItem(context, { type: 'run_event', event: { id, event_type, payload } })
 }
 
-/** Whether the item listens to this event of its run. */
+/** Whether the work item listens to this event of its run. */
 export function concernsItem({ asked }: RunRequestContext, { event_type, payload }: PreparedEvent): boolean {
   return asked.work_item_id !== undefined && concernsItems(asked.entry_event, event_type, payload)
 }
 
-/** What ended its runner's hold of it. */
+/** Why the runner lost its hold of the request, in words. */
 export function lossOf(message: RunRequestMessage): string {
   if (message.type === 'runner_session_started') return message.reason ?? 'its runner started a new session'
   return message.type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'

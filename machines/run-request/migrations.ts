@@ -1,9 +1,9 @@
 /**
- * From the stored snapshots of older versions of the run request's machine to those of the next. Each is a pure
- * function of the version that it is named after.
+ * Migrations of stored run request snapshots to the next version of the machine. Each is a pure function, keyed by the
+ * version it migrates from.
  */
 export const runRequestMigrations = {
-  /** 2: what never changes stands apart; an engine run is an actor only when something is reported on it. */
+  /** 2: members that never change are kept apart; an engine run is an actor only if something was reported on it. */
   1: ({ context, ...snapshot }: any): unknown => {
     const {
       fingerprint,
@@ -17,7 +17,7 @@ export const runRequestMigrations = {
       ...internal
     } = context.internal
     const made = { fingerprint, key_given, repository, span_id, parent_span_id, causation_id, gather_id, limits }
-    // Every engine run of that version is an actor: it is to hear of its end.
+    // In that version every engine run is an actor, so it must be told of its end.
     const reported = context.engine_run_id === undefined ? {} : { reported: true }
     return { ...snapshot, context: { ...context, made, internal: { ...internal, ...reported } } }
   },

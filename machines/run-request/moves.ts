@@ -1,6 +1,6 @@
 /**
- * What each move of a run request changes and asks for: pure functions of (context, message). A change names
- * only the members that differ; the attempt changes in `requeue`, `retry` and `fence` alone, and only upwards.
+ * What each move of a run request changes and asks for: pure functions of (context, message). A change names only the
+ * members that differ; only `requeue`, `retry` and `fence` change the attempt, and only upwards.
  */
 import type { Cancellation } from '../documents/run-request.ts'
 import { ID_DIGITS } from '../ids.ts'
@@ -22,7 +22,7 @@ import { firstEngineRunOf, heldEngineRun } from './view.ts'
 
 type Change = Partial<RunRequestContext>
 
-/** The context of a request that was just made. */
+/** The context of a newly created request. */
 export function create(message: Of<'create'>): RunRequestContext {
   const throttle = message.throttle ?? 'dry_run'
   return {
@@ -47,7 +47,7 @@ export function create(message: Of<'create'>): RunRequestContext {
   }
 }
 
-/** All of them, so that the times of every request have one shape. */
+/** Lists every time, so that the `times` of all requests have one shape. */
 function timesOf(approved_at: string | undefined): Times {
   return {
     approved_at,
@@ -132,8 +132,9 @@ export function offer({ times, internal }: RunRequestContext, { at, runner_id }:
 }
 
 /**
- * A holder that names no engine run gets one of its own attempt: the request's digits in the first, so that a look-up
- * needs no index (`view.ts`); later, the last ones are the attempt.
+ * The engine run of the current holder. If it named none, the id derives from the request and the attempt: for the
+ * first attempt it has the request's digits, so that a look-up needs no index (`view.ts`); for later ones the last
+ * digits are the attempt.
  */
 function engineRunOf(context: RunRequestContext, message: RunRequestMessage): string {
   const given = (message as Partial<Of<'started'>>).engine_run_id ?? context.engine_run_id
@@ -151,12 +152,14 @@ export function accept(context: RunRequestContext, message: RunRequestMessage): 
   }
 }
 
-/** `started`, and what implies it: the earlier moves happened at the same moment at the latest. */
+/** For `started` and whatever implies it: earlier moves that were never posted get the same time. */
 export function start(context: RunRequestContext, message: RunRequestMessage): Change {
   return { engine_run_id: engineRunOf(context, message), times: begun(context.times, message.at) }
 }
 
-/** A post of whom nobody had heard: it has begun, also where the log that knew of that is gone. */
+/**
+ * For a post from a holder whose run was believed lost: the run has begun, even if the log that recorded it is gone.
+ */
 export function revive({ times }: RunRequestContext, { at }: RunRequestMessage): Change {
   return { times: begun(times, at) }
 }
@@ -175,7 +178,7 @@ export function complete(context: RunRequestContext, message: Of<'completed'>): 
   }
 }
 
-/** Hot, so member by member: a spread costs several times as much. */
+/** Hot, so copied member by member: a spread costs several times as much. */
 function remembering(
   internal: RunRequestInternal,
   held_by: readonly string[],
@@ -198,7 +201,7 @@ function lastPost({ attempt }: RunRequestContext, { type, runner_id, digest }: O
   return { type, attempt, runner_id, digest }
 }
 
-/** Ends it as failed: said by its runner, by an operator, or by a rule. */
+/** Ends the request as failed, on the word of its runner or an operator, or by a rule. */
 export function fail(context: RunRequestContext, message: RunRequestMessage): Change {
   const times = { ...context.times, failed_at: message.at }
   const failed: Change = { failure: failureOf(context, message), times }
@@ -206,7 +209,7 @@ export function fail(context: RunRequestContext, message: RunRequestMessage): Ch
   return { ...failed, result: message.result, internal: { ...context.internal, last_post: lastPost(context, message) } }
 }
 
-/** Asks the holder to stop: by a person, or because it has run for too long. */
+/** Asks the holder to stop, because a person asked for it or because the run took too long. */
 export function requestCancel(context: RunRequestContext, message: RunRequestMessage): Change {
   return { cancel: cancellationOf(context, message) }
 }
@@ -217,7 +220,7 @@ function cancellationOf(context: RunRequestContext, message: RunRequestMessage):
     return { ...cancel, reason: `ran longer than ${context.asked.timeout_seconds} seconds`, code: 'timeout' }
   }
   if (message.type === 'expires_at_reached') return { ...cancel, reason: 'still queued at expires_at', code: 'expired' }
-  // A stronger stop without a reason is for the first one's; a timeout's is no person's.
+  // A stronger stop without a reason keeps the first one's reason, unless that was the timeout's, which no person gave.
   const before = timedOut(context) ? undefined : context.cancel?.reason
   const { by, reason = before, code, discard_work = false } = message as Of<'cancel'>
   return {
@@ -244,7 +247,7 @@ export function lose({ times }: RunRequestContext, { at }: RunRequestMessage): C
   return { times: { ...times, lost_at: at } }
 }
 
-/** What a holder has left behind; only the approval outlives an attempt. */
+/** Clears what belongs to the holder and its attempt; only the approval survives. */
 function unheld({
   attempt,
   times: { approved_at },
@@ -261,7 +264,7 @@ function unheld({
   }
 }
 
-/** Back to the queue: a new attempt, so that whoever held the old one is not heard any more. */
+/** Back to the queue as a new attempt, so that posts from the old attempt's holder are refused. */
 export function requeue(context: RunRequestContext, message: RunRequestMessage): Change {
   const back = unheld(context)
   const { internal } = back
@@ -278,12 +281,15 @@ export function requeue(context: RunRequestContext, message: RunRequestMessage):
 /** More attempts than a request can have had between a backup and its restore. */
 const RESTORED_ATTEMPTS = 1_000
 
-/** Nobody who held the request in the log that is gone names an attempt of this one. */
+/** After a restore: raises the attempt past any that a holder in the lost part of the log could name. */
 export function fence({ attempt }: RunRequestContext): Change {
   return { attempt: attempt + RESTORED_ATTEMPTS }
 }
 
-/** Back to the queue after a failure, by the retry policy: not before its pause is over, counting from zero. */
+/**
+ * Back to the queue after a failure, by the retry policy: not before the backoff is over, with the dispatch counters
+ * reset.
+ */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
   const back = unheld(context)
   const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
@@ -305,7 +311,10 @@ export function outcomeOf({ times }: RunRequestContext): string {
   return times.failed_at !== undefined ? 'failed' : 'cancelled'
 }
 
-/** The engine run's own actor hears that its request has left it, and how; it begins with that where nothing was reported. */
+/**
+ * Tells the engine run's actor how its request left it; the message creates that actor if nothing had been reported on
+ * it.
+ */
 export function endEngineRun(context: RunRequestContext, outcome: string): SendParams {
   const run = heldEngineRun({ status: 'active', value: outcome, context })!
   return { to: { kind: 'engine_run', id: run.id }, message: { type: 'end', run, outcome } }
@@ -319,22 +328,22 @@ export function expiry(c: RunRequestContext): ScheduleParams {
   return { timer: 'expires_at', dueMs: instantMs(c.asked.expires_at!), message: { type: 'expires_at_reached' } }
 }
 
-/** Counted from `started`, also when the run was lost and came back in between. */
+/** Counted from `started`, even if the run was lost and came back in between. */
 export function timeout(c: RunRequestContext): ScheduleParams {
   const dueMs = Date.parse(c.times.started_at!) + c.asked.timeout_seconds! * 1000
   return { timer: 'timeout', dueMs, message: { type: 'timeout_reached', attempt: c.attempt } }
 }
 
-/** Timers of the attempt that are set in this context; asked before the move that ends the attempt. */
+/** The attempt's timers that are set in this context; called before the move that ends the attempt. */
 export function attemptTimers(c: RunRequestContext): readonly string[] {
   const timers: string[] = []
   if (c.asked.timeout_seconds !== undefined && c.times.started_at !== undefined) timers.push('timeout')
-  // Set by earlier versions, which kept the grace of a stop as a time of day.
+  // Set by earlier versions, which kept the grace period of a stop as a timer.
   if (c.cancel !== undefined) timers.push('grace')
   return timers
 }
 
-/** All timers that are set in this context; asked before the move that settles the request. */
+/** All timers that are set in this context; called before the move that settles the request. */
 export function allTimers(c: RunRequestContext): readonly string[] {
   const timers = [...attemptTimers(c)]
   if (!c.internal.ready) timers.push('not_before')

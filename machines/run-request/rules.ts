@@ -1,6 +1,6 @@
 /**
- * Who may move a run request: the fence around an attempt, the guards, and what is a repeat or a refusal.
- * The invariant of the whole hand-out is here: only the holder of the current attempt is heard.
+ * Who may move a run request: the fence around an attempt, the guards, and what counts as a repeat or is refused. This
+ * is where the hand-out's main invariant is enforced: only the holder of the current attempt is heard.
  */
 
 import type { Failure } from '../documents/run-request.ts'
@@ -18,7 +18,7 @@ import { OUTAGE_CODES } from './failure.ts'
 import { isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
-/** As who has handed it out again wants it. */
+/** The states that a requeue aims at: in these, a repeated requeue has nothing left to do. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
 
 interface Post {
@@ -26,14 +26,14 @@ interface Post {
   readonly attempt?: number
 }
 
-/** The post comes from the holder of the current attempt. The attempt may be left out while it is 1. */
+/** Whether the post comes from the holder of the current attempt. The attempt may be omitted while it is 1. */
 export function holds(context: RunRequestContext, post: Post): boolean {
   return post.runner_id === context.offered_to && (post.attempt ?? 1) === context.attempt
 }
 
 /**
- * What its runner's old process held is given up. Told by the attempt and not by times: a clock that was set back makes
- * an old offer newer than the session.
+ * Whether the runner's old process held the request, so that it is given up. Compares attempts rather than times: if
+ * the clock was set back, an old offer would look newer than the session.
  */
 export function sessionEnded(
   context: RunRequestContext,
@@ -44,27 +44,31 @@ export function sessionEnded(
   return session_at === undefined || context.times.offered_at === undefined || context.times.offered_at < session_at
 }
 
-/** Whether the dispatcher may hand it to this runner: approved, in its time, and the runner is the one named. */
+/**
+ * Whether the dispatcher may offer the request to this runner: it is approved, its time has come, and it names no other
+ * runner.
+ */
 export function offerable(context: RunRequestContext, { runner_id, atMs }: Of<'offer'>): boolean {
   const { approved, ready } = context.internal
   const { runner_id: named, expires_at } = context.asked
-  // Back in the queue after its time, it is for its timer to end it, which comes a moment later than the dispatcher.
+  // The request expired while it was away from the queue. Its timer will end it, but fires slightly later than the
+  // dispatcher offers.
   if (expires_at !== undefined && instantMs(expires_at) <= atMs) return false
   return approved && ready && (named === undefined || named === runner_id)
 }
 
-/** A post that only the holder could make again: it names another engine run than the one that holds. */
+/** Whether a post by the holder names a different engine run than the current one, so that it is not a mere repeat. */
 export function namesAnotherRun(context: RunRequestContext, message: Of<'accepted' | 'started'>): boolean {
   const { engine_run_id } = message
   return engine_run_id !== undefined && engine_run_id !== context.engine_run_id && holds(context, message)
 }
 
-/** The report is of the engine run that this attempt has, and the first one. */
+/** Whether the report is about this attempt's engine run, and is the first one. */
 export function ofItsEngineRun(context: RunRequestContext, { engine_run_id }: Of<'run_reported'>): boolean {
   return engine_run_id === context.engine_run_id && context.internal.reported !== true
 }
 
-/** When it settled, milliseconds since the epoch; undefined while it is not settled. */
+/** When the request settled, milliseconds since the epoch; undefined if it has not. */
 function settledAtMs({ times }: RunRequestContext): number | undefined {
   const at = times.completed_at ?? times.failed_at ?? times.cancelled_at
   return at === undefined ? undefined : Date.parse(at)
@@ -96,8 +100,8 @@ export function timedOut(context: RunRequestContext): boolean {
 }
 
 /**
- * A stop that a person asks for while the run is being stopped: it takes the place of the timeout's, which could
- * have run it again, and of one that would have kept the work.
+ * Whether a cancel asks for more than the stop under way: it replaces a timeout's stop, after which the run might have
+ * been retried, and one that would have kept uncommitted work.
  */
 export function asksForMore(
   context: RunRequestContext,
@@ -106,7 +110,7 @@ export function asksForMore(
   return timedOut(context) || (discard_work && context.cancel?.discard_work !== true)
 }
 
-/** A cancel would change it. */
+/** Whether a cancel would change anything. */
 export function isCancellable(
   { value, context }: SnapshotOf<RunRequestContext>,
   cancel: { readonly discard_work?: boolean },
@@ -122,7 +126,7 @@ function isSameFailure(was: Failure | undefined, said: Failure): boolean {
   return was?.class === said.class && was.code === said.code && was.message === said.message
 }
 
-/** Why this message fails the request: the runner's own words, or the rule that it broke. */
+/** Why this message fails the request: in the runner's own words, or by the rule that was broken. */
 export function failureOf(context: RunRequestContext, message: RunRequestMessage): Failure {
   if (message.type === 'fail') return { class: message.class ?? 'execution', message: message.message }
   if (message.type === 'failed' && !(message.class === 'cancelled' && timedOut(context))) {
@@ -142,16 +146,22 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
   return { class: 'execution', code: 'timeout', message: `ran longer than ${context.asked.timeout_seconds} seconds` }
 }
 
-/** A pause that is not longer by itself does not grow past this, milliseconds: an hour. */
+/** The doubling backoff stops growing here, milliseconds: an hour. A longer first backoff is kept as it is. */
 const GROWN_PAUSE_MS_MAX = 3_600_000
 
-/** When the retry policy lets the next attempt begin: after twice as long a pause each time. What fails again is not mended by asking at the same pace. */
+/**
+ * When the retry policy's next attempt may begin. The backoff doubles each time: retrying at the same pace does not
+ * help repeated failures.
+ */
 export function retryMs({ asked, internal }: RunRequestContext, { atMs }: RunRequestMessage): number {
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
 }
 
-/** The retry policy queues it again: attempts and time are left for this class, and nobody asked for a stop. */
+/**
+ * Whether the retry policy queues the request again: attempts and time are left for this class, and nobody asked for a
+ * stop.
+ */
 export function retries(context: RunRequestContext, message: RunRequestMessage): boolean {
   const { asked, internal } = context
   const { retry } = asked
@@ -159,12 +169,12 @@ export function retries(context: RunRequestContext, message: RunRequestMessage):
   if (context.cancel !== undefined && !timedOut(context)) return false
   const { class: failed, code = '' } = failureOf(context, message)
   if (OUTAGE_CODES.has(code)) return false
-  // It would only be cancelled as expired, and nobody hear that it had failed.
+  // A retry would only be cancelled as expired, and nobody would hear that the run had failed.
   if (asked.expires_at !== undefined && instantMs(asked.expires_at) <= retryMs(context, message)) return false
   return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
 }
 
-/** Words for a message that says again what was taken before. */
+/** A word for a message that repeats one taken before; undefined if it is not a repeat. */
 export function repeats(
   { value, context }: SnapshotOf<RunRequestContext>,
   message: RunRequestMessage,
@@ -197,14 +207,14 @@ export function repeats(
     case 'approve':
       return value !== 'absent' && !isSettledRun(value) && context.internal.approved ? 'already_approved' : undefined
     case 'run_reported':
-      // Of an attempt that is over: that run was told of its end then.
+      // The report is about an attempt that is over; its engine run was told of its end then.
       return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined
     default:
       return undefined
   }
 }
 
-/** The same post of the same attempt, also when the retry policy or an operator has moved the request on since. */
+/** Whether this is the same post of the same attempt, even if a retry or an operator has moved the request on since. */
 function saidBefore(context: RunRequestContext, message: Of<'completed' | 'failed'>): boolean {
   const last = context.internal?.last_post
   if (last === undefined || last.digest !== message.digest || last.type !== message.type) return false
@@ -223,7 +233,7 @@ function twin(state: string, context: RunRequestContext, message: Of<'create'>):
   return context.throttle === 'full' && message.again !== true ? 'replay' : 'settled'
 }
 
-/** Why a message was not taken, where more can be said than that the state does not allow it. */
+/** Why a message was refused, if there is more to say than that the state does not allow it. */
 export function refusal(
   { value, context }: SnapshotOf<RunRequestContext>,
   message: RunRequestMessage,

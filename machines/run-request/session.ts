@@ -1,11 +1,13 @@
-/** What a run request tells an agent session that its runner reported: whose it is, and what the event says of it. */
+/**
+ * What a run request tells an agent session that its runner reported: who owns it, and what the event says about it.
+ */
 import type { SessionOwner } from '../agent-session/context.ts'
 import { sessionNews } from '../agent-session/reports.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
 
-/** Undefined: the event names no session. */
+/** Undefined if the event names no session. */
 export function sessionOfRun(
   c: RunRequestContext,
   { at }: RunRequestMessage,
@@ -14,7 +16,7 @@ export function sessionOfRun(
   return sessionNews(event, ownerOf(c), at)
 }
 
-/** Only the ledger says what a run works for: a payload that somebody else made may name any campaign. */
+/** Only the ledger says what a run works for: a payload that somebody else wrote may name any campaign. */
 function ownerOf({ id, project, attempt, offered_to, asked }: RunRequestContext): SessionOwner {
   const { work_item_id, payload } = asked
   const campaign = work_item_id === undefined ? undefined : (payload as { campaign?: unknown }).campaign

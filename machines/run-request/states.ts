@@ -1,4 +1,4 @@
-/** The states of a run request, and what is so in which of them: each such list stands here once. */
+/** The states of a run request, and the sets of states that share a property; each set is defined only here. */
 export const RUN_REQUEST_STATES = [
   'queued',
   'offered',
@@ -10,13 +10,13 @@ export const RUN_REQUEST_STATES = [
   'cancelled',
   'lost',
 ] as const
-/** From which no request comes back. */
+/** Final states. */
 export const SETTLED_RUN_STATES = ['completed', 'failed', 'cancelled'] as const
-/** In which the lease of its holder runs. */
+/** States in which the holder's lease runs. */
 const LEASED_RUN_STATES = ['accepted', 'started', 'cancelling'] as const
-/** In which its runner is to be heard of in time: its offer runs, or its lease. */
+/** States in which the runner must be heard from in time: an offer or a lease is running. */
 export const AWAITED_RUN_STATES = ['offered', ...LEASED_RUN_STATES] as const
-/** In which a runner holds it, or may still hold it. */
+/** States in which a runner holds the request, or may still hold it. */
 export const HELD_RUN_STATES = [...AWAITED_RUN_STATES, 'lost'] as const
 export type HeldRunState = (typeof HELD_RUN_STATES)[number]
 
@@ -28,7 +28,7 @@ export function isSettledRun(state: string): boolean {
   return SETTLED.has(state)
 }
 
-/** A heartbeat of its holder only prolongs the lease: nothing is written. */
+/** Whether the holder's lease runs; a heartbeat then only extends it and writes nothing. */
 export function isLeased(state: string): boolean {
   return LEASED.has(state)
 }

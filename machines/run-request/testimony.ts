@@ -1,4 +1,4 @@
-/** What the events of a run request assert: what was asked for, where it stands, who holds it, that it is approved. */
+/** What a run request's events assert: what was asked for, its state, who holds it, and that it is approved. */
 import type { SnapshotOf } from '../machine.ts'
 import { type Claims, members, type StatedFact, type Testimony } from '../testimony.ts'
 import type { RunRequestContext } from './context.ts'
@@ -22,7 +22,7 @@ const ENVELOPE = ['project', 'throttle', 'trace_id'] as const
 const ASKED = ['access', 'brief', 'entry_event', 'labels', 'lane', 'priority', 'repo', 'requested_by'] as const
 const FAILURE = ['class', 'code', 'message'] as const
 
-/** `runner_id` of a creation is the runner asked for; of a return to the queue, the one that let it go. */
+/** `runner_id` is the requested runner in a creation event, and the one that let go in a return to the queue. */
 function stands({ payload }: StatedFact): Claims {
   const { state, attempt, runner_id } = payload
   const where = { state, attempt, offered_to: state === 'queued' ? undefined : runner_id }

@@ -1,6 +1,6 @@
 /**
- * How a run request is seen from outside: the envelope of its facts, its index rows, the deadlines that hold,
- * and the document that is served. What is internal stays internal.
+ * How a run request looks from outside: the envelope of its facts, its index rows, its deadlines, and the served
+ * document. Internal members are never served.
  */
 import { quoted } from '../canonical.ts'
 import type { EngineRun } from '../documents/engine-run.ts'
@@ -38,17 +38,17 @@ export function terms({ value, context }: SnapshotOf<RunRequestContext>): readon
 const RUN_PREFIX = 'run_'
 const REQUEST_PREFIX = 'runreq_'
 
-/** The engine run of a first attempt whose holder names none: it has the digits of its request. */
+/** The id of a first attempt's engine run whose holder named none: it has the digits of the request's id. */
 export function firstEngineRunOf(requestId: string): string {
   return RUN_PREFIX + requestId.slice(REQUEST_PREFIX.length)
 }
 
-/** The request whose first attempt has this engine run, if its holder named none. */
+/** The id of the request whose first attempt has this engine run, if its holder named none. */
 export function requestOfFirstEngineRun(engineRunId: string): string {
   return REQUEST_PREFIX + engineRunId.slice(RUN_PREFIX.length)
 }
 
-/** The engine run that the request has now; undefined while nobody has accepted it. */
+/** The request's current engine run; undefined while nobody has accepted the request. */
 export function heldEngineRun({ value, context: c }: SnapshotOf<RunRequestContext>): EngineRunIdentity | undefined {
   if (c.engine_run_id === undefined) return undefined
   const closed_at = retirement.at({ status: 'active', value, context: c })
@@ -70,7 +70,7 @@ export function heldEngineRun({ value, context: c }: SnapshotOf<RunRequestContex
   }
 }
 
-/** An engine run as its request alone tells of it: one on which nothing was reported. */
+/** The engine run's document, from the request alone: for a run on which nothing was reported. */
 export function unreportedEngineRun({
   span_id: _,
   causation_id: __,
@@ -80,7 +80,7 @@ export function unreportedEngineRun({
   return { ...run, state: run.outcome === undefined ? 'open' : 'closed', evidence: [] }
 }
 
-/** A settled request's life ended with its last move. */
+/** A settled request's life ended with the move that settled it. */
 export const retirement: Retirement = {
   index: 'state',
   values: SETTLED_RUN_STATES,
@@ -88,13 +88,13 @@ export const retirement: Retirement = {
     times.completed_at ?? times.failed_at ?? times.cancelled_at,
 }
 
-/** The states that wait for a runner's word. */
+/** The states in which a runner must be heard from in time. */
 export const deadlineStates = AWAITED_RUN_STATES
 
 const NO_DEADLINES: readonly Deadline[] = []
 
 const NOTHING: readonly string[] = []
-/** Only its holder says these. A stop that a person asks for, and asks for again, keeps no dead runner's lease alive. */
+/** Posts that only the holder makes. A person's stop, even repeated, keeps no dead runner's lease alive. */
 const SIGNS_OF_LIFE: readonly string[] = ['accepted', 'started', 'events', 'heartbeat']
 
 export function deadlines(
@@ -113,7 +113,7 @@ export function deadlines(
   return value === 'cancelling' ? [lease, graceOf(context, key)] : [lease]
 }
 
-/** Asking for the stop again gives no more of it. */
+/** No post renews it, and asking for the stop again leaves its key unchanged: the grace period is never extended. */
 function graceOf({ attempt, made }: RunRequestContext, key: string): Deadline {
   const message = { type: 'grace_ended', attempt }
   return { name: 'grace', key, afterMs: made.limits.grace_ms, renewedBy: NOTHING, message }
@@ -122,7 +122,9 @@ function graceOf({ attempt, made }: RunRequestContext, key: string): Deadline {
 type Shown = { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown }
 type Fixed = keyof Asked | 'id' | 'project' | 'project_id' | 'throttle' | 'trace_id' | 'created_at'
 
-/** What of the document never changes. Named member by member: quicker than a copy, and what is internal cannot slip out. */
+/**
+ * The document's members that never change. Copied one by one: faster than a spread, and nothing internal can slip out.
+ */
 function fixedPart(c: RunRequestContext): Pick<Shown, Fixed> {
   const { asked } = c
   return {
@@ -152,7 +154,7 @@ function fixedPart(c: RunRequestContext): Pick<Shown, Fixed> {
   }
 }
 
-/** What its moves change. */
+/** The document's members that moves change. */
 function movingPart({ value, context: c }: SnapshotOf<RunRequestContext>): Omit<Shown, Fixed> {
   const { times } = c
   return {
@@ -176,14 +178,15 @@ function movingPart({ value, context: c }: SnapshotOf<RunRequestContext>): Omit<
   }
 }
 
-/** Assigned and not spread: two spreads of so many members make a dictionary, which took 36 us instead of half a one. */
+/** Assigned, not spread: two spreads of so many members make a dictionary, which took 36 us instead of half of one. */
 export function document(snapshot: SnapshotOf<RunRequestContext>): object {
   return Object.assign(fixedPart(snapshot.context), movingPart(snapshot))
 }
 
 /**
- * The document's JSON text, with the end of the lease or offer if there is one. Hot: what never changes is written once
- * for all answers of a run, and the rest by hand, which takes a quarter of what a serializer does.
+ * The document's JSON text, with the end of the lease or offer if there is one. Hot: the part that never changes is
+ * serialized once for all answers about a run, and the rest is written by hand, which takes a quarter of a serializer's
+ * time.
  */
 export function documentText(snapshot: SnapshotOf<RunRequestContext>, leaseExpiresAt: string | undefined): string {
   const { context: c } = snapshot
@@ -196,7 +199,7 @@ export function documentText(snapshot: SnapshotOf<RunRequestContext>, leaseExpir
   )
 }
 
-/** Where it stands, as JSON text: of the document what a runner cannot do without. */
+/** The parts of the document that a runner cannot do without, as JSON text. */
 export function standingText({
   value,
   context: { id, attempt, engine_run_id: run },
@@ -205,7 +208,7 @@ export function standingText({
   return `{"id":"${id}","state":"${value}","attempt":${attempt}${engineRun}}`
 }
 
-/** The members of `movingPart`, each behind a comma. The service's own times hold nothing that JSON escapes. */
+/** The members of `movingPart`, each preceded by a comma. The service's own times need no JSON escaping. */
 function movingText({ value, context: c }: SnapshotOf<RunRequestContext>): string {
   let text = `,"state":"${value}","attempt":${c.attempt}`
   if (c.not_before !== undefined) text += `,"not_before":${quoted(c.not_before)}`

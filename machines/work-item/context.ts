@@ -1,6 +1,6 @@
 /**
- * What a work item remembers and what it can be told. The context is the served document's own fields in groups,
- * and `internal`: what the moves need and nobody is shown.
+ * What a work item remembers and the messages it takes. The context holds the served document's own fields in groups,
+ * plus `internal`, which the moves need and which is never served.
  */
 
 import type { Failure, Lane } from '../documents/run-request.ts'
@@ -17,7 +17,7 @@ import type { By, Message, MessageBody } from '../machine.ts'
 import type { CreateRunRequest } from '../run-request/context.ts'
 import type { CreateBody, CreationRecord } from '../second-create.ts'
 
-/** What was asked for: made once, never changed. */
+/** What was asked for: fixed at creation, never changed. */
 export interface AskedItem {
   readonly objective: string
   readonly kind: WorkItemKind
@@ -31,31 +31,31 @@ export interface AskedItem {
   readonly labels?: readonly string[]
   readonly runner_id?: string
   readonly timeout_seconds?: number
-  /** Keys of the projects that its run is told of beside its own: its runner is allowed for each of them. */
+  /** Keys of the further projects whose data its run will see: its runner must be allowed each of them. */
   readonly told_of?: readonly string[]
   readonly resumes?: string
   readonly submitted_trace_id?: string
   readonly submitted_by: By
 }
 
-/** The run request that the item was handed out as: the only one through which it can be settled. */
+/** The run request that the item was handed out as: the only one through which the item can settle. */
 interface ItemRun {
   readonly id: string
-  /** What of its repository the run holds for itself; null: nothing. */
+  /** The repository that the run locks; null if it locks none. */
   readonly repository: string | null
   readonly handed_out_at: string
-  /** The attempt and the runner that began last; absent until one has. */
+  /** The last attempt that began, and its runner; absent until one has begun. */
   readonly attempt?: number
   readonly runner_id?: string
-  /** Begun before, and queued again: no runner has begun it since. */
+  /** The run had begun and was queued again; no runner has begun it since. */
   readonly waits?: true | undefined
-  /** It has ended, and the item's owner has been told: nothing more is heard of it. */
+  /** The run has ended and the item's owner has been told; nothing more is taken from it. */
   readonly reported?: true
-  /** Of one whose source decides: the last agent of this attempt could not be reached; in its engine's words. */
+  /** For items that their source decides: this attempt's last agent could not be reached. In its engine's words. */
   readonly outage?: string | undefined
-  /** What its earlier attempts failed with. */
+  /** The failures of its earlier attempts. */
   readonly failures?: readonly Failure[]
-  /** Of a campaign's cycle: the result of this attempt, which settles the item when the run is over. */
+  /** For a campaign's cycle: this attempt's result, which settles the item when the run is over. */
   readonly result?: RunEvent['event'] | undefined
 }
 
@@ -65,15 +65,15 @@ interface WorkItemInternal {
   readonly parent_span_id: string | null
   readonly causation_id: string | null
   readonly gather_id: string | null
-  /** How often it was handed out: the next run request's id derives from it. */
+  /** Number of hand-outs; the next run request's id derives from it. */
   readonly hand_outs: number
-  /** A person wants it stopped while it runs. */
+  /** A person wants the item stopped while it runs. */
   readonly stopping: boolean
-  /** And what it has not committed thrown away. */
+  /** The stop discards uncommitted work. */
   readonly discarding?: boolean
-  /** Why, in the words of the last one who gave a reason. */
+  /** The most recently given reason for the stop. */
   readonly stop_reason?: string
-  /** The run request that it was taken back from, until that has ended: who was told to stop may still be at work. */
+  /** The run request the item was taken back from, until that has ended: its runner may still be at work. */
   readonly taken_back?: string | undefined
 }
 
@@ -83,7 +83,7 @@ export interface WorkItemContext {
   readonly project_id: string
   readonly trace_id: string
   readonly submitted_at: string
-  /** When it came into the queue for the first time, which is when the log was told of it. */
+  /** When it first entered the queue, which is when the log was told of it. */
   readonly announced_at?: string | undefined
   readonly asked: AskedItem
   readonly depends_on: readonly string[]
@@ -98,7 +98,7 @@ export interface WorkItemContext {
   readonly internal: WorkItemInternal
 }
 
-/** Puts it into the ledger. With `reason` it is queued at once; without, the scheduler finds the reason. */
+/** Puts the item into the ledger. With `reason` it is queued at once; without, the scheduler finds the reason. */
 export interface CreateWorkItem extends CreateBody, Omit<AskedItem, 'submitted_by'> {
   readonly id: string
   readonly project: string
@@ -113,22 +113,22 @@ export interface CreateWorkItem extends CreateBody, Omit<AskedItem, 'submitted_b
   readonly gather_id?: string | null
 }
 
-/** From the scheduler: the reason for which it waits. */
+/** From the scheduler: why the item waits. */
 interface Admit extends MessageBody {
   readonly type: 'admit'
   readonly reason: string
 }
 
-/** From the scheduler: every rule passes. The run request is made by this step. */
+/** From the scheduler: every rule passes. This step creates the run request. */
 interface HandOut extends MessageBody {
   readonly type: 'hand_out'
   readonly run_request: CreateRunRequest
 }
 
-/** From the scheduler: no runner can begin it as things stand. */
+/** From the scheduler: no runner can begin the run as things stand. */
 interface TakeBack extends MessageBody {
   readonly type: 'take_back'
-  /** The rule that holds it back, in words. */
+  /** The scheduler's rule that holds the item back, in words. */
   readonly reason: string
 }
 
@@ -145,30 +145,36 @@ interface Hold extends MessageBody {
 
 interface Release extends MessageBody {
   readonly type: 'release'
-  /** Why it will wait, by the scheduler's rules. */
+  /** Why the item will wait, by the scheduler's rules. */
   readonly reason: string
-  /** Dependencies that can never land: it waits for them no more. */
+  /** Dependencies that can never land; the item stops waiting for them. */
   readonly unlandable?: readonly string[]
 }
 
 interface Close extends MessageBody {
   readonly type: 'close'
   readonly reason: string
-  /** From its campaign, which needs nothing more of it: what it has kept is built upon as before. A person's gives that up. */
+  /**
+   * From the item's campaign, which needs nothing more of it: later cycles still build on its preserved work. A
+   * person's close gives that work up.
+   */
   readonly discharges?: true
 }
 
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
-  /** It stops as a member, with the initiative of that name: what has landed is let be. */
+  /** Name of the initiative with which the item, as a member, is stopped; a landed item is left alone. */
   readonly with_initiative?: string
-  /** From its owner: what goes on is stopped, and what has settled is let be. A person's gives up what it still owes. */
+  /**
+   * From the item's owner: stops a run under way, and leaves a settled item alone. A person's cancel also gives up what
+   * a settled item still owes.
+   */
   readonly stop_only?: true
   readonly reason?: string
   readonly discard_work?: boolean
 }
 
-/** From its owner, in a person's name: stopped, unless a runner has begun it. */
+/** From the item's owner, in a person's name: cancels the item unless a runner has begun it. */
 interface CancelWaiting extends MessageBody {
   readonly type: 'cancel_waiting'
   readonly reason?: string
@@ -176,11 +182,11 @@ interface CancelWaiting extends MessageBody {
 
 interface Resume extends MessageBody {
   readonly type: 'resume'
-  /** The item that continues the work: made by this step. */
+  /** The item that continues the work; this step creates it. */
   readonly child: CreateWorkItem
 }
 
-/** From the run request that it was handed out as. */
+/** From the run request that the item was handed out as. */
 interface OfRun extends MessageBody {
   readonly run_request_id: string
   readonly attempt: number
@@ -198,9 +204,9 @@ interface RunLost extends OfRun {
 
 interface RunRequeued extends OfRun {
   readonly type: 'run_requeued'
-  /** Who queued it again, or what made it wait; absent: nobody had begun it. */
+  /** Who queued it again, or what made it wait; absent if no runner had begun it. */
   readonly reason?: string
-  /** What the attempt before failed with, where the retry policy has queued it again. */
+  /** The failure of the previous attempt, if the retry policy queued the run again. */
   readonly failure?: Failure
 }
 
@@ -219,7 +225,7 @@ interface RunEnded extends OfRun {
   readonly outcome: 'completed' | 'failed' | 'cancelled'
   readonly failure?: Failure
   readonly result?: RunResult
-  /** Who asked for the stop; absent: nobody did, or a rule. */
+  /** Who asked for the stop; absent if nobody did, or a rule did. */
   readonly stopped_by?: By
   readonly stop_reason?: string
 }
@@ -234,16 +240,16 @@ interface ResumptionSettled extends MessageBody {
 }
 
 /**
- * From what compares items with trunk: the preserved work is there by another way. From that item, to the one that was to
- * go on with it: the same.
+ * From whatever compares items with trunk: the preserved work has reached trunk another way. This item sends the same
+ * message to the item that was to continue its work.
  */
 interface Superseded extends MessageBody {
   readonly type: 'superseded'
-  /** Absent: nobody has said as what. */
+  /** The commit on trunk; absent if nobody has named it. */
   readonly commit?: string
 }
 
-/** From the campaign or the initiative whose item it is: what came of it. */
+/** From the campaign or the initiative that owns the item: how it settles. */
 interface Settle extends MessageBody {
   readonly type: 'settle'
   readonly state: 'landed' | 'cancelled' | 'failed'

@@ -1,17 +1,17 @@
-/** What an item is handed out as: the event that starts the engine's work, and what that carries. */
+/** What an item is handed out as: the event that starts the engine's work, and that event's payload. */
 import type { Access } from '../documents/run-request.ts'
 import type { AskedItem } from './context.ts'
 
-/** What an item is handed out as whose source decides what comes of it, by its role there. */
+/** Entry events of items that their source decides, by the item's role there. */
 const LOOKING = { advance: 'campaign_advance_requested', assessment: 'initiative_advance_requested' } as const
 
-/** Entry events of runs that look at a project and advise; all others do the work. */
+/** Entry events of runs that only look at a project and advise; all others do the work. */
 export const LOOKING_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(LOOKING))
 
 interface Entry {
   readonly entry_event: string
   readonly payload: Readonly<Record<string, unknown>>
-  /** Formation and assessments only look: they neither hold nor wait for a repository. */
+  /** Formations and assessments are read-only: they neither lock nor wait for a repository. */
   readonly access: Access
 }
 
@@ -21,7 +21,7 @@ interface Item {
   readonly asked: Pick<AskedItem, 'kind' | 'source' | 'objective' | 'base_ref' | 'context' | 'payload'>
 }
 
-/** By role where the source gives one that only looks, else by kind. */
+/** By role if it is a read-only one, else by kind. */
 export function entryOf({ id, project, asked }: Item): Entry {
   const { kind, source, objective, base_ref, context, payload } = asked
   if (source.role === 'advance') return lookingOnly(LOOKING.advance, payload)

@@ -1,4 +1,7 @@
-/** What a work item states about itself (SPEC 6.9): six events, one payload; the type says which point it is at. */
+/**
+ * What a work item states about itself (SPEC 6.9): six events with one payload shape; the type names the point it has
+ * reached.
+ */
 import { isSettledItem, type WorkItemState } from '../documents/work-item.ts'
 import type { OwnFact } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
@@ -11,7 +14,7 @@ type WorkItemEventType =
   | 'work_item_held'
   | 'work_item_released'
 
-/** `state` is the one that the item has come to. */
+/** `state` is the state the item has just entered. */
 export function itemFact(type: WorkItemEventType, context: WorkItemContext, state: WorkItemState): OwnFact {
   const { asked, depends_on, disposition } = context
   const action = latestAction(context)
@@ -34,7 +37,7 @@ export function itemFact(type: WorkItemEventType, context: WorkItemContext, stat
   }
 }
 
-/** The members of SPEC 6.9: when and by whom is in the envelope, and in the item's own history. */
+/** The members of SPEC 6.9. When and by whom are left out: they are in the envelope, and in the item's own history. */
 function latestAction({ operator_actions }: WorkItemContext): object | undefined {
   const last = operator_actions.at(-1)
   if (last === undefined) return undefined

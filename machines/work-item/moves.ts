@@ -13,7 +13,7 @@ import { isOnTrunk, type Settlement, settlementOf, withoutResult } from './resul
 
 type Change = Partial<WorkItemContext>
 
-/** The context of an item that was just submitted. */
+/** The context of a newly submitted item. */
 export function create(message: Of<'create'>): WorkItemContext {
   const { id, project, project_id, trace_id, at, depends_on = [], reason } = message
   return {
@@ -40,7 +40,7 @@ export function create(message: Of<'create'>): WorkItemContext {
   }
 }
 
-/** What is asked again of the item that goes on with the work. */
+/** What the item that continues the work takes over. */
 const LASTING = ['context', 'labels', 'runner_id', 'timeout_seconds'] as const
 const OPTIONAL = [...LASTING, 'not_before', 'base_ref', 'payload', 'told_of', 'resumes', 'submitted_trace_id'] as const
 
@@ -53,12 +53,15 @@ function givenOf(asked: Partial<AskedItem>, names: readonly (keyof AskedItem)[])
   return Object.fromEntries(names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])))
 }
 
-/** Of what was asked, all that does not speak of this one item: its work may be nowhere but with the runner that it was for. */
+/**
+ * The parts of what was asked that still apply to continuing the work; `runner_id` is one, since the work may exist
+ * only with that runner.
+ */
 export function lastingOf(asked: AskedItem): Partial<AskedItem> {
   return givenOf(asked, LASTING)
 }
 
-/** The scheduler's own words for why it waits. */
+/** Takes the scheduler's reason for which the item waits. */
 export function admit(message: Of<'admit'>): Change {
   return { reason: reasonOf(message.reason), announced_at: message.at }
 }
@@ -72,12 +75,12 @@ export function handOut({ internal }: WorkItemContext, { run_request, at }: Of<'
   }
 }
 
-/** The run request that this hand-out makes; `hand_out` has put its id into the context. */
+/** The run request that this hand-out creates; `hand_out` has put its id into the context. */
 export function createRun({ run_request }: Of<'hand_out'>): SendParams {
   return { to: { kind: 'run_request', id: run_request.id }, message: run_request as unknown as SendParams['message'] }
 }
 
-/** Stops the run, if there is one: nobody may begin it, and who has is told. */
+/** Cancels the run, if there is one: no runner may begin it, and one that has is told to stop. */
 export function cancelRun({ run, internal }: WorkItemContext, message: WorkItemMessage): SendParams | undefined {
   if (run === undefined || run.reported === true) return undefined
   const { by, reason, discard_work } = message as Of<'cancel'>
@@ -95,7 +98,7 @@ export function cancelRun({ run, internal }: WorkItemContext, message: WorkItemM
   }
 }
 
-/** What an owner did, with what it found: the first member of every owner's move. */
+/** Records what an owner did and the state it was done in; the first part of every owner's move. */
 export function operate(
   context: WorkItemContext,
   message: Of<'hold' | 'release' | 'close' | 'cancel' | 'cancel_waiting' | 'resume'>,
@@ -118,23 +121,26 @@ export function hold(context: WorkItemContext, message: Of<'hold'>): Change {
   return { ...takeBack(context), reason: reasonOf(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
 }
 
-/** Nobody can begin it as things stand: it waits with the others, and holds nothing meanwhile. */
+/** No runner can begin it as things stand: it goes back to the queue, and locks nothing meanwhile. */
 export function waitInQueue(context: WorkItemContext, { reason }: Of<'take_back'>): Change {
   return { ...takeBack(context), reason: reasonOf(reason), run: undefined }
 }
 
-/** Nothing but a landing is heard any more of the run that it is handed out as; whoever has that is at work until it has ended. */
+/**
+ * Detaches the item from its current run: from then on only a landing of that run matters, but its runner counts as at
+ * work until the run has ended.
+ */
 export function takeBack({ run, internal }: WorkItemContext): Change {
   const isUnderWay = run !== undefined && run.reported !== true
   return isUnderWay ? { internal: { ...internal, taken_back: run.id } } : {}
 }
 
-/** The run that it was taken back from has ended: it, or what follows on it, may be handed out again. */
+/** The run it was taken back from has ended: the item, or the one that continues it, may be handed out again. */
 export function forgetTakenBack({ internal }: WorkItemContext): Change {
   return { internal: { ...internal, taken_back: undefined } }
 }
 
-/** Back to the queue; what can never land is waited for no more. */
+/** Back to the queue, without the dependencies that can never land. */
 export function release({ depends_on }: WorkItemContext, { reason, unlandable = [] }: Of<'release'>): Change {
   return {
     reason: reasonOf(reason),
@@ -150,7 +156,7 @@ interface Stop {
   readonly at: string
 }
 
-/** `stop` and `close` keep what is known of how the work ended. */
+/** Cancelling and closing keep what is known of how the work ended. */
 export function cancelled({ by, reason, at }: Stop): Change {
   const why = reason === undefined ? '' : `: ${reason}`
   return { reason: reasonOf(`cancelled by ${by?.name ?? 'an operator'}${why}`), settled_at: at }
@@ -160,11 +166,14 @@ export function closed(message: Of<'close'>): Change {
   return { reason: reasonOf(`closed: ${message.reason}`), settled_at: message.at }
 }
 
-/** Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason is for the first one's. */
+/**
+ * Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason keeps the first
+ * one's.
+ */
 export function stopping({ internal, run }: WorkItemContext, { discard_work = false, reason }: Of<'cancel'>): Change {
   const why = reason === undefined ? {} : { stop_reason: reason }
   const stop = { ...internal, stopping: true, discarding: discard_work, ...why }
-  // A result that waits for the end of the run settles nothing any more: the stop does.
+  // A result held until the end of the run settles nothing any more: the stop does.
   return { reason: 'stopping', internal: stop, run: { ...run!, result: undefined } }
 }
 
@@ -194,7 +203,7 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   }
 }
 
-/** What the terminal event of a run makes of its item; undefined: the event settles nothing. */
+/** How a run's terminal event settles its item; undefined if the event settles nothing. */
 export function settlementBy(
   { asked }: WorkItemContext,
   { event }: Pick<Of<'run_event'>, 'event'>,
@@ -207,7 +216,9 @@ export function settleByEvent(context: WorkItemContext, { event, at }: Pick<Of<'
   return { reason: reasonOf(reason), settled_at: at, ...(disposition === undefined ? {} : { disposition }) }
 }
 
-/** The result that settles it when its run is over. Where its work is stays known, whatever becomes of that. */
+/**
+ * Keeps the result that settles the item when its run is over. Where the work is stays recorded, whatever happens next.
+ */
 export function awaitEnd(context: WorkItemContext, { event }: Of<'run_event'>): Change {
   const { reason, disposition } = settlementBy(context, { event })!
   const words = reasonOf(`${reason} (its run has not ended)`)
@@ -218,18 +229,18 @@ export function settleByAwaited(context: WorkItemContext, { at }: Of<'run_ended'
   return settleByEvent(context, { event: context.run!.result!, at })
 }
 
-/** A result that came while it is being stopped: where the work is stays known. */
+/** A result that came while the item is being stopped: records where the work is. */
 export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
   const { disposition } = settlementBy(context, message)!
   return disposition === undefined ? {} : { disposition }
 }
 
-/** The run has ended, and the item's owner says what came of it. */
+/** The run has ended, and the item's owner decides what came of it. */
 export function report({ asked, run }: WorkItemContext): Change {
   return { reason: `its run has ended: its ${asked.source.kind} decides`, run: { ...run!, reported: true } }
 }
 
-/** The last of its sessions counts: an agent that has worked behind an outage has ended that. */
+/** The run's last session counts: an agent that worked after an outage has ended it. */
 export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
   const { status, error } = event.payload
   const outage = status === 'ok' ? undefined : reasonOf(typeof error === 'string' ? error : '')
@@ -251,7 +262,7 @@ function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reas
   return stop_reason === undefined ? who : `${who}: ${stop_reason}`
 }
 
-/** The stop that a person asked for has come about. */
+/** The stop that a person asked for is complete. */
 export function stopped({ operator_actions, internal }: WorkItemContext, { at }: Of<'run_ended'>): Change {
   const { by } = operator_actions.at(-1) ?? {}
   return cancelled({ by, reason: internal.stop_reason, at })
@@ -270,13 +281,13 @@ export function createChild({ child }: Of<'resume'>): SendParams {
   return { to: { kind: 'work_item', id: child.id }, message: child as unknown as SendParams['message'] }
 }
 
-/** How an item that continues this one's work has settled. */
+/** An item that continues this one's work has settled. */
 export function noteResumption(context: WorkItemContext, message: Of<'resumption_settled'>): Change {
   const { item_id, state } = message
   return { reason: `resumed as ${item_id}, which is ${state}`, ...recordResumption(context, message) }
 }
 
-/** The same where it is over itself, for a reason of its own. */
+/** The same if this item is already over, for a reason of its own. */
 export function recordResumption({ resumptions }: WorkItemContext, message: Of<'resumption_settled'>): Change {
   const { item_id, state } = message
   return { resumptions: resumptions.map((one) => (one.item_id === item_id ? { item_id, state } : one)) }
@@ -304,14 +315,17 @@ function as(commit: string | undefined): string {
   return commit === undefined ? '' : ` as ${commit}`
 }
 
-/** The item that was to go on with work that is on trunk by another way. One that has begun goes on. */
+/**
+ * Passes `superseded` on to the item that was to continue this work, which has reached trunk another way. That item
+ * ignores it if a runner has begun it.
+ */
 export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): SendParams | undefined {
   const id = openResumption(context)
   const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }
   return id === undefined ? undefined : { to: { kind: 'work_item', id }, message }
 }
 
-/** It was to go on with work that is on trunk by another way. */
+/** The work that this item was to continue has reached trunk another way. */
 export function supersede({ commit, at }: Of<'superseded'>): Change {
   return { reason: reasonOf(`not begun: the work that it was to go on with is on trunk${as(commit)}`), settled_at: at }
 }
@@ -320,7 +334,7 @@ export function openResumption({ resumptions }: WorkItemContext): string | undef
   return resumptions.find(({ state }) => state === undefined)?.item_id
 }
 
-/** The item whose work this one continues hears how it settled. */
+/** Tells the item whose work this one continues how this one settled. */
 export function tellResumed(
   { id, asked, disposition }: WorkItemContext,
   message: WorkItemMessage,

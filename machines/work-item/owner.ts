@@ -1,7 +1,7 @@
 /**
- * Items that a campaign or an initiative opens, and what it hears of them. The owner's own step sends the item on its
- * way and settles what only it can decide; the item tells its owner, in its own step, what its run reported and how it
- * settled. Both are messages on disk: one that crashes between them goes on where it stood.
+ * Items that a campaign or an initiative opens, and what it hears of them. The owner's own step opens the item and
+ * settles what only the owner can decide; the item's step tells the owner what its run reported and how it settled.
+ * Both go as stored messages, so a crash in between loses nothing.
  */
 import { hash } from 'node:crypto'
 import type { Failure } from '../documents/run-request.ts'
@@ -15,24 +15,24 @@ import { isDecidedBySource, isOnTrunk } from './results.ts'
 const OWNER_KINDS = ['campaign', 'initiative'] as const
 type OwnerKind = (typeof OWNER_KINDS)[number]
 
-/** Who opened an item, and what it is to them. `ref` is the owner's name, which is its actor's id. */
+/** Who opened an item, and the item's role there. `ref` is the owner's name, which is its actor's id. */
 interface Owner {
   readonly kind: OwnerKind
   readonly ref: string
   readonly role: SourceRole
 }
 
-/** What an owner says of an item that it opens. */
+/** What an owner specifies of an item that it opens. */
 export interface OwnedOrder {
   readonly owner: Owner
-  /** Never the same for two items of an owner, also not of one that had its name before: ids and trace derive from it. */
+  /** Unique among an owner's items, and among those of any earlier owner of that name: ids and trace derive from it. */
   readonly seed: string
   readonly project: string
   readonly project_id: string
   readonly objective: string
   readonly submitted_by: By
   readonly cycle?: number
-  /** Of a role that only looks: what its entry event carries. */
+  /** For a read-only role: the payload of its entry event. */
   readonly payload?: Readonly<Record<string, unknown>>
   readonly context?: Readonly<Record<string, unknown>>
   readonly base_ref?: string
@@ -41,11 +41,11 @@ export interface OwnedOrder {
   readonly timeout_seconds?: number
   readonly told_of?: readonly string[]
   readonly causation_id?: string
-  /** Why it waits, where its owner says so: it is queued at once. */
+  /** Why the item waits, if the owner says so: it is then queued at once. */
   readonly reason?: string
 }
 
-/** Ids of an item that is not opened yet: the owner names it in the events of the step that opens it. */
+/** Ids of an item that is about to be opened: the owner names it in the events of the same step. */
 export interface OwnedIds {
   readonly item_id: string
   readonly trace_id: string
@@ -64,7 +64,7 @@ export function ownedIds({ kind, ref, role }: Owner, seed: string): OwnedIds {
   }
 }
 
-/** The message that puts the item into the ledger: without a reason, the scheduler finds the one for which it waits. */
+/** The message that puts the item into the ledger. Without a reason, the scheduler finds the one for which it waits. */
 export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle'): SendParams {
   const { owner, seed, cycle, causation_id = null, submitted_by, ...asked } = order
   const { item_id, trace_id, span_id } = ownedIds(owner, seed)
@@ -81,19 +81,19 @@ export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle
     trace_id,
     span_id,
     causation_id,
-    // A second message with the same seed is the same item.
+    // A second message with the same seed creates the same item.
     idempotency_key: item_id,
     fingerprint: item_id,
   }
   return { to: { kind: 'work_item', id: item_id }, message: message as unknown as SendParams['message'] }
 }
 
-/** What came of an item that its owner decides: the run that it was handed out as is taken back if it still goes on. */
+/** How an item that its owner decides settles; its run is taken back if it is still under way. */
 export function settleItem(item_id: string, state: 'landed' | 'cancelled' | 'failed', reason: string): SendParams {
   return { to: { kind: 'work_item', id: item_id }, message: { type: 'settle', state, reason } }
 }
 
-/** To the campaign: a runner has begun its cycle, which counts from then on whatever becomes of it. */
+/** To the campaign: a runner has begun its cycle, which is charged from then on whatever becomes of it. */
 export interface ItemStarted extends MessageBody {
   readonly type: 'item_started'
   readonly item_id: string
@@ -108,34 +108,34 @@ export interface ItemReported extends MessageBody {
   readonly outcome: 'completed' | 'failed' | 'cancelled'
   readonly result?: RunResult
   readonly failure?: Failure
-  /** What its attempts before failed with. */
+  /** The failures of earlier attempts. */
   readonly failures?: readonly Failure[]
-  /** The engine could not reach its agent's provider during the run; its words. */
+  /** The engine could not reach its agent's provider during the run; in the engine's words. */
   readonly outage?: string
 }
 
-/** To the owner: the item has settled, and the owner itself did not do it. */
+/** To the owner: the item has settled otherwise than by the owner's own `settle`. */
 export interface ItemSettled extends MessageBody {
   readonly type: 'item_settled'
   readonly item_id: string
   readonly role?: SourceRole
   readonly state: SettledState
   readonly reason: string
-  /** A runner had begun it. */
+  /** Whether a runner had begun it. */
   readonly started: boolean
   readonly disposition?: Disposition
   /** The terminal event that settled it. */
   readonly terminal?: { readonly event_id: string; readonly payload: Readonly<Record<string, unknown>> }
   readonly failure?: Failure
-  /** Its work is on trunk: by its own run, or with what went on with it or was built upon it. */
+  /** Its work is on trunk: by its own run, or with an item that continued it or was built upon it. */
   readonly on_trunk?: true
-  /** From when on its provider may be used again, as its Run Result says: seconds, or a time. */
+  /** When its provider may be used again, as its Run Result says: seconds, or a time. */
   readonly retry_after?: unknown
-  /** Its work was kept, and a person has closed or cancelled it: nobody is to go on from that. */
+  /** Its work was preserved, and a person has closed or cancelled it: nothing may be built upon that work. */
   readonly given_up?: true
 }
 
-/** Its work is on trunk. A result may also be complete without anything that lands. */
+/** Whether its work is on trunk. An item may also settle as landed with nothing to land. */
 export function hasLanded({
   state,
   terminal,
@@ -144,18 +144,18 @@ export function hasLanded({
   return state === 'landed' && (on_trunk === true || terminal?.payload.landed === true)
 }
 
-/** The actor that the item belongs to; undefined: nobody waits for it but who submitted it. */
+/** The actor that owns the item; undefined if only its submitter waits for it. */
 function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
   const isOwned = (OWNER_KINDS as readonly string[]).includes(source.kind)
   return isOwned ? ({ kind: source.kind, id: source.ref } as ActorRef) : undefined
 }
 
-/** The run has ended, and what came of it is for the owner to say. */
+/** Whether the owner decides what came of the run. */
 export function isForOwner({ asked }: WorkItemContext): boolean {
   return isDecidedBySource(asked)
 }
 
-/** The campaign whose cycle the item is; undefined: it is none. */
+/** The campaign whose cycle the item is; undefined if it is not a cycle. */
 export function cycleOf({ source }: WorkItemContext['asked']): string | undefined {
   return source.kind === 'campaign' && source.role === 'cycle' ? source.ref : undefined
 }
@@ -182,13 +182,16 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
   return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
 }
 
-/** The event that the message settles it by: its own, or one that had waited for the end of the run. */
+/** The event by which the message settles the item: its own, or one that was held until the end of the run. */
 function endingEvent({ run }: WorkItemContext, message: WorkItemMessage): Of<'run_event'>['event'] | undefined {
   if (message.type === 'run_event') return message.event
   return message.type === 'run_ended' || message.type === 'run_lost' ? run?.result : undefined
 }
 
-/** A person wants no more of what had ended and kept its work. A stop of what runs is none: what that keeps is another matter. */
+/**
+ * Whether a person gives up the work of an item that had ended and preserved it. Stopping a run does not: what that
+ * preserves is another matter.
+ */
 function givesUp({ operator_actions, disposition }: WorkItemContext, message: WorkItemMessage): boolean {
   if (message.type !== 'cancel' && (message.type !== 'close' || message.discharges === true)) return false
   const before = operator_actions.at(-1)?.previous_state
@@ -196,7 +199,7 @@ function givesUp({ operator_actions, disposition }: WorkItemContext, message: Wo
   return (before === 'failed' || before === 'needs_decision') && disposition?.preservation_ref !== undefined
 }
 
-/** Nobody is told what it said itself. */
+/** Tells the owner how the item settled, unless the owner's own `settle` did it. */
 export function tellOwner(context: WorkItemContext, message: WorkItemMessage, state: SettledState) {
   const to = ownerOf(context.asked)
   if (to === undefined || message.type === 'settle') return undefined

@@ -1,6 +1,6 @@
 /**
- * What a terminal event makes of the item it is about (SPEC 6.7, 3.1). Each kind has one terminal event; an item
- * whose source decides (formation, an assessment) has none, and is settled by that source.
+ * How a terminal event settles the item it is about (SPEC 6.7, 3.1). Each kind has one terminal event; an item whose
+ * source decides (formation, assessment) has none, and is settled by that source.
  */
 import { refIn } from '../documents/fields.ts'
 import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
@@ -26,33 +26,36 @@ const TERMINAL_EVENTS: Readonly<Record<WorkItemKind, string>> = {
 
 const ITEM_EVENT_TYPES: ReadonlySet<string> = new Set(Object.values(TERMINAL_EVENTS))
 
-/** Ends of agent sessions that say whether the provider can be used. */
+/** Statuses of ended agent sessions that say whether the provider is available. */
 const TELLING: ReadonlySet<unknown> = new Set(['unavailable', 'ok'])
 
-/** Whether the item of a run with that entry event may have to hear of this event of it. */
+/** Whether the item of a run with this entry event may have to hear of this event. */
 export function concernsItems(entryEvent: string, eventType: string, payload: Payload): boolean {
   if (eventType === 'agent_session_ended') return LOOKING_ENTRY_EVENTS.has(entryEvent) && TELLING.has(payload.status)
   return ITEM_EVENT_TYPES.has(eventType)
 }
 
-/** The item's own source decides what came of it: its run only advises. */
+/** Whether the item's source decides what came of it: the run only advises. */
 export function isDecidedBySource({ source }: AskedItem): boolean {
   return source.role === 'advance' || source.role === 'assessment'
 }
 
-/** What the event settles the item as; undefined when it is not the terminal event of the item's kind. */
+/** How the event settles the item; undefined if it is not the terminal event of the item's kind. */
 export function settlementOf(asked: AskedItem, eventType: string, payload: Payload): Settlement | undefined {
   if (isDecidedBySource(asked) || TERMINAL_EVENTS[asked.kind] !== eventType) return undefined
   return eventType === 'task_run_completed' ? ofTask(payload) : ofRun(asked.kind, payload)
 }
 
-/** What settles an item as landed says that its work is on trunk: it may also be complete with nothing to land. */
+/**
+ * Whether a message that settles an item as landed says that its work is on trunk; it may also be complete with nothing
+ * to land.
+ */
 export function isOnTrunk(message: WorkItemMessage): boolean {
   if (message.type === 'run_event') return message.event.payload.landed === true
   return message.type === 'superseded' || (message.type === 'resumption_settled' && message.on_trunk === true)
 }
 
-/** The reason of one whose run ended in good order and never said what came of it. */
+/** The reason of an item whose run completed without reporting a result. */
 export function withoutResult({ kind }: AskedItem): string {
   return TERMINAL_EVENTS[kind] === 'task_run_completed'
     ? 'run ended without a task result'
@@ -100,7 +103,7 @@ function ofRun(kind: WorkItemKind, payload: Payload): Settlement {
   return { state: success ? 'landed' : 'failed', reason }
 }
 
-/** The answers that there are to a question, behind it. */
+/** The possible answers to a question, to be appended to it. */
 function choices(options: unknown): string {
   const all = listed(options)
   return all === '' ? '' : ` (${all})`

@@ -1,6 +1,6 @@
 /**
- * Who may move a work item, and what is a repeat or a refusal. The invariant of the ledger is here: an item is
- * settled only through the run request that it was handed out as, and once.
+ * Who may move a work item, and what counts as a repeat or is refused. The ledger's invariant is enforced here: an item
+ * is settled only through the run request that it was handed out as, and once.
  */
 
 import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
@@ -17,23 +17,26 @@ export function isHandedOut({ run }: WorkItemContext): boolean {
   return run !== undefined
 }
 
-/** Nobody is at work on it, also nobody who was told to stop. */
+/** Whether no runner is at work on it, not even one that was told to stop. */
 export function mayHandOut({ run, internal }: WorkItemContext): boolean {
   return run === undefined && internal.taken_back === undefined
 }
 
-/** The end of the run that it was taken back from. */
+/** Whether the run it was taken back from has ended. */
 export function isTakenBack({ internal }: WorkItemContext, message: WorkItemMessage): boolean {
   return message.type === 'run_ended' && message.run_request_id === internal.taken_back
 }
 
-/** Work that is on trunk has landed, whoever wanted it stopped: also where the run had begun before it heard of that. */
+/**
+ * Whether the run it was taken back from has landed the work: that counts even if someone wanted it stopped, since the
+ * run may have begun before it heard of the stop.
+ */
 export function landsTakenBack(context: WorkItemContext, message: WorkItemMessage): boolean {
   if (message.type !== 'run_event' || message.run_request_id !== context.internal.taken_back) return false
   return settlementBy(context, message)?.state === 'landed'
 }
 
-/** It comes from the run request that the item is handed out as now, and is not about an attempt that is over. */
+/** Whether the message comes from the item's current run request, and is not about an attempt that is over. */
 export function isOfRun({ run }: WorkItemContext, message: WorkItemMessage): boolean {
   const { run_request_id, attempt } = message as Of<'run_started'>
   return run !== undefined && run.id === run_request_id && attempt >= (run.attempt ?? 0)
@@ -44,8 +47,9 @@ export function settlesAs(context: WorkItemContext, message: WorkItemMessage, st
 }
 
 /**
- * An agent session of the run ended because its provider could not be reached, which who decides wants to know; or one has
- * worked behind that. Of a task only its result, or its run, says what it failed with.
+ * Whether the event says that an agent session of the run ended because its provider was unreachable, or that one has
+ * worked since; the source that decides the item wants to know. For a task, only its result or its run says why it
+ * failed.
  */
 export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event'>): boolean {
   const { event_type, payload } = message.event
@@ -54,35 +58,35 @@ export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event
   return isNews && isOfRun(context, message)
 }
 
-/** The run's terminal event for an item of this kind. */
+/** Whether the event is the run's terminal event for an item of this kind. */
 export function isResult(context: WorkItemContext, message: Of<'run_event'>): boolean {
   return isOfRun(context, message) && settlementBy(context, message) !== undefined
 }
 
 /**
- * Its run failed, as its result says. What it failed with is the run's to say, and decides how its campaign goes on: the
- * item settles when the run is over.
+ * Whether the result of a campaign's cycle says that the run failed. Only the run itself states the failure, and that
+ * decides how the campaign goes on, so the item settles when the run is over.
  */
 export function awaitsEnd(context: WorkItemContext, message: WorkItemMessage): boolean {
   return cycleOf(context.asked) !== undefined && settlesAs(context, message, 'failed')
 }
 
-/** The run is over, and its result had waited for that. */
+/** Whether the run is over and its result was held until now. */
 export function endsWithResult(context: WorkItemContext, message: WorkItemMessage): boolean {
   return isOfRun(context, message) && context.run?.result !== undefined
 }
 
-/** It is not being stopped yet, or what it has not committed was to be kept. */
+/** Whether the item is not being stopped yet, or its uncommitted work was to be kept and is now to be discarded. */
 export function asksForMore({ internal }: WorkItemContext, { discard_work }: Of<'cancel'>): boolean {
   return !internal.stopping || (discard_work === true && internal.discarding !== true)
 }
 
-/** The stop was asked for: by a person of the run itself, or by its runner. */
+/** Whether the run ended as stopped: a person stopped the run itself, or its runner did. */
 export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
   return outcome === 'cancelled' || failure?.class === 'cancelled'
 }
 
-/** A dependency that can never land, which the item still waits for. */
+/** Whether the item still waits for this dependency, which can never land. */
 export function isBlockedBy({ run, depends_on }: WorkItemContext, { dependency }: Of<'block'>): boolean {
   return run === undefined && depends_on.includes(dependency)
 }
@@ -91,7 +95,7 @@ export function neverStarted({ started_at, run }: WorkItemContext): boolean {
   return started_at === undefined && run === undefined
 }
 
-/** What it has done by its end is under a ref. */
+/** Whether its work is preserved under a ref. */
 export function keepsWork({ disposition }: WorkItemContext): boolean {
   return disposition?.preservation_ref !== undefined
 }
@@ -104,18 +108,18 @@ export function isResumption({ resumptions }: WorkItemContext, { item_id }: Of<'
   return resumptions.some((one) => one.item_id === item_id)
 }
 
-/** It was not known to have ended so. */
+/** Whether this outcome of the resumption was not known yet. */
 function isNews({ resumptions }: WorkItemContext, { item_id, state }: Of<'resumption_settled'>): boolean {
   return resumptions.some((one) => one.item_id === item_id && one.state !== state)
 }
 
-/** The last that was done about it is this, by the same person: who has lost the answer asks again. */
+/** Whether the last action on the item is this one, by the same person, who may have lost the answer and asks again. */
 function isLastDeed({ operator_actions }: WorkItemContext, { type, by }: Of<'release' | 'close'>): boolean {
   const last = operator_actions.at(-1)
   return last?.command === type && last.by?.name === by?.name
 }
 
-/** Words for a message that says again what was taken before, or that speaks of what is over. */
+/** A word for a message that repeats one taken before, or is about something that is over; undefined otherwise. */
 export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message: WorkItemMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -154,7 +158,7 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
   }
 }
 
-/** A run that is over or not this item's any more, and events that settle nothing. */
+/** The word for news of a run that is over or no longer this item's, and for events that settle nothing. */
 function runRepeat(value: string, context: WorkItemContext, message: WorkItemMessage): string | undefined {
   if (isTakenBack(context, message) || (value !== 'landed' && landsTakenBack(context, message))) return undefined
   if (isSettledItem(value)) return 'already_settled'
@@ -166,7 +170,7 @@ function runRepeat(value: string, context: WorkItemContext, message: WorkItemMes
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }
 
-/** Why a message was not taken, where more can be said than that the state does not allow it. */
+/** Why a message was refused, if there is more to say than that the state does not allow it. */
 export function refusal(
   { value, context }: SnapshotOf<WorkItemContext>,
   message: WorkItemMessage,

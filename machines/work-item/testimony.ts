@@ -1,4 +1,4 @@
-/** What the six events of a work item assert: what was asked for, where it stands, how it ended. */
+/** What a work item's six events assert: what was asked for, its state, and how it ended. */
 import { isSettledItem } from '../documents/work-item.ts'
 import type { SnapshotOf } from '../machine.ts'
 import { members, type Testimony } from '../testimony.ts'
@@ -26,7 +26,10 @@ export const workItemTestimony: Testimony<WorkItemContext> = {
   madeAt: ({ announced_at }) => announced_at,
 }
 
-/** What was over before it ever began may hear later that the run it was taken back from has landed: no event of its own says so. */
+/**
+ * Whether an event states this end. An item that was over before it began may learn later that the run it was taken
+ * back from has landed; no event of its own says so.
+ */
 function isAnnounced(state: string, { started_at }: WorkItemContext): boolean {
   return isSettledItem(state) && (started_at !== undefined || state === 'landed')
 }

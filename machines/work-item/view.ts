@@ -1,4 +1,4 @@
-/** How a work item is seen from outside: the envelope of its facts, its index rows, and its document. */
+/** How a work item looks from outside: the envelope of its facts, its index rows, and its document. */
 import { OPEN_STATES, type WorkItem } from '../documents/work-item.ts'
 import type { FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
@@ -10,7 +10,7 @@ export function envelope({ project, trace_id, internal }: WorkItemContext): Fact
   return { project, throttle: 'full', trace_id, span_id, parent_span_id, causation_id, gather_id }
 }
 
-/** Within a state, items stand by when they came to it: running by their start, settled ones by their end. */
+/** Within a state, items are ordered by when they entered it: running ones by start, settled ones by end. */
 export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly Term[] {
   const { project, asked, submitted_at, started_at, settled_at, internal } = context
   const since = settled_at ?? (value === 'running' ? (started_at ?? submitted_at) : submitted_at)
@@ -25,11 +25,11 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
   return rows
 }
 
-/** Only what owes nothing is ever forgotten. */
+/** Only items that owe nothing are ever forgotten. */
 export const retirement: Retirement = {
   index: 'state',
   values: ['landed', 'cancelled'],
-  // Kept while whoever was told to stop may still be at work: what follows on it waits for that.
+  // Kept while a runner that was told to stop may still be at work: whatever continues the item waits for that.
   at: ({ value, context }: SnapshotOf<WorkItemContext>) =>
     value === 'absent' || context.internal.taken_back !== undefined ? undefined : context.settled_at,
 }
