@@ -1,7 +1,7 @@
 /**
- * The agent session (SPEC 3.3, 6.16, 6.17): driven by the events that its engine posts, and by the service where the
- * process that ran it is gone. Its invariants: it ends once, and its end is counted once in each sum; nobody but
- * those who reported its beginning, or people of its project, can end it.
+ * The agent session (SPEC 3.3, 6.16, 6.17): driven by the events that its engine posts, and by the service if the
+ * process that ran it is gone. Invariants: it ends once, and its end is counted once in each sum; only those who
+ * reported its beginning, or people of its project, can end it.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import type { AgentSessionBody, AgentSessionContext, AgentSessionMessage, Of } from './agent-session/context.ts'
@@ -20,16 +20,16 @@ import {
 import { amountsOf, type Measured } from './usage/measure.ts'
 import { usageNews } from './usage.ts'
 
-/** Said where nobody saw the end (SPEC 6.16). */
+/** The error of a session whose end nobody saw (SPEC 6.16). */
 const INTERRUPTED = 'daemon restarted'
 const NOTHING_MEASURED: Measured = {}
 
-/** Another run, or another project, may not speak of it. */
+/** Whether the message comes from the same run and project; others may not report on this session. */
 function isOwn({ project, run_request_id }: AgentSessionContext, { session }: Of<'begin' | 'end'>): boolean {
   return session.project === project && (session.run_request_id ?? run_request_id) === run_request_id
 }
 
-/** What the sums are told of an end. */
+/** Messages that report an end to the usage sums. */
 function counted(type: 'add' | 'amend', context: AgentSessionContext, measured: Measured): SendParams[] {
   const { project, work_item_id, campaign } = context
   return [
@@ -68,7 +68,7 @@ const machineSetup = setup({
       },
       closed_at: event.at,
     })),
-    /** These two stand behind the end that they tell of. */
+    /** These two run after the end that they report. */
     count: enqueueActions(({ context, enqueue }) => {
       for (const params of counted('add', context, context.end!.measured)) enqueue({ type: 'send', params })
     }),
@@ -90,7 +90,7 @@ const agentSessionMachine = machineSetup.createMachine({
     absent: {
       on: {
         begin: { target: 'started', actions: ['identify', 'begin'] },
-        // Its beginning was never told, or comes behind its end.
+        // Its beginning was never reported, or arrives after its end.
         end: { target: 'ended', actions: ['identify', 'end', 'count'] },
       },
     },
@@ -103,14 +103,14 @@ const agentSessionMachine = machineSetup.createMachine({
     ended: {
       on: {
         begin: { guard: 'ownAndUnseen', actions: 'begin' },
-        // A cut network is not a death: the engine knows better how it ended.
+        // A lost connection does not mean that the session died: the engine knows better how it ended.
         end: { guard: 'ownAndPresumed', actions: ['end', 'recount'] },
       },
     },
   },
 })
 
-/** Said again. */
+/** A word for a message that repeats one taken before; undefined if it is not a repeat. */
 function repeats({ value, context }: SnapshotOf<AgentSessionContext>, message: AgentSessionMessage) {
   if (value === 'absent') return undefined
   if (message.type === 'interrupt') return value === 'ended' ? 'already_ended' : undefined
@@ -125,7 +125,7 @@ function refusal({ value, context }: SnapshotOf<AgentSessionContext>, message: A
   return { code: 'illegal_move', detail } satisfies Refusal
 }
 
-/** As SPEC 6.17 has it: of the session's project and trace, and caused by its beginning, whose throttle it has. */
+/** SPEC 6.17: the session's project and trace; cause and throttle come from the event that reported its beginning. */
 function envelope({ project, trace_id, begin_event, run_request_id }: AgentSessionContext): FactEnvelope {
   const began = begin_event?.trace_id ?? null
   const trace = trace_id ?? began
@@ -133,7 +133,7 @@ function envelope({ project, trace_id, begin_event, run_request_id }: AgentSessi
     project,
     throttle: begin_event?.throttle ?? 'full',
     trace_id: trace,
-    // A span is of its own trace: where the beginning was stated on another, there is none.
+    // A span belongs to its trace: if the beginning was stated on another trace, there is no span.
     span_id: trace === began ? (begin_event?.span_id ?? null) : null,
     parent_span_id: null,
     causation_id: begin_event?.id ?? null,

@@ -1,4 +1,4 @@
-/** What a change really changes: events name it. */
+/** Which members a change really alters: events name them. */
 
 /** Members of `next` that differ from `before`, by name. */
 export function changed<T extends object>(before: T, next: Partial<T>): string[] {

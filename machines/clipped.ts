@@ -1,6 +1,6 @@
 /**
- * The beginning of a text, at most so many UTF-16 units, never ending in half of a surrogate pair: half a character
- * is no text that an event could carry.
+ * The beginning of a text, at most `charsMax` UTF-16 units, never ending in half of a surrogate pair: an event cannot
+ * carry half a character.
  */
 export function clipped(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
@@ -9,17 +9,17 @@ export function clipped(text: string, charsMax: number): string {
   return text.slice(0, isHighHalf ? charsMax - 1 : charsMax)
 }
 
-/** Longest name that a sentence repeats of what was asked for, characters. */
+/** The longest name that a sentence repeats, characters. */
 const NAME_CHARS_MAX = 140
 
-/** A name from outside, as a sentence about it repeats it. */
+/** A name given from outside, shortened for use in a sentence. */
 export function shown(name: string): string {
   return clipped(name, NAME_CHARS_MAX)
 }
 
 const REASON_CHARS_MAX = 500
 
-/** Why something stands where it does, as it is kept and told: one line of a bounded length; where nobody gave one, it says so. */
+/** A reason as it is stored and served: one line of bounded length; `none recorded` if the text is empty. */
 export function reasonOf(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim()
   if (line === '') return 'none recorded'

@@ -1,11 +1,11 @@
 /**
- * What is decided with a reason is decided once: the same move with the same reason, or with none, is a repeat; with
- * another reason it is refused, since the first one stands. Stops are no decisions: whoever asks for one has it.
+ * A decision with a reason is made once: the same move with the same reason, or with none, is a repeat; with another
+ * reason it is refused, since the first one stands. Stops are not decisions: a repeated stop always succeeds.
  */
 import { shown } from './clipped.ts'
 import type { Refusal } from './machine.ts'
 
-/** Whether the move that has led here is said again with a reason of its own. */
+/** Whether a repeated move gives a reason that differs from the one stored. */
 export function isOtherReason(kept: string | undefined, { reason }: { readonly reason?: string }): boolean {
   return reason !== undefined && reason !== kept
 }

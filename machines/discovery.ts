@@ -1,6 +1,7 @@
 /**
  * The discovery: one inspection, recorded in one step and never changed. The hypotheses drawn from it are opened by
- * message, each in an actor of its own; without a key of the caller's, the same inspection posted again is the same one.
+ * message, each in an actor of its own. Without an idempotency key, posting the same inspection again yields the same
+ * discovery.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import {
@@ -32,7 +33,7 @@ import {
 } from './second-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
-/** A hypothesis with the key and the id that the edge has given it. */
+/** A hypothesis with the key and the id that the edge gave it. */
 type Drawn = HypothesisDrawn & { readonly key: string; readonly hypothesis_id: string }
 
 interface DiscoveryContext {
@@ -60,7 +61,7 @@ interface CreateDiscovery extends CreateBody, Omit<DiscoveryCreate, 'hypotheses'
 type DiscoveryBody = CreateDiscovery
 type DiscoveryMessage = Message<DiscoveryBody>
 
-/** Files named with one hypothesis: enough to go and look. */
+/** How many files are named with one hypothesis: enough to go and look. */
 const FILES_NAMED_MAX = 64
 
 function created(message: DiscoveryMessage): DiscoveryContext {
@@ -141,7 +142,7 @@ const discoveryMachine = machineSetup.createMachine({
 function repeats({ value, context }: SnapshotOf<DiscoveryContext>, message: DiscoveryMessage): string | undefined {
   if (value === 'absent') return undefined
   const { creation, fingerprint } = context.internal
-  // Without a key the id derives from what was said: whoever says it again says the same.
+  // Without a key the id derives from the content, so a second post with that id has the same content.
   if (message.idempotency_key === undefined && creation.key === undefined && message.fingerprint === fingerprint) {
     return 'replay'
   }
@@ -173,7 +174,7 @@ function document({ context }: SnapshotOf<DiscoveryContext>): Discovery {
   } as Discovery
 }
 
-/** What a list shows of it. */
+/** The discovery as lists show it. */
 export function discoverySummary({ context }: SnapshotOf<DiscoveryContext>): DiscoverySummary {
   const { id, project, source, repository, observations, hypotheses, created_by, created_at } = context
   return {

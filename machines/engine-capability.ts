@@ -1,6 +1,6 @@
 /**
- * An engine's capabilities in one project: one actor for each runner or engine name, which holds the newest manifest
- * until that is taken back. Older ones stand in the log.
+ * An engine's capabilities in one project: one actor per runner or engine name, holding the newest manifest until it is
+ * withdrawn. Older manifests are in the log.
  */
 import { assign, emit, setup } from 'xstate'
 import type { EngineCapability, EngineCapabilityBody } from './documents/engine-capability.ts'
@@ -57,7 +57,7 @@ type EngineCapabilityMessageBody = RecordCapabilities | RemoveCapabilities
 type EngineCapabilityMessage = Message<EngineCapabilityMessageBody>
 type Recorded = Message<RecordCapabilities>
 
-/** What the idempotency of creates makes of the message. */
+/** The message as a create, for the rules of idempotency. */
 function asCreate(message: Recorded): Message<CreateBody> {
   return { ...message, type: 'create' }
 }
@@ -85,7 +85,7 @@ function recorded(context: Partial<EngineCapabilityContext>, message: Recorded):
   }
 }
 
-/** What the event tells of a manifest. */
+/** The manifest's members that events carry. */
 function stated(manifest: EngineCapabilityBody): object {
   const { engine, engine_version, runner_id, supported_entry_events, supported_throttle_modes } = manifest
   const named = runner_id === undefined ? {} : { runner_id }
@@ -94,7 +94,7 @@ function stated(manifest: EngineCapabilityBody): object {
 
 const REMOVED = 'engine_capabilities_removed'
 
-/** Both of its events tell the whole: which manifest it is that counts from now on, or counts no more. */
+/** Both event types carry all of them: the manifest that applies from now on, or no longer applies. */
 function told(type: string, { id, manifest, version }: EngineCapabilityContext): Fact {
   return { type, payload: { engine_capability_id: id, ...stated(manifest), version } }
 }
@@ -126,7 +126,7 @@ const engineCapabilityMachine = setup({
   },
 })
 
-/** The same manifest again, the same post, or the same removal. */
+/** A word for the same manifest, the same post, or the same removal again; undefined otherwise. */
 function repeats(
   { value, context }: SnapshotOf<EngineCapabilityContext>,
   message: EngineCapabilityMessage,
@@ -147,7 +147,7 @@ function refusal(
 
 function terms({ value, context }: SnapshotOf<EngineCapabilityContext>): readonly Term[] {
   const { project, recorded_at: order } = context
-  // What was taken back is in no list: its events tell of it.
+  // A withdrawn manifest is in no list; its events remain in the log.
   if (value === 'removed') return []
   return [
     { index: 'all', value: '', order },
@@ -155,7 +155,7 @@ function terms({ value, context }: SnapshotOf<EngineCapabilityContext>): readonl
   ]
 }
 
-/** Whether it still counts, the running service knows. */
+/** Without `state`: only the running service knows whether the manifest still applies. */
 function document({ context }: SnapshotOf<EngineCapabilityContext>): Omit<EngineCapability, 'state'> {
   const { id, project, project_id, manifest, version, recorded_by, recorded_at, created_at } = context
   const by = recorded_by === undefined ? {} : { recorded_by: { ...recorded_by } }
@@ -180,7 +180,7 @@ export const engineCapabilityModule: MachineModule<EngineCapabilityContext, Engi
   version: 2,
   machine: engineCapabilityMachine,
   migrations: {
-    // 2: may be taken back.
+    // 2: may be withdrawn.
     1: (snapshot) => snapshot,
   },
   internal: [],

@@ -1,9 +1,9 @@
 /**
- * The engine run: what one attempt of a run request did inside the engine, with its trace summary and the
- * evidence it left. Observations speak of the past, so both are taken in every state, also after the end.
+ * The engine run: what one attempt of a run request did inside the engine, with its trace summary and evidence.
+ * Observations are about the past, so both are taken in every state, even after the end.
  *
- * Most runs report neither: what there is to know of them stands in their run request (`run-request/view.ts`). So a run
- * is an actor of its own from its first report on, or from the moment that its request leaves it for another.
+ * Most runs report neither, and everything known of them is in their run request (`run-request/view.ts`). So a run
+ * becomes an actor of its own only with its first report, or when its request leaves it for another run.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { type EngineRun, OBSERVATIONS_A_RUN_MAX, type TraceSummary } from './documents/engine-run.ts'
@@ -24,14 +24,14 @@ import {
 } from './machine.ts'
 import { members, type Testimony } from './testimony.ts'
 
-/** What a run request knows of the engine run that it has. */
+/** What a run request knows of its engine run. */
 export interface EngineRunIdentity {
   readonly id: string
   /** Key and id of the project. */
   readonly project: string
   readonly project_id: string
   readonly run_request_id: string
-  /** The brief that it follows. */
+  /** The brief that the run follows. */
   readonly formation_brief_id?: string
   readonly attempt: number
   readonly runner_id: string
@@ -41,7 +41,7 @@ export interface EngineRunIdentity {
   readonly causation_id: string | null
   readonly gather_id: string | null
   readonly opened_at: string
-  /** The state in which the run request has left it, and when. */
+  /** The state in which the run request left it, and when. */
   readonly outcome?: string
   readonly closed_at?: string
 }
@@ -60,7 +60,7 @@ interface EngineRunContext extends Omit<EngineRunIdentity, 'span_id' | 'causatio
   }
 }
 
-/** The message may be the first that is heard of the run: it says what the run is. */
+/** The message may be the first one about the run, so it says what the run is. */
 interface OfRun extends MessageBody {
   readonly run: EngineRunIdentity
 }
@@ -68,17 +68,17 @@ interface OfRun extends MessageBody {
 interface SummarizeTrace extends OfRun {
   readonly type: 'trace_summary'
   readonly summary: TraceSummary
-  /** Hash of the body: tells the same post from another one. */
+  /** Hash of the body: tells a repeat of the same post from a different one. */
   readonly digest: string
 }
 
-/** Observations as posted, each with the id that the edge gave it; one whose id is known counts as recorded. */
+/** Observations as posted, each with the id that the edge gave it; known ids are not recorded again. */
 interface ObserveEvidence extends OfRun {
   readonly type: 'evidence'
   readonly observations: readonly Omit<EvidenceObservation, 'recorded_at'>[]
 }
 
-/** From the run request: it has settled, or goes on elsewhere. */
+/** From the run request: it has settled, or goes on with another run. */
 interface EndEngineRun extends OfRun {
   readonly type: 'end'
   readonly outcome: string
@@ -98,7 +98,7 @@ function fresh(
   { observations }: Of<'evidence'>,
 ): Of<'evidence'>['observations'] {
   const known = new Set(evidence.map(({ id }) => id))
-  // Added as they are met: what one post says twice is said once.
+  // Adds each id to `known` as it goes, so that repeats within one post are dropped too.
   return observations.filter(({ id }) => known.size < known.add(id).size)
 }
 
@@ -111,7 +111,7 @@ function observed(engineRunId: string, observation: Omit<EvidenceObservation, 'r
   return { type: 'evidence_observed', payload: { engine_run_id: engineRunId, observation_id, ...seen } }
 }
 
-/** What the intent records and the brief behind the run are told of observations. */
+/** What the intent records and the brief behind the run are told about new observations. */
 function newsOf(
   { id, project, run_request_id, formation_brief_id }: EngineRunContext,
   observations: Of<'evidence'>['observations'],
@@ -141,7 +141,10 @@ const machineSetup = setup({
   },
   actions: {
     ...declaredActions,
-    /** Stands before `observe`, which makes them known. The records hear of what was seen of them, and the brief of that. */
+    /**
+     * Runs before `observe`, after which they would count as known. Reports new observations to their intent records
+     * and to the brief.
+     */
     emitObserved: enqueueActions(({ context, event, enqueue }) => {
       const message = event as Of<'evidence'>
       const added = fresh(context, message)
@@ -177,7 +180,7 @@ const machineSetup = setup({
 
 const observe = { guard: 'hasRoom', actions: ['emitObserved', 'observe'] } as const
 const summarize = (state: string) => ['summarize', { type: 'emitSummarized', params: { state } }] as const
-/** The run request hears once that there is something to end. */
+/** Tells the run request, once, that there is an actor whose end it must report. */
 const tellRequest = {
   type: 'send' as const,
   params: ({ context: { id, run_request_id } }: { context: EngineRunContext }) => ({
@@ -227,7 +230,7 @@ const engineRunMachine = machineSetup.createMachine({
   },
 })
 
-/** The same post again, or an end that was heard before. */
+/** A word for the same post again, or an end that was reported before; undefined otherwise. */
 function repeats({ value, context }: SnapshotOf<EngineRunContext>, message: EngineRunMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -266,7 +269,7 @@ function document({ value, context }: SnapshotOf<EngineRunContext>): EngineRun {
   }
 }
 
-/** That it was opened and closed is stated by its run request. */
+/** The run request states the run's beginning and end. */
 const testimony: Testimony<EngineRunContext> = {
   idMember: 'engine_run_id',
   types: new Set(['trace_summary_recorded', 'evidence_observed']),
@@ -293,7 +296,7 @@ export const engineRunModule: MachineModule<EngineRunContext, EngineRunBody> = {
   kind: 'engine_run',
   version: 2,
   machine: engineRunMachine,
-  // 2: other messages; what is stored is the same.
+  // 2: takes other messages; the stored snapshot is unchanged.
   migrations: { 1: (snapshot) => snapshot },
   internal: ['end'],
   repeats,

@@ -1,7 +1,7 @@
-/** Under which envelope a fact goes that belongs to no run: one of a project's own, or of the service's. */
+/** The envelopes of facts that belong to no run: those of a project, or of the service itself. */
 import type { FactEnvelope } from './machine.ts'
 
-/** The project of the service's own events, which belong to none. */
+/** The project named in the service's own events, which belong to no real project. */
 export const SYSTEM_PROJECT = 'system'
 
 /** Facts about the service's own resources belong to no project. */
@@ -15,7 +15,7 @@ export const SYSTEM_ENVELOPE = {
   gather_id: null,
 } as const
 
-/** Facts about what belongs to a project, and is nobody's run: they are on no trace. */
+/** For facts about what belongs to a project but not to a run: they are on no trace. */
 export function projectEnvelope(project: string): FactEnvelope {
   return { ...SYSTEM_ENVELOPE, project }
 }

@@ -1,7 +1,7 @@
 /**
- * The formation brief: the boundary between what a project means and what an engine runs. Its invariants: what is
- * compiled was approved to the letter; what a digest names never changes; from `queued` on it follows the latest of its
- * runs that has not ended.
+ * The formation brief: the boundary between what a project means and what an engine runs. Invariants: exactly what was
+ * approved is compiled; what a digest names never changes; from `queued` on, the brief follows the latest of its runs
+ * that has not ended.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { FORMATION_BRIEF_SCHEMA_VERSION, type FormationBrief } from './documents/formation-brief.ts'
@@ -23,7 +23,7 @@ import {
   type Term,
 } from './machine.ts'
 
-/** Identity and new state: what every fact of a brief tells. */
+/** Identity and new state: the members of every fact of a brief. */
 function told({ id, version, compiled }: FormationBriefContext, state: string): object {
   const digest = compiled === undefined ? {} : { digest: compiled.digest }
   return { ...digest, formation_brief_id: id, state, version }
@@ -63,13 +63,13 @@ const machineSetup = setup({
   },
   actions: {
     ...declaredActions,
-    /** The newest approval is also that of each run which waits for exactly this. */
+    /** The newest approval also releases each run that waits for exactly this approval. */
     sendApprovals: enqueueActions(({ context, enqueue }) => {
       const { sends, change } = moves.approvalOfRuns(context)
       for (const params of sends) enqueue({ type: 'send', params })
       enqueue.assign(change)
     }),
-    /** Word of a run came behind the approval that it waits for. */
+    /** A run was reported only after the approval it waits for had been given. */
     sendLateApproval: enqueueActions(({ context, event, enqueue }) => {
       const { sends, change } = moves.approvalOfLateRun(context, event as Of<'run_queued'>)
       for (const params of sends) enqueue({ type: 'send', params })
@@ -78,7 +78,7 @@ const machineSetup = setup({
     cancelRun: enqueueActions(({ event, enqueue }) => {
       enqueue({ type: 'send', params: moves.cancelOfRun(event as Of<'run_queued'>) })
     }),
-    /** Nothing of the brief changes, but the step counts: without it XState hands back the same snapshot. */
+    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
     compile: enqueueActions(({ context, event, enqueue }) => {
       const artifact = moves.artifactOf(context, event as Of<'compile'>)
@@ -92,7 +92,7 @@ const machineSetup = setup({
     editPrompt: enqueueActions(({ context, event, enqueue }) => {
       const message = event as Of<'edit_prompt'>
       const artifact = moves.edited(message)
-      // Another version: who approves what they have read is not to approve what somebody wrote since.
+      // A new version: approving the text one has read must not approve what somebody wrote since.
       const change = { ...moves.compiled(artifact, event.at, event.by), version: context.version + 1 }
       const next = { ...context, ...change }
       const previous_digest = message.artifact!.prompt_pack.digest
@@ -101,7 +101,7 @@ const machineSetup = setup({
       enqueue.emit(compiledFact(next))
       enqueue({ type: 'send', params: moves.keepArtifact(next, artifact) })
     }),
-    /** With what it has left, the result was read against the intent before it was there. */
+    /** If observations were reported before the run completed, the result has already been compared with the intent. */
     emitCompleted: enqueueActions(({ context, enqueue }) => {
       enqueue.emit(runChanged(context, 'completed'))
       if (context.run!.observations > 0) enqueue.emit(runChanged(context, 'analyzed'))
@@ -125,7 +125,7 @@ const machineSetup = setup({
       type: 'formation_brief_created',
       payload: { ...told(context, 'draft'), throttle: context.sections.throttle },
     })),
-    /** Stands before the change that it tells of. */
+    /** Runs before the change that it reports. */
     emitUpdated: emit(({ context, event }, { state }: { state: string }) => {
       const message = event as Of<'update'>
       const next = { ...context, ...moves.updated(context, message) }
@@ -177,7 +177,9 @@ const run_observed = [
 const wasCompleted = ['runCompleted', 'emitCompleted'] as const
 const wasStopped = ['runStopped', emitRun('compiled')] as const
 
-/** A run has ended or was lost: another one than the brief follows, or that, and another one is under way. */
+/**
+ * A run has ended or was lost: either it is not the one that the brief follows, or it is and another one is under way.
+ */
 const goOn = <End extends typeof wasCompleted | typeof wasStopped>(end: End) =>
   [
     { guard: 'isAnother', actions: end[0] },
@@ -186,7 +188,7 @@ const goOn = <End extends typeof wasCompleted | typeof wasStopped>(end: End) =>
     { guard: 'leavesForStarted', target: 'executing', actions: [...end, 'followOther', emitRun('executing')] },
   ] as const
 
-/** Of every run: it follows the latest that is under way, and keeps in mind what becomes of the others. */
+/** For every run: the brief follows the latest one under way, and keeps track of the others. */
 const running = {
   run_queued: [
     { guard: 'takesTheLead', target: 'queued', actions: ['runQueued', emitRun('queued'), 'sendLateApproval'] },
@@ -196,7 +198,7 @@ const running = {
     { guard: 'takesTheLead', target: 'accepted', actions: ['runMoved', emitRun('accepted')] },
     { guard: 'isOpen', actions: 'runMoved' },
   ],
-  // A later word of its runner implies the earlier ones, and a run that was lost may speak up again.
+  // A later post of its runner implies the earlier ones, and a lost run may report again.
   run_started: [
     { guard: 'takesTheLead', target: 'executing', actions: ['runMoved', emitRun('executing')] },
     { guard: 'isOpen', actions: 'runMoved' },
@@ -256,7 +258,7 @@ export const formationBriefMachine = machineSetup.createMachine({
       },
     },
     analyzed: { on: { approve: approve('analyzed'), edit_prompt, archive, ...running } },
-    // Asked for in the same moment in which the brief was archived.
+    // The run was requested just as the brief was archived.
     archived: { on: { run_queued: { actions: ['touch', 'cancelRun'] } } },
   },
 })
@@ -268,13 +270,14 @@ function envelope({ project, sections }: FormationBriefContext): FactEnvelope {
 function terms({ value, context }: SnapshotOf<FormationBriefContext>): readonly Term[] {
   const order = context.created_at
   const inProject = { index: 'project', value: context.project, order }
-  // Of one to be run a person is called should its approvals lapse: whether they have, is asked when the row is read.
+  // For a brief that is to be run, a person is called if its approvals lapse; whether they have is checked when the row
+  // is read.
   const called = value === 'reviewable' ? value : TO_BE_RUN.has(value) ? 'lapsed' : undefined
   return called === undefined ? [inProject] : [inProject, { index: 'attention', value: called, order }]
 }
 
 const UNCOMPILED = new Set(['draft', 'reviewable', 'approved'])
-/** A run of it is under way. */
+/** States in which one of its runs is under way. */
 const WITH_RUN = new Set(['queued', 'accepted', 'executing'])
 
 function document({ value, context }: SnapshotOf<FormationBriefContext>): FormationBrief {
@@ -293,13 +296,13 @@ function document({ value, context }: SnapshotOf<FormationBriefContext>): Format
   } as FormationBrief
 }
 
-/** The first version knew drafts only, each with the digest of its sections. */
+/** Version 1 knew only drafts, each with the digest of its sections. */
 function fromDigestedDraft(persisted: any): unknown {
   const { digest: _, ...context } = persisted.context
   return { ...persisted, context: { ...context, approvals: [] } }
 }
 
-/** Up to the fourth version it knew of its latest run alone, and whether that one waited for an approval. */
+/** Up to version 4 a brief knew only its latest run, and whether that one waited for an approval. */
 function fromOneRun(persisted: any): unknown {
   const { value, context } = persisted
   const { waiting, ...internal } = context.internal
@@ -313,15 +316,15 @@ export const formationBriefModule: MachineModule<FormationBriefContext, Formatio
   version: 6,
   machine: formationBriefMachine,
   migrations: {
-    // 2: knows more than drafts.
+    // 2: has states besides `draft`.
     1: fromDigestedDraft,
     // 3: refuses more approvals.
     2: (snapshot) => snapshot,
-    // 4: refuses more that is given to review.
+    // 4: refuses more submissions for review.
     3: (snapshot) => snapshot,
     // 5: remembers all of its runs that have not ended.
     4: fromOneRun,
-    // 6: stands in `attention` while it is to be run.
+    // 6: is listed in `attention` while it is to be run.
     5: (snapshot) => snapshot,
   },
   internal: ['run_queued', 'run_accepted', 'run_started', 'run_completed', 'run_stopped', 'run_observed'],

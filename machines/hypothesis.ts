@@ -1,7 +1,7 @@
 /**
- * The hypothesis: open until a person accepts or rejects it, once. Accepting is decided here, in one step that also
- * sends the record on its way: whatever crashes or races, there is one record for one acceptance, and both name each
- * other. Should the record's slug have been given meanwhile, the record that has it says so and the next one is tried.
+ * The hypothesis: open until a person accepts or rejects it, once. Accepting happens here, in one step that also sends
+ * the message which makes the record: whatever crashes or races, one acceptance makes one record, and each names the
+ * other. If the slug has been given to another record meanwhile, that record says so and the next slug is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
@@ -24,11 +24,11 @@ import {
 
 type Context = HypothesisContext
 
-/** Ids of discoveries remembered, newest last: an outbox delivers once, and this is the line behind it. */
+/** How many discovery ids are remembered, newest last: a second safeguard behind the outbox, which delivers once. */
 const DISCOVERIES_KEPT_MAX = 64
-/** Longest slug, with room for what makes it another one. */
+/** The longest slug, with room for a suffix. */
 const SLUG_STEM_CHARS_MAX = 54
-/** Numbered slugs tried before one is taken that nobody else can have. */
+/** How many slugs are tried before one is used that nobody else can have. */
 const NUMBERED_TRIES_MAX = 8
 
 function opened(message: Of<'open'>): Context {
@@ -56,7 +56,7 @@ function seenAgain({ sightings, internal }: Context, { discovery_id, says, at }:
   }
 }
 
-/** The slug of the nth try: as wanted, then numbered, at last one that holds the hypothesis' own id. */
+/** The slug of the nth try: first as wanted, then numbered, at last with part of the hypothesis' own id. */
 export function slugOfTry(wanted: string, tries: number, hypothesisId: string): string {
   if (tries === 0) return wanted
   const stem = wanted.slice(0, SLUG_STEM_CHARS_MAX)
@@ -101,7 +101,7 @@ function making(context: Context): MakeIntentRecord & Record<string, unknown> {
   }
 }
 
-/** @param discovery_id the one that led to it, whose words it says; of a sighting the one that saw it again. */
+/** @param discovery_id the discovery whose words opened the hypothesis; for a sighting, the one that saw it again. */
 function fact(
   type: string,
   context: Context,

@@ -1,10 +1,10 @@
 /**
- * The initiative (SPEC 3.4, 6.18): a shared outcome, the members that serve it, and steering. Its invariants: one
- * assessment at a time; an answer is advice until the guards have let it through; an action is on disk before it is
- * dispatched, and applied once; nobody but an owner ends an initiative.
+ * The initiative (SPEC 3.4, 6.18): a shared outcome, the members that serve it, and steering. Invariants: one
+ * assessment at a time; an answer is only advice until the guards have passed it; an action is on disk before it is
+ * dispatched, and applied once; only an owner ends an initiative.
  *
- * `active`, `assessing` and `deciding` are one status: `active`. What a move changes, states and sends is worked out
- * together by one pure function (`initiative/moves.ts`), and the chart only says which move it is.
+ * `active`, `assessing` and `deciding` appear outside as one status, `active`. One pure function per move works out
+ * what it changes, states and sends (`initiative/moves.ts`); the chart only selects the move.
  */
 import { enqueueActions, setup } from 'xstate'
 import type { Conclusion } from './initiative/conclusion.ts'
@@ -23,7 +23,7 @@ interface Step {
 
 type Move = (context: InitiativeContext, message: any) => Conclusion
 
-/** One move as an action: its facts and messages, then its change, all from the same conclusion. */
+/** Turns a move into an action: its facts and messages, then its change, all from the same conclusion. */
 const carryOut = (move: Move) =>
   enqueueActions(({ context, event, enqueue }: any) => {
     const { context: next, facts, sends } = move(context, event)
@@ -80,7 +80,7 @@ const machineSetup = setup({
   },
 })
 
-/** What an owner does, and what members tell, while it is active. */
+/** What an owner does, and what members report, while the initiative is active. */
 const owned = {
   advance: [
     { guard: 'mayAsk', actions: 'request' },
@@ -94,9 +94,9 @@ const owned = {
   member_cycle_settled: { actions: 'memberCycleSettled' },
 } as const
 const cycleSettled = { guard: 'ofCycle', actions: 'cycleSettled' } as const
-/** Its assessment's work item has settled by somebody else's word. */
+/** The assessment's work item was settled by someone other than this initiative. */
 const assessmentSettled = [{ guard: 'ofAssessment', target: 'active', actions: 'endAssessment' }, cycleSettled] as const
-/** Of one that has ended: what is under way comes to its end, and what landed has landed. */
+/** For an initiative that has ended: what is under way runs to its end, and landed work counts as landed. */
 const late = (judge: 'judgeCompleted' | 'judgeCancelled', request: 'requestCompleted' | 'requestCancelled') =>
   ({
     advance: { guard: 'isEmitted', actions: request },
@@ -156,13 +156,13 @@ export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> 
   migrations: {
     // 2: hears of the cycles of member campaigns.
     1: (snapshot) => snapshot,
-    // 3: ends what was asked for too late, or what others were quicker with.
+    // 3: answers requests that came too late or that others preceded.
     2: (snapshot) => snapshot,
-    // 4: finds nothing more when it has ended.
+    // 4: records no more findings once it has ended.
     3: (snapshot) => snapshot,
-    // 5: remembers of a decision which question it named.
+    // 5: remembers which question a decision named.
     4: (snapshot) => snapshot,
-    // 6: remembers which requests have no name.
+    // 6: remembers which requests are unnamed.
     5: (snapshot) => snapshot,
   },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],

@@ -1,24 +1,25 @@
 /**
- * Times that others give, as this program counts them. An offset leads past the years that RFC 3339 can tell (9999-12-31T23:59:59-23:59 is
- * in the year 10000): such a time is the last moment that it can, or the first, so that none is shown that no reader takes.
+ * Times given by others, as this program reads them. An offset can lead past the years that RFC 3339 can express
+ * (9999-12-31T23:59:59-23:59 is in the year 10000). Such a time is clamped to the last moment that it can express, or
+ * the first, so that no time is served that no reader accepts.
  */
 
-/** The first moment that `instantMs` answers. */
+/** The earliest moment that `instantMs` returns. */
 export const FIRST_INSTANT_MS = Date.parse('0000-01-01T00:00:00Z')
 const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z')
 
-/** Milliseconds since the epoch. NaN: of a leap second, which no clock here can be set to. */
+/** Milliseconds since the epoch. NaN for a leap second, which no clock here can be set to. */
 export function instantMs(time: string): number {
   return withinYears(Date.parse(time))
 }
 
-/** UTC with milliseconds: texts that compare as times do. Undefined of a leap second. */
+/** UTC with milliseconds, so that texts sort as times do. Undefined for a leap second. */
 export function utc(time: string): string | undefined {
   const ms = Date.parse(time)
   return Number.isNaN(ms) ? undefined : utcOf(ms)
 }
 
-/** The same of a moment, milliseconds since the epoch. */
+/** The same for a moment in milliseconds since the epoch. */
 export function utcOf(ms: number): string {
   return new Date(withinYears(ms)).toISOString()
 }

@@ -1,6 +1,7 @@
 /**
- * What does not hold together among the records of a project, and what a person should look at. Fed one record after
- * another, so that a project of any size is checked without holding it in memory; links are looked up as they are met.
+ * Finds inconsistencies among the records of a project, and what a person should look at. Takes one record after
+ * another, so that a project of any size is checked without holding it in memory; linked records are looked up on the
+ * way.
  */
 
 import type { IntentCheckCode } from './documents/intent-check.ts'
@@ -10,9 +11,9 @@ import type { IntentRecordContext, Relationship } from './intent-record/context.
 import type { SnapshotOf } from './machine.ts'
 import { isSlug, recordKey } from './record-key.ts'
 
-/** Findings listed of each level; all are counted. */
+/** How many findings are listed per level; all are counted. */
 const LISTED_MAX = 500
-/** Longer chains of supersessions are no cycle that anybody made. */
+/** A longer chain of supersessions is not a cycle that anybody made. */
 const CHAIN_MAX = 1_000
 
 type Record = SnapshotOf<IntentRecordContext>
@@ -33,7 +34,7 @@ const NOT_ACCEPTED: Readonly<globalThis.Record<string, string>> = {
   superseded: 'was itself superseded, by no other, before anybody had accepted it',
 }
 
-/** A record has a drift from its acceptance on, and the history of that is kept. */
+/** A record has a drift history from its acceptance on, and keeps it. */
 function wasAccepted({ drift_history }: IntentRecordContext): boolean {
   return drift_history.length > 0
 }
@@ -43,7 +44,9 @@ export class IntentCheck {
   private readonly project: string
   private readonly listed: { readonly error: Finding[]; readonly warning: Finding[] } = { error: [], warning: [] }
   private readonly counts = { error: 0, warning: 0 }
-  /** Records that are in no cycle: a chain that was followed once is not followed again from each of its records. */
+  /**
+   * Records known to be in no cycle, so that a chain already followed is not followed again from each of its records.
+   */
   private readonly endsWell = new Set<string>()
   private records = 0
   private hypotheses = 0
@@ -89,7 +92,7 @@ export class IntentCheck {
     }
   }
 
-  /** The id derives from the slug, so that a record under another id is a second one of its slug. */
+  /** The id derives from the slug, so a record with another id is a second one with its slug. */
   private slug({ context }: Record): void {
     const { id, slug, project_id } = context
     if (!isSlug(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is none.`)
@@ -114,7 +117,10 @@ export class IntentCheck {
     }
   }
 
-  /** Where that was superseded itself, by one that nobody has accepted, it is said of that. */
+  /**
+   * If the replacement was itself superseded, by a record that nobody has accepted, that is reported for the
+   * replacement.
+   */
   private replacement(context: IntentRecordContext, { value, context: heir }: Record): void {
     const why = wasAccepted(heir) ? undefined : NOT_ACCEPTED[value]
     if (why === undefined || (value === 'superseded' && heir.superseded_by !== undefined)) return
@@ -127,7 +133,7 @@ export class IntentCheck {
     const path = new Set([id])
     let next = superseded_by
     while (next !== undefined && !this.endsWell.has(next) && path.size < 2 * CHAIN_MAX) {
-      // Where it leads into a cycle of others, they are found by themselves.
+      // If the chain leads into a cycle of other records, that is found when those are checked.
       if (path.has(next)) return next === id
       path.add(next)
       next = this.find(next)?.context.superseded_by

@@ -1,7 +1,7 @@
 /**
- * The intent record: what a project means to keep, from a guess to what guides runs, and what was observed of it. Its
- * id derives from project and slug, so that a slug is given once; a terminal state is never left; and a link between
- * two records is decided in one step of one of them, which tells the other by message.
+ * The intent record: something a project means to keep, from a hypothesis to a rule that guides runs, and what was
+ * observed about it. Its id derives from project and slug, so that a slug is given once; a terminal state is never
+ * left; a link between two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
 import { decidedOtherwise, isOtherReason } from './decided.ts'
@@ -51,19 +51,19 @@ const machineSetup = told.extend({
     noteRepair: assign(({ context, event }) => changes.repairDrafted(context, event as Of<'repair_drafted'>)),
     restateDrift: assign(({ context, event }) => changes.driftRestated(context, event)),
     retire: assign(({ context }) => changes.retired(context)),
-    /** Nothing changes, but the step counts: without it XState hands back the same snapshot. */
+    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context }, { state }: { state: IntentState }) => facts.created(context, state)),
     emitMoved: emit(({ context }, { state }: { state: facts.Reached }) => facts.moved(context, state)),
-    /** Stands before the change that it tells of. */
+    /** Runs before the change that it reports. */
     emitUpdated: emit(({ context, event }, { state }: { state: IntentState }) =>
       facts.updated(context, event as Of<'update'>, state),
     ),
     emitRelated: emit(({ context, event }, { state }: { state: IntentState }) =>
       facts.related(context, event as Of<'relate'>, state),
     ),
-    /** Stands before the relationship is gone. */
+    /** Runs before the relationship is removed. */
     emitUnrelated: emit(({ context, event }, { state }: { state: IntentState }) =>
       facts.unrelated(context, relationshipOf(context, event as Of<'unrelate'>)!, state),
     ),
@@ -78,13 +78,16 @@ const UNCHANGED = {}
 
 const inState = (state: IntentState) => ({ state })
 
-/** Behind what may change the drift of a record that guides runs. */
+/** Actions that follow a move that may change the drift of a record that guides runs. */
 function driftOf(state: IntentState) {
   if (!isGuiding(state)) return []
   return ['restateDrift', state === 'accepted' ? 'emitDriftAccepted' : 'emitDriftActive'] as const
 }
 
-/** What a record takes in every state: observations speak of the past, and other records of themselves. */
+/**
+ * What a record takes in every state: observations are about the past, and messages of other records are about
+ * themselves.
+ */
 function inEveryState(state: IntentState) {
   const drift = driftOf(state)
   return {
@@ -116,7 +119,7 @@ function open(state: IntentState) {
   } as const
 }
 
-/** What only a record that guides runs takes: there is no other drift. */
+/** What only a record that guides runs takes: no other record has a drift. */
 function guidingOnly(state: IntentState) {
   return {
     classify: { guard: 'mayClassify', actions: ['classify', 'emitClassified', ...driftOf(state)] },
@@ -124,7 +127,7 @@ function guidingOnly(state: IntentState) {
   } as const
 }
 
-/** Moves to the states in which a record guides nothing any more. */
+/** Moves to the states in which a record no longer guides anything. */
 function endings(state: IntentState) {
   const leave = isGuiding(state) ? (['retire', 'tellPeers'] as const) : ([] as const)
   return {
@@ -221,12 +224,12 @@ function hasReached(
   return REACHED[message.type] === value
 }
 
-/** What was decided was decided so, and of this version. */
+/** Whether the move repeats the earlier one: the same reason, for this version. */
 function isSaidAgain(context: Context, message: Of<Moves>): boolean {
   return !isOtherReason(context.reason, message) && rules.isVersionRead(context, message)
 }
 
-/** Said again: nothing would change. */
+/** A word for a message that repeats one taken before and would change nothing. */
 function repeats({ value, context }: SnapshotOf<Context>, message: IntentRecordMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -307,7 +310,7 @@ function takes(value: string, { type }: Of<Moves>): boolean {
   return intentRecordMachine.states[value]!.transitions.has(type)
 }
 
-/** A state that does not take the move says so before the version counts (RFC 9110 section 13.2.1). */
+/** A state that does not allow the move is reported before a wrong version is (RFC 9110 section 13.2.1). */
 function whyNotMove(value: string, context: Context, message: Of<Moves>, isReached: boolean): Refusal | undefined {
   if (isReached && isOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
   return (isReached || takes(value, message)) && !rules.isVersionRead(context, message)
@@ -320,11 +323,11 @@ export const intentRecordModule: MachineModule<Context, IntentRecordBody> = {
   version: 4,
   machine: intentRecordMachine,
   migrations: {
-    // 2: lists a record without paths under the whole of the repository.
+    // 2: indexes a record without paths under the whole repository.
     1: (snapshot) => snapshot,
     // 3: refuses more.
     2: (snapshot) => snapshot,
-    // 4: lists under what a path with `..` comes to.
+    // 4: indexes a path containing `..` under what it resolves to.
     3: (snapshot) => snapshot,
   },
   internal: ['make', 'take_place', 'peer_conflict', 'observe', 'repair_drafted'],

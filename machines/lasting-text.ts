@@ -1,8 +1,8 @@
 import { flat } from './flat.ts'
 
 /**
- * JSON texts of objects that never change once they are made (what was asked for, and by whom): written once for the
- * actor's record, the log and every answer, and kept for as long as somebody has the object in hand.
+ * JSON texts of objects that never change once created (what was asked for, and by whom): serialized once for the
+ * actor's record, the log and every answer, and kept as long as the object is referenced.
  */
 const texts = new WeakMap<object, string>()
 

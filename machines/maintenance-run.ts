@@ -1,6 +1,6 @@
 /**
- * The maintenance run of an engine inside the service (SPEC 6.13, 8): driven by the events that it emits, and ended by
- * the service at the next start if the stop cut it off. Its invariant: it is completed once, and its end starts nothing.
+ * The maintenance run of an engine (SPEC 6.13, 8): driven by the events that the engine emits, and ended by the service
+ * at the next start if a stop cut it off. Invariant: it is completed once, and its end starts nothing.
  */
 import { assign, emit, setup } from 'xstate'
 import {
@@ -16,7 +16,7 @@ import {
 } from './machine.ts'
 import type { ProjectStatus } from './maintenance-run/reports.ts'
 
-/** Most projects that a run remembers one by one. */
+/** The most projects that a run remembers individually. */
 const PROJECTS_MAX = 1_000
 
 interface ProjectPart {
@@ -26,11 +26,11 @@ interface ProjectPart {
   readonly duration_secs?: number
 }
 
-/** The event that told of the beginning: an interruption is caused by it, and is of its trace. */
+/** The event that reported the beginning: an interruption has it as its cause, and its trace. */
 interface BeginEvent {
   readonly id: string
   readonly occurred_at: string
-  /** Absent: `full`, of runs that older versions heard of. */
+  /** Absent for runs recorded by older versions, meaning `full`. */
   readonly throttle?: Throttle
   readonly trace_id: string
   readonly span_id: string | null
@@ -38,7 +38,7 @@ interface BeginEvent {
 }
 
 interface MaintenanceRunContext {
-  /** Key of the project that it was first told of for: its end is told there. */
+  /** Key of the project for which it was first reported; its end is stated there. */
   readonly project: string
   readonly begin_event: BeginEvent
   readonly recorded_at: string
@@ -92,7 +92,10 @@ function ended(part: ProjectPart, { status, occurred_at }: Of<'project_ended'>):
   return { ...part, status, duration_secs: secondsBetween(part.started_at, occurred_at) }
 }
 
-/** The payload of its end: what nobody told the end of was interrupted, and how long that took is not known. */
+/**
+ * The payload of an end by interruption: projects whose end was not reported count as interrupted, with unknown
+ * duration.
+ */
 function interrupted({ projects }: MaintenanceRunContext) {
   const shown = projects.map(({ name, status = 'interrupted', duration_secs = 0 }) => ({ duration_secs, name, status }))
   const count = (status: ProjectStatus): number => shown.filter((part) => part.status === status).length
@@ -188,7 +191,7 @@ export const maintenanceRunModule: MachineModule<MaintenanceRunContext, Maintena
   retirement: { index: 'state', values: ['ended'], at: ({ context }) => context.ended_at },
   deadlineStates: [],
   deadlines: () => [],
-  // Its end names no run (SPEC 6.13): nothing can be held against it.
+  // Its end names no run (SPEC 6.13), so it asserts nothing about one.
   testimony: {
     types: new Set(['maintenance_run_completed']),
     aspects: () => [],

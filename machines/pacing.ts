@@ -1,6 +1,6 @@
 /**
  * Pacing (SPEC 6.10): which lanes start nothing. One actor for the whole service, so that two operators meet in one
- * mailbox; the state is durable before anybody hears of it.
+ * mailbox; a change is durable before anybody hears of it.
  */
 import { assign, emit, setup } from 'xstate'
 import type { Pacing } from './documents/pacing.ts'
@@ -20,7 +20,7 @@ import type { Testimony } from './testimony.ts'
 
 export const PACING: ActorRef = { kind: 'pacing', id: 'pacing' }
 
-/** When a lane was paused, by whom, from where. */
+/** When a lane was paused, by whom, and from where. */
 interface LanePause {
   readonly lane: Lane
   readonly at: string
@@ -36,7 +36,7 @@ export interface PacingContext {
 
 interface ChangeLanes extends MessageBody {
   readonly type: 'pause' | 'resume'
-  /** Those that the request names. */
+  /** The lanes that the request names. */
   readonly lanes: readonly Lane[]
 }
 
@@ -50,7 +50,7 @@ function inOrder(lanes: readonly Lane[]): Lane[] {
   return LANES.filter((lane) => lanes.includes(lane))
 }
 
-/** A lane that was paused before keeps the pause that it has. */
+/** A lane that is already paused keeps its earlier pause. */
 function pause({ paused = [] }: PacingContext, { lanes, by, at }: PacingMessage): LanePause[] {
   return inOrder([...paused.map(({ lane }) => lane), ...lanes]).map(
     (lane) =>
@@ -104,7 +104,7 @@ const pacingMachine = machineSetup.createMachine({
     absent: { on: changes },
     /** No lane is paused. */
     open: { on: changes },
-    /** At least one is. */
+    /** At least one lane is paused. */
     paused: { on: changes },
   },
 })
@@ -123,7 +123,7 @@ export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
   machine: pacingMachine,
   migrations: {},
   internal: [],
-  // Said again it is stated again: SPEC 6.10 has no request that changes nothing.
+  // A repeated request states its event again: SPEC 6.10 has no request that changes nothing.
   repeats: () => undefined,
   refusal: () => undefined,
   envelope: () => SYSTEM_ENVELOPE,
@@ -134,7 +134,7 @@ export const pacingModule: MachineModule<PacingContext, ChangeLanes> = {
   document: ({ context }: SnapshotOf<PacingContext>): Pick<Pacing, 'lanes'> => ({ lanes: lanesOf(context) }),
 }
 
-/** Every lane, with its pause where it has one. */
+/** Every lane, with its pause if it has one. */
 export function lanesOf({ paused = [] }: Partial<PacingContext>): Pacing['lanes'] {
   return LANES.map((lane) => {
     const pause = paused.find((one) => one.lane === lane)

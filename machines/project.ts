@@ -1,6 +1,6 @@
 /**
- * The project: a name that events carry, and the place where events that belong to nothing else are recorded.
- * Its key never changes, and an archived project takes no new work.
+ * The project: a name that events carry, and the actor that records events belonging to no other. Its key never
+ * changes, and an archived project takes no new work.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { changed } from './changed.ts'
@@ -47,7 +47,7 @@ interface CreateProject extends CreateBody {
   readonly repository?: string
 }
 
-/** Members left out stay as they are; `repository: null` takes it away. */
+/** Omitted members stay as they are; `repository: null` removes it. */
 interface UpdateProject extends MessageBody {
   readonly type: 'update'
   readonly name?: string
@@ -82,11 +82,11 @@ export interface EmittedAdvance extends SendParams {
 interface RecordEvents extends MessageBody {
   readonly type: 'record'
   readonly events: readonly PreparedEvent[]
-  /** Each makes a run request, or finds the one that it has made: its id is the event's. */
+  /** Each creates a run request whose id derives from the event, or finds the one created before. */
   readonly commands?: readonly SendParams[]
-  /** Each goes out with its event, once: with one that the log already holds it has gone out. */
+  /** Each is sent with its event, once: if the log already holds the event, it was sent before. */
   readonly advances?: readonly EmittedAdvance[]
-  /** Messages to actors that the events are about; an archived project takes them, too. */
+  /** Messages to the actors that the events are about; sent even if the project is archived. */
   readonly news?: readonly SendParams[]
 }
 
@@ -109,7 +109,7 @@ function isChange(context: ProjectContext, message: Of<'update'>): boolean {
   return Object.keys(changeOf(context, message)).length > 0
 }
 
-/** What changed, by the members' names: the values are in the document. */
+/** Names of the changed members; the values are in the document. */
 function updated(context: ProjectContext, state: string, names: readonly string[]): Fact {
   const { id, key, name, repository } = context
   const payload = {
@@ -145,14 +145,14 @@ const machineSetup = setup({
     archive: assign(({ event }) => ({ archived_at: event.at, updated_at: event.at })),
     unarchive: assign(({ event }) => ({ archived_at: undefined, updated_at: event.at })),
     setCharter: assign(({ event }) => ({ charter: (event as Of<'set_charter'>).charter, updated_at: event.at })),
-    /** Nothing of the project changes, but the step counts: without it XState hands back the same snapshot. */
+    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context: { id, key, name, repository } }) => ({
       type: 'project_created',
       payload: { key, name, project_id: id, ...(repository === undefined ? {} : { repository }), state: 'active' },
     })),
-    /** Stands before the change that it tells of. */
+    /** Runs before the change that it reports. */
     emitChanged: emit(({ context, event }) => {
       const change = changeOf(context, event as Of<'update'>)
       return updated({ ...context, ...change }, 'active', Object.keys(change))
@@ -207,7 +207,7 @@ const projectMachine = machineSetup.createMachine({
   },
 })
 
-/** Said again: nothing would change. */
+/** A word for a message that repeats one taken before and would change nothing. */
 function repeats({ value, context }: SnapshotOf<ProjectContext>, message: ProjectMessage): string | undefined {
   if (value === 'absent') return undefined
   if (message.type === 'create') return creationRepeat(context.internal.creation, message)

@@ -1,12 +1,12 @@
 /**
- * How prompts are written: sections, lists and references as plain Markdown. A value may have many lines; those
- * behind its first are indented, so that no value can pass for a heading or for another item. What nobody vouches for
- * stands behind a fence besides (`untrusted-text.ts`).
+ * How prompts are written: sections, lists and references as plain Markdown. A value may have many lines; all after the
+ * first are indented, so that no value can pass for a heading or for another item. Text that nobody vouches for is also
+ * fenced (`untrusted-text.ts`).
  */
 import { clipped } from './clipped.ts'
 import { fenced, linesOf, onOneLine, visible } from './untrusted-text.ts'
 
-/** A heading and what stands below it; nothing at all where there is nothing to say. */
+/** A heading and its text; empty if there is no text. */
 export function section(title: string, ...parts: readonly string[]): string {
   const body = parts.filter((part) => part !== '').join('\n')
   return body === '' ? '' : `## ${title}\n\n${body}\n`
@@ -17,18 +17,18 @@ export function bullets(items: readonly string[]): string {
   return items.map((item) => `- ${indented(item)}`).join('\n')
 }
 
-/** The value with its further lines indented, blank ones left out. */
+/** The value with its further lines indented, without blank lines. */
 function indented(value: string): string {
   const [first = '', ...rest] = linesOf(value).map((line) => visible(line).trimEnd())
   return [first, ...rest.filter((line) => line !== '').map((line) => `  ${line}`)].join('\n')
 }
 
-/** The text on one line, single spaces between its words, and at most so much of it. */
+/** The text on one line with single spaces between words, clipped to `charsMax`. */
 export function lineOf(value: string, charsMax: number): string {
   return clipped(onOneLine(value).replace(/\s+/g, ' ').trim(), charsMax)
 }
 
-/** Lines that nobody vouches for, behind one fence: data, whatever they say. */
+/** Lines that nobody vouches for, in one fence: data, whatever they say. */
 export function told(lines: readonly string[], origin: string): string {
   return lines.length === 0 ? '' : fenced(lines.join('\n'), origin)
 }
@@ -38,7 +38,7 @@ export function paragraphs(value: string): string {
   return linesOf(value).map(visible).join('\n')
 }
 
-/** A whole prompt: its parts with a blank line between them, one line end at its end. */
+/** A whole prompt: its parts separated by blank lines, ending with one line break. */
 export function document(...parts: readonly string[]): string {
   return `${parts
     .filter((part) => part !== '')

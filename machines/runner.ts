@@ -1,6 +1,6 @@
 /**
- * The runner: who may take which work, by which credential. Its invariant: what an earlier process of the runner
- * held is told that this process is gone, before the new one can be offered anything.
+ * The runner: who may take which work, with which credential. Invariant: everything that an earlier process of the
+ * runner held is told that this process is gone before the new one can be offered anything.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { changed } from './changed.ts'
@@ -40,9 +40,9 @@ export interface RunnerContext {
   readonly removed_at?: string
   readonly internal: {
     readonly credentials: readonly RunnerCredential[]
-    /** What was last stated about its presence. */
+    /** The presence that was last stated. */
     readonly online: boolean
-    /** A time at which it certainly was there: the last that was stated. Absent: it never called. */
+    /** The last stated time at which it was certainly online. Absent if it never called. */
     readonly seen_at?: string
     readonly creation: CreationRecord
   }
@@ -62,13 +62,13 @@ interface CreateRunner extends CreateBody, Terms {
   readonly credential_hash: string
 }
 
-/** Members left out stay as they are. */
+/** Omitted members stay as they are. */
 interface UpdateRunner extends MessageBody, Terms {
   readonly type: 'update'
   readonly draining?: boolean
 }
 
-/** A run request, and which attempt of it the runner holds. */
+/** A run request, and the attempt of it that the runner holds. */
 export interface Holding {
   readonly id: string
   readonly attempt: number
@@ -92,7 +92,7 @@ interface StartSession extends MessageBody {
   readonly in_flight: readonly Holding[]
 }
 
-/** The process says that it ends: nothing of it is there any more. */
+/** The process reports that it ends: nothing of it keeps running. */
 interface EndSession extends MessageBody {
   readonly type: 'end_session'
   readonly instance: string
@@ -105,7 +105,7 @@ export interface CameOnline extends MessageBody {
 
 export interface WentOffline extends MessageBody {
   readonly type: 'went_offline'
-  /** Its last call; absent when it has not called since the service started. */
+  /** Its last call; absent if it has not called since the service started. */
   readonly seen_at?: string
 }
 
@@ -131,14 +131,14 @@ function changeOf(context: RunnerContext, message: Of<'update'>): Terms {
   return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
 }
 
-/** Why what the runner held is over. */
+/** Why the runner no longer holds what it held. */
 const GONE_BECAUSE = {
   session: 'its runner started a new session',
   end_session: 'its runner ended',
   remove: 'its runner was removed',
 } as const
 
-/** A run request hears that the process which held it is gone. */
+/** Tells a run request that the process which held it is gone. */
 function sessionStarted(runnerId: string, { id, attempt }: Holding, reason: string): SendParams {
   const message = { type: 'runner_session_started', runner_id: runnerId, attempt, reason }
   return { to: { kind: 'run_request', id }, message }
@@ -210,7 +210,7 @@ const machineSetup = setup({
       type: 'runner_registered',
       payload: { ...described(context), state },
     })),
-    /** Stands before the change that it tells of; `state` is the state that follows. */
+    /** Runs before the change that it reports; `state` is the state that follows. */
     emitChanged: emit(({ context, event }, { state, drain }: { state: string; drain: boolean }) => {
       const change = changeOf(context, event as Of<'update'>)
       const names = [...Object.keys(change), ...(drain ? ['draining'] : [])]
@@ -247,7 +247,7 @@ const machineSetup = setup({
   },
 })
 
-/** What a runner hears in both states in which it lives; only the state that is stated differs. */
+/** What a runner takes in both of its live states; only the stated state differs. */
 const living = <const State extends 'registered' | 'draining'>(state: State) =>
   ({
     remove: { target: 'removed', actions: ['sendSessionStarted', 'remove', 'emitRemoved'] },
@@ -302,7 +302,7 @@ const runnerMachine = machineSetup.createMachine({
   },
 })
 
-/** Said again: nothing would change. */
+/** A word for a message that repeats one taken before and would change nothing. */
 function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerMessage): string | undefined {
   if (value === 'absent') return undefined
   if (value === 'removed') return message.type === 'remove' ? 'already_removed' : undefined
@@ -312,7 +312,7 @@ function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerM
     case 'session':
       return message.instance === context.session?.instance ? 'same_session' : undefined
     case 'end_session':
-      // A new process has begun, or this one has said so before.
+      // A new process has begun, or this one has reported its end before.
       return message.instance === context.session?.instance ? undefined : 'not_its_session'
     case 'came_online':
       return context.internal.online ? 'already_online' : undefined
@@ -334,7 +334,7 @@ function refusal({ value, context }: SnapshotOf<RunnerContext>, message: RunnerM
   return creationRefusal(context.internal.creation, message, { what: 'runner', isIdFromKey: false })
 }
 
-/** A removed runner is not listed any more; its document can still be read. */
+/** A removed runner is no longer listed, but its document can still be read. */
 function terms({ value, context }: SnapshotOf<RunnerContext>): readonly Term[] {
   return value === 'removed' ? [] : [{ index: 'all', value: '', order: context.created_at }]
 }
@@ -357,7 +357,7 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
   }
 }
 
-/** A change of credentials or of session says nothing of the terms. */
+/** Changes of credentials or of the session assert nothing about the terms. */
 const testimony: Testimony<RunnerContext> = {
   idMember: 'runner_id',
   types: new Set(['runner_registered', 'runner_updated', 'runner_removed', 'runner_online', 'runner_offline']),
@@ -383,7 +383,7 @@ export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
   version: 3,
   machine: runnerMachine,
-  // 2: a runner may be draining from the first; 3: a process of it may say that it ends. What was made before is as it was.
+  // 2: a runner may be draining from the start; 3: a process may report its end. Stored snapshots are unchanged.
   migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
   internal: ['came_online', 'went_offline'],
   repeats,

@@ -1,8 +1,8 @@
 /**
- * What schemas are put together from: TypeBox's constructors, as far as they are used, under TypeBox's types. A schema is plain
- * JSON Schema when the program runs, and these are all that makes it so; TypeBox itself, loaded for it, was 370 files
- * and a third of what a start costs (0.25 of 0.7 s of CPU, of the service and of every command). A test holds the two
- * against each other.
+ * What schemas are composed of: those of TypeBox's constructors that are used, with TypeBox's types. At run time a
+ * schema is plain JSON Schema, which these functions suffice to make; loading TypeBox itself for that meant 370 files
+ * and a third of the start-up cost (0.25 of 0.7 s of CPU, of the service and of every command). A test checks that both
+ * make the same.
  */
 import type { TSchema, Type as TypeBox } from 'typebox'
 
@@ -22,7 +22,7 @@ type Parts = Pick<
 >
 type Options = object | undefined
 
-/** The members of an object that need not be there: it is no part of their own schema. */
+/** The optional members of objects: being optional is not part of a member's own schema. */
 const optional = new WeakSet<object>()
 
 function object(properties: Readonly<Record<string, TSchema>>, options: Options) {

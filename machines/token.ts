@@ -1,5 +1,5 @@
 /**
- * The token: what somebody may do, and until when. Only the secret's hash is here, and no fact or document
+ * The token: what its bearer may do, and until when. Only the secret's hash is stored here, and no fact or document
  * shows even that.
  */
 import { assign, emit, setup } from 'xstate'
@@ -32,7 +32,7 @@ interface TokenContext {
   readonly hash: string
   readonly roles: readonly Role[]
   readonly rights: readonly Right[]
-  /** Keys of the projects that it is confined to, or all. */
+  /** Keys of the projects that it is confined to, or `*` for all. */
   readonly projects: '*' | readonly string[]
   readonly expires_at?: string
   readonly created_at: string

@@ -1,7 +1,6 @@
 /**
  * What the agent sessions of a work item, a campaign or a project used, summed as they end, so that a read costs the
- * same however many there were. Its invariant: each session is counted once, and what it did not measure is added
- * to nothing.
+ * same however many there were. Invariant: each session is counted once, and unmeasured values are added to nothing.
  */
 import { assign, setup } from 'xstate'
 import type { Usage, UsageScope } from './documents/usage.ts'
@@ -43,7 +42,7 @@ interface AddSession extends OfSession {
   readonly type: 'add'
 }
 
-/** One that was added as interrupted has told what it used after all. */
+/** A session that was added as interrupted has reported its usage after all. */
 interface AmendSession extends OfSession {
   readonly type: 'amend'
 }
@@ -55,7 +54,7 @@ export function usageRef(scope: UsageScope, ref: string): ActorRef {
   return { kind: 'usage', id: `${scope}:${ref}` }
 }
 
-/** The message of a session that has ended; `amend` where it was counted before as one that told nothing. */
+/** The message for a session that has ended; `amend` if it was counted before as one that reported nothing. */
 export function usageNews(type: UsageBody['type'], scope: UsageScope, ref: string, measured: Measured): SendParams {
   return { to: usageRef(scope, ref), message: { type, scope, ref, measured } }
 }
@@ -126,7 +125,8 @@ export const usageModule: MachineModule<UsageContext, UsageBody> = {
   refusal: () => undefined,
   envelope: () => SYSTEM_ENVELOPE,
   terms,
-  // Sums of campaigns and projects are kept for ever; those of items as long as what was added to them.
+  // Sums of campaigns and projects are kept forever, those of items until retention has passed since their last
+  // addition.
   retirement: {
     index: 'scope',
     values: ['item'],

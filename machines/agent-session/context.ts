@@ -1,9 +1,9 @@
-/** What an agent session remembers, and what it can be told. */
+/** What an agent session remembers, and the messages it takes. */
 import type { AgentSession } from '../documents/agent-session.ts'
 import type { Message, MessageBody, Throttle } from '../machine.ts'
 import type { Measured } from '../usage/measure.ts'
 
-/** Whose session it is: where it was reported, and what it works for. */
+/** The session's owner: where it was reported, and what it works for. */
 export interface SessionOwner {
   /** Key of the project. */
   readonly project: string
@@ -16,7 +16,7 @@ export interface SessionOwner {
 
 export interface SessionIdentity extends SessionOwner {
   readonly session_id: string
-  /** When the service took the event that first told of it. */
+  /** When the service recorded the first event that mentioned it. */
   readonly recorded_at: string
 }
 
@@ -26,11 +26,11 @@ export type Launch = Pick<
   'agent_type' | 'working_dir' | 'source_log_path' | 'capability' | 'access' | 'started_at'
 >
 
-/** The event that told of the beginning: an interruption is caused by it, and is of its trace. */
+/** The event that reported the beginning: an interruption has it as its cause, and its trace. */
 export interface BeginEvent {
   readonly id: string
   readonly occurred_at: string
-  /** Absent: `full`, of sessions that older versions heard of. */
+  /** Absent for sessions recorded by older versions, meaning `full`. */
   readonly throttle?: Throttle
   readonly trace_id: string | null
   readonly span_id: string | null
@@ -45,7 +45,7 @@ export interface SessionEnd {
   readonly exit_code?: number
   readonly error?: string
   readonly measured: Measured
-  /** Nobody saw the end: what its engine says of it later counts instead. */
+  /** Nobody saw the end: if its engine reports one later, that counts instead. */
   readonly presumed?: true
 }
 
@@ -54,7 +54,7 @@ export interface AgentSessionContext extends SessionIdentity {
   readonly launch?: Launch
   readonly begin_event?: BeginEvent
   readonly end?: SessionEnd
-  /** When the service heard of the end, by its own clock. */
+  /** When the service learned of the end, by its own clock. */
   readonly closed_at?: string
 }
 
@@ -73,7 +73,7 @@ interface End extends MessageBody {
   readonly end: SessionEnd
 }
 
-/** From the service: the process that ran it is gone. */
+/** From the service: the process that ran the session is gone. */
 interface Interrupt extends MessageBody {
   readonly type: 'interrupt'
   readonly ended_at: string

@@ -1,6 +1,6 @@
 /**
- * What an event that an engine stated tells the agent session that it is about (SPEC 6.16). An event whose session id
- * could name no actor is a record and nothing else; texts are kept as far as somebody would read them.
+ * What an engine's event tells the agent session that it is about (SPEC 6.16). An event whose session id cannot name an
+ * actor is only recorded; texts are clipped to a readable length.
  */
 import { clipped } from '../clipped.ts'
 import { CAPABILITIES, SESSION_ACCESS, SESSION_ID_PATTERN } from '../documents/agent-session.ts'
@@ -14,17 +14,17 @@ const STARTED = 'agent_session_started'
 const ENDED = 'agent_session_ended'
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN)
 
-/** Hot: asked of every event of a run. */
+/** Hot: called for every event of a run. */
 export function isSessionEvent(eventType: string): boolean {
   return eventType === STARTED || eventType === ENDED
 }
 
-/** Whether a session can be called this. */
+/** Whether the value is a valid session id. */
 export function isSessionId(id: unknown): id is string {
   return typeof id === 'string' && SESSION_ID.test(id)
 }
 
-/** The message for the session; undefined: the event names none. */
+/** The message for the session; undefined if the event names none. */
 export function sessionNews(event: PreparedEvent, owner: SessionOwner, recorded_at: string): SendParams | undefined {
   const { payload } = event
   const { session_id } = payload

@@ -1,9 +1,9 @@
-/** What the events of an agent session assert. */
+/** What an agent session's events assert. */
 import { SERVICE_BY } from '../machine.ts'
 import type { Testimony } from '../testimony.ts'
 import type { AgentSessionContext } from './context.ts'
 
-/** Only what the service says itself asserts anything: an engine's event may be of a session that nobody knows here. */
+/** Only the service's own events assert anything: an engine's event may be about a session that is unknown here. */
 export const agentSessionTestimony: Testimony<AgentSessionContext> = {
   idMember: 'session_id',
   types: new Set(['agent_session_ended']),

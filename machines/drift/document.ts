@@ -1,4 +1,4 @@
-/** The drift of a record as it is served: the word, what speaks for it, how bad it is and what to do about it. */
+/** The drift of a record as it is served: its status, the reasons, the severity, and what to do about it. */
 import type {
   Drift,
   DriftAction,
@@ -19,7 +19,10 @@ import { type Cause, exceededSince, type Subject, standing, withLapse } from './
 
 type Snapshot = SnapshotOf<IntentRecordContext>
 
-/** `high` when required evidence failed; undefined while it holds. A word of the past says nothing of what failed since. */
+/**
+ * `high` if required evidence failed; undefined while the record holds. `subject` may be newer than `status`: a status
+ * that is no problem stays `low`, whatever failed since.
+ */
 export function severityOf(status: DriftStatus, { evidence, drift }: Subject): DriftSeverity | undefined {
   if (status === 'holding') return undefined
   if (!PROBLEMS.has(status)) return 'low'
@@ -35,7 +38,9 @@ const ACTIONS: Readonly<Record<DriftStatus, DriftAction>> = {
   holding: 'none',
 }
 
-/** What a person said of it decides; an exception only until its review, and not of what has come since. */
+/**
+ * A person's classification decides; an exception does so only until its review, and not for problems that came later.
+ */
 function actionFor(status: DriftStatus, subject: Subject, now: string): DriftAction {
   const { classification } = subject.drift
   switch (classification?.classification) {
@@ -55,7 +60,7 @@ function isInForce({ review_at }: Classification, now: string): boolean {
   return review_at === undefined || (utc(review_at) ?? '') > now
 }
 
-/** The drift of a record that is accepted or active, at that time (UTC). */
+/** The drift of an accepted or active record at a time (UTC). */
 export function driftOf({ value, context }: Snapshot, now: string): Drift {
   const { id, project, slug, content, version, drift } = context
   const subject = subjectOf(context)
@@ -103,12 +108,12 @@ function observationOf(noted: Noted): DriftObservation {
   return observation as DriftObservation
 }
 
-/** Newest first, with what time alone has changed since the last step. */
+/** Newest first, including what the passage of time alone has changed since the last step. */
 export function driftHistoryOf({ context }: Snapshot, now: string): DriftChange[] {
   return [...withLapse(driftState(context), now).history].reverse()
 }
 
-/** From when on a person is to say what the drift is; undefined: there is nothing to say. */
+/** From when on a person must classify the drift; undefined if nobody need do so. */
 export function attentionSince({ context }: Snapshot): string | undefined {
   const { status, since, classification } = context.drift
   if (status === undefined || !PROBLEMS.has(status)) return undefined

@@ -1,6 +1,6 @@
 /**
- * The draft of a brief that brings the code back to what a record says. A person reviews it before anything runs; what
- * machines reported is quoted as data, and nothing of it becomes an instruction.
+ * The draft of a brief that brings the code back in line with a record. A person reviews it before anything runs; what
+ * machines reported is quoted as data and never becomes an instruction.
  */
 import { clipped } from '../clipped.ts'
 import type { Drift } from '../documents/drift.ts'
@@ -54,7 +54,7 @@ export function repairBrief({ id, content }: IntentRecordContext, drift: Drift):
   }
 }
 
-/** The record itself is frozen when the brief is compiled; here stands what is said of it. */
+/** The record itself is frozen when the brief is compiled; this adds what was observed about it. */
 function relevantIntent({ status, since, because }: Drift): Record<string, unknown> {
   const conflicts = because.filter(({ code }) => code === 'conflicting_record').map(({ detail }) => detail)
   return {

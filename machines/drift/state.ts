@@ -1,26 +1,27 @@
 /**
- * What an intent record remembers of the observations of it: of each evidence the newest, of threats and
- * contradictions those that are open. Enough for every word of its drift, and the same size after a million of them.
+ * What an intent record remembers of its observations: the newest for each piece of evidence, and the open threats and
+ * contradictions. Enough to compute every drift status, and of bounded size even after a million observations.
  *
- * Observations may come late and out of order: what counts is when they were seen, never later than when they came.
+ * Observations may arrive late and out of order: they are ordered by when they were seen, which is never later than
+ * when they arrived.
  */
 import type { ClassificationWord, DriftChange, DriftStatus } from '../documents/drift.ts'
 import type { Seen } from '../documents/observation.ts'
 import { utc } from '../instant.ts'
 import type { By } from '../machine.ts'
 
-/** Open threats and contradictions remembered of each: past it the one that was seen first is forgotten. */
+/** How many open threats, and how many contradictions, are remembered; beyond that the one seen first is forgotten. */
 const OPEN_KEPT_MAX = 16
-/** Ids of the newest observations: a second line behind the outbox, which delivers once. */
+/** How many of the newest observation ids are kept: a second safeguard behind the outbox, which delivers once. */
 const RECENT_KEPT_MAX = 16
-/** Newest changes kept for the history; older ones are in the event log. */
+/** How many of the newest changes the history keeps; older ones are in the event log. */
 export const HISTORY_KEPT_MAX = 100
 
 /** Key of the newest observation that names no evidence of the record. */
 export const NO_EVIDENCE = ''
 
 export interface Noted extends Seen {
-  /** As {@link seenAt} says. */
+  /** See {@link seenAt}. */
   readonly seen_at: string
 }
 
@@ -30,21 +31,24 @@ export interface Classification {
   readonly review_at?: string
   readonly by?: By
   readonly at: string
-  /** Whether observations spoke of a drift then: only such a one can be ended by observations. */
+  /** Whether observations showed a drift at that time: only then can observations end the classification. */
   readonly was_observed: boolean
-  /** Of a real drift: required evidence that failed when it was said. Absent where that was not written down: all. */
+  /** For a real drift: the required evidence that was failing at that time. If absent (not recorded), all of it. */
   readonly failing?: readonly string[]
-  /** Signs of what an exception excuses: what stood when it was given. Absent where that was not written down: all. */
+  /**
+   * For an exception: signs of the problems that it excuses, those present when it was given. If absent (not recorded),
+   * all.
+   */
   readonly excused?: readonly string[]
 }
 
 export interface Conflict {
-  /** Key of the other record, once it has been heard of. */
+  /** Key of the other record, once known. */
   readonly key?: string
-  /** Whether the other record guides runs: only then is it an open contradiction. */
+  /** Whether the other record guides runs: only then is this an open contradiction. */
   readonly guiding: boolean
   readonly since: string
-  /** This record stated it; the other one did. */
+  /** Whether this record declared the conflict, and whether the other one did. */
   readonly ours: boolean
   readonly theirs: boolean
 }
@@ -59,24 +63,24 @@ export interface DriftState {
   readonly latest: Readonly<Record<string, Noted>>
   readonly threats: readonly Noted[]
   readonly contradictions: readonly Noted[]
-  /** What a person has excused of either, until it is to be looked at again, or is seen not to be. */
+  /** Waived observations of either kind, until their review is due or a pass makes them unnecessary. */
   readonly excuses?: Readonly<Partial<Record<Excusable, Noted>>>
   readonly recent: readonly string[]
   /** Other records that this one conflicts with, by id. */
   readonly conflicts: Readonly<Record<string, Conflict>>
   readonly classification?: Classification | undefined
   readonly repair_brief_id?: string | undefined
-  /** The status but for the passing of time, as of the last step; absent while the record guides nothing. */
+  /** The status as of the last step, ignoring the passage of time; absent while the record guides nothing. */
   readonly status?: DriftStatus | undefined
   readonly since?: string | undefined
-  /** From then on it is stale. */
+  /** When the record becomes stale. */
   readonly stale_at?: string | undefined
   readonly history: readonly DriftChange[]
 }
 
 /**
- * As the record keeps it: what every observation changes apart from the history, so that what a step writes into the
- * log stays small.
+ * How the record stores it: the history is kept apart from what every observation changes, so that what a step writes
+ * into the log stays small.
  */
 export interface KeptDrift {
   readonly drift: Omit<DriftState, 'history'>
@@ -105,14 +109,14 @@ export function isKnown({ recent }: KeptDrift['drift'], { id }: Seen): boolean {
   return recent.includes(id)
 }
 
-/** When it was seen, for order and age: UTC, never later than when it came. */
+/** When the observation was seen, for order and age: UTC, never later than when it arrived. */
 export function seenAt({ recorded_at, observed_at }: Seen): string {
   const came = utc(recorded_at)!
   const said = utc(observed_at) ?? came
   return said < came ? said : came
 }
 
-/** The state with one more observation; `evidenceIds` are those that the record names now. */
+/** The state with one more observation; `evidenceIds` are those of the record's present version. */
 export function withObservation(state: DriftState, seen: Seen, evidenceIds: ReadonlySet<string>): DriftState {
   const noted: Noted = { ...seen, seen_at: seenAt(seen) }
   const recent = [...state.recent.slice(1 - RECENT_KEPT_MAX), seen.id]
@@ -129,13 +133,15 @@ export function withObservation(state: DriftState, seen: Seen, evidenceIds: Read
   }
 }
 
-/** Earlier builds kept what was seen of evidence that the record does not name as seen of the record as a whole. */
+/** Earlier builds stored observations of evidence that the record does not name as observations of the whole record. */
 function withoutStray(latest: DriftState['latest']): DriftState['latest'] {
   const { [NO_EVIDENCE]: general, ...others } = latest
   return general?.evidence_id === undefined ? latest : others
 }
 
-/** What was seen of evidence that the record names no more says nothing of its present version. */
+/**
+ * Whether the observation is of evidence that the record no longer names; it says nothing about the present version.
+ */
 function isOfFormerEvidence({ about = 'evidence', evidence_id }: Seen, evidenceIds: ReadonlySet<string>): boolean {
   return about === 'evidence' && evidence_id !== undefined && !evidenceIds.has(evidence_id)
 }
@@ -148,7 +154,7 @@ function withEvidence(state: DriftState, noted: Noted): DriftState {
   return withPass({ ...state, latest }, noted)
 }
 
-/** A threat stands until anything of the record passes later: what it threatened has held. */
+/** A threat stands until any later observation of the record passes: what was threatened has held. */
 function withThreat(state: DriftState, noted: Noted): DriftState {
   if (noted.result !== 'fail') return withPass(state, noted)
   if (state.newest_pass_at !== undefined && state.newest_pass_at >= noted.seen_at) return state
@@ -163,7 +169,10 @@ function withPass(state: DriftState, noted: Noted): DriftState {
   return { ...withExcuse(state, 'threat', noted, knownAt), threats, newest_pass_at: later(knownAt, seen_at) }
 }
 
-/** The newest word counts: a waiver excuses until its review, a pass needs no excuse. `knownAt`: when the newest before it was seen. */
+/**
+ * The newest observation decides: a waiver excuses until its review, and a pass needs no excuse. `knownAt`: when the
+ * newest observation before it was seen.
+ */
 function withExcuse(state: DriftState, of: Excusable, noted: Noted, knownAt: string | undefined): DriftState {
   if (knownAt !== undefined && knownAt > noted.seen_at) return state
   const { [of]: _, ...others } = state.excuses ?? {}
@@ -171,7 +180,7 @@ function withExcuse(state: DriftState, of: Excusable, noted: Noted, knownAt: str
   return state.excuses?.[of] === undefined ? state : { ...state, excuses: others }
 }
 
-/** A contradiction stands until somebody says of it that it is none. */
+/** A contradiction stands until an observation says that there is none. */
 function withContradiction(state: DriftState, noted: Noted): DriftState {
   const { result, seen_at } = noted
   const { contradiction_cleared_at: clearedAt } = state
@@ -196,19 +205,19 @@ function later(known: string | undefined, time: string): string {
   return known === undefined || known < time ? time : known
 }
 
-/** Forgets what was seen of evidence that the record names no more. */
+/** Forgets observations of evidence that the record no longer names. */
 export function withoutEvidence(state: DriftState, evidenceIds: ReadonlySet<string>): DriftState {
   const kept = Object.entries(state.latest).filter(([id]) => id === NO_EVIDENCE || evidenceIds.has(id))
   return kept.length === Object.keys(state.latest).length ? state : { ...state, latest: Object.fromEntries(kept) }
 }
 
-/** A record that was out of date and is put right: what spoke against its old words speaks no more. */
+/** An outdated record was corrected: what spoke against its old content no longer counts. */
 export function withoutComplaints(state: DriftState): DriftState {
   const latest = Object.fromEntries(Object.entries(state.latest).filter(([, { result }]) => result !== 'fail'))
   return { ...state, latest, threats: [], contradictions: [], excuses: {} }
 }
 
-/** One more line of the history. */
+/** Adds one entry to the history. */
 export function withChange(state: DriftState, change: DriftChange): DriftState {
   return { ...state, history: [...state.history.slice(1 - HISTORY_KEPT_MAX), change] }
 }

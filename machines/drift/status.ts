@@ -1,7 +1,7 @@
 /**
- * The word for a record's drift: the first that holds of contradicted, drifted, threatened, stale, unobserved and
- * holding. Worked out with every step and kept with the record, and again by whoever reads it: time alone makes a
- * record stale that nobody looks at, and no timer is needed for that.
+ * The status of a record's drift: the first that applies of contradicted, drifted, threatened, stale, unobserved and
+ * holding. Computed with every step and stored with the record, and again by every reader: the passage of time alone
+ * makes an unobserved record stale, without any timer.
  */
 import { type DriftChange, type DriftReason, type DriftStatus, STALE_AFTER_MS } from '../documents/drift.ts'
 import { utc } from '../instant.ts'
@@ -9,16 +9,16 @@ import type { By } from '../machine.ts'
 import { PROBLEMS } from './problems.ts'
 import { type Classification, type DriftState, NO_EVIDENCE, type Noted, withChange } from './state.ts'
 
-/** What of a record its drift depends on. */
+/** The parts of a record that its drift depends on. */
 export interface Subject {
   readonly evidence: readonly { readonly id: string; readonly description: string; readonly required: boolean }[]
-  /** When this version was made, and since when the record is in its state. */
+  /** When this version was made, and when the record entered its state. */
   readonly versioned_at: string
   readonly state_at: string
   readonly drift: DriftState
 }
 
-/** One thing that speaks for a status. `since`: when it began to. */
+/** One reason for a status. `since`: when it began to apply. */
 export interface Cause extends Omit<DriftReason, 'observation'> {
   readonly since: string
   readonly noted?: Noted
@@ -27,11 +27,11 @@ export interface Cause extends Omit<DriftReason, 'observation'> {
 interface Standing {
   readonly status: DriftStatus
   readonly causes: readonly Cause[]
-  /** When it becomes stale, unless something is observed. */
+  /** When the record becomes stale, unless something is observed. */
   readonly staleAt?: string
 }
 
-/** Where the record stands at that time (UTC). */
+/** The record's status at a time (UTC), with its causes. */
 export function standing(subject: Subject, at: string): Standing {
   const { classification } = subject.drift
   const contradictions = contradictionsOf(subject)
@@ -82,12 +82,12 @@ function failuresOf({ evidence, drift }: Subject, required: boolean): Cause[] {
   })
 }
 
-/** All that observations and other records say against it, the worst first, whatever a person says of it. */
+/** Everything that observations and other records say against it, worst first, regardless of any classification. */
 function problemsOf(subject: Subject): readonly Cause[] {
   return [...contradictionsOf(subject), ...failuresOf(subject, true), ...threatsOf(subject)]
 }
 
-/** The same for what is seen anew and says the same. */
+/** Identifies a cause: the same for a new observation that says the same. */
 const signOf = ({ code, evidence_id = '', intent_record_id = '' }: Cause): string =>
   `${code} ${evidence_id}${intent_record_id}`
 
@@ -96,19 +96,19 @@ export function failingOf(subject: Subject): readonly string[] {
   return failuresOf(subject, true).map(({ evidence_id }) => evidence_id!)
 }
 
-/** Signs of what speaks against the record now: what an exception that is given now excuses. */
+/** Signs of everything that speaks against the record now: what an exception given now excuses. */
 export function excusable(subject: Subject): readonly string[] {
   return [...new Set(problemsOf(subject).map(signOf))]
 }
 
-/** Since when something speaks against the record that its exception does not excuse; undefined: nothing does. */
+/** Since when something speaks against the record that its exception does not excuse; undefined if nothing does. */
 export function exceededSince({ excused }: Classification, subject: Subject): string | undefined {
   if (excused === undefined) return undefined
   const beyond = problemsOf(subject).filter((cause) => !excused.includes(signOf(cause)))
   return beyond.map(({ since }) => since).sort()[0]
 }
 
-/** Nothing speaks against it: is there anything that speaks for it, and of late? */
+/** The status if nothing speaks against the record: depends on whether anything recent speaks for it. */
 function quiet(subject: Subject, at: string): Standing {
   const { evidence, drift, versioned_at } = subject
   const { newest_at } = drift
@@ -141,7 +141,7 @@ function unobserved(evidence_id: string, description: string, noted: Noted | und
   return { ...sign('evidence_unobserved', detail, utc(state_at)!), evidence_id }
 }
 
-/** What shows that it holds; where required evidence is named, that alone. */
+/** What shows that the record holds; if it names required evidence, only that counts. */
 function passesOf({ evidence, drift }: Subject): Cause[] {
   const required = evidence.filter((one) => one.required)
   const keys = required.length > 0 ? required.map(({ id }) => id) : Object.keys(drift.latest)
@@ -155,7 +155,7 @@ function passesOf({ evidence, drift }: Subject): Cause[] {
   })
 }
 
-/** What makes it stale, and when: the newest observation grows too old, or a waiver is to be looked at again. */
+/** What will make the record stale, and when: its newest observation grows too old, or a waiver is due for review. */
 function lapseOf(subject: Subject, newest: string): Cause {
   const tooOldAt = new Date(Date.parse(newest) + STALE_AFTER_MS).toISOString()
   const lapses = [sign('not_observed_since', `nobody has looked since ${newest}`, tooOldAt), ...waiverEnds(subject)]
@@ -171,7 +171,7 @@ function waiverEnds(subject: Subject): Cause[] {
   ]
 }
 
-/** Where no evidence is required anything shows that it holds, until the last of it has ended. */
+/** If no evidence is required, anything shows that the record holds, so only the last waiver to end matters. */
 function evidenceWaiverEnds({ evidence, drift }: Subject): Cause[] {
   const required = evidence.filter((one) => one.required)
   const endsOf = ({ id, description }: { readonly id: string; readonly description: string }) =>
@@ -201,29 +201,29 @@ function causeOf(code: Cause['code'], noted: Noted, detail: string, evidence_id?
   return { ...sign(code, detail, noted.seen_at), ...(evidence_id === undefined ? {} : { evidence_id }), noted }
 }
 
-/** Why the status is worked out anew: for the history. */
+/** Why the status is recomputed; goes into the history. */
 export interface Occasion {
   readonly cause: 'observation' | 'classification' | 'version' | 'conflict' | 'state'
   readonly at: string
   readonly by?: By | undefined
   readonly observation_id?: string | undefined
-  /** Of an observation: when that was seen (UTC). */
+  /** For an observation: when it was seen (UTC). */
   readonly seen_at?: string | undefined
 }
 
-/** Whether observations alone speak of a drift, whatever a person says of it. */
+/** Whether observations alone show a drift, ignoring any classification. */
 export function speaksOfDrift({ drift, ...subject }: Subject): boolean {
   return PROBLEMS.has(standing({ ...subject, drift: { ...drift, classification: undefined } }, '').status)
 }
 
-/** The state with its status worked out anew, what changed written down, and a classification ended that is over. */
+/** The state with its status recomputed, the change recorded in the history, and an ended classification removed. */
 export function restated(subject: Subject, occasion: Occasion): DriftState {
   const drift = withoutEndedClassification(withLapse(subject.drift, occasion.at), subject, occasion)
   const { status, causes, staleAt } = standing({ ...subject, drift }, utc(occasion.at)!)
-  // While the word stays the same so does its beginning.
+  // While the status is unchanged, so is its start.
   const isSame = status === drift.status && drift.since !== undefined
   const since = isSame ? drift.since : sinceOf(status, causes, endOf(drift, occasion))
-  // A brief repairs one drift: what drifts again is another.
+  // A brief repairs one drift; a later drift is a different one.
   const over = PROBLEMS.has(status) ? {} : { repair_brief_id: undefined }
   const next = { ...drift, ...over, status, since, stale_at: staleAt }
   if (status === drift.status) return next
@@ -245,18 +245,21 @@ function lastStatusOf({ history }: DriftState): DriftStatus | undefined {
   return history.at(-1)?.status
 }
 
-/** Problems began with the first sign of them that still stands, rest with the last. */
+/** A problem began with the earliest of its causes that still stands, any other status with the latest. */
 function sinceOf(status: DriftStatus, causes: readonly Cause[], ended: string): string {
   const times = causes.map(({ since }) => since)
   return PROBLEMS.has(status) ? times.sort()[0]! : [...times, ended].sort().at(-1)!
 }
 
-/** When the word before was over: as what ended it was seen, or happened. Before the first word there was none. */
+/** When the previous status ended: when its end was seen, or happened. Before the first status there was none. */
 function endOf({ status }: DriftState, { at, seen_at }: Occasion): string {
   return status === undefined ? '' : (seen_at ?? utc(at)!)
 }
 
-/** Time has passed: what a reader was told meanwhile goes into the history. */
+/**
+ * Adds to the history a lapse that the passage of time has caused since the last step, as readers have already been
+ * told.
+ */
 export function withLapse(drift: DriftState, at: string): DriftState {
   const { status, stale_at } = drift
   if (stale_at === undefined || stale_at > utc(at)! || (status !== 'holding' && status !== 'unobserved')) return drift
@@ -287,7 +290,7 @@ function withoutEndedClassification(drift: DriftState, subject: Subject, { at }:
   )
 }
 
-/** An exception ends with what it excused; a real drift once the evidence that showed it has passed anew. */
+/** An exception ends with what it excused; a real drift ends once the evidence that showed it has passed again. */
 function isEnded(classification: Classification, subject: Subject): boolean {
   const { classification: word, was_observed, at } = classification
   if (word === 'obsolete_intent' || speaksOfDrift(subject)) return false
@@ -297,7 +300,7 @@ function isEnded(classification: Classification, subject: Subject): boolean {
   const saidAt = utc(at)!
   const { failing = evidence.map(({ id }) => id) } = classification
   const owed = evidence.filter(({ id, required }) => required && failing.includes(id))
-  // A threat or a contradiction showed it, or evidence that nobody requires any more.
+  // The drift was shown by a threat or a contradiction, or by evidence that is no longer required.
   if (owed.length === 0)
     return [drift.newest_pass_at, drift.contradiction_cleared_at].some((time = '') => time > saidAt)
   return owed.every(({ id }) => {

@@ -1,6 +1,6 @@
 /**
- * What a person's approval of a brief allows. It names a digest, a revision and the intent as it stood: whatever has
- * moved since is not covered, and takes a fresh approval.
+ * What a person's approval of a brief allows. It names a digest, a revision and the state of the intent: if any of
+ * these has changed since, it takes a fresh approval.
  */
 import type { Approval, BriefLapse } from '../documents/formation-brief.ts'
 import type { Refusal, Throttle } from '../machine.ts'
@@ -8,25 +8,25 @@ import { intentDigest } from './compiler.ts'
 import type { FormationBriefContext } from './context.ts'
 import { danglingFaults, type Sources } from './snapshot.ts'
 
-/** A run that is asked for, as far as approvals go. */
+/** The parts of a requested run that matter for approvals. */
 interface AskedRun {
   readonly throttle: Throttle
   readonly entry_event: string
   readonly revision?: string | undefined
-  /** It asks to be run again by itself after a failure. */
+  /** It has a retry policy, which runs it again after a failure. */
   readonly retries: boolean
-  /** It repeats what was done already. */
+  /** It repeats work that was done already. */
   readonly again?: boolean | undefined
-  /** It names another repository or branch than the brief does; one that names none is for its project's. */
+  /** It names another repository or branch than the brief does; a brief that names none is for its project's. */
   readonly elsewhere?: boolean | undefined
 }
 
-/** Whether the approval holds for this digest at this revision. One that names no revision holds for each. */
+/** Whether the approval holds for this digest at this revision. One that names no revision holds for any. */
 export function covers(approval: Approval, digest: string, revision: string | undefined): boolean {
   return approval.digest === digest && (approval.revision === undefined || approval.revision === revision)
 }
 
-/** The newest approval of the compiled brief that nothing has moved away from; undefined: a fresh one is needed. */
+/** The newest approval of the compiled brief that is still valid; undefined if a fresh one is needed. */
 export function standingApproval(
   { approvals, compiled }: FormationBriefContext,
   revision: string | undefined,
@@ -43,8 +43,8 @@ export function standingApproval(
 }
 
 /**
- * Whether the run is more than any brief says: who approves a brief has seen where it works, and has not seen a policy
- * that runs it again, nor that it would be done once more.
+ * Whether the run goes beyond what any brief says: the approver of a brief has seen where it works, but neither a retry
+ * policy nor that the work would be repeated.
  */
 export function goesBeyond({
   retries,
@@ -54,13 +54,16 @@ export function goesBeyond({
   return retries || again || elsewhere
 }
 
-/** Whether an approval of the brief, before or behind the run, can be the approval of such a run. */
+/** Whether an approval of the brief, given before or after the request, can cover such a run. */
 export function speaksFor({ sections }: FormationBriefContext, run: AskedRun): boolean {
   const agreed = sections.engine_controls?.entry_event
   return !goesBeyond(run) && (agreed === undefined || agreed === run.entry_event)
 }
 
-/** What the brief was frozen with guides runs no more: no approval lets that run. Undefined: all of it does. */
+/**
+ * Refuses the run if intent frozen in the brief no longer guides runs: no approval permits that run. Undefined if all
+ * of it does.
+ */
 export function withdrawal(context: FormationBriefContext, sources: Sources): Refusal | undefined {
   const errors = danglingFaults(context, sources)
   if (errors.length === 0) return undefined
@@ -69,7 +72,7 @@ export function withdrawal(context: FormationBriefContext, sources: Sources): Re
   return { code: 'brief_incomplete', detail, errors }
 }
 
-/** Why no approval of the brief holds as things stand, of a run at this revision; undefined: one does. */
+/** Why no approval of the brief currently covers a run at this revision; undefined if one does. */
 export function lapseOf(
   context: FormationBriefContext,
   sources: Sources,
@@ -111,7 +114,7 @@ export function revisionMoved(approvals: readonly Approval[], revision: string |
   return `It was approved for revision ${known}: approve it again ${asked}.`
 }
 
-/** The records that have another version since the approval was given, by name. */
+/** A sentence naming the records whose version has changed since the approval was given. */
 export function intentMoved(sources: Sources, approvedAt: string): string {
   const moved = movedSince(sources, approvedAt).map(({ id, key, version }) => {
     return `${key} is version ${version} since ${sources.since[id]}`

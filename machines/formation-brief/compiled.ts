@@ -1,6 +1,6 @@
 /**
- * The compiled brief: what a digest names. Made once, by the brief's own message, and never changed or forgotten, so
- * that whoever holds a digest can always read what it stood for.
+ * The compiled brief: what a digest names. Created once, by the brief's own message, and never changed or forgotten, so
+ * that whoever holds a digest can always read what it stands for.
  */
 import { assign, setup } from 'xstate'
 import { COMPILED_BRIEF_SCHEMA_VERSION, type CompiledBrief } from '../documents/compiled-brief.ts'
@@ -23,12 +23,12 @@ interface CompiledBriefContext extends Artifact {
   readonly compiled_at: string
 }
 
-/** From the formation brief, whose event tells of it. */
+/** From the formation brief, whose own event states the compile. */
 interface CreateCompiledBrief extends MessageBody, CompiledBriefContext {
   readonly type: 'create'
 }
 
-/** Answered behind the create, should that still be on its way. */
+/** Lets a reader wait for a `create` that is still on its way: it is answered after that. */
 interface LookAtCompiledBrief extends MessageBody {
   readonly type: 'look'
 }
@@ -39,7 +39,7 @@ type CompiledBriefMessage = Message<CompiledBriefBody>
 const DIGEST_PREFIX = 'sha256:'
 const ID_DIGITS = 32
 
-/** The digest covers the brief's id: no two briefs share one. */
+/** The digest covers the brief's id, so no two briefs share one. */
 export function compiledBriefId(digest: string): string {
   return `cbrief_${digest.slice(DIGEST_PREFIX.length, DIGEST_PREFIX.length + ID_DIGITS)}`
 }
@@ -91,7 +91,7 @@ export const compiledBriefModule: MachineModule<CompiledBriefContext, CompiledBr
   terms: ({ context }) => [{ index: 'brief', value: context.formation_brief_id, order: context.compiled_at }],
   deadlineStates: [],
   deadlines: () => [],
-  // Its brief states what it is.
+  // Its brief's events state what it is.
   testimony: {
     idMember: 'digest',
     types: new Set(),

@@ -1,6 +1,7 @@
 /**
- * The compile: from a brief, the records behind it and a revision to the one artifact that a digest names. Asked twice,
- * before an approval and at the compile, so that what was approved is compared with what would be frozen by its digest.
+ * The compile: turns a brief, the records behind it and a revision into the one artifact that a digest names. Run
+ * twice, before an approval and at the compile, so that comparing digests shows whether what would be frozen is what
+ * was approved.
  */
 
 import { canonical } from '../canonical.ts'
@@ -17,7 +18,7 @@ export interface Artifact {
   readonly prompt_pack: PromptPack
 }
 
-/** Longest text of a compiled brief with its prompts, characters: it is one record, and one answer. */
+/** The longest text of a compiled brief with its prompts, characters: it is one record, and one answer. */
 const ARTIFACT_CHARS_MAX = 1024 * 1024
 
 export function compileBrief(brief: BriefText, sources: Sources, revision: string | undefined): Artifact {
@@ -25,7 +26,7 @@ export function compileBrief(brief: BriefText, sources: Sources, revision: strin
   return artifactOf(core, packOf(core))
 }
 
-/** The artifact with one prompt written by a person: another one, with another digest. */
+/** The artifact with one prompt rewritten by a person: a new artifact, with a digest of its own. */
 export function editArtifact(before: Artifact, text: string, edit: Omit<HumanEdit, 'previous_digest'>): Artifact {
   const { prompt_pack: _, ...core } = before.snapshot
   return artifactOf(core, editedPack(before.prompt_pack, text, edit))
@@ -41,7 +42,10 @@ export function isTooLarge({ snapshot, prompt_pack }: Artifact): boolean {
   return canonical(snapshot).length + canonical(prompt_pack).length > ARTIFACT_CHARS_MAX
 }
 
-/** Which intent the brief stands on at this moment: another version of a record, or a record less, is another one. */
+/**
+ * Digest of the intent that the brief currently stands on: it changes with the version of a record, or if a record
+ * drops out.
+ */
 export function intentDigest({ records, unfit }: Sources): string {
   const versions: SourceVersion[] = records.map(({ id, version }) => ({ id, version }))
   const ids = unfit.map(({ id }) => id)

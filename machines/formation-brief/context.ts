@@ -1,6 +1,6 @@
 /**
- * What a formation brief remembers and what it can be told. The artifact that it was compiled to is an actor of its
- * own (`compiled.ts`): it is large, it never changes, and the brief moves on with every run.
+ * What a formation brief remembers and the messages it takes. The artifact it was compiled to is an actor of its own
+ * (`compiled.ts`): that is large and never changes, while the brief changes with every run.
  */
 
 import type { PromptPhase } from '../documents/compiled-brief.ts'
@@ -22,7 +22,7 @@ export interface FormationBriefContext {
   /** Key and id of the project. */
   readonly project: string
   readonly project_id: string
-  /** Goes up with every change of the sections. */
+  /** Increases with every change of the sections. */
   readonly version: number
   readonly sections: BriefSections
   /** Oldest first. */
@@ -38,7 +38,7 @@ export interface FormationBriefContext {
   readonly archived_at?: string
   readonly internal: {
     readonly creation: CreationRecord
-    /** Those that have not ended, oldest first. */
+    /** Runs that have not ended, oldest first. */
     readonly runs: readonly OpenRun[]
   }
 }
@@ -53,13 +53,13 @@ interface CreateFormationBrief extends CreateBody {
 interface UpdateFormationBrief extends MessageBody {
   readonly type: 'update'
   readonly sections: FormationBriefPatch
-  /** The version that was read; absent: any. */
+  /** The version that was read; if absent, any will do. */
   readonly if_version?: number
 }
 
 interface SubmitFormationBrief extends MessageBody {
   readonly type: 'submit'
-  /** The version that was read; absent: any. */
+  /** The version that was read; if absent, any will do. */
   readonly if_version?: number
 }
 
@@ -67,9 +67,9 @@ interface ApproveFormationBrief extends MessageBody {
   readonly type: 'approve'
   readonly throttle: Throttle
   readonly revision?: string
-  /** The version that was read; absent: any. */
+  /** The version that was read; if absent, any will do. */
   readonly if_version?: number
-  /** What the brief's references lead to at this moment. */
+  /** What the brief's references currently resolve to. */
   readonly sources: Sources
 }
 
@@ -77,19 +77,19 @@ interface CompileFormationBrief extends MessageBody {
   readonly type: 'compile'
   readonly revision?: string
   readonly sources: Sources
-  /** Why no engine of the project can serve it; absent: one can. */
+  /** Why no engine of the project can serve it; absent if one can. */
   readonly incapable?: string
 }
 
-/** A person writes one prompt anew. */
+/** A person rewrites one prompt. */
 interface EditPrompt extends MessageBody {
   readonly type: 'edit_prompt'
   readonly phase: PromptPhase
   readonly prompt_text: string
   readonly reason?: string
-  /** The version that was read; absent: any. */
+  /** The version that was read; if absent, any will do. */
   readonly if_version?: number
-  /** What the brief is compiled to, as the editor has read it; absent: it is not compiled. */
+  /** The compiled artifact that the editor has read; absent if the brief is not compiled. */
   readonly artifact?: Artifact
 }
 
@@ -107,13 +107,13 @@ interface RunQueued extends MessageBody {
   readonly throttle: Throttle
   readonly entry_event: string
   readonly revision?: string
-  /** Whether it may be handed out, as far as approvals go. */
+  /** Whether approvals permit handing it out. */
   readonly approved: boolean
-  /** It asks to be run again by itself: that takes an approval of its own. */
+  /** It has a retry policy, which takes an approval of its own. */
   readonly retries: boolean
-  /** It repeats what was done already: that takes one, too. */
+  /** It repeats work that was done already, which also takes an approval of its own. */
   readonly again?: true
-  /** It is to work on another repository or branch than the brief is for: so does that. */
+  /** It works on another repository or branch than the brief names, which also takes an approval of its own. */
   readonly elsewhere?: true
   readonly reason?: string
 }
@@ -130,7 +130,7 @@ interface RunStopped extends MessageBody {
   readonly reason: string
 }
 
-/** From an engine run: it was told what somebody saw of these intent records. */
+/** From an engine run: somebody reported observations of these intent records to it. */
 interface RunObserved extends MessageBody {
   readonly type: 'run_observed'
   readonly run_request_id: string

@@ -40,13 +40,13 @@ export function created(message: Of<'create'>): FormationBriefContext {
   }
 }
 
-/** The sections after a patch: null takes one away. */
+/** The sections after a patch; null removes a section. */
 function patched(sections: BriefSections, patch: FormationBriefPatch): BriefSections {
   const next = Object.entries({ ...sections, ...patch }).filter(([, value]) => value !== null)
   return Object.fromEntries(next) as unknown as BriefSections
 }
 
-/** Names of the sections that the patch really changes. */
+/** Names of the sections whose content the patch actually changes. */
 export function changedSections({ sections }: FormationBriefContext, { sections: patch }: Of<'update'>): string[] {
   const given = Object.fromEntries(Object.entries(patch).map(([name, value]) => [name, value ?? undefined]))
   return changed<object>(sections, given)
@@ -57,17 +57,20 @@ export function updated(context: FormationBriefContext, message: Of<'update'>): 
   return { sections, version: context.version + 1, updated_at: message.at }
 }
 
-/** The revision that an approval or a compile speaks of, where its message names none. */
+/** The revision that an approval or a compile is about if its message names none. */
 function revisionOf({ sections, approvals, compiled }: FormationBriefContext): string | undefined {
   return compiled?.revision ?? approvals.at(-1)?.revision ?? sections.repo?.revision
 }
 
-/** What a compile at the message's revision, with its sources, gives. */
+/** The artifact that a compile at the message's revision, with its sources, yields. */
 export function artifactOf(context: FormationBriefContext, { sources, revision }: Of<'approve' | 'compile'>): Artifact {
   return compileBrief(context, sources, revision ?? revisionOf(context))
 }
 
-/** The approval that the message is. Of a brief that is not compiled yet, it names the digest that it will have. */
+/**
+ * The approval that the message gives. If the brief is not compiled yet, it names the digest that the compile will
+ * yield.
+ */
 export function approvalOf(context: FormationBriefContext, message: Of<'approve'>): Approval {
   const { throttle, sources, at, by = SERVICE_BY } = message
   const { compiled, sections } = context
@@ -81,7 +84,7 @@ export function approved(context: FormationBriefContext, message: Of<'approve'>)
   return { approvals: [...context.approvals, approvalOf(context, message)].slice(-APPROVALS_MAX) }
 }
 
-/** Messages that let runs go, and the brief that has sent them. */
+/** Messages that release runs, and the brief after sending them. */
 interface Releases {
   readonly sends: readonly SendParams[]
   readonly change: Change
@@ -98,20 +101,20 @@ function releases({ internal }: FormationBriefContext, approvalFor: (run: OpenRu
   return { sends, change: sends.length === 0 ? {} : { internal: { ...internal, runs } } }
 }
 
-/** The newest approval goes on to each run that waits for exactly this one, the oldest first. */
+/** Passes the newest approval on to each run that waits for exactly this one, oldest first. */
 export function approvalOfRuns(context: FormationBriefContext): Releases {
   const approval = context.approvals.at(-1)!
   return releases(context, (run) => (waitsFor(run, approval) ? approval : undefined))
 }
 
-/** A run of which the brief has just heard has the approval that was given since it was asked for. */
+/** Gives a newly reported run the approval that was given since it was requested. */
 export function approvalOfLateRun(context: FormationBriefContext, { run_request_id }: Of<'run_queued'>): Releases {
   return releases(context, (run) =>
     run.run_request_id === run_request_id ? approvedMeanwhile(context, run) : undefined,
   )
 }
 
-/** What is archived runs no more. */
+/** Cancels the run: an archived brief is not run any more. */
 export function cancelOfRun({ run_request_id: id }: Of<'run_queued'>): SendParams {
   return {
     to: { kind: 'run_request', id },
@@ -136,7 +139,7 @@ export function compiled(artifact: Artifact, at: string, by: By | undefined): Ch
   }
 }
 
-/** The artifact becomes an actor of its own, by a message that commits with the move. */
+/** Stores the artifact as an actor of its own, by a message that commits with the move. */
 export function keepArtifact(context: FormationBriefContext, artifact: Artifact): SendParams {
   const { digest, snapshot, prompt_pack } = artifact
   const { id: formation_brief_id, project, compiled: reference } = context
@@ -152,7 +155,7 @@ export function edited({ phase, prompt_text, reason, artifact, at, by = SERVICE_
   return editArtifact(artifact!, prompt_text, { phase, by, at, ...(reason === undefined ? {} : { reason }) })
 }
 
-/** The brief with these runs that have not ended: it follows the latest that is under way. */
+/** The brief with these open runs: it follows the latest one under way. */
 function following({ run, internal, reason }: FormationBriefContext, runs: readonly OpenRun[]): Change {
   const latest = latestUnderWay(runs)
   const next = latest === undefined ? run : shown(latest)
@@ -171,7 +174,7 @@ export function runMoved(context: FormationBriefContext, message: Of<'run_accept
   return following(context, withRun(context.internal.runs, run, message.at))
 }
 
-/** The run as its last word leaves it, and the brief with it where it follows this one. */
+/** Updates the open runs, and the brief itself if it follows this run. */
 function stopped(
   context: FormationBriefContext,
   { run, runs, reason }: { readonly run: BriefRun; readonly runs: readonly OpenRun[]; readonly reason?: string },
@@ -186,7 +189,7 @@ export function runCompleted(context: FormationBriefContext, message: Of<'run_co
   return stopped(context, { run, runs: withoutRun(context.internal.runs, message) })
 }
 
-/** A lost run has not ended: it may speak up again. */
+/** A lost run has not ended: it may report again. */
 export function runStopped(context: FormationBriefContext, message: Of<'run_stopped'>): Change {
   const { outcome, at } = message
   const { runs } = context.internal
@@ -199,7 +202,7 @@ export function runStopped(context: FormationBriefContext, message: Of<'run_stop
   })
 }
 
-/** The run that it followed has stopped: it goes on to another one that is under way. */
+/** The run that the brief followed has stopped: it follows another one that is under way. */
 export function followOther(context: FormationBriefContext, message: Of<'run_completed' | 'run_stopped'>): Change {
   return { run: shown(otherUnderWay(context, message)!), reason: undefined }
 }

@@ -1,11 +1,11 @@
-/** Members of records and overlays that are open: read as what they should be, whatever they are. */
+/** Reads members of open records and overlays as the type they should have, whatever they hold. */
 
 /** A member that should be a text. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A member that should be a list of texts; other things in it are shown as JSON. */
+/** A member that should be a list of texts; other values in it are shown as JSON. */
 export function textsOf(value: unknown): string[] {
   if (!Array.isArray(value)) return value === undefined || value === null || value === '' ? [] : [shown(value)]
   return value.map(shown).filter((text) => text !== '')

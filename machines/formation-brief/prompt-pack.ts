@@ -17,7 +17,7 @@ import { isMentioned } from './prompt-records.ts'
 import type { BriefCore } from './snapshot.ts'
 import { versionsOf } from './snapshot.ts'
 
-/** The roles that a phase is played by, first come first served. */
+/** The roles that can play each phase, in order of preference, by word stem. */
 const ROLES: Readonly<Record<PromptPhase, readonly string[]>> = {
   assessment: ['assess', 'archaeolog'],
   triage: ['triage', 'assess'],
@@ -29,10 +29,10 @@ const ROLES: Readonly<Record<PromptPhase, readonly string[]>> = {
   intent_feedback: ['interview', 'archaeolog'],
 }
 
-/** Steps that change something: the others only read. */
+/** Phases that make changes; the others only read. */
 const CHANGING: ReadonlySet<PromptPhase> = new Set(['execution', 'retry'])
 
-/** The two optional phases are there when the formation has a reviewer, or when feedback is asked for. */
+/** The two optional phases are included if the formation has a reviewer, or if feedback is asked for. */
 function phasesOf(core: BriefCore): readonly PromptPhase[] {
   const { agent_formation: formation, feedback_hooks = [] } = core
   const reviews = formation?.pattern?.includes('review') === true || roleOf(core, 'review') !== undefined
@@ -81,7 +81,7 @@ export function packOf(core: BriefCore): PromptPack {
   })
 }
 
-/** Another pack, with the text of one of its phases replaced. */
+/** A new pack, with the text of one of its phases replaced. */
 export function editedPack(pack: PromptPack, promptText: string, edit: Omit<HumanEdit, 'previous_digest'>): PromptPack {
   const { digest, ...rest } = pack
   const prompts = pack.prompts.map((one) =>

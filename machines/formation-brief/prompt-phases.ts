@@ -1,6 +1,6 @@
 /**
- * What each step of a run is told: a view of the frozen brief of its own, never the whole of it. The texts are the
- * service's; what people wrote stands in lists below headings, and what nobody vouches for stands behind a fence.
+ * The prompt of each phase of a run: its own view of the frozen brief, never all of it. The wording is the service's;
+ * what people wrote goes in lists under headings, and text that nobody vouches for is fenced.
  */
 
 import type { PromptPhase } from '../documents/compiled-brief.ts'
@@ -10,7 +10,7 @@ import { objectsOf, textOf, textsOf } from './open-members.ts'
 import { named, protectedWith, recordTexts } from './prompt-records.ts'
 import type { BriefCore } from './snapshot.ts'
 
-/** Goes up whenever the same brief would be put into other words. */
+/** Increases whenever the same brief would be worded differently. */
 export const TEMPLATE_VERSION = '3'
 
 type View = (core: BriefCore) => string
@@ -162,7 +162,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
     ),
 }
 
-/** Either throttle may run the same artifact: the run's own tells which it is. */
+/** The same artifact may run with either throttle; the run request says which applies. */
 function throttled({ throttle }: BriefCore): string {
   return throttle === 'full'
     ? 'The brief was written for changes that are made for real: where the run is a dry run, every change is only simulated and described.'
@@ -173,7 +173,7 @@ function objective({ mission }: BriefCore): string {
   return section('Objective', paragraphs(mission.objective))
 }
 
-/** Each record that says something under one of these heads, with what it says. */
+/** Each record that has text under one of these heads, with that text. */
 function records(core: BriefCore, title: string, members: readonly string[]): string {
   const items = core.source_intent.map((record) => {
     const said = members.flatMap((member) => {
@@ -273,7 +273,7 @@ function quotes(core: BriefCore): string {
   return section('Quoted sources', texts.join('\n'))
 }
 
-/** What machines reported of the drift that the brief is to repair. */
+/** What machines reported about the drift that the brief is to repair. */
 function drifted({ relevant_intent }: BriefCore): string {
   const { drift } = (relevant_intent ?? {}) as { drift?: { because?: unknown } }
   const reports = objectsOf(drift?.because).slice(0, QUOTES_A_RECORD_MAX)

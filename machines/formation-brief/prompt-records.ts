@@ -1,13 +1,13 @@
 /**
- * How prompts name intent records. A record that the brief names by its key is the same as one that it names by its id:
- * it is told by its id and title, once a list, and counts as mentioned.
+ * How prompts name intent records. A brief may name a record by key or by id; either way it is shown by id and title,
+ * once per list, and counts as mentioned.
  */
 import type { SourceRecord } from '../documents/compiled-brief.ts'
 import { bullets } from '../prompt-text.ts'
 import { textOf } from './open-members.ts'
 import type { BriefCore } from './snapshot.ts'
 
-/** The heads of a record that say what is protected, the first that has words first. */
+/** The heads of a record that say what is protected; the first with any text is used. */
 const PROTECTED_HEADS = ['capability', 'expectation'] as const
 
 type Protected = NonNullable<BriefCore['protected_capabilities']>[number]
@@ -24,7 +24,7 @@ function isNamedBy({ id, key }: SourceRecord, name: string | undefined): boolean
   return name !== undefined && (name === id || name === key)
 }
 
-/** What the records say under one head, a line each; but for words of theirs that were told already. */
+/** What the records say under one head, one line each, leaving out text that was already shown. */
 export function recordTexts({ source_intent }: BriefCore, head: string, told: ReadonlySet<string> = new Set()): string {
   const items = source_intent.flatMap((record) => {
     const text = wordsOf(record, head)
@@ -37,7 +37,7 @@ function wordsBy(id: string | undefined, words: string): string {
   return `${id} ${words}`
 }
 
-/** What the brief protects, and with it what its records say under that head: no words twice. */
+/** What the brief protects, together with what its records say under that head; no text appears twice. */
 export function protectedWith(core: BriefCore, head?: string): string {
   const { protected_capabilities: given = [], source_intent } = core
   const items = new Set<string>()
@@ -54,17 +54,17 @@ export function protectedWith(core: BriefCore, head?: string): string {
   return [bullets([...items]), texts].filter((part) => part !== '').join('\n')
 }
 
-/** It names a record, and says nothing of it. */
+/** Whether the entry only names a record and says nothing about it. */
 function isBare({ id: _, ...more }: Protected): boolean {
   return Object.keys(more).length === 0
 }
 
-/** Another entry names the same record, and says more of it, or as much before. */
+/** Whether another entry names the same record and says more about it, or comes first and says as much. */
 function isToldElsewhere(given: readonly Protected[], n: number, record: SourceRecord): boolean {
   return given.some((other, m) => m !== n && isNamedBy(record, other.id) && (m < n || !isBare(other)))
 }
 
-/** One that is protected, by the name that the brief gives it, or else by the title of its record. */
+/** One protected capability, under the brief's name for it, or else its record's title. */
 function itemOf(one: Protected, record: SourceRecord | undefined, words: string): string {
   const { name = isSaid(one.statement) ? undefined : record?.title, evidence_required = [] } = one
   const id = record?.id ?? one.id
@@ -78,7 +78,9 @@ function isSaid(text: string | undefined): text is string {
   return text !== undefined && text !== ''
 }
 
-/** Whether the text names the record, by id or by key. A key may be the beginning of another one. */
+/**
+ * Whether the text names the record, by id or by key. One key may be a prefix of another, so whole keys are matched.
+ */
 export function isMentioned(text: string, record: SourceRecord): boolean {
   const key = wordsOf(record, 'key').replaceAll('.', '\\.')
   return text.includes(record.id) || (key !== '' && new RegExp(`(?<![\\w.-])${key}(?![\\w-])`).test(text))

@@ -1,4 +1,4 @@
-/** Who may move a formation brief: its guards, and what is a repeat or a refusal. */
+/** Who may move a formation brief: its guards, and what counts as a repeat or is refused. */
 
 import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
@@ -31,7 +31,7 @@ export function changes(context: FormationBriefContext, message: Of<'update'>): 
   return isVersionRead(context, message) && changedSections(context, message).length > 0
 }
 
-/** What the brief compiles to with what its references lead to, or what keeps it from that. */
+/** The artifact that the brief compiles to with these sources, or why it cannot be compiled. */
 function artifactOrRefusal(context: FormationBriefContext, message: Of<'approve' | 'compile'>): Artifact | Refusal {
   const faults = faultsOf(context, message.sources)
   if (faults.length > 0) {
@@ -43,8 +43,8 @@ function artifactOrRefusal(context: FormationBriefContext, message: Of<'approve'
 }
 
 /**
- * Why the brief is not approved; undefined: it can be. From then on it is not changed, so it must be one that compiles;
- * and once compiled, one whose intent still guides runs.
+ * Why the brief cannot be approved; undefined if it can. It does not change from then on, so it must compile; once
+ * compiled, its intent must still guide runs.
  */
 export function approveRefusal(context: FormationBriefContext, message: Of<'approve'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context)
@@ -53,7 +53,7 @@ export function approveRefusal(context: FormationBriefContext, message: Of<'appr
   return 'code' in compiled ? compiled : undefined
 }
 
-/** Why the brief, which is approved, is not compiled; undefined: it can be. */
+/** Why the approved brief cannot be compiled; undefined if it can. */
 export function compileRefusal(context: FormationBriefContext, message: Of<'compile'>): Refusal | undefined {
   const compiled = artifactOrRefusal(context, message)
   if ('code' in compiled) return compiled
@@ -76,7 +76,7 @@ function movedSinceApproval(
   return 'This version of the service makes other prompts of it than those that were approved: approve it again.'
 }
 
-/** With this word of it, the run is the latest that is under way: the brief follows it. */
+/** Whether this message makes the run the latest one under way, so that the brief follows it. */
 export function takesTheLead(
   context: FormationBriefContext,
   message: Of<'run_queued' | 'run_accepted' | 'run_started'>,
@@ -86,7 +86,7 @@ export function takesTheLead(
   return run?.run_request_id === message.run_request_id
 }
 
-/** It is the run that the brief follows, and that has not ended. */
+/** Whether the brief follows this run and the run has not ended. */
 export function isFollowedAndOpen(
   context: FormationBriefContext,
   message: Of<'run_completed' | 'run_stopped'>,
@@ -94,7 +94,10 @@ export function isFollowedAndOpen(
   return isFollowed(context, message) && openRun(context, message) !== undefined
 }
 
-/** The brief follows this run, which stops, and another one in this state is under way: it goes on to that. */
+/**
+ * Whether the brief follows this run, which stops, while another run in `state` is under way that it can follow
+ * instead.
+ */
 export function leavesFor(
   context: FormationBriefContext,
   message: Of<'run_completed' | 'run_stopped'>,
@@ -103,7 +106,7 @@ export function leavesFor(
   return isFollowedAndOpen(context, message) && otherUnderWay(context, message)?.state === state
 }
 
-/** The editor has read what the brief is compiled to now. */
+/** Whether the editor has read what the brief is now compiled to. */
 function isCurrent(context: FormationBriefContext, message: Of<'edit_prompt'>): boolean {
   const { compiled } = context
   return compiled !== undefined && compiled.digest === message.artifact?.digest && isVersionRead(context, message)
@@ -140,7 +143,7 @@ const NOT_APPROVABLE = new Set(['absent', 'draft', 'archived'])
 const APPROVABLE = new Set(FORMATION_BRIEF_STATES.filter((state) => !NOT_APPROVABLE.has(state)) as readonly string[])
 const EDITABLE = new Set(['compiled', 'completed', 'analyzed'])
 
-/** Words for a message that says again what was taken before, or that is no news to this brief. */
+/** A word for a message that repeats one taken before, or tells this brief nothing new; undefined otherwise. */
 export function repeats(
   { value, context }: SnapshotOf<FormationBriefContext>,
   message: FormationBriefMessage,
@@ -157,10 +160,10 @@ export function repeats(
       return value === 'reviewable' && isVersionRead(context, message) ? 'already_reviewable' : undefined
     case 'approve': {
       if (!APPROVABLE.has(value) || context.approvals.length === 0 || !isVersionRead(context, message)) return undefined
-      // What guides runs no more is refused, though it was approved so by an earlier build.
+      // Intent that no longer guides runs is refused, even if an earlier build approved it.
       if (message.sources.unfit.length > 0) return undefined
       const approval = approvalOf(context, message)
-      // One that was given before goes on to a run that has come to wait for it since.
+      // An approval given before still goes on to a run that has since come to wait for it.
       if (context.internal.runs.some((run) => waitsFor(run, approval))) return undefined
       return context.approvals.some((one) => sameApproval(one, approval)) ? 'already_approved' : undefined
     }
@@ -175,19 +178,22 @@ export function repeats(
   }
 }
 
-/** A brief hears of its runs that have not ended, and of what the one that it follows has left. An archived one runs no more. */
+/**
+ * `no_news` unless the message is about a run that has not ended, or about observations of the run that the brief
+ * follows. An archived brief only takes a queued run, in order to cancel it.
+ */
 function noNews(value: string, context: FormationBriefContext, message: RunMessage): string | undefined {
   if (UNCOMPILED.has(value)) return 'no_news'
   if (value === 'archived') return message.type === 'run_queued' ? undefined : 'no_news'
   const known = openRun(context, message)
-  // One that waits again, having been offered only, is where it was.
+  // A run that was merely offered and waits again has not changed for the brief.
   if (message.type === 'run_queued') return known?.state === 'queued' ? 'no_news' : undefined
   if (message.type !== 'run_observed') return known === undefined ? 'no_news' : undefined
   const isHeardOf = known !== undefined || isFollowed(context, message)
   return isHeardOf && observationsOf(context, message) > 0 ? undefined : 'no_news'
 }
 
-/** Why a message was not taken, where more can be said than that the state does not allow it. */
+/** Why a message was refused, if there is more to say than that the state does not allow it. */
 export function refusal(
   { value, context }: SnapshotOf<FormationBriefContext>,
   message: FormationBriefMessage,
@@ -212,10 +218,10 @@ export function refusal(
   }
 }
 
-/** Runs that are named to whoever has to wait for them. */
+/** How many runs are named to a caller who must wait for them. */
 const RUNS_NAMED_MAX = 5
 
-/** What is not done while a run of the brief has not ended, and the way on. */
+/** Refuses what cannot be done while a run of the brief has not ended, and says what to do. */
 function untilRunsEnd({ internal: { runs } }: FormationBriefContext, what: string): Refusal | undefined {
   if (runs.length === 0) return undefined
   const named = runs.slice(0, RUNS_NAMED_MAX).map(({ run_request_id, state, waiting }) => {

@@ -1,21 +1,21 @@
 /**
- * The runs of a brief that have not ended, and which of them it follows. Its invariant: the brief stands where the latest
- * one does that is under way, and where none is, at what became of the last one that it followed.
+ * The runs of a brief that have not ended, and which one the brief follows. Invariant: the brief's state is that of the
+ * latest run under way or, if none is, what became of the last one that it followed.
  */
 import type { Approval, BriefRun } from '../documents/formation-brief.ts'
 import type { Throttle } from '../machine.ts'
 import { covers, speaksFor } from './approvals.ts'
 import type { FormationBriefContext, Of } from './context.ts'
 
-/** A run that is queued, at work, or lost: a lost one may speak up again, or be queued again. */
+/** A run that is queued, at work, or lost: a lost one may report again, or be queued again. */
 export interface OpenRun extends BriefRun {
-  /** It waits for an approval, and one of the brief will do, for this revision. */
+  /** It waits for an approval at this revision that the brief can give. */
   readonly waiting?: { readonly revision?: string } | undefined
 }
 
 /**
- * Most runs of one brief that have not ended: a request for a further one is refused (`brief_busy`). Those are some 400
- * bytes each in a record that is written anew with each of their moves. Requests that meet at the bound may go past it.
+ * Most runs of one brief that have not ended: a request for another is refused (`brief_busy`). Each takes some 400
+ * bytes in a record that is rewritten with each of their moves. Concurrent requests may exceed the bound.
  */
 export const OPEN_RUNS_MAX = 256
 
@@ -25,12 +25,12 @@ export function openRun({ internal }: FormationBriefContext, { run_request_id }:
   return internal.runs.find((one) => one.run_request_id === run_request_id)
 }
 
-/** The latest run that is under way. A lost one is not: nobody knows whether it is. */
+/** The latest run that is under way. A lost run does not count: nobody knows whether it is. */
 export function latestUnderWay(runs: readonly OpenRun[]): OpenRun | undefined {
   return runs.findLast(({ state }) => state !== 'lost')
 }
 
-/** The run that the brief goes on to when this one has stopped. */
+/** The run that the brief follows next if this one has stopped. */
 export function otherUnderWay(
   { internal }: FormationBriefContext,
   { run_request_id }: RunMessage,
@@ -42,16 +42,18 @@ export function isFollowed({ run }: FormationBriefContext, { run_request_id }: R
   return run?.run_request_id === run_request_id
 }
 
-/** As the document shows it. */
+/** The run as the document shows it. */
 export function shown({ waiting: _, ...run }: OpenRun): BriefRun {
   return run
 }
 
-/** Oldest first. A run that is known keeps its place; a new one stands behind those that were asked for before it. */
+/**
+ * Adds or replaces a run; oldest first. A known run keeps its place; a new one goes after those requested before it.
+ */
 export function withRun(runs: readonly OpenRun[], run: OpenRun, at: string): readonly OpenRun[] {
   const place = runs.findIndex((one) => one.run_request_id === run.run_request_id)
   if (place >= 0) return runs.with(place, run)
-  // One of a time to come was asked for before the clock was set back.
+  // A request time in the future means that the clock was set back: that run was requested earlier.
   const isEarlier = (one: OpenRun): boolean => one.requested_at <= run.requested_at || at < one.requested_at
   return runs.toSpliced(runs.findLastIndex(isEarlier) + 1, 0, run)
 }
@@ -60,7 +62,7 @@ export function withoutRun(runs: readonly OpenRun[], { run_request_id }: RunMess
   return runs.filter((one) => one.run_request_id !== run_request_id)
 }
 
-/** The run as its request tells of it: queued, for the first time or again. */
+/** The run as its request reports it: queued, for the first time or again. */
 export function queuedRun(context: FormationBriefContext, message: Of<'run_queued'>): OpenRun {
   const { run_request_id, requested_at, digest, throttle, revision, approved, reason, at } = message
   const mayApprove = !approved && speaksFor(context, message)
@@ -84,7 +86,10 @@ export function waitsFor({ digest, waiting }: OpenRun, approval: Approval): bool
   return waiting !== undefined && approval.throttle === FULL && covers(approval, digest, waiting.revision)
 }
 
-/** Word of the run came behind an approval that was given after it was asked for, and that it waits for. */
+/**
+ * The newest approval that the run waits for and that was given after it was requested, but before the brief heard of
+ * it.
+ */
 export function approvedMeanwhile({ approvals }: FormationBriefContext, run: OpenRun): Approval | undefined {
   return approvals.findLast((one) => one.at >= run.requested_at && waitsFor(run, one))
 }

@@ -1,6 +1,6 @@
 /**
- * What a brief is frozen as: its sections, the intent records behind it as they are at that moment, and the revision.
- * Pure and deterministic: the same brief, records and revision give the same text, and so the same digest.
+ * What a brief is frozen as: its sections, the current intent records behind it, and the revision. Pure and
+ * deterministic: the same brief, records and revision give the same text, and so the same digest.
  */
 
 import type { BriefSnapshot, SourceRecord } from '../documents/compiled-brief.ts'
@@ -10,13 +10,15 @@ import { ID_DIGITS } from '../ids.ts'
 import { looksLikeRecordKey, recordIdOf } from '../record-key.ts'
 import type { Fault } from '../schema.ts'
 
-/** Goes up whenever the same brief would be frozen differently: what was approved before is then approved anew. */
+/**
+ * Increases whenever the same brief would be frozen differently: what was approved before then needs a new approval.
+ */
 export const COMPILER_VERSION = '1'
 
-/** The sections as they were given, with the throttle that holds when none was. */
+/** The sections as given, with the default throttle filled in. */
 export type BriefSections = FormationBriefCreate & { readonly throttle: 'full' | 'dry_run' }
 
-/** A brief as far as it goes into its snapshot. */
+/** The parts of a brief that go into its snapshot. */
 export interface BriefText {
   readonly id: string
   readonly version: number
@@ -25,38 +27,38 @@ export interface BriefText {
   readonly sections: BriefSections
 }
 
-/** What the brief's references lead to, as it stands when somebody asks. */
+/** What the brief's references resolve to at the time of asking. */
 export interface Sources {
   /** Records that may guide a run. */
   readonly records: readonly SourceRecord[]
-  /** References to records that may not, each with the reason. */
+  /** References to records that may not guide a run, each with the reason. */
   readonly unfit: readonly { readonly id: string; readonly why: string }[]
-  /** By id, since when a record says what it says; of one that may not guide a run, since when it may not. */
+  /** By record id: since when it has had its present content or, if it may not guide a run, since when that is so. */
   readonly since: Readonly<Record<string, string>>
 }
 
-/** The snapshot but for the prompts, which are made from it. */
+/** The snapshot without the prompts, which are made from it. */
 export type BriefCore = Omit<BriefSnapshot, 'prompt_pack'>
 
 const RECORD_ID_PREFIX = 'ir_'
 const REFERENCE_LISTS = ['product_intent_refs', 'design_intent_refs', 'engineering_intent_refs'] as const
 
-/** A brief as far as its references go. */
+/** The parts of a brief that hold its references. */
 export type BriefReferring = Pick<BriefText, 'project' | 'project_id'> & { readonly sections: FormationBriefCreate }
 
 interface Reference {
   readonly named: string
-  /** The record that it leads to; undefined: it leads elsewhere. */
+  /** The record that it refers to; undefined if it refers to something else. */
   readonly recordId: string | undefined
   readonly pointer: string
 }
 
-/** It was meant to be a record, whether it leads to one or not: never anything else. */
+/** Whether the reference was meant to name a record, even if it resolves to none. */
 function namesRecord({ named, recordId }: Pick<Reference, 'named' | 'recordId'>): boolean {
   return recordId !== undefined || named.startsWith(RECORD_ID_PREFIX) || looksLikeRecordKey(named)
 }
 
-/** Every place in which the sections refer to something. */
+/** Every reference in the sections. */
 function references(brief: BriefReferring): Reference[] {
   const { mission, protected_capabilities = [] } = brief.sections
   /** A record is named by its id, or in the same project by its key: `<project>.intent.<slug>`. */
@@ -75,7 +77,7 @@ function references(brief: BriefReferring): Reference[] {
   return [...listed, ...protectedOnes]
 }
 
-/** Ids of the intent records that a brief refers to, each once. */
+/** Ids of the intent records that a brief refers to, deduplicated and sorted. */
 export function recordIdsOf(brief: BriefReferring): readonly string[] {
   const ids = references(brief).flatMap(({ recordId }) => (recordId === undefined ? [] : [recordId]))
   return [...new Set(ids)].sort()
@@ -90,7 +92,7 @@ function isSaid(text: string): boolean {
   return text.trim() !== ''
 }
 
-/** What a compile refuses the brief for, as far as its own text tells. */
+/** The faults for which a compile refuses the brief that its own text shows. */
 export function textFaults(brief: BriefReferring): readonly Fault[] {
   const { protected_capabilities = [], evidence_plan } = brief.sections
   const evidence = [...(evidence_plan?.required ?? []), ...(evidence_plan?.suggested ?? [])].filter(isSaid)
@@ -119,7 +121,7 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   return faults
 }
 
-/** Which of its references lead to no record that may guide a run. */
+/** Faults for references to records that may not guide a run. */
 export function danglingFaults(brief: BriefReferring, { unfit }: Sources): readonly Fault[] {
   const known = new Map(unfit.map(({ id, why }) => [id, why]))
   return references(brief).flatMap(({ named, recordId, pointer }) => {
@@ -128,7 +130,7 @@ export function danglingFaults(brief: BriefReferring, { unfit }: Sources): reado
   })
 }
 
-/** Both. */
+/** The faults of both kinds. */
 export function faultsOf(brief: BriefReferring, sources: Sources): readonly Fault[] {
   return [...textFaults(brief), ...danglingFaults(brief, sources)]
 }

@@ -1,2 +1,2 @@
-/** Of a formation brief: a run may be asked for, or one waits. */
+/** States of a formation brief in which a run may be requested, or one is queued. */
 export const TO_BE_RUN: ReadonlySet<string> = new Set(['approved', 'compiled', 'queued'])

@@ -1,4 +1,4 @@
-/** What the events of a formation brief assert: where it stands, and which artifact was compiled, approved and run. */
+/** What a formation brief's events assert: its state, and which artifact was compiled, approved and run. */
 import { members, type Testimony } from '../testimony.ts'
 import type { FormationBriefContext } from './context.ts'
 
@@ -26,7 +26,7 @@ export const formationBriefTestimony: Testimony<FormationBriefContext> = {
     const { digest, run_request_id, throttle } = payload
     if (event_type === 'formation_brief_approved') return { ...stands, approved: digest, approved_throttle: throttle }
     if (event_type === 'formation_brief_run_changed') return { ...stands, run_digest: digest, run_request_id }
-    // Of the first version: a draft had one, which named nothing that could not change.
+    // In version 1 a draft had a digest, too, but of content that could still change.
     return event_type === 'formation_brief_created' ? stands : { ...stands, digest }
   },
   held: ({ value, context: { project, version, compiled, approvals, run } }) => ({

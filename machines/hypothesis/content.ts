@@ -1,4 +1,4 @@
-/** What the record of an accepted hypothesis says: the hypothesis' words, and the reviewer's where they say otherwise. */
+/** The content of an accepted hypothesis' record: the hypothesis' words, overridden by the reviewer's edits. */
 import { clipped } from '../clipped.ts'
 import { type IntentRecordEdit, TITLE_LENGTH_MAX } from '../documents/intent-record.ts'
 import type { ContentGiven } from '../intent-record/context.ts'
@@ -10,7 +10,7 @@ const REVISION_CHARS_MAX = 100
 
 type Judgement = Pick<ContentGiven, 'capability' | 'threat' | 'expectation' | 'strategy'>
 
-/** The source names the discovery: what is quoted of the repository stays labelled as such. */
+/** The source names the discovery, so that quotes from the repository stay labelled as such. */
 export function contentOfHypothesis(context: HypothesisContext, edits: Omit<IntentRecordEdit, 'slug'>): ContentGiven {
   const { says } = context
   return {
@@ -26,7 +26,7 @@ function judgementOf(possible: HypothesisContext['says']['possible_intent']): Ju
   return Object.fromEntries(Object.entries(possible).filter(([, words]) => words !== ''))
 }
 
-/** The first of its words, on one line. */
+/** Its first non-empty text, on one line. */
 function titleOf({ title, possible_intent, key }: HypothesisContext['says']): string {
   const { capability, expectation, strategy, threat } = possible_intent
   const said = [title, capability, expectation, strategy, threat].find(

@@ -1,4 +1,4 @@
-/** What a hypothesis is made of, and every message that it takes. */
+/** What a hypothesis remembers, and the messages it takes. */
 import type { HypothesisDrawn } from '../documents/discovery.ts'
 import type { ContentGiven } from '../intent-record/context.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
@@ -8,7 +8,7 @@ export interface HypothesisContext {
   /** Key and id of the project. */
   readonly project: string
   readonly project_id: string
-  /** In the words of the discovery that opened it. */
+  /** The words of the discovery that opened it. */
   readonly says: HypothesisDrawn & { readonly key: string }
   readonly discovery_id: string
   readonly revision?: string
@@ -23,24 +23,24 @@ export interface HypothesisContext {
   readonly created_by?: By
   readonly created_at: string
   readonly internal: {
-    /** The newest discoveries that have drawn it: one says it once. */
+    /** The newest discoveries that have drawn it: each counts once. */
     readonly discoveries: readonly string[]
-    /** The record that was asked for, for as long as its slug may turn out to be taken. */
+    /** The record that was requested, kept while its slug may turn out to be taken. */
     readonly record?: RecordAsked
-    /** Hash of the acceptance: tells the same post from another one. */
+    /** Hash of the acceptance: tells a repeat of the same post from a different one. */
     readonly fingerprint?: string
   }
 }
 
 export interface RecordAsked {
-  /** As the reviewer wanted it, or as it was made from the title. */
+  /** As the reviewer wanted it, or as derived from the title. */
   readonly slug: string
   /** How many slugs were tried. */
   readonly tries: number
   readonly content: ContentGiven
 }
 
-/** From a discovery that has drawn it. The first one opens it, later ones are sightings. */
+/** From a discovery that has drawn it. The first one opens the hypothesis, later ones are sightings. */
 export interface OpenHypothesis extends MessageBody {
   readonly type: 'open'
   readonly id: string
@@ -66,7 +66,7 @@ interface RejectHypothesis extends MessageBody {
   readonly reason: string
 }
 
-/** From the record that has the slug already. */
+/** From the record that already has the slug. */
 interface SlugTaken extends MessageBody {
   readonly type: 'slug_taken'
   readonly slug: string

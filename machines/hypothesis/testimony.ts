@@ -1,4 +1,4 @@
-/** What the events of a hypothesis assert: where it is from, where it stands, and what it became. */
+/** What a hypothesis' events assert: its origin, its state, and what it became. */
 import { members, type Testimony } from '../testimony.ts'
 import type { HypothesisContext } from './context.ts'
 

@@ -1,15 +1,17 @@
 /**
- * What an owner has asked for under a name of its own (an idempotency key, a trigger id): the same body again is a
- * repeat, another body under the same name is a mistake.
+ * What was asked for under a name that the caller chose (an idempotency key, a trigger id): the same body again is a
+ * repeat, another body under the same name is an error.
  */
 import type { InitiativeContext, Of } from './context.ts'
 
-/** Bodies remembered, the newest. Whoever asks from outside is known by his key, too, for as long as keys are kept. */
+/**
+ * How many bodies are remembered, the newest ones. The edge also remembers callers' keys for as long as keys are kept.
+ */
 const BODIES_MAX = 256
 
 type Bodied = Of<'advance' | 'decide' | 'record_owner_action' | 'record_finding'>
 
-/** A trigger id may be anybody's word: it must not meet the ids that keys make. */
+/** Anyone may choose a trigger id, so it is prefixed to keep it from colliding with the ids derived from keys. */
 function keyOf(message: Bodied): string | undefined {
   switch (message.type) {
     case 'advance':
@@ -23,7 +25,7 @@ function keyOf(message: Bodied): string | undefined {
   }
 }
 
-/** Whether the same was asked for under that name, or something else; undefined: nothing that is remembered. */
+/** Whether the same body or another one came under that name before; undefined if none is remembered. */
 export function bodyBefore({ internal }: InitiativeContext, message: Bodied): 'same' | 'other' | undefined {
   const key = keyOf(message)
   const before = key === undefined ? undefined : internal.bodies[key]

@@ -1,4 +1,6 @@
-/** What an initiative tells the campaigns among its members: that they take part, what was found, and when it is over. */
+/**
+ * What an initiative tells its member campaigns: that they are members, what was found, and when its steering is over.
+ */
 import type { Finding } from '../documents/finding.ts'
 import type { Member } from '../documents/member.ts'
 import type { SendParams } from '../machine.ts'
@@ -8,17 +10,17 @@ function toCampaigns(members: readonly Member[], message: SendParams['message'])
   return campaigns.map(({ ref }) => ({ to: { kind: 'campaign', id: ref }, message }))
 }
 
-/** From now on they tell it how their cycles settle. */
+/** From now on these campaigns report how their cycles settle. */
 export function joined(initiative: string, members: readonly Member[]): readonly SendParams[] {
   return toCampaigns(members, { type: 'join_initiative', initiative })
 }
 
-/** Its steering is over. What they have seen they may still consume. */
+/** Steering is over. The campaigns' cycles may still consume the findings they were shown. */
 export function left(initiative: string, members: readonly Member[]): readonly SendParams[] {
   return toCampaigns(members, { type: 'leave_initiative', initiative })
 }
 
-/** Their next formation sees it. */
+/** Shows the finding to the next formation of each campaign it is addressed to. */
 export function shared({ finding_id, initiative, kind, text, refs, to }: Finding): readonly SendParams[] {
   return toCampaigns(to, { type: 'share_finding', finding: { finding_id, initiative, kind, text, refs } })
 }

@@ -1,6 +1,6 @@
 /**
- * The end of an assessment: its outcome as facts, as the settlement of its work item (SPEC 3.4), as what changes and
- * what is asked for next. All of it is one step, so that an action is on disk before anything is dispatched.
+ * The end of an assessment: its outcome as facts, as the settlement of its work item (SPEC 3.4), as changes, and as
+ * follow-up requests. All in one step, so that an action is on disk before anything is dispatched.
  */
 import { promptIn, providerIn } from '../advice.ts'
 import {
@@ -35,12 +35,15 @@ interface Ending {
   readonly outcome: SteeringOutcome
   readonly detail: string
   readonly decision?: Decision | undefined
-  /** An agent began: it counts against the budget. */
+  /** An agent began, so the assessment counts against the budget. */
   readonly begun: boolean
   readonly at: string
 }
 
-/** What came of the answer, with what it asks for. `view` is absent where the initiative had ended. */
+/**
+ * Ends the assessment with this verdict, and requests another if one must follow. `view` is absent if the initiative
+ * had ended.
+ */
 export function conclude(context: InitiativeContext, verdict: Verdict, view: View | undefined, at: string): Conclusion {
   const assessment = context.assessment!
   const ended = end(context, assessment, { ...verdict, begun: true, at })
@@ -56,8 +59,8 @@ export function conclude(context: InitiativeContext, verdict: Verdict, view: Vie
 }
 
 /**
- * Who can advance after the decision; of a pinned assessment, its member alone. What the decision did is not in the view
- * yet: whom it stops can advance there still.
+ * The members that can still advance after the decision; in a pinned assessment, only its member. The view does not
+ * show the decision's effects yet, so the member that it acts on is excluded here.
  */
 function membersLeft(
   context: InitiativeContext,
@@ -76,7 +79,7 @@ interface Next {
   readonly by: By
 }
 
-/** A request of the service's own: the next to be assessed. */
+/** A request of the service's own, next in line to be assessed. */
 function again(ended: Conclusion, { trigger_id, member, follow_up_of, by }: Next, at: string): Conclusion {
   const { internal } = ended.context
   const seed = seedOf(ended.context)
@@ -99,12 +102,12 @@ function again(ended: Conclusion, { trigger_id, member, follow_up_of, by }: Next
   return { ...ended, context, facts: [...ended.facts, fact] }
 }
 
-/** Two initiatives of one name, one after the other, have no item in common. */
+/** Differs between successive initiatives of one name, so that they never share a work item. */
 export function seedOf({ created_at, internal }: InitiativeContext): string {
   return `${created_at}/${internal.requests + 1}`
 }
 
-/** The assessment is over: stated, settled, remembered. */
+/** Ends the assessment: states the outcome, settles the work item, and records it. */
 export function end(context: InitiativeContext, assessment: Assessment, ending: Ending): Conclusion {
   const { outcome, detail, decision, begun, at } = ending
   const { result = {}, item_id, steer_id, trigger_id } = assessment
@@ -157,13 +160,13 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
   }
 }
 
-/** SPEC 6.18, rule 7: error or reason, never both; an applied one has neither. */
+/** SPEC 6.18, rule 7: an error or a reason, never both; an applied outcome has neither. */
 function wordsOf(outcome: SteeringOutcome, detail: string): { reason?: string; error?: string } {
   if (outcome === 'applied') return {}
   return outcome === 'rejected' || outcome === 'stale' || outcome === 'failed' ? { error: detail } : { reason: detail }
 }
 
-/** SPEC 3.4. */
+/** How the work item settles, by outcome (SPEC 3.4). */
 function settlementOf(outcome: SteeringOutcome, detail: string, decision: Decision | undefined) {
   switch (outcome) {
     case 'applied':

@@ -1,6 +1,6 @@
 /**
- * What an initiative remembers and what it can be told. The context is the served document's own fields, and
- * `internal`: what the moves need and nobody is shown.
+ * What an initiative remembers and the messages it takes. The context holds the served document's own fields, plus
+ * `internal`, which the moves need and which is never served.
  */
 
 import type { Finding } from '../documents/finding.ts'
@@ -20,18 +20,18 @@ import type { By, FactEnvelope, Message, MessageBody } from '../machine.ts'
 import type { CreateBody, CreationRecord } from '../second-create.ts'
 import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
 
-/** One request for an assessment: from a person, or from an assessment before it. */
+/** One request for an assessment: from a person, or from an earlier assessment. */
 export interface Trigger {
   readonly trigger_id: string
-  /** Nobody has named it: the id is the service's own. */
+  /** The caller gave no trigger id; it was made by the service. */
   readonly unnamed?: true
   readonly member?: Member
   readonly follow_up_of?: FollowUp
   readonly requested_at: string
   readonly by: By
-  /** The ids of its work item derive from it. */
+  /** The ids of its work item derive from this. */
   readonly seed: string
-  /** The `initiative_advance_requested` that says so. */
+  /** The `initiative_advance_requested` event that states the request. */
   readonly event_id: string
 }
 
@@ -42,11 +42,11 @@ export interface Assessment extends Trigger {
   readonly prompt: string
   readonly fingerprint: string
   readonly eligible: readonly Member[]
-  /** What its run answered, until the guards have looked at it. */
+  /** The answer of its run, until the guards have judged it. */
   readonly result?: RunResult
 }
 
-/** A cycle of a member, and the findings that it was formed with. */
+/** The member a cycle belongs to, and the findings that its formation was shown. */
 export interface SeenBy {
   readonly member: Member
   readonly finding_ids: readonly string[]
@@ -56,15 +56,15 @@ interface InitiativeInternal {
   readonly creation: CreationRecord
   /** The project of each member, by `kind:ref`. */
   readonly homes: Readonly<Record<string, string>>
-  /** How many requests were taken: the next one's seed. */
+  /** Number of requests taken; the next one's seed derives from it. */
   readonly requests: number
-  /** Trigger ids that are over, newest last. */
+  /** Trigger ids of requests that are over, newest last. */
   readonly over: readonly string[]
-  /** Bodies by what an idempotency key or a trigger id made: another body under the same one is a mistake. */
+  /** Hash of the body by idempotency key or trigger id: another body under the same name is an error. */
   readonly bodies: Readonly<Record<string, string>>
-  /** What the formation of each cycle of ours saw, until that has landed or is given up. */
+  /** What the formation of each of this initiative's own cycles was shown, until the work has landed or is given up. */
   readonly cycles: Readonly<Record<string, SeenBy>>
-  /** Of the facts of the last step. */
+  /** Envelope of the last step's facts. */
   readonly envelope: FactEnvelope
 }
 
@@ -94,25 +94,25 @@ export interface InitiativeContext {
   readonly internal: InitiativeInternal
 }
 
-/** What is to be seen of a member now. */
+/** The current state of a member, as steering sees it. */
 export interface Sight {
   readonly member: Member
   readonly project: string
-  /** Of its machine, `missing` where there is none. */
+  /** The state of its machine; `missing` if there is no such actor. */
   readonly state: string
-  /** What of it is under way, in words; then it cannot advance. */
+  /** What is under way for it, in words; while set, it cannot advance. */
   readonly busy?: string
-  /** Why nothing of it may start, whatever its own state says. */
+  /** Why nothing of it may start, whatever its own state. */
   readonly barred?: string
-  /** This initiative holds it. */
+  /** Set if this initiative holds it. */
   readonly held_by_us?: boolean
-  /** What else tells this moment from another. */
+  /** Anything else that distinguishes this moment from another; part of the fingerprint. */
   readonly mark?: string
-  /** For the prompt. */
+  /** Description for the prompt. */
   readonly about?: string
 }
 
-/** Where the items stand that this initiative has made, and that have not settled. */
+/** An item that this initiative created and that has not settled. */
 export interface OwnItem {
   readonly item_id: string
   readonly project: string
@@ -120,11 +120,11 @@ export interface OwnItem {
   readonly state: string
 }
 
-/** Everything outside the initiative that steering looks at: read from committed state. */
+/** Everything outside the initiative that steering considers, read from committed state. */
 export interface View {
   readonly members: readonly Sight[]
   readonly items: readonly OwnItem[]
-  /** Those of the initiative's projects in which nothing starts. */
+  /** Those of the initiative's projects that are archived, so that nothing starts in them. */
   readonly archived?: readonly string[]
 }
 
@@ -145,22 +145,22 @@ export interface CreateInitiative extends CreateBody {
 interface Advance extends MessageBody {
   readonly type: 'advance'
   readonly trigger_id: string
-  /** Whoever asks has no name for it: one that waits for the same may stand for it. */
+  /** The caller gave no trigger id: a waiting request for the same member may stand for this one. */
   readonly unnamed?: true
   readonly member?: Member
-  /** Where somebody emitted the request: it is in the log already. */
+  /** The emitted event that made this request, if one did; it is already in the log. */
   readonly event_id?: string
   readonly fingerprint?: string
 }
 
-/** From the steward: nothing is being assessed, and this is what is to be seen. */
+/** From the steward: no assessment is under way, and this is the current view. */
 interface Assess extends MessageBody {
   readonly type: 'assess'
   readonly trigger_id: string
   readonly view: View
 }
 
-/** From the steward: an answer is there, and this is what is to be seen. */
+/** From the steward: the run has answered, and this is the current view. */
 interface Judge extends MessageBody {
   readonly type: 'judge'
   readonly item_id: string
@@ -172,9 +172,9 @@ interface Decide extends MessageBody {
   readonly decision: string
   readonly reason?: string
   readonly applicable_members?: readonly Member[]
-  /** The open question that it answers. */
+  /** The open question that the decision answers. */
   readonly question_id?: string
-  /** Of an idempotency key. */
+  /** Derived from an idempotency key. */
   readonly decision_id?: string
   readonly fingerprint?: string
 }
@@ -187,7 +187,7 @@ interface Complete extends MessageBody {
 interface Cancel extends MessageBody {
   readonly type: 'cancel'
   readonly reason: string
-  /** Work items of its own that had not settled when it was asked for. */
+  /** The initiative's own work items that had not settled when the cancel was requested. */
   readonly items: readonly string[]
 }
 
@@ -196,14 +196,17 @@ interface RecordOwnerAction extends MessageBody, Omit<OwnerAction, 'by' | 'at' |
   readonly fingerprint?: string
 }
 
-/** By a person, or by the steward from a reviewer's result. */
+/** From a person, or from the steward on the basis of a reviewer's result. */
 interface RecordFinding extends MessageBody, Pick<Finding, 'finding_id' | 'from' | 'to' | 'kind' | 'text' | 'refs'> {
   readonly type: 'record_finding'
   readonly audit?: Finding['audit']
   readonly fingerprint?: string
 }
 
-/** From a member campaign: a cycle of it has settled, and which of our findings its formation had seen. */
+/**
+ * From a member campaign: one of its cycles has settled, and which of this initiative's findings its formation was
+ * shown.
+ */
 interface MemberCycleSettled extends MessageBody, SeenBy {
   readonly type: 'member_cycle_settled'
   readonly item_id: string

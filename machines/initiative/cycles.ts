@@ -1,4 +1,6 @@
-/** What an initiative finds, and what becomes of its findings when cycles of its own and of its campaigns settle. */
+/**
+ * What an initiative finds, and what becomes of its findings, when its own cycles and those of its campaigns settle.
+ */
 
 import { hasLanded } from '../work-item/owner.ts'
 import { withBody } from './bodies.ts'
@@ -23,17 +25,20 @@ export function recordFinding(context: InitiativeContext, message: Of<'record_fi
 
 type OfCycle = Of<'item_settled'> | Of<'member_cycle_settled'>
 
-/** A cycle of ours has settled. */
+/** One of the initiative's own cycles has settled. */
 export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
   return letGo(hear(context, message, context.internal.cycles[message.item_id]!), message)
 }
 
-/** The same of a cycle of a member campaign. */
+/** A cycle of a member campaign has settled. */
 export function memberCycleSettled(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
   return hear(context, message, message)
 }
 
-/** The same two of an initiative that has ended: what landed has consumed what it saw, and nothing new is found. */
+/**
+ * The same two for an initiative that has ended: landed cycles consume the findings they were shown, and no new ones
+ * are recorded.
+ */
 export function cycleSettledLate(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
   return letGo(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
 }
@@ -42,14 +47,14 @@ export function memberCycleSettledLate(context: InitiativeContext, message: Of<'
   return consume(nothing(own(context)), message, message)
 }
 
-/** What its formation saw is remembered no longer, unless its work may still land by an item that continues it. */
+/** Forgets what the cycle's formation was shown, unless an item that continues its work may still land it. */
 function letGo(heard: Conclusion, { item_id, state }: Of<'item_settled'>): Conclusion {
   if (state !== 'landed' && state !== 'cancelled') return heard
   const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
   return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }
 }
 
-/** What its reviewer says is a finding; where it landed, it consumed what its formation had seen. */
+/** Records what the reviewer reports as a finding; a landed cycle consumes the findings its formation was shown. */
 function hear(context: InitiativeContext, message: OfCycle, seen: SeenBy): Conclusion {
   const { item_id, terminal, at, atMs } = message
   const said = terminal === undefined ? undefined : reviewersFinding(context, item_id, terminal)

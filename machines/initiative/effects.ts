@@ -1,4 +1,7 @@
-/** What an applied decision does: the action that is kept, what changes of the initiative, and whom it sends for. */
+/**
+ * What an applied decision does: the action that is recorded, what changes in the initiative, and the messages it
+ * sends.
+ */
 
 import type { Action, Decision, Question } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
@@ -19,7 +22,7 @@ interface Effects {
   readonly action: Action
   readonly change: Change
   readonly facts: readonly OwnFact[]
-  /** `causation_id` is the action's own event. */
+  /** `causation_id` is the id of the action's own event. */
   sends(causation_id: string): readonly SendParams[]
 }
 
@@ -29,12 +32,12 @@ interface Applied {
   readonly at: string
 }
 
-/** The service does it, in the initiative's name. */
+/** The service as the cause, acting for the initiative. */
 function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
   return { ...SERVICE_BY, origin: `initiative ${name}` }
 }
 
-/** Derives from the assessment: the same answer, heard again, is the same action. */
+/** Derives from the assessment, so that the same answer, delivered again, yields the same action. */
 function actionIdOf(steer_id: string): string {
   return deriveId('act', 'action', steer_id)
 }
@@ -78,12 +81,15 @@ function told(action: Action): Effects {
   return { action, change: {}, facts: [], sends: () => [] }
 }
 
-/** An engine may say more of a member than we keep. */
+/** Drops any members of the object that an engine may add to kind and ref. */
 function plain(member: Member | undefined): Member | undefined {
   return member === undefined ? undefined : { kind: member.kind, ref: member.ref }
 }
 
-/** A task in the member project. It is told the findings that its forming saw; a staged one is held at once. */
+/**
+ * Opens a task in the member project. It is given the findings that its assessment was shown; a staged task is held at
+ * once.
+ */
 function startWork(context: InitiativeContext, action: Action): Effects {
   const { name, created_at, internal } = context
   const { action_id, objective, member, decision } = action
@@ -139,7 +145,7 @@ function relay(context: InitiativeContext, action: Action, decision: Decision): 
   }
 }
 
-/** An owner is asked, or called. A campaign that is called for stops until the owner has judged. */
+/** Asks an owner, or escalates to one. An escalated campaign stops until the owner has decided. */
 function call(context: InitiativeContext, action: Action, decision: Decision): Effects {
   const { action_id, member, at } = action
   const isAsk = decision.decision === 'ask'
@@ -161,7 +167,7 @@ function call(context: InitiativeContext, action: Action, decision: Decision): E
   }
 }
 
-/** The message that carries the action to the member; none for a member that has nothing to be told. */
+/** The message that carries the action to the member; none if the member need not be told. */
 function tellMember(context: InitiativeContext, { decision, member, reason }: Action): readonly SendParams[] {
   if (member === undefined || member.kind === 'project') return []
   const by = initiativeBy(context)
@@ -172,11 +178,11 @@ function tellMember(context: InitiativeContext, { decision, member, reason }: Ac
     return decision === 'hold' ? [{ to, message: { type: 'hold', by } }] : []
   }
   if (decision === 'advance') return [{ to, message: { type: 'advance', by } }]
-  // An owner who is called finds the campaign as it stands.
+  // The campaign is paused, so that the owner finds it unchanged.
   return [{ to, message: { type: 'pause', by, reason: `initiative ${context.name}: ${decision}: ${reason}` } }]
 }
 
-/** The last that was done about a held item is that this initiative held it: nobody else's hold is lifted. */
+/** Whether the last action on a held item was this initiative's hold: nobody else's hold is lifted. */
 export function isHeldFor(context: Pick<InitiativeContext, 'name'>, { operator_actions }: WorkItemContext): boolean {
   const last = operator_actions.at(-1)
   const { id, origin } = initiativeBy(context)

@@ -18,7 +18,7 @@ interface OwnersWord {
   readonly applicable_members?: readonly Member[] | undefined
 }
 
-/** All of it, so that a reader can show the initiative from any of these events. */
+/** Carries the whole definition, so that a reader can display the initiative from any one of these events. */
 export function lifecycleFact(
   type: LifecycleType,
   context: InitiativeContext,
@@ -44,7 +44,7 @@ export function lifecycleFact(
   }
 }
 
-/** Where the facts of steering belong: the pinned member's project, the request's trace. */
+/** The envelope of steering facts: the pinned member's project, the request's trace. */
 export function steeringEnvelope({ name, internal }: InitiativeContext, trigger: Trigger): FactEnvelope {
   const { member, seed, event_id } = trigger
   const { trace_id, span_id } = assessmentIds(name, seed)
@@ -59,12 +59,12 @@ export function steeringEnvelope({ name, internal }: InitiativeContext, trigger:
   }
 }
 
-/** A fact of steering where one step states those of several requests. */
+/** A steering fact with its own envelope, for steps that state facts of several requests. */
 export function statedFor(context: InitiativeContext, trigger: Trigger, fact: Fact, at: string): RecordedFact {
   return 'recorded' in fact ? fact : recordedFact(fact.type, fact.payload, steeringEnvelope(context, trigger), at)
 }
 
-/** The work item that a request becomes, on the trace that the request opens. */
+/** Ids of the work item that a request becomes, on the trace that the request opens. */
 export function assessmentIds(name: string, seed: string): OwnedIds {
   return ownedIds({ kind: 'initiative', ref: name, role: 'assessment' }, seed)
 }
@@ -80,12 +80,12 @@ interface Asked {
   readonly seed: string
   readonly at: string
   readonly origin: string
-  /** The fact that it came of. */
+  /** The event that caused the request. */
   readonly causation_id: string | null
 }
 
 /**
- * The request, identified here and not by the runtime: its work item and everything that it leads to name it as
+ * The fact of a request. Identified here, not by the runtime, because its work item and everything after name it as
  * their cause.
  */
 export function requestedFact({ name, internal }: Pick<InitiativeContext, 'name' | 'internal'>, asked: Asked) {
@@ -146,12 +146,12 @@ export function steeredFact(
   }
 }
 
-/** The persisted action, as it is stated. */
+/** The recorded action as it appears in events. */
 export function actionPayload(initiative: string, { at: _, ...action }: Action): object {
   return { initiative, ...action }
 }
 
-/** What exactly was done stands in the initiative, under the action's id. */
+/** The event omits the details of what was done; the initiative's document has them under the action's id. */
 export function ownerActionFact(initiative: string, { action_id, action, operator_origin }: OwnerAction): OwnFact {
   return { type: 'initiative_owner_action_recorded', payload: { action, action_id, initiative, operator_origin } }
 }

@@ -1,4 +1,4 @@
-/** Findings of an initiative: how one is made, what a reviewer's result makes one of, and how it is consumed. */
+/** Findings of an initiative: how they are made, how a reviewer's result becomes one, and how they are consumed. */
 import { clipped } from '../clipped.ts'
 import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import { FINDINGS_MAX, type Finding } from '../documents/finding.ts'
@@ -31,14 +31,14 @@ export function withFinding({ findings }: InitiativeContext, finding: Finding): 
   return [...findings, finding].slice(-FINDINGS_MAX)
 }
 
-/** Whom a relay tells: of the members that it names, or of all, those for whom no finding says the same. */
+/** The recipients of a relay: of the named members, or of all, those who have not had a finding with the same text. */
 export function untold({ members, findings }: InitiativeContext, { to = [], text }: Decision): readonly Member[] {
   const hasIt = (member: Member): boolean =>
     findings.some((one) => one.text === text && one.to.some((other) => isSameMember(other, member)))
   return (to.length === 0 ? members : to).filter((member) => !hasIt(member))
 }
 
-/** What a reviewer's result has to tell the other members: its gaps, or its diagnosis. It names cycle and result. */
+/** What a reviewer's result tells the other members: its gaps, or its diagnosis. Names the cycle and the result. */
 export function reviewersFinding(
   { name, members }: Pick<InitiativeContext, 'name' | 'members'>,
   item_id: string,
@@ -62,7 +62,7 @@ function wordsOf({ verdict, gaps, diagnosis }: Readonly<Record<string, unknown>>
   return ['gap', said.join('; ').trim()]
 }
 
-/** The findings with the landing noted at those that the cycle's formation saw, and which ones that are. */
+/** All findings, with the landing noted on those that the cycle's formation was shown; `now` lists these. */
 export function consumed(
   { findings }: InitiativeContext,
   item_id: string,

@@ -1,10 +1,10 @@
-/** Which members can advance, and why the others cannot: what an owner said of them first, then how they stand. */
+/** Which members can advance, and why others cannot: first what an owner said about them, then their state. */
 import { digestOf } from '../digest.ts'
 import type { OwnerAction } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import type { InitiativeContext, Sight, View } from './context.ts'
 
-/** States in which a member can go on when it is asked to. Held work only where this initiative holds it. */
+/** States in which a member can advance when asked to. A held work item only if this initiative holds it. */
 const ABLE_STATES: Readonly<Record<Member['kind'], readonly string[]>> = {
   campaign: ['staged', 'active'],
   work_item: ['held'],
@@ -19,7 +19,7 @@ export function sightOf({ members }: View, member: Member): Sight | undefined {
   return members.find((sight) => isSameMember(sight.member, member))
 }
 
-/** What the owner's actions, in their order, leave to be said about the member; undefined: nothing against it. */
+/** What the owner's actions, applied in order, say against the member; undefined if nothing. */
 function ownersWord(actions: readonly OwnerAction[], member: Member): string | undefined {
   let isAllHeld = false
   let isHeld = false
@@ -37,7 +37,10 @@ function ownersWord(actions: readonly OwnerAction[], member: Member): string | u
   return isAllHeld && override !== 'include' ? 'the owner holds the initiative' : undefined
 }
 
-/** Of more than are kept, the oldest goes that says nothing any more: a hold lasts until it is lifted, however long ago. */
+/**
+ * At most `most` actions: drops the oldest one that has no effect any more. A hold is kept until it is lifted, however
+ * old.
+ */
 export function keptActions(actions: readonly OwnerAction[], most: number): readonly OwnerAction[] {
   if (actions.length <= most) return actions
   const idle = actions.findIndex((_, i) => i < actions.length - 1 && !isLastWord(actions, i))
@@ -52,13 +55,13 @@ function isLastWord(actions: readonly OwnerAction[], place: number): boolean {
 
 type Standing =
   | { readonly is: 'able' }
-  /** What a decision would ask for is on its way. */
+  /** What a decision would ask for is already under way. */
   | { readonly is: 'under_way'; readonly why: string }
   | { readonly is: 'barred'; readonly why: string }
 
 const ABLE: Standing = { is: 'able' }
 
-/** Whether the member can go on when it is asked to, and why not. */
+/** Whether the member can advance when asked to, and if not, why. */
 export function standingOf(context: InitiativeContext, sight: Sight, { items }: View): Standing {
   const { member, state, busy, barred } = sight
   const word = ownersWord(context.owner_actions, member)
@@ -73,7 +76,7 @@ export function standingOf(context: InitiativeContext, sight: Sight, { items }: 
   return own === undefined ? ABLE : { is: 'under_way', why: `${own.item_id} is ${own.state}` }
 }
 
-/** The members that can advance; where one is pinned, no other. */
+/** The members that can advance; if one is pinned, at most that one. */
 export function eligibleMembers(context: InitiativeContext, view: View, pinned?: Member): readonly Member[] {
   return view.members
     .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
@@ -81,7 +84,7 @@ export function eligibleMembers(context: InitiativeContext, view: View, pinned?:
     .map(({ member }) => member)
 }
 
-/** One line: why none can. */
+/** One line saying why no member can advance. */
 export function whyNone(context: InitiativeContext, view: View, pinned?: Member): string {
   const reasons = view.members
     .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
@@ -91,8 +94,8 @@ export function whyNone(context: InitiativeContext, view: View, pinned?: Member)
 }
 
 /**
- * Hash of everything that a decision stands upon: where it differs, something has moved. That work which was under way
- * goes on is no move; that it ends is one.
+ * Hash of everything that a decision is based on: if it differs, something has changed meanwhile. Progress of work that
+ * stays under way does not change it; the end of that work does.
  */
 export function fingerprint(context: InitiativeContext, { members, items }: View): string {
   return digestOf({

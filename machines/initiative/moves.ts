@@ -18,7 +18,7 @@ import { promptOf } from './prompt.ts'
 import { verdictOf } from './verdict.ts'
 
 const NOTHING: readonly never[] = []
-/** Of one that has ended: how its members stand is no matter. */
+/** The view of an initiative that has ended: the state of its members no longer matters. */
 const NOBODY: View = { members: [], items: [] }
 
 export function create(message: Of<'create'>): Conclusion {
@@ -56,12 +56,12 @@ export function create(message: Of<'create'>): Conclusion {
   return { context, facts: [lifecycleFact('initiative_added', context, 'active')], sends: joined(id, members) }
 }
 
-/** The facts of this step belong to the service itself, not to an assessment. */
+/** Gives this step's facts the service's own envelope instead of an assessment's. */
 export function own(context: InitiativeContext): InitiativeContext {
   return { ...context, internal: { ...context.internal, envelope: SYSTEM_ENVELOPE } }
 }
 
-/** Asked for: it waits until nothing is being assessed. An emitted request is in the log already. */
+/** Queues a request until no assessment is under way. An emitted request is already in the log. */
 export function request(context: InitiativeContext, message: Of<'advance'>): Conclusion {
   const { trigger_id, unnamed, member, event_id, at, by = SERVICE_BY } = message
   const seed = seedOf(context)
@@ -85,7 +85,7 @@ export function request(context: InitiativeContext, message: Of<'advance'>): Con
   }
 }
 
-/** The request at the head becomes an assessment, or it is skipped where there is nothing to decide. */
+/** Turns the first waiting request into an assessment, or skips it if there is nothing to decide. */
 export function assess(context: InitiativeContext, { view, at }: Of<'assess'>): Conclusion {
   const [trigger, ...waiting] = context.waiting as readonly [Trigger, ...Trigger[]]
   const why = skipReason(context, trigger, view)
@@ -107,7 +107,7 @@ function openedBy({ name }: InitiativeContext, trigger: Trigger) {
   return { ...trigger, item_id, steer_id: deriveId('steer', name, trigger.seed) }
 }
 
-/** The precheck: without a member that can advance, or without budget, no agent has anything to decide. */
+/** The precheck: without a member that can advance, or without budget, there is nothing for an agent to decide. */
 export function skipReason(
   context: InitiativeContext,
   trigger: Trigger,
@@ -120,7 +120,8 @@ export function skipReason(
 }
 
 /**
- * In the pinned member's project, else in the first where something may start; there it is told of the others, too.
+ * Opens the item in the pinned member's project, else in the first project where something may start, telling its
+ * runner of the other projects as well.
  */
 function openAssessment(
   context: InitiativeContext,
@@ -154,12 +155,12 @@ function openAssessment(
   })
 }
 
-/** The run has answered: the guards look at it once it is known how everything stands now. */
+/** The run has answered; the guards judge the answer once the steward has read the current state. */
 export function keepResult(context: InitiativeContext, { result = {} }: Of<'item_reported'>): Conclusion {
   return { context: { ...context, assessment: { ...context.assessment!, result } }, facts: NOTHING, sends: NOTHING }
 }
 
-/** The run came to no good end. What never began costs nothing. */
+/** The run failed or was cancelled. A run that never began costs no budget. */
 export function fail(context: InitiativeContext, message: Of<'item_reported'>): Conclusion {
   const { outcome, failure, at } = message
   const code = failure?.code === undefined ? '' : `, ${failure.code}`
@@ -168,7 +169,7 @@ export function fail(context: InitiativeContext, message: Of<'item_reported'>): 
   return end(context, context.assessment!, { outcome: 'failed', detail: words, begun, at })
 }
 
-/** Its work item was ended by somebody else: there is nothing left to settle. */
+/** The assessment's work item was ended by somebody else: there is nothing left to settle. */
 export function ended(context: InitiativeContext, { reason, started, at }: Of<'item_settled'>): Conclusion {
   const { result } = context.assessment!
   const begun = started || result !== undefined
@@ -179,12 +180,12 @@ export function judge(context: InitiativeContext, { view, at }: Of<'judge'>): Co
   return conclude(context, verdictOf('active', context, view), view, at)
 }
 
-/** An answer that comes when the initiative has ended: nothing of it is applied. */
+/** The answer arrives after the initiative has ended: none of it is applied. */
 export function judgeLate(context: InitiativeContext, status: InitiativeStatus, at: string): Conclusion {
   return conclude(context, verdictOf(status, context, NOBODY), undefined, at)
 }
 
-/** The owner decides: what waited for that about the members waits no more; where one question is named, that one. */
+/** The owner decides: closes the questions about the members concerned or, if a question is named, only that one. */
 export function decide(context: InitiativeContext, message: Of<'decide'>): Conclusion {
   const { decision, reason, question_id, by, at } = message
   const answered = context.questions.filter((one) => isAnswered(one, message))
@@ -210,14 +211,14 @@ export function decide(context: InitiativeContext, message: Of<'decide'>): Concl
   return { context: next, facts: [fact], sends: NOTHING }
 }
 
-/** Whether the decision answers this question, if it is open. */
+/** Whether the decision answers this question, provided it is open. */
 export function isAnswered({ id, member }: Question, { question_id, applicable_members }: Of<'decide'>): boolean {
   if (id === question_id) return true
   if (applicable_members === undefined) return question_id === undefined
   return member !== undefined && applicable_members.some((one) => isSameMember(one, member))
 }
 
-/** The owner affirms the outcome. Its members go on by themselves. */
+/** The owner affirms the outcome. Its members go on independently. */
 export function complete(context: InitiativeContext, message: Of<'complete'>): Conclusion {
   return stopSteering(context, 'completed', message, left(context.name, context.members))
 }
@@ -230,18 +231,19 @@ export function cancel(context: InitiativeContext, message: Of<'cancel'>): Concl
   const stop = { type: 'cancel', with_initiative: context.name, ...said } as const
   const members = context.members.filter(({ kind }) => kind !== 'project')
   const itemOf = (id: string) => ({ kind: 'work_item', id }) as const
-  // Of these, what was started since the items were read waits, and is stopped; the others have ended, and are let be.
+  // `others` are items that had ended when the list was read, which ignore this message, and ones started since, which
+  // are still waiting and are cancelled.
   const others = Object.keys(context.internal.cycles).filter((id) => !items.includes(id))
   return stopSteering(context, 'cancelled', message, [
     ...members.map(({ kind, ref }) => ({ to: { kind, id: ref } as SendParams['to'], message: stop })),
-    // What its own work has kept meanwhile is for a person to give up.
+    // `stop_only`: work that its own items have preserved meanwhile is for a person to give up.
     ...items.map((id) => ({ to: itemOf(id), message: { ...stop, stop_only: true } })),
     ...others.map((id) => ({ to: itemOf(id), message: { type: 'cancel_waiting', ...said } })),
     ...left(context.name, context.members),
   ])
 }
 
-/** An assessment under way is stopped; one whose answer is there is refused at once. */
+/** Stops an assessment under way; if its answer is already there, rejects it at once. */
 function stopSteering(
   context: InitiativeContext,
   status: 'completed' | 'cancelled',
@@ -265,7 +267,7 @@ function stopSteering(
   return { context: own(stopped), facts, sends: [...told, withdrawal] }
 }
 
-/** Nothing is steered any more: each request that waits ends. */
+/** Steering is over: ends every waiting request. */
 function turnAway(context: InitiativeContext, status: 'completed' | 'cancelled', at: string): Conclusion {
   const facts: Fact[] = []
   const sends: SendParams[] = []
@@ -279,7 +281,7 @@ function turnAway(context: InitiativeContext, status: 'completed' | 'cancelled',
   return { context: { ...next, waiting: [] }, facts, sends }
 }
 
-/** A request ends without an agent, as one that has nothing to decide; what is being assessed goes on. */
+/** Ends a request without an agent, as skipped; an assessment under way is not affected. */
 function endUnassessed(context: InitiativeContext, trigger: Trigger, detail: string, at: string): Conclusion {
   const opened = { ...openedBy(context, trigger), prompt: '', fingerprint: '', eligible: [] }
   const ended = end(context, opened, { outcome: 'skipped', detail, begun: false, at })
@@ -290,7 +292,7 @@ function endUnassessed(context: InitiativeContext, trigger: Trigger, detail: str
   }
 }
 
-/** One that was emitted, and let in before the end: its sender hears so. */
+/** Answers an emitted request that was let in before the initiative ended. */
 export const requestLate = (status: 'completed' | 'cancelled') => {
   return (context: InitiativeContext, message: Of<'advance'>): Conclusion => {
     const asked = request(context, message)
@@ -299,13 +301,13 @@ export const requestLate = (status: 'completed' | 'cancelled') => {
   }
 }
 
-/** One that was emitted, and let in beside others that came before it: its sender hears why it is not assessed. */
+/** Answers an emitted request that was let in but that others preceded, saying why it is not assessed. */
 export function requestRefused(context: InitiativeContext, message: Of<'advance'>): Conclusion {
   const isReused = bodyBefore(context, message) === 'other'
   const { context: asked } = request(context, message)
   const trigger = asked.waiting.at(-1)!
   const turned = endUnassessed(asked, trigger, whyRefused(context, message, isReused), message.at)
-  // The trigger goes on to stand for what it was used for first.
+  // The trigger keeps standing for what it was first used for.
   const { bodies, over } = isReused ? context.internal : turned.context.internal
   const internal = { ...turned.context.internal, bodies, over }
   return { ...turned, context: own({ ...turned.context, waiting: context.waiting, internal }) }

@@ -1,6 +1,6 @@
 /**
- * The prompt of an assessment: what is sought, where everything stands, what owners decided, and the shape of the
- * answer. Pure, so that what the agent saw can be told again. What others wrote stands behind a fence.
+ * The prompt of an assessment: the outcome sought, the state of everything, what owners decided, and the shape of the
+ * answer. Pure, so that what the agent saw can be reproduced. Text written by others is fenced.
  */
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
@@ -9,20 +9,20 @@ import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
-/** Newest findings that are shown, and how much of each: a prompt has to be read. */
+/** How many of the newest findings are shown, and how much of each: a prompt must stay readable. */
 const FINDINGS_SHOWN_MAX = 32
 const TEXT_SHOWN_MAX = 1_000
 const ASSESSMENTS_TOLD_MAX = 8
 
-/** The newest findings that are for one of the members. */
+/** The newest findings that are addressed to one of the members. */
 export function findingsFor({ findings }: InitiativeContext, ...members: readonly Member[]): readonly Finding[] {
   const isFor = ({ to }: Finding): boolean => to.some((one) => members.some((member) => isSameMember(one, member)))
   return findings.filter(isFor).slice(-FINDINGS_SHOWN_MAX)
 }
 
 /**
- * A pinned assessment is stated in the project of its member: it is told nothing of other projects. What an owner said
- * about all binds it too; what an assessment asked about no member may be another project's.
+ * A pinned assessment belongs to its member's project and is shown nothing of other projects. An owner's decision about
+ * all members binds it too; a question about no particular member is left out, since it may be another project's.
  */
 function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
   if (member === undefined) return { context, view }
@@ -109,7 +109,7 @@ function questionLine({ kind, text }: Question): string {
   return `${kind}: ${oneLine(text)}`
 }
 
-/** What was asked is in quotation marks: runs wrote it, and it does not bind. */
+/** The question is quoted: runs wrote it, and it is not binding. */
 function decisionLine({ actions }: InitiativeContext, one: OwnerDecision): string {
   const { decision, reason, applicable_members, answers = [] } = one
   const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`

@@ -1,4 +1,7 @@
-/** Which messages an initiative takes, and what is a repeat or a refusal: one assessment at a time, an action once. */
+/**
+ * Which messages an initiative takes, and what counts as a repeat or is refused: one assessment at a time, each action
+ * once.
+ */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
@@ -15,15 +18,15 @@ import { isAnswered, skipReason } from './moves.ts'
 
 type Snapshot = SnapshotOf<InitiativeContext>
 
-/** A member of it, or none; asked for the first time; and there is room to wait. */
+/** Whether the request names a member or none, is new, and there is room for it to wait. */
 export function mayAsk(context: InitiativeContext, { member, trigger_id }: Of<'advance'>): boolean {
   const isAboutIt = member === undefined || isMember(context, member)
   return isAboutIt && !isKnownRequest(context, trigger_id) && crowdOf(context, 0) === undefined
 }
 
 /**
- * Why a request for an assessment is not taken, whomever it is about. Undefined: it is, or it was before. `ahead`: requests
- * that are to come before it.
+ * Why a request for an assessment is refused, whatever member it names. Undefined if it is taken or was taken before.
+ * `ahead`: number of requests that will come before it.
  */
 export function whyNotAssessed(
   { value, context }: Pick<Snapshot, 'value' | 'context'>,
@@ -56,7 +59,7 @@ export function isOfCycle({ internal }: InitiativeContext, { item_id }: { readon
   return internal.cycles[item_id] !== undefined
 }
 
-/** Whoever is named is a member, and it is not said under a name that stands for something else. */
+/** Whether everyone named is a member, the name (key) is new, and a decision answers an open question. */
 export function isSound(
   context: InitiativeContext,
   message: Of<'decide' | 'record_owner_action' | 'record_finding'>,
@@ -65,12 +68,12 @@ export function isSound(
   return message.type !== 'decide' || isOpen(context, message)
 }
 
-/** It names no question, or one that waits for an answer. */
+/** Whether the decision names no question, or one that is open. */
 function isOpen({ questions }: InitiativeContext, { question_id }: Of<'decide'>): boolean {
   return question_id === undefined || questions.some(({ id }) => id === question_id)
 }
 
-/** What the question that is named was answered with. */
+/** The decision that answered the named question before, if one did. */
 function answerBefore(
   { owner_decisions }: InitiativeContext,
   { question_id }: Of<'decide'>,
@@ -80,7 +83,7 @@ function answerBefore(
     : owner_decisions.find(({ answers = [] }) => answers.includes(question_id))
 }
 
-/** The same, as far as it says anything. */
+/** Whether the named question was answered with the same decision, as far as this message is specific. */
 function isAnsweredSo(context: InitiativeContext, message: Of<'decide'>): boolean {
   const before = answerBefore(context, message)
   if (before === undefined || before.decision !== message.decision || isOtherReason(before.reason, message))
@@ -90,8 +93,8 @@ function isAnsweredSo(context: InitiativeContext, message: Of<'decide'>): boolea
 }
 
 /**
- * Without a question and without a key: the newest word, said again by who has said it, where it answers nothing new. So it is
- * with an owner whose answer was lost, and a second entry would say nothing that the first does not.
+ * Whether a decision without a question and without a key merely repeats the newest one: by the same person, and
+ * answering nothing new. That is an owner who lost the answer, and a second entry would add nothing.
  */
 function isSaidAgain(
   { owner_decisions, questions, close_proposals }: InitiativeContext,
@@ -102,7 +105,7 @@ function isSaidAgain(
   if (before === undefined || question_id !== undefined || decision_id !== undefined) return false
   if (questions.some((one) => isAnswered(one, message)) || (whom === undefined && close_proposals.length > 0))
     return false
-  // One that answered may have been about that question alone.
+  // The earlier decision answered a question and may have been about that one alone.
   if (whom === undefined && before.answers !== undefined) return false
   const isAsBefore = before.decision === decision && before.reason === reason && before.by?.name === by?.name
   return isAsBefore && canonical(before.applicable_members ?? []) === canonical(whom ?? [])
@@ -126,7 +129,7 @@ function strangerIn(context: InitiativeContext, message: InitiativeMessage) {
   return named.find((member) => !isMember(context, member))
 }
 
-/** Words for a message that says again what was taken before, or that speaks of what is over. */
+/** A word for a message that repeats one taken before, or is about something that is over; undefined otherwise. */
 export function repeats({ value, context }: Snapshot, message: InitiativeMessage): string | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -164,7 +167,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
   }
 }
 
-/** Every request is assessed once: one that waits, that is being assessed, or that is over. */
+/** Every request is assessed once: whether it waits, is being assessed, or is over, it is known. */
 function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, trigger_id: string): boolean {
   return (
     assessment?.trigger_id === trigger_id ||
@@ -173,22 +176,25 @@ function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, tr
   )
 }
 
-/** Without names two requests for the same are one, as long as nobody looks yet: who looks then sees what both want seen. */
+/**
+ * Two unnamed requests for the same member are one until it is assessed: the assessment then sees whatever prompted
+ * either.
+ */
 function joinsWaiting({ waiting }: InitiativeContext, { unnamed, member }: Of<'advance'>): boolean {
   return unnamed === true && waiting.some((one) => one.unnamed === true && isSameMember(one.member, member))
 }
 
-/** About another member than before. */
+/** Whether the same trigger was used for another member before. */
 export function asksOtherwise(context: InitiativeContext, message: Of<'advance'>): boolean {
   return message.fingerprint !== undefined && bodyBefore(context, message) === 'other'
 }
 
-/** The steward's, told again: the finding of a result derives from the result. */
+/** Whether the steward has already recorded this finding: its id derives from the reviewer's result. */
 function isKnownFinding({ findings }: InitiativeContext, { finding_id, fingerprint }: Of<'record_finding'>): boolean {
   return fingerprint === undefined && findings.some((one) => one.finding_id === finding_id)
 }
 
-/** It has nothing to tell that is not recorded. */
+/** Whether the message reports nothing that is not recorded already. */
 function isHeard(value: string, context: InitiativeContext, message: Of<'member_cycle_settled'>): boolean {
   const { item_id, member, finding_ids, terminal } = message
   const mayFind = statusOf(value) === 'active' && terminal !== undefined
@@ -197,7 +203,7 @@ function isHeard(value: string, context: InitiativeContext, message: Of<'member_
   return !hasLanded(message) || consumed(context, item_id, { member, finding_ids }, '').now.length === 0
 }
 
-/** Why a message was not taken, where more can be said than that the state does not allow it. */
+/** Why a message was refused, if there is more to say than that the state does not allow it. */
 export function refusal({ value, context }: Snapshot, message: InitiativeMessage): Refusal | undefined {
   if (value === 'absent') return undefined
   switch (message.type) {
@@ -223,7 +229,7 @@ export function statusOf(value: string): 'active' | 'completed' | 'cancelled' {
   return value === 'completed' || value === 'cancelled' ? value : 'active'
 }
 
-/** What a key was used for. */
+/** What an idempotency key was used for, in words. */
 const WHAT = {
   advance: 'assessment',
   decide: 'decision',
@@ -235,7 +241,7 @@ function illegal(detail: string): Refusal {
   return { code: 'illegal_move', detail }
 }
 
-/** About another question, or another member, it would be taken. */
+/** With another question, or another member, the message would be taken. */
 function illegalSo(detail: string): Refusal {
   return { ...illegal(detail), isOfContent: true }
 }

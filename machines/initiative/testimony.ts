@@ -1,4 +1,4 @@
-/** What the events of an initiative assert about it. Requests and actions may be emitted by others, and assert nothing. */
+/** What an initiative's events assert about it. Requests and actions may be emitted by others, and assert nothing. */
 import type { SnapshotOf } from '../machine.ts'
 import { members, type Testimony } from '../testimony.ts'
 import type { InitiativeContext } from './context.ts'

@@ -1,6 +1,6 @@
 /**
- * What comes of an assessment's answer: one of the seven outcomes (SPEC 3.4). The guards stand here, and nowhere
- * else: an answer is advice until they have let it through.
+ * What comes of an assessment's answer: one of the seven outcomes (SPEC 3.4). All guards are here, and nowhere else: an
+ * answer is only advice until they have passed it.
  */
 import { decisionIn } from '../advice.ts'
 import { type Decision, decisionSchema, QUESTIONS_MAX, type SteeringOutcome } from '../documents/initiative.ts'
@@ -13,9 +13,9 @@ import { fingerprint, isMember, sightOf, standingOf } from './members.ts'
 
 export interface Verdict {
   readonly outcome: Exclude<SteeringOutcome, 'skipped'>
-  /** The guard's words, the failure, or the given reason. */
+  /** The guard's words, the failure, or the reason that the answer gives. */
   readonly detail: string
-  /** Absent only of a failed one. */
+  /** Absent only if the outcome is `failed`. */
   readonly decision?: Decision
 }
 
@@ -23,7 +23,7 @@ const checkDecision = compile(decisionSchema)
 
 type Given = { readonly decision: Decision } | { readonly fault: string }
 
-/** The decision that a Run Result carries, or what is wrong with it. */
+/** The decision in a Run Result, or what is wrong with it. */
 function decisionOf(result: RunResult): Given {
   const given = decisionIn(result)
   if (given === undefined) return { fault: 'the run’s result carries no decision' }
@@ -32,7 +32,7 @@ function decisionOf(result: RunResult): Given {
   return { fault: `the run’s result carries no steering decision: ${fault.pointer} ${fault.detail}` }
 }
 
-/** `status` is the initiative's when the answer is looked at. */
+/** `status` is the initiative's at the time the answer is judged. */
 export function verdictOf(status: string, context: InitiativeContext, view: View): Verdict {
   const assessment = context.assessment!
   const given = decisionOf(assessment.result!)
@@ -50,7 +50,7 @@ export function verdictOf(status: string, context: InitiativeContext, view: View
   return inForce === undefined ? said('applied', decision.reason) : said('no_op', inForce)
 }
 
-/** What the decision must name, and of which kind that is. */
+/** The kinds of member that a decision must name one of. */
 const MEMBER_NEEDED: Readonly<Partial<Record<Decision['decision'], readonly Member['kind'][]>>> = {
   advance: ['campaign', 'work_item'],
   dispatch: ['project'],
@@ -58,7 +58,7 @@ const MEMBER_NEEDED: Readonly<Partial<Record<Decision['decision'], readonly Memb
   hold: ['campaign', 'work_item'],
 }
 
-/** The first guard that refuses it, in words. */
+/** The words of the first guard that refuses the decision. */
 function refusedBy(
   context: InitiativeContext,
   { member: pinned }: Assessment,
@@ -83,7 +83,7 @@ function refusedBy(
   return lackOf(context, decision) ?? (kinds === undefined ? undefined : barredBy(context, decision, view))
 }
 
-/** What a decision of its kind cannot do without. */
+/** What is missing that this kind of decision requires. */
 function lackOf(
   context: InitiativeContext,
   { decision: step, objective, question, text }: Decision,
@@ -110,7 +110,10 @@ function tooManyQuestions({ questions }: InitiativeContext): string | undefined 
 /** States in which a member can be held. */
 const HOLDABLE: readonly string[] = ['queued', 'held', 'staged', 'active', 'escalated', 'paused']
 
-/** Why the member that it names cannot do what is decided. What is on its way already is no reason: it is in force. */
+/**
+ * Why the named member cannot do what is decided. Something already under way is no obstacle: then the decision is in
+ * force.
+ */
 function barredBy(context: InitiativeContext, { decision: step, member }: Decision, view: View): string | undefined {
   const sight = sightOf(view, member!)
   if (sight === undefined) return `${memberText(member!)} cannot be read`
@@ -121,7 +124,7 @@ function barredBy(context: InitiativeContext, { decision: step, member }: Decisi
   return standing.is === 'barred' ? `${memberText(member!)} cannot advance: ${standing.why}` : undefined
 }
 
-/** Why the decision changes nothing; undefined: it does. */
+/** Why the decision changes nothing; undefined if it does change something. */
 function inForceBy(context: InitiativeContext, decision: Decision, view: View): string | undefined {
   const { decision: step, member } = decision
   const sight = member === undefined ? undefined : sightOf(view, member)

@@ -1,4 +1,4 @@
-/** How an initiative is seen from outside: the envelope of its facts, its index rows, and its document. */
+/** How an initiative looks from outside: the envelope of its facts, its index rows, and its document. */
 import type { Initiative } from '../documents/initiative.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import type { InitiativeContext, Trigger } from './context.ts'
@@ -8,7 +8,7 @@ export function envelope({ internal }: InitiativeContext): FactEnvelope {
   return internal.envelope
 }
 
-/** Why it needs a person; undefined: it does not. Of several the most pressing. */
+/** Why it needs a person, by the most pressing reason; undefined if it does not. */
 function attentionOf({ value, context }: SnapshotOf<InitiativeContext>): 'asked' | 'close_proposed' | undefined {
   if (statusOf(value) !== 'active') return undefined
   if (context.questions.length > 0) return 'asked'
@@ -19,7 +19,7 @@ export function attentionSince({ questions, close_proposals, created_at }: Initi
   return questions[0]?.at ?? close_proposals[0]?.at ?? created_at
 }
 
-/** `status` with `active`: what the steward looks after, found again when the service starts. */
+/** `status` with value `active` lists what the steward looks after; it is read when the service starts. */
 export function terms(snapshot: SnapshotOf<InitiativeContext>): readonly Term[] {
   const { value, context } = snapshot
   const order = context.created_at

@@ -1,4 +1,4 @@
-/** What each message makes of an intent record: pure functions from the context and the message to what changes. */
+/** What each message changes in an intent record: pure functions from context and message to the changed members. */
 import { changed } from '../changed.ts'
 import type { IntentRecordPatch } from '../documents/intent-record.ts'
 import { PROBLEMS } from '../drift/problems.ts'
@@ -40,7 +40,7 @@ import type {
 
 type Context = IntentRecordContext
 
-/** How sure one is of what a person writes down, unless it is said. */
+/** The confidence of a record whose author gives none. */
 const CONFIDENCE_DEFAULT = 1
 
 function evidenceOf(recordId: string, given: ContentGiven['evidence'], count: number): Evidence[] {
@@ -76,7 +76,7 @@ export function created(message: Of<'create'> | Of<'make'>): Context {
   }
 }
 
-/** The content as the patch makes it; entries of evidence without an id are new. */
+/** The content after the patch; evidence entries without an id are new. */
 function patched(
   { id, content, internal }: Context,
   patch: IntentRecordPatch,
@@ -103,7 +103,7 @@ export function changedBy(context: Context, { patch }: Of<'update'>): string[] {
   return [...changed(context.content, content), ...removed]
 }
 
-/** Entries of evidence that the patch names and the record does not have, or that it names twice. */
+/** Evidence entries in the patch that the record does not have, or that the patch names twice. */
 export function evidenceFaults({ content }: Context, { patch }: Of<'update'>): Fault[] {
   const known = new Set(content.evidence.map(({ id }) => id))
   const named = (patch.evidence ?? []).map(({ id }) => id)
@@ -115,7 +115,7 @@ export function evidenceFaults({ content }: Context, { patch }: Of<'update'>): F
   })
 }
 
-/** The new values of what changed: with the event of each version, the log holds what every version said. */
+/** The new values of the changed members: with one event per version, the log holds the content of every version. */
 export function valuesOf(content: RecordContent, names: readonly string[]): Record<string, unknown> {
   const values: Record<string, unknown> = {}
   for (const name of names) values[name] = content[name as keyof RecordContent] ?? null
@@ -150,7 +150,7 @@ function putRight(drift: DriftState, { at, by }: Message): DriftState {
   )
 }
 
-/** A move of the state: why, who and when. What the record guided until now it may guide no more. */
+/** A move to another state: why, who and when. */
 export function moved(message: IntentRecordMessage): Change {
   const { at, by } = message
   return { reason: (message as { reason?: string }).reason, state_by: by, state_at: at }
@@ -161,7 +161,7 @@ export function superseded(message: Of<'supersede'>): Change {
   return { ...moved(message), ...(replacement === undefined ? {} : { superseded_by: replacement }) }
 }
 
-/** The record guides runs no more: it has no drift. What was seen of it stays. */
+/** The record no longer guides runs, so it has no drift status. Its observations are kept. */
 export function retired({ drift }: Context): Change {
   return { drift: { ...drift, status: undefined, since: undefined, stale_at: undefined } }
 }
@@ -212,7 +212,7 @@ export function peerHeard({ drift }: Context, message: Of<'peer_conflict'>): Cha
   return { drift: withConflict(drift, peer, { ...before, key, guiding, since, theirs }) }
 }
 
-/** Neither of the two states it any more: there is none. */
+/** Drops the conflict once neither side declares it any more. */
 function withConflict(drift: Context['drift'], peer: string, conflict: Conflict): Context['drift'] {
   const { [peer]: _, ...others } = drift.conflicts
   return { ...drift, conflicts: conflict.ours || conflict.theirs ? { ...others, [peer]: conflict } : others }
@@ -252,7 +252,7 @@ export function repairDrafted(context: Context, { formation_brief_id, by, at }: 
     formation_brief_id,
     ...(by === undefined ? {} : { by }),
   }
-  // Of a drift that is over by now it is no more than a part of the past.
+  // If the drift is over by now, the brief only goes into the history.
   const repair = PROBLEMS.has(status) ? { repair_brief_id: formation_brief_id } : {}
   return kept(withChange({ ...drift, ...repair }, change))
 }
@@ -271,7 +271,7 @@ const CAUSES: Readonly<Record<string, Occasion['cause']>> = {
   unrelate: 'conflict',
 }
 
-/** The drift of a record that guides runs, worked out anew after what the message has changed. */
+/** The drift of a record that guides runs, recomputed after what the message has changed. */
 export function driftRestated(context: Context, message: IntentRecordMessage): Change {
   const occasion: Occasion = {
     cause: CAUSES[message.type] ?? 'state',

@@ -1,4 +1,4 @@
-/** What an intent record is made of, and every message that it takes. */
+/** What an intent record remembers, and the messages it takes. */
 
 import type { ClassificationWord } from '../documents/drift.ts'
 import type {
@@ -28,13 +28,13 @@ type Judgement = Pick<
   | 'scope'
 >
 
-/** What the record says: a change of any of it makes a new version. */
+/** What the record says; any change to it makes a new version. */
 export interface RecordContent extends Judgement {
   readonly sources?: readonly Source[]
   readonly evidence: readonly Evidence[]
 }
 
-/** As a person or a hypothesis gives it: entries of evidence have no ids yet. */
+/** The content as a person or a hypothesis gives it: evidence entries have no ids yet. */
 export type ContentGiven = Omit<IntentRecordCreate, 'slug' | 'state'>
 
 export interface Relationship {
@@ -66,7 +66,7 @@ export interface IntentRecordContext extends KeptDrift {
   readonly created_at: string
   readonly internal: {
     readonly creation: CreationRecord
-    /** Numbers given so far: an id is never given twice. */
+    /** How many ids were given out so far: an id is never reused. */
     readonly evidence_count: number
     readonly relationship_count: number
   }
@@ -84,7 +84,7 @@ interface CreateIntentRecord extends CreateBody, Named {
   readonly state?: 'proposed' | 'hypothesized'
 }
 
-/** From an accepted hypothesis. A record that has the slug already answers it with `slug_taken`. */
+/** From an accepted hypothesis. A record that already has the slug answers with `slug_taken`. */
 export interface MakeIntentRecord extends MessageBody, Named {
   readonly type: 'make'
   readonly hypothesis_id: string
@@ -93,31 +93,31 @@ export interface MakeIntentRecord extends MessageBody, Named {
 interface UpdateIntentRecord extends MessageBody {
   readonly type: 'update'
   readonly patch: IntentRecordPatch
-  /** The version that the caller has read; absent: any. */
+  /** The version that the caller has read; if absent, any will do. */
   readonly if_version?: number
-  /** Whether the caller may change what has been accepted. */
+  /** Whether the caller may change accepted content. */
   readonly may_rewrite: boolean
 }
 
 interface MoveIntentRecord extends MessageBody {
   readonly type: 'accept' | 'activate' | 'deprecate' | 'contradict'
   readonly reason?: string
-  /** The version that the caller has read; absent: any. */
+  /** The version that the caller has read; if absent, any will do. */
   readonly if_version?: number
 }
 
 interface SupersedeIntentRecord extends MessageBody {
   readonly type: 'supersede'
-  /** Id of the record that takes its place, and its key and state as it was read when nobody else could end it. */
+  /** Id of the record that replaces this one, and its key and state, read while nobody else could end it. */
   readonly replacement?: string
   readonly replacement_key?: string
   readonly replacement_state?: string
   readonly reason?: string
-  /** The version that the caller has read; absent: any. */
+  /** The version that the caller has read; if absent, any will do. */
   readonly if_version?: number
 }
 
-/** From the record whose place this one takes. */
+/** From the record that this one replaces. */
 interface TakePlace extends MessageBody {
   readonly type: 'take_place'
   readonly of: string
@@ -128,22 +128,22 @@ interface RelateIntentRecord extends MessageBody {
   readonly relation: RelationshipBody['type']
   readonly to: string
   readonly notes?: string
-  /** Whether the other record guides runs, as it was read. */
+  /** Whether the other record guides runs, as read when the message was made. */
   readonly to_guides: boolean
-  /** Whether the caller may change how what has been accepted stands. */
+  /** Whether the caller may change the standing of accepted content. */
   readonly may_rewrite: boolean
 }
 
 interface UnrelateIntentRecord extends MessageBody {
   readonly type: 'unrelate'
   readonly relationship_id: string
-  /** Whether the caller may change how what has been accepted stands. */
+  /** Whether the caller may change the standing of accepted content. */
   readonly may_rewrite: boolean
 }
 
 /**
- * Between two records in conflict: whether the sender guides runs. `declared`: the sender has just stated the
- * conflict, and wants the same answer; `withdrawn`: it states it no more.
+ * Between two records in conflict: whether the sender guides runs. `declared`: the sender has just declared the
+ * conflict and wants to know the same of the receiver; `withdrawn`: it no longer declares it.
  */
 interface PeerConflict extends MessageBody {
   readonly type: 'peer_conflict'
@@ -161,7 +161,7 @@ interface ClassifyDrift extends MessageBody {
   readonly review_at?: string
 }
 
-/** A brief was drafted to repair the drift. */
+/** A brief to repair the drift was drafted. */
 interface RepairDrafted extends MessageBody {
   readonly type: 'repair_drafted'
   readonly formation_brief_id: string
@@ -182,6 +182,6 @@ export type IntentRecordBody =
   | RepairDrafted
 export type IntentRecordMessage = Message<IntentRecordBody>
 export type Of<T extends IntentRecordBody['type']> = Message<Extract<IntentRecordBody, { type: T }>>
-/** The messages that move its state. */
+/** The messages that change its state. */
 export type Moves = (MoveIntentRecord | SupersedeIntentRecord)['type']
 export type Change = Partial<IntentRecordContext>

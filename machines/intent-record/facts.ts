@@ -1,4 +1,7 @@
-/** What an intent record tells the event log. With the values of each version, the log holds all that a record ever said. */
+/**
+ * What an intent record tells the event log. With the values of each version, the log holds all that a record ever
+ * said.
+ */
 import type { IntentState } from '../documents/intent-record.ts'
 import { severityOf } from '../drift/document.ts'
 import type { OwnFact } from '../machine.ts'
@@ -8,7 +11,7 @@ import type { IntentRecordContext, Of, Relationship } from './context.ts'
 
 type Context = IntentRecordContext
 
-/** States that a record is moved to; each has a type of event of its own. */
+/** States that a record is moved to; each has an event type of its own. */
 export type Reached = Exclude<IntentState, 'hypothesized' | 'proposed'>
 
 function identity({ id, project, slug, version }: Context, state: IntentState) {
@@ -78,7 +81,7 @@ export function classified(context: Context, message: Of<'classify'>): OwnFact {
   }
 }
 
-/** Each status that the step at this moment brought about, or took note of. */
+/** One fact for each drift status that this step caused or took note of. */
 export function driftChanged(context: Context, at: string, state: IntentState): OwnFact[] {
   return context.drift_history.flatMap((change) => {
     if (change.at !== at || change.kind !== 'status') return []

@@ -1,4 +1,4 @@
-/** What keeps an intent record from a change: pure functions, asked by its guards and for the reason of a refusal. */
+/** What forbids a change to an intent record: pure functions for its guards and for the reasons of refusals. */
 import { shown } from '../clipped.ts'
 import { RELATIONSHIPS_MAX } from '../documents/intent-record.ts'
 import { PROBLEMS } from '../drift/problems.ts'
@@ -11,7 +11,7 @@ import { hasDrift, relationshipOf } from './told.ts'
 
 type Context = IntentRecordContext
 
-/** The record is at the version that the caller has read, or the caller named none. */
+/** Whether the record is at the version that the caller has read, or the caller named none. */
 export function isVersionRead({ version }: Context, { if_version }: Of<'update' | Moves>): boolean {
   return if_version === undefined || if_version === version
 }
@@ -21,10 +21,10 @@ export function notRead({ version }: Context, { if_version }: Of<'update' | Move
   return { code: 'precondition_failed', detail: `its version is ${version}, ${not}` }
 }
 
-/** What is gone takes no place: nothing would guide runs, and two could be replaced by each other. */
+/** States in which a record cannot replace another: nothing would guide runs, and two could replace each other. */
 const GONE: ReadonlySet<string> = new Set(['contradicted', 'superseded'])
 
-/** What its words alone have against it: with another replacement it is taken. */
+/** Why the named replacement is refused; another one might be taken. */
 export function whyNotReplacedBy({ id }: Context, message: Of<'supersede'>): Refusal | undefined {
   const { replacement, replacement_key: key = replacement, replacement_state: state } = message
   if (replacement === id) {
@@ -69,7 +69,7 @@ export function whyNotUnrelate(context: Context, message: Of<'unrelate'>): Refus
   return hasDrift(context) || context.drift.conflicts[gone.to]?.guiding ? CONFLICT_FORBIDDEN : undefined
 }
 
-/** A conflict opens, or ends, a contradiction in what was accepted. */
+/** A conflict with accepted content opens or ends a contradiction in it. */
 const CONFLICT_FORBIDDEN: Refusal = {
   code: 'forbidden',
   detail: 'one of the two records guides runs: a conflict with it is changed with the right intent.accept too',

@@ -1,8 +1,8 @@
-/** What the events of an intent record assert. */
+/** What an intent record's events assert. */
 import { members, type Testimony } from '../testimony.ts'
 import type { IntentRecordContext } from './context.ts'
 
-/** The state and what the record says, and the word for its drift. */
+/** Its state and content, and the status of its drift. */
 export const intentRecordTestimony: Testimony<IntentRecordContext> = {
   idMember: 'intent_record_id',
   types: new Set([
@@ -14,7 +14,7 @@ export const intentRecordTestimony: Testimony<IntentRecordContext> = {
     if (event_type === 'drift_classified') return []
     if (event_type === 'intent_record_created') return ['creation', 'state']
     if (event_type === 'intent_record_drift_changed') return ['terms']
-    // A record that guides runs no more has no drift.
+    // A record that no longer guides runs has no drift.
     return ENDINGS.has(event_type) ? ['state', 'terms'] : ['state']
   },
   claims: (aspect, { event_type, project, payload }) => {
@@ -37,7 +37,7 @@ function named(type: string): string {
   return `intent_record_${type}`
 }
 
-/** The values that an event gives, under names that nothing else has. */
+/** The values that an event gives, prefixed so that their names collide with no other claim. */
 function saidIn({ values = {} }: { readonly values?: Readonly<Record<string, unknown>> }): Record<string, unknown> {
   const claimed = Object.entries(values).map(([name, value]) => [name, value ?? undefined])
   return prefixed(Object.fromEntries(claimed))

@@ -1,4 +1,4 @@
-/** An intent record as it is served and found. */
+/** How an intent record is served and indexed. */
 
 import { INTENT_RECORD_SCHEMA_VERSION, type IntentRecord } from '../documents/intent-record.ts'
 import { attentionSince } from '../drift/document.ts'
@@ -15,7 +15,7 @@ export function envelope({ project }: IntentRecordContext): FactEnvelope {
   return projectEnvelope(project)
 }
 
-/** Behind every time that there is: the place of what never becomes stale by itself. */
+/** Sorts after every real time: for records that never become stale on their own. */
 const NEVER = '9999-12-31T23:59:59.999Z'
 
 export function terms(snapshot: Snapshot): readonly Term[] {
@@ -29,7 +29,7 @@ export function terms(snapshot: Snapshot): readonly Term[] {
   ]
 }
 
-/** Under its status: in the order in which it began, or in which the record becomes stale. */
+/** Index rows by drift status, ordered by when the status began or when the record becomes stale. */
 function driftTerms(snapshot: Snapshot): readonly Term[] {
   const { project, drift } = snapshot.context
   const { status } = drift
@@ -43,7 +43,7 @@ function driftOrder({ status, since, stale_at }: KeptDrift['drift']): string {
   return status === 'holding' || status === 'unobserved' ? (stale_at ?? NEVER) : since!
 }
 
-/** The words of a person are a person's; all else may quote what a repository or a machine says. */
+/** A person's own words can be trusted as such; any other source may quote a repository or a machine. */
 function isUntrusted({ source_type }: Source): boolean {
   return source_type !== 'human' && source_type !== 'conversation'
 }

@@ -1,13 +1,13 @@
 /**
- * What an event that an engine stated tells the maintenance run of its trace (SPEC 6.13): that it began for a project,
- * what came of a project, that it is over. A run without a trace cannot be told from others, and is a record only.
+ * What an engine's event tells the maintenance run of its trace (SPEC 6.13): that it began for a project, how a project
+ * came out, that it is over. A run without a trace cannot be told from others, and is only recorded.
  */
 
 import type { PreparedEvent } from '../events/envelope.ts'
 import { maintenanceRunIdOf, type Sight } from '../ids.ts'
 import type { SendParams } from '../machine.ts'
 
-/** How a project of the run came out, as far as it is known. */
+/** How a project of the run came out, as far as is known. */
 export type ProjectStatus = 'succeeded' | 'failed' | 'skipped' | 'interrupted'
 
 const TYPES: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ export function isMaintenanceEvent(eventType: string): boolean {
   return TYPES.has(eventType)
 }
 
-/** The message for the run; undefined: the event says nothing that the run remembers. `sight`: of who states it. */
+/** The message for the run; undefined if the event says nothing that the run remembers. `sight`: that of the sender. */
 export function maintenanceNews(event: PreparedEvent, sight: Sight): SendParams | undefined {
   const { trace_id, event_type, occurred_at, project } = event
   if (trace_id === null) return undefined
@@ -38,12 +38,14 @@ export function maintenanceNews(event: PreparedEvent, sight: Sight): SendParams 
   return { to, message: { type: 'project_ended', project, name: coveredBy(event), status, occurred_at } }
 }
 
-/** The project that the event is about, of those that the run covers: which need not be the one that it is told to (SPEC 6.5, 6.13). */
+/**
+ * The project covered by the run that the event is about: not necessarily the project in its envelope (SPEC 6.5, 6.13).
+ */
 function coveredBy({ project, payload }: PreparedEvent): string {
   return typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
 }
 
-/** What ends a project's part: the first step that goes wrong, or the last one. */
+/** The status that ends a project's part: that of the first step that fails, or of the last one. */
 function statusOf({ event_type, payload }: PreparedEvent): ProjectStatus | undefined {
   if (event_type === 'project_validation_completed') {
     if (payload.status === 'skipped') return 'skipped'

@@ -1,8 +1,8 @@
-/** By what a runner is let in: hashes of tokens, the newest beside those that a rotation has left a while to live. */
+/** A runner's credentials: hashes of tokens, the newest and those that a rotation leaves valid for a while. */
 
-/** How long a rotated credential is still taken. Milliseconds: ten minutes. */
+/** How long a replaced credential is still accepted. Milliseconds: ten minutes. */
 const ROTATION_OVERLAP_MS = 600_000
-/** Credentials kept at most: the newest, and those that are about to expire. */
+/** The most credentials kept: the newest, and those about to expire. */
 const CREDENTIALS_MAX = 8
 
 export interface RunnerCredential {

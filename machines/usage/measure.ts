@@ -1,35 +1,35 @@
 /**
- * What an engine says that a session used and cost, brought into one shape: engines name models, kinds of tokens and
- * currencies themselves. Whatever is no count and no amount counts as unmeasured; nothing is ever made up.
+ * A session's usage and cost as its engine reports them, normalized: engines choose the names of models, token kinds
+ * and currencies. Anything that is not a count or an amount is unmeasured; nothing is ever made up.
  */
 import { clipped } from '../clipped.ts'
 import type { TokensByModel } from '../documents/usage.ts'
 
-/** Models and kinds of tokens that are told apart, and what the rest is put under. */
+/** How many models and token kinds are kept apart; the rest goes under `other`. */
 const MODELS_MAX = 64
 const KINDS_MAX = 16
 const NAME_CHARS_MAX = 64
 const OTHERS = 'other'
-/** Of counts that are given without a model. */
+/** Stands for the model of counts given without one. */
 const NO_MODEL = 'unnamed'
 /** Amounts are summed as whole millionths, so that a sum of thousands of them is exact. */
 const MICROS = 1_000_000
 const AMOUNT_MAX = 1e9
-/** The word of an engine that has no price. */
+/** The `basis` given by an engine that has no price. */
 const UNMEASURED = 'unmeasured'
 
 type Counts = Readonly<Record<string, number>>
 
 /** What a session adds to a sum. Plain JSON. */
 export interface Measured {
-  /** Absent: not measured. */
+  /** Absent if not measured. */
   readonly tokens?: TokensByModel
-  /** Millionths by currency. Absent: not priced. */
+  /** Millionths by currency. Absent if not priced. */
   readonly micros?: Counts
   readonly basis?: string
 }
 
-/** The `usage` and `cost` of an `agent_session_ended`, each as far as it says something. */
+/** Reads the `usage` and `cost` of an `agent_session_ended`; takes from each what is meaningful. */
 export function measured(usage: unknown, cost: unknown): Measured {
   const tokens = tokensOf(usage)
   const micros = microsOf(cost)
@@ -41,7 +41,7 @@ export function measured(usage: unknown, cost: unknown): Measured {
   }
 }
 
-/** `{model: {input, output, ...}}`, or counts alone. */
+/** Takes `{model: {input, output, ...}}`, or counts alone. */
 function tokensOf(usage: unknown): TokensByModel | undefined {
   if (!isObject(usage)) return undefined
   let tokens: TokensByModel = {}
@@ -52,13 +52,13 @@ function tokensOf(usage: unknown): TokensByModel | undefined {
   return Object.keys(tokens).length === 0 ? undefined : tokens
 }
 
-/** Only what is a count; a model without any was not measured. */
+/** Adds only valid counts; a model without any was not measured. */
 function withCounts(tokens: TokensByModel, model: string, counts: Readonly<Record<string, unknown>>): TokensByModel {
   const sound = Object.entries(counts).filter((entry): entry is [string, number] => isCount(entry[1]))
   return sound.length === 0 ? tokens : plus(tokens, { [model]: Object.fromEntries(sound) })
 }
 
-/** Both together: each count exact, as far as a number can be. */
+/** The sum of both; exact as far as a number can be. */
 export function plus(a: TokensByModel | undefined, b: TokensByModel): TokensByModel {
   const sum = new Map(Object.entries(a ?? {}))
   for (const [model, counts] of Object.entries(b)) {
@@ -68,7 +68,7 @@ export function plus(a: TokensByModel | undefined, b: TokensByModel): TokensByMo
   return Object.fromEntries(sum)
 }
 
-/** The same of counts under names. */
+/** The sum of two sets of named counts, each capped at `most`. */
 export function added(a: Counts, b: Counts, most: number = Number.MAX_SAFE_INTEGER): Counts {
   const sum = new Map(Object.entries(a))
   for (const [kind, count] of Object.entries(b)) {
@@ -82,7 +82,7 @@ function keyIn(known: ReadonlyMap<string, unknown>, key: string, most: number): 
   return known.has(key) || known.size < most ? key : OTHERS
 }
 
-/** Members named by a currency (`USD`, `usd`) are amounts. */
+/** Members named by a currency code (`USD`, `usd`) are amounts. */
 function microsOf(cost: unknown): Counts | undefined {
   if (!isObject(cost) || cost.basis === UNMEASURED) return undefined
   const micros = Object.entries(cost).flatMap(([currency, amount]) =>
@@ -109,7 +109,7 @@ function isAmount(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= AMOUNT_MAX
 }
 
-/** Millionths as amounts, for people. */
+/** Converts millionths to amounts, for people. */
 export function amountsOf(micros: Counts): Record<string, number> {
   return Object.fromEntries(Object.entries(micros).map(([currency, sum]) => [currency, sum / MICROS]))
 }
