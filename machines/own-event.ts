@@ -36,7 +36,7 @@ export class OwnEvents {
   readonly #project: string
   readonly #end: string
 
-  /** Throws NotJson if a text in the envelope is not valid JSON text. */
+  /** Throws NotJson if a text in the envelope is not well-formed. */
   constructor(envelope: FactEnvelope) {
     this.envelope = envelope
     const { throttle, run_request_id } = envelope

@@ -5,7 +5,7 @@ import { amounts, tokensByModel } from './usage.ts'
 
 export const AGENT_SESSION_STATES = ['started', 'ended'] as const
 export const AGENT_SESSION_STATUSES = ['ok', 'agent_failed', 'unavailable', 'interrupted'] as const
-/** What names a session. `:` and `/` stay out, since both are separators of paths and index keys. */
+/** Pattern of session ids. `:` and `/` are excluded because they separate the parts of paths and index keys. */
 export const SESSION_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 export const CAPABILITIES = ['reasoning', 'coding', 'quick'] as const
 export const SESSION_ACCESS = ['read_only', 'full'] as const

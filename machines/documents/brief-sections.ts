@@ -1,6 +1,4 @@
-/**
- * The sections of a formation brief: what people write, and what a compiled brief freezes.
- */
+/** The sections of a formation brief: what people write, and what a compiled brief freezes. */
 import { anyObject, stringEnum, Type } from '../schema.ts'
 import { CLOSED, LIST_MAX, LONG_TEXT_LENGTH_MAX, name, reference, strings, text, throttle } from './fields.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The campaign's documents (SPEC 3.2, 6.8): the mission that an owner adds, what owners say of it, and what everybody
- * reads. Request bodies are closed; what formation decides comes in the Run Result, which is open.
+ * The campaign's documents (SPEC 3.2, 6.8): the mission that an owner adds, what owners decide about it, and what
+ * readers see. Request bodies are closed; a formation's decision comes in the Run Result, which is open.
  */
 import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../bounds.ts'
 import { gateResult } from '../events/gates.ts'
@@ -45,19 +45,19 @@ export const CAMPAIGN_STATUSES = [
 ] as const
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 
-/** The name is the actor's id, stands in paths and index keys, and is given once. */
+/** A campaign's name is its actor's id, appears in paths and index keys, and is never reused. */
 export const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
-/** Part of every formation prompt, whole. */
+/** The mission appears unabridged in every formation prompt. */
 const MISSION_LENGTH_MAX = 8_000
-/** One task's objective; what a work item takes is longer. */
+/** The objective of one task; a work item allows more. */
 export const OBJECTIVE_LENGTH_MAX = 16_000
 const EVIDENCE_MAX = 32
 const ESCALATIONS_MAX = 32
 const STATEMENT_LENGTH_MAX = 1_000
 const COMMAND_LENGTH_MAX = 2_000
-/** With all that was added: a mission that needs more is another one. */
+/** Including all cycles added later: a mission that needs more should be a new campaign. */
 export const CYCLES_IN_ALL_MAX = 10_000
-/** Objectives that are remembered, newest last. */
+/** How many objectives are remembered, newest last. */
 export const HISTORY_MAX = 8
 export const OWNER_DECISIONS_MAX = 64
 
@@ -95,7 +95,7 @@ export type Evidence = Static<typeof evidence>
 const relativePath = Type.String({
   minLength: 1,
   maxLength: REFERENCE_LENGTH_MAX,
-  // Below the repository's root: not absolute, and no way up.
+  // Below the repository's root: neither absolute nor with `..`.
   pattern: '^(?!/)(?!(?:.*/)?\\.\\.(?:/|$))[^\\u0000-\\u001f\\\\]+$',
 })
 

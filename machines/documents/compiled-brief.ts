@@ -1,6 +1,6 @@
 /**
- * The compiled brief: what one digest means, for ever. The snapshot holds every value that the run is about, so that
- * a later change of a record changes nothing here; the prompt pack is named in it by its own digest.
+ * The compiled brief: what one digest means, forever. The snapshot holds every value that the run is about, so that
+ * later changes to a record have no effect on it; it names the prompt pack by that pack's own digest.
  */
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { briefSections } from './brief-sections.ts'
@@ -10,7 +10,7 @@ import { sourceVersion } from './formation-brief.ts'
 export const COMPILED_BRIEF_SCHEMA_VERSION = 'intendant.compiled_brief.v1'
 export const PROMPT_PACK_SCHEMA_VERSION = 'intendant.prompt_pack.v1'
 
-/** The steps of a run, each of which gets a view of its own. The last two are there when the brief asks for them. */
+/** The phases of a run, each of which gets its own prompt. The last two exist only if the brief asks for them. */
 export const PROMPT_PHASES = [
   'assessment',
   'triage',
@@ -23,7 +23,7 @@ export const PROMPT_PHASES = [
 ] as const
 export type PromptPhase = (typeof PROMPT_PHASES)[number]
 
-/** Longest prompt that a person may put in, characters. */
+/** The longest prompt that a person may write, characters. */
 const PROMPT_LENGTH_MAX = 128_000
 
 const phase = stringEnum(PROMPT_PHASES, { description: 'The step of the run that it is for.' })

@@ -1,12 +1,15 @@
 /**
- * The discovery: one read-only inspection of a repository, with what it saw and the hypotheses that it draws from
- * that. All of its text may be the repository's: it is stored and served as data, labelled, and nothing follows it.
+ * The discovery: one read-only inspection of a repository, with what it saw and the hypotheses that it draws. All of
+ * its text may come from the repository: it is stored and served as labelled data, and never followed as an
+ * instruction.
  */
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, name, REFERENCE_LENGTH_MAX, reference, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
 import { hypothesisFields, untrusted } from './hypothesis.ts'
 
-/** Most observations, and hypotheses, of one discovery: with the bound on a body, its record stays below a megabyte. */
+/**
+ * The most observations, and hypotheses, of one discovery: with the bound on a body, its record stays below a megabyte.
+ */
 const OBSERVATIONS_MAX = 256
 const HYPOTHESES_MAX = 64
 const FILES_MAX = 64

@@ -1,13 +1,13 @@
 /**
- * Drift: whether the code still is what an accepted record says, in one word, with what was seen behind the word
- * and what to do about it. A person says what a drift is: real, an allowed exception, or an obsolete intent.
+ * Drift: whether the code still matches an accepted record, as one status, with the observations behind it and what to
+ * do about it. A person classifies a drift as real, an allowed exception, or an obsolete intent.
  */
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
 import { INTENT_STATES } from './intent-record.ts'
 import { EVIDENCE_RESULTS, evidenceId } from './observation.ts'
 
-/** First match, in this order: also the order of the list. */
+/** In order of precedence: the first that applies is the status. Lists are in this order, too. */
 export const DRIFT_STATUSES = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved', 'holding'] as const
 export type DriftStatus = (typeof DRIFT_STATUSES)[number]
 
@@ -20,7 +20,7 @@ export type DriftAction = (typeof DRIFT_ACTIONS)[number]
 const CLASSIFICATIONS = ['real', 'allowed_exception', 'obsolete_intent'] as const
 export type ClassificationWord = (typeof CLASSIFICATIONS)[number]
 
-/** Newest observation older than this: nobody has looked for long enough. Milliseconds: 30 days. */
+/** A record whose newest observation is older than this is stale. Milliseconds: 30 days. */
 export const STALE_AFTER_MS = 30 * 86_400_000
 
 export const classifyBody = Type.Object(

@@ -1,6 +1,6 @@
 /**
- * The capability manifest: what an engine says it can do. The newest one per runner it names, or else per engine name,
- * counts; what by these nobody in the project could serve is refused.
+ * The capability manifest: what an engine says it can do. The newest one per runner (if it names one) or per engine
+ * name applies; work that no engine in the project can serve is refused.
  */
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, LIST_MAX, NAME_LENGTH_MAX, name, runnerId, serviceId, strings, throttle, time } from './fields.ts'

@@ -1,13 +1,13 @@
 /**
- * The engine run's documents: the trace summary, the posts of evidence, and the run that both belong to.
- * Observations are facts about the past: they are taken in every state of the run.
+ * The engine run's documents: the trace summary, the posts of evidence, and the run that both belong to. Observations
+ * are facts about the past: they are taken in every state of the run.
  */
 import { OBSERVATIONS_A_POST_MAX } from '../bounds.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, LIST_MAX, NAME_LENGTH_MAX, name, serviceId, strings, throttle, time } from './fields.ts'
 import { evidenceObservation, evidenceObservationDocument } from './observation.ts'
 
-/** Most observations of one engine run: they live in its snapshot. */
+/** The most observations of one engine run: they are part of its snapshot. */
 export const OBSERVATIONS_A_RUN_MAX = 500
 
 /** A condensed trace. Open: an engine may add fields of its own. */

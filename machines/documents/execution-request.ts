@@ -1,6 +1,6 @@
 /**
- * What a runner gets from its poll: everything it needs to begin, by reference where it is large.
- * A runner refuses a `schema_version` whose number it does not know.
+ * What a runner gets from its poll: everything it needs to begin, by reference if it is large. A runner refuses a
+ * `schema_version` whose number it does not know.
  */
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, serviceId, spanId, throttle, time, traceId } from './fields.ts'

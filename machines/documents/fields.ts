@@ -5,7 +5,7 @@
 import { idPattern } from '../ids.ts'
 import { stringEnum, type TSchema, Type } from '../schema.ts'
 
-/** Longest key, name or id chosen by a caller: fits an LMDB key together with its prefix. */
+/** Longest key, name or id chosen by a caller: fits into an LMDB key together with its prefix. */
 export const NAME_LENGTH_MAX = 128
 /** Longest one-paragraph text: a reason, a message, a note. */
 export const TEXT_LENGTH_MAX = 4_000
@@ -13,10 +13,10 @@ export const TEXT_LENGTH_MAX = 4_000
 export const LONG_TEXT_LENGTH_MAX = 32_000
 /** Longest URI, path or revision. */
 export const REFERENCE_LENGTH_MAX = 2_048
-/** Most labels of a runner or a request: each is a row of an index. */
+/** Most labels of a runner or a request: each is an index row. */
 const LABELS_MAX = 32
 const LABEL_LENGTH_MAX = 63
-/** Most projects that a runner or a token names one by one. */
+/** Most projects that a runner or a token lists by key. */
 const PROJECTS_MAX = 1_000
 /** Most entries of a list inside a document. */
 export const LIST_MAX = 256
@@ -24,10 +24,10 @@ export const LIST_MAX = 256
 export const EVENTS_A_POST_MAX = 1_000
 /** Longest idempotency key (as in the Idempotency-Key header). */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
-/** Of a key in a header: printable ASCII without white space at its ends. */
+/** A key in a header: printable ASCII without white space at either end. */
 export const HEADER_KEY = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/
 
-/** An id that the service makes: its prefix and 24 hexadecimal digits. */
+/** Schema of an id made by the service: its prefix, `_` and 24 hexadecimal digits. */
 export function serviceId(prefix: string, description: string) {
   return Type.String({ pattern: `^${idPattern(prefix)}$`, description })
 }
@@ -46,12 +46,12 @@ export function name(description: string) {
 
 const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
 
-/** One line of well-formed text: nothing in it drives a terminal, or ends a line of a log. */
+/** One line of well-formed text: it can neither control a terminal nor break a line of a log. */
 export function oneLine(description: string, maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: ONE_LINE_PATTERN, description })
 }
 
-/** Of a ref that a run states: longer than any that git makes, or a path to a bundle. */
+/** Longest ref that a run may state: longer than any that git makes, or a path to a bundle. */
 const REF_LENGTH_MAX = 4_096
 const ONE_LINE = new RegExp(ONE_LINE_PATTERN, 'u')
 
@@ -59,12 +59,14 @@ export function statedRef(description: string) {
   return Type.String({ maxLength: REF_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
 }
 
-/** The ref in a payload that may have come by a door which refuses none; what is no ref names nothing. */
+/**
+ * The ref in a payload, which may have come through an endpoint that does not check it; undefined if it is not a ref.
+ */
 export function refIn(stated: unknown): string | undefined {
   return typeof stated === 'string' && stated.length <= REF_LENGTH_MAX && ONE_LINE.test(stated) ? stated : undefined
 }
 
-/** A name that everybody sees it by: of a token, a project, a runner. */
+/** A display name: of a token, a project, a runner. */
 export function shownName(description: string) {
   return oneLine(description, NAME_LENGTH_MAX)
 }
@@ -77,14 +79,17 @@ export function strings(description: string, itemLengthMax: number = TEXT_LENGTH
   return Type.Array(Type.String({ minLength: 1, maxLength: itemLengthMax }), { maxItems: LIST_MAX, description })
 }
 
-/** `:` and `/` stay out, since both are separators of paths and index keys. */
+/** `:` and `/` are excluded because they separate the parts of paths and index keys. */
 export const RUNNER_ID_PATTERN = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 
 export function runnerId(description: string) {
   return Type.String({ pattern: RUNNER_ID_PATTERN, description })
 }
 
-/** `system` is the service's own, and a key must not look like an id, since every `:id` of a project takes either. */
+/**
+ * `system` is reserved for the service, and a key must not look like an id, since every `:id` of a project takes
+ * either.
+ */
 export const PROJECT_KEY_PATTERN = '^(?!proj_)(?!system$)[a-z0-9][a-z0-9_-]{0,62}$'
 
 export function projectKey(description: string) {
@@ -113,7 +118,7 @@ export function labels(description: string) {
   )
 }
 
-/** A list of project keys, or the one word `*` for all of them; empty means none. */
+/** A list of project keys, or just `*` for all of them; empty means none. */
 export function projects(description: string) {
   return Type.Array(Type.String({ pattern: `^\\*$|${PROJECT_KEY_PATTERN}` }), {
     maxItems: PROJECTS_MAX,
@@ -124,7 +129,7 @@ export function projects(description: string) {
 
 const THROTTLES = ['full', 'dry_run'] as const
 
-/** The field of a create, which may be left out. */
+/** The same schema for a create body, where the field may be omitted; its description names the default. */
 export function byDefault<const S extends TSchema>(schema: S, value: string): S {
   const { description } = schema as { readonly description?: string }
   return { ...schema, description: `${description} Default \`${value}\`.` }
@@ -132,10 +137,10 @@ export function byDefault<const S extends TSchema>(schema: S, value: string): S 
 
 export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
 
-/** Longest text of where a person's deed comes from: a host's name and a sentence. */
+/** Longest description of where a person acted from: a host's name and a sentence. */
 const ORIGIN_LENGTH_MAX = 256
 
-/** Opaque, never parsed. */
+/** Opaque; never parsed. */
 export function originText(description: string) {
   return oneLine(description, ORIGIN_LENGTH_MAX)
 }

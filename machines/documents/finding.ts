@@ -3,14 +3,14 @@ import { closedObject, exactlyWith, type Static, stringEnum, Type } from '../sch
 import { CLOSED, LIST_MAX, name, reference, TEXT_LENGTH_MAX, time } from './fields.ts'
 import { MEMBERS_MAX, memberSchema, shownMember } from './member.ts'
 
-/** Findings that an initiative keeps, the newest; all of them are in the log. */
+/** How many findings an initiative keeps, the newest; all of them are in the log. */
 export const FINDINGS_MAX = 128
 
 const FINDING_KINDS = ['gap', 'defect', 'relay', 'audit', 'note'] as const
-/** Reviewer's gaps and diagnoses, and what steering relays, are recorded by the service itself. */
+/** Kinds that a caller may record. Reviewers' gaps and diagnoses, and relays, are recorded by the service itself. */
 const STATED_KINDS = ['note', 'gap', 'defect', 'audit'] as const
 
-/** What an audit keeps (SPEC 6.18). */
+/** The members of an audit (SPEC 6.18). */
 const audit = {
   intent_ref: reference('The intent that was looked at.'),
   classification: name('What the audit calls it.'),
@@ -46,7 +46,7 @@ export const findingBody = closedObject(
 )
 export type FindingBody = Static<typeof findingBody>
 
-/** As it is kept, served, and stated in `finding_recorded`. */
+/** A finding as stored, served, and stated in `finding_recorded`. */
 export const finding = Type.Object(
   {
     id: Type.String({ description: 'Its id.' }),

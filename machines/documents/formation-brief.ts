@@ -9,14 +9,14 @@ import { by, CLOSED, digest, name, reference, serviceId, text, throttle, time } 
 export const formationBriefCreateBody = Type.Object(briefSections, { ...CLOSED, title: 'FormationBriefCreate' })
 export type FormationBriefCreate = Static<typeof formationBriefCreateBody>
 
-/** `POST /formation-briefs` is not under a project, so it names one. */
+/** `POST /formation-briefs` is not under a project, so its body names one. */
 export const formationBriefCreateGlobalBody = Type.Object(
   { project: name('Key or id of the project.'), ...briefSections },
   { ...CLOSED, title: 'FormationBriefCreateGlobal' },
 )
 export type FormationBriefCreateGlobal = Static<typeof formationBriefCreateGlobalBody>
 
-/** Sections left out stay as they are, null takes one away; a section that is given replaces the whole of it. */
+/** Omitted sections stay as they are, null removes one; a given section replaces the old one entirely. */
 const patchSections: Record<string, TSchema> = Object.fromEntries(
   Object.entries(briefSections).map(([section, schema]) => {
     const isNeeded = section === 'mission' || section === 'throttle'
@@ -47,7 +47,7 @@ export const FORMATION_BRIEF_STATES = [
 ] as const
 export const FORMATION_BRIEF_SCHEMA_VERSION = 'intendant.formation_brief.v1'
 
-/** Most approvals that are kept: the newest. */
+/** How many approvals are kept, the newest. */
 export const APPROVALS_MAX = 256
 
 export const formationBriefApproveBody = Type.Object(

@@ -1,6 +1,6 @@
 /**
- * The initiative's documents (SPEC 3.4, 6.18): what an owner adds and says, what an assessment decides, and what
- * everybody reads. Request bodies are closed; what an engine decides is open.
+ * The initiative's documents (SPEC 3.4, 6.18): what an owner adds and decides, what an assessment decides, and what
+ * readers see. Request bodies are closed; an engine's decision is open.
  */
 
 import { BUDGET_MAX } from '../bounds.ts'
@@ -42,23 +42,26 @@ export type SteeringOutcome = (typeof STEERING_OUTCOMES)[number]
 export const OWNER_ACTIONS = ['hold', 'milestone', 'member_override'] as const
 const OVERRIDES = ['include', 'exclude'] as const
 
-/** Most projects: whoever reads it must be let see each of them. */
+/** Most projects of an initiative: its readers must be allowed each of them. */
 const PROJECTS_MAX = 64
 export const DEFAULT_BUDGET = { max_assessments: 40, max_actions: 20 } as const
-/** Requests that wait behind the one that is being assessed. */
+/** How many requests may wait behind the assessment under way. */
 export const TRIGGERS_MAX = 32
-/** Trigger ids that are remembered when they are over, so that the same one is not assessed twice. */
+/** How many trigger ids of past requests are remembered, so that none is assessed twice. */
 export const TRIGGERS_REMEMBERED_MAX = 256
-/** Assessments that are told of, newest last. */
+/** How many assessments are shown, newest last. */
 export const ASSESSMENTS_SHOWN_MAX = 64
-/** Owner's decisions and actions that bind later assessments, the newest; a hold or an override in force is never dropped. */
+/**
+ * How many owner decisions and actions that bind later assessments are kept, the newest; a hold or an override in force
+ * is never dropped.
+ */
 export const OWNER_WORDS_MAX = 128
-/** Open questions at a time. */
+/** How many questions may be open at a time. */
 export const QUESTIONS_MAX = 64
-/** Answers that a question may offer. */
+/** How many answers a question may offer. */
 const OPTIONS_MAX = 16
 
-/** The name is its id: it stands in paths, in index keys and in every event about it. */
+/** The name is the actor's id: it appears in paths, in index keys and in every event about the initiative. */
 export const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 
 const spoken = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
@@ -169,7 +172,7 @@ export const ownerActionBody = closedObject(
 )
 export type OwnerActionBody = Static<typeof ownerActionBody>
 
-/** What the Run Result of an assessment decides. Open: an engine may say more. */
+/** The decision in the Run Result of an assessment. Open: an engine may add members. */
 export const decisionSchema = Type.Object(
   {
     decision: stringEnum(STEERING_DECISIONS, { description: 'Exactly one.' }),

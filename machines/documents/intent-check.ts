@@ -1,4 +1,4 @@
-/** The integrity check of a project's intent: what does not hold together, and what is left undone. */
+/** The integrity check of a project's intent: what is inconsistent, and what is left undone. */
 import { stringEnum, Type } from '../schema.ts'
 
 const CODES = [

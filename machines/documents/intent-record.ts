@@ -1,6 +1,6 @@
 /**
- * The intent record: one judgement of what a project means to keep, with what would show that it holds. Its words
- * are a person's; what it quotes of a repository stands in `sources`, labelled as untrusted.
+ * The intent record: one judgement about what a project means to keep, with the evidence that would show that it holds.
+ * Its words are a person's; quotes from a repository are in `sources`, labelled as untrusted.
  */
 import { nullable, type Static, stringEnum, Type } from '../schema.ts'
 import {
@@ -18,14 +18,14 @@ import { EVIDENCE_RESULTS, evidenceId } from './observation.ts'
 
 /** Longest title: one line. */
 export const TITLE_LENGTH_MAX = 200
-/** Longest description or command of an evidence, and longest excerpt of a source: they live in the snapshot. */
+/** Longest description or command of evidence, and longest excerpt of a source: they are part of the snapshot. */
 const LINE_LENGTH_MAX = 1_000
 /** Most evidence entries and sources of a record. */
 const ENTRIES_MAX = 32
-/** Most paths of a scope: each is a row of an index. */
+/** Most paths of a scope: each is an index row. */
 const PATHS_MAX = 32
 const PATH_LENGTH_MAX = 512
-/** Most relationships that a record states. */
+/** Most relationships that a record declares. */
 export const RELATIONSHIPS_MAX = 64
 
 export const SLUG_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
@@ -64,7 +64,10 @@ const statement = (description: string) => line(description, TEXT_LENGTH_MAX)
 
 export const slug = (description: string) => Type.String({ pattern: SLUG_PATTERN, description })
 
-/** Written with `/`, from the root of the repository; `.` is the whole of it, and `..` the folder above (intent-record/places.ts). */
+/**
+ * Written with `/`, from the root of the repository; `.` is all of it, and `..` the parent folder
+ * (intent-record/places.ts).
+ */
 const scopePath = (description: string) =>
   Type.String({
     minLength: 1,
@@ -170,7 +173,7 @@ export const intentRecordCreateBody = Type.Object(
 )
 export type IntentRecordCreate = Static<typeof intentRecordCreateBody>
 
-/** What a reviewer may say differently when accepting a hypothesis. */
+/** What a reviewer may change when accepting a hypothesis. */
 export const intentRecordEditBody = Type.Object(
   { title: Type.Optional(title), slug: Type.Optional(slug('The slug of the record that is made.')), ...writableFields },
   { ...CLOSED, title: 'IntentRecordEdit' },
@@ -316,5 +319,5 @@ export const intentRecordDocument = Type.Object(
 )
 export type IntentRecord = Static<typeof intentRecordDocument>
 
-/** What a record says: everything that a change makes a new version of. */
+/** One piece of evidence of a record. */
 export type IntentEvidence = IntentRecord['evidence'][number]

@@ -1,13 +1,13 @@
-/** A member of an initiative: what takes part in it, by its kind and its name. */
+/** A member of an initiative: a participant, identified by its kind and its name. */
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, name } from './fields.ts'
 
 export const MEMBER_KINDS = ['campaign', 'work_item', 'project'] as const
 
-/** Most members of an initiative: each is looked at for every assessment. */
+/** Most members of an initiative: each is read for every assessment. */
 export const MEMBERS_MAX = 64
 
-/** What a caller names: closed, unless it is said otherwise. */
+/** A member as a caller names it: closed, unless `options` say otherwise. */
 export function memberSchema(description: string, options: object = { ...CLOSED, title: 'MemberReference' }) {
   return Type.Object(
     {
@@ -18,11 +18,11 @@ export function memberSchema(description: string, options: object = { ...CLOSED,
   )
 }
 
-/** As it is kept and served. */
+/** A member as stored and served. */
 export const shownMember = memberSchema('A member.', { title: 'Member' })
 export type Member = Static<typeof shownMember>
 
-/** For maps, and for people. */
+/** A member as one text, for map keys and for people. */
 export function memberText({ kind, ref }: Member): string {
   return `${kind}:${ref}`
 }

@@ -1,8 +1,8 @@
 /**
- * The evidence observation: what somebody saw that speaks for or against an intent. An engine run takes it, and
- * hands each one that names a record on to that record, as an `observe` message.
+ * The evidence observation: something seen that speaks for or against an intent. An engine run takes it, and passes
+ * each one that names a record on to that record, as an `observe` message.
  *
- * An evidence id begins with the id of its record, so that either one leads to the record without a look-up.
+ * An evidence id begins with the id of its record, so that either leads to the record without a look-up.
  */
 import { clipped } from '../clipped.ts'
 import { idPattern } from '../ids.ts'
@@ -52,7 +52,7 @@ const observationFields = {
   ),
 }
 
-/** As posted. */
+/** An observation as posted. */
 export const evidenceObservation = Type.Object(observationFields, {
   ...CLOSED,
   title: 'EvidenceObservationCreate',
@@ -60,7 +60,7 @@ export const evidenceObservation = Type.Object(observationFields, {
 })
 type EvidenceObservationCreate = Static<typeof evidenceObservation>
 
-/** As kept by the engine run and served. */
+/** An observation as stored by the engine run and served. */
 export const evidenceObservationDocument = Type.Object(
   { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
   { title: 'EvidenceObservation' },
@@ -69,33 +69,36 @@ export type EvidenceObservation = Static<typeof evidenceObservationDocument>
 
 type Named = Pick<EvidenceObservationCreate, 'intent_record_id' | 'evidence_id'>
 
-/** The record that an observation speaks of; undefined: it belongs to the engine run only. */
+/** The record that an observation is about; undefined if it belongs to the engine run only. */
 export function intentRecordIdOf({ intent_record_id, evidence_id }: Named): string | undefined {
   return intent_record_id ?? EVIDENCE_ID.exec(evidence_id ?? '')?.[1]
 }
 
-/** The number of the evidence in its record: they are given from 1 on, each once. */
+/** The number of the evidence within its record: numbers start at 1 and are never reused. */
 export function evidenceNumberOf({ evidence_id = '' }: Named): number | undefined {
   const number = EVIDENCE_ID.exec(evidence_id)?.[2]
   return number === undefined ? undefined : Number(number)
 }
 
-/** Whether both ids are given and name different records: such an observation is refused at the door. */
+/** Whether both ids are given and name different records: the edge refuses such an observation. */
 export function namesTwoRecords({ intent_record_id, evidence_id }: Named): boolean {
   return intent_record_id !== undefined && evidence_id !== undefined && !evidence_id.startsWith(`${intent_record_id}.`)
 }
 
-/** An observation as a record remembers it: short, since the engine run and the log hold the whole. */
+/** An observation as a record remembers it: shortened, since the engine run and the log hold all of it. */
 export interface Seen extends Omit<EvidenceObservation, 'intent_record_id'> {
   readonly engine_run_id: string
   readonly run_request_id: string
 }
 
-/** To the actor (`intent_record`, `intentRecordIdOf(observation)`): one observation. Repeats are known by its id. */
+/**
+ * One observation, sent to the actor (`intent_record`, `intentRecordIdOf(observation)`). Repeats are recognized by its
+ * id.
+ */
 export interface ObserveMessage {
   readonly type: 'observe'
   readonly by?: By
-  /** Key of the engine run's project: a record of another one refuses the message. */
+  /** Key of the engine run's project: a record of another project refuses the message. */
   readonly project: string
   readonly observation: Seen
 }

@@ -1,6 +1,6 @@
 /**
- * The project's documents: what a project is on the wire, and the bodies that create and change it.
- * The key is the project's name in every event, so it never changes.
+ * The project's documents: a project as served, and the bodies that create and change it. The key is the project's name
+ * in every event, so it never changes.
  */
 import { nullable, type Static, stringEnum, Type } from '../schema.ts'
 import {
@@ -26,7 +26,7 @@ const charterFields = {
   out_of_scope: charterText('What it deliberately leaves to others.'),
 }
 
-/** Replaces the whole charter: a field left out, or blank, is cleared. */
+/** Replaces the whole charter: an omitted or blank field is cleared. */
 export const charterBody = Type.Object(charterFields, { ...CLOSED, title: 'CharterPut' })
 
 export const charterDocument = Type.Object(charterFields, {

@@ -1,6 +1,6 @@
 /**
- * The run request's documents: what one asks for, what is posted about it, and what everybody reads.
- * Request bodies are closed; a runner's posts carry the fencing token.
+ * The run request's documents: what a caller asks for, what is posted about it, and what readers see. Request bodies
+ * are closed; a runner's posts carry the fencing token.
  */
 import { postedEventSchema } from '../events/envelope.ts'
 import { RUN_REQUEST_STATES } from '../run-request/states.ts'
@@ -292,7 +292,7 @@ export const failedBody = Type.Object(
   { ...CLOSED, title: 'RunFailed' },
 )
 
-/** Operator: stop it. */
+/** Operator: stops a run request. */
 export const cancelBody = Type.Object(
   {
     reason: Type.Optional(text('Why; shown to the runner’s owner.')),
@@ -303,7 +303,7 @@ export const cancelBody = Type.Object(
   { ...CLOSED, title: 'RunCancel' },
 )
 
-/** Operator: cancel every unsettled request that matches; at least one filter. */
+/** Operator: cancels every unsettled request that matches; at least one filter is required. */
 export const cancelManyBody = Type.Object(
   {
     project: Type.Optional(name('Key or id of the project.')),
@@ -320,7 +320,7 @@ export const cancelManyBody = Type.Object(
   { ...CLOSED, minProperties: 1, title: 'RunCancelMany' },
 )
 
-/** Operator: a lost request is failed. */
+/** Operator: fails a lost request. */
 export const operatorFailBody = Type.Object(
   {
     class: Type.Optional(failureClass),
@@ -329,7 +329,7 @@ export const operatorFailBody = Type.Object(
   { ...CLOSED, title: 'RunFailByOperator' },
 )
 
-/** What a runner cannot do without: for who asks with `Prefer: return=minimal`. */
+/** What a runner cannot do without: the answer to `Prefer: return=minimal`. */
 const runRequestStandingDocument = Type.Object(
   {
     id: runRequestDocument.properties.id,
@@ -344,7 +344,7 @@ const runRequestStandingDocument = Type.Object(
   },
 )
 
-/** All of it, or where it stands. */
+/** The whole document, or only the state. */
 export const runRequestShown = Type.Unsafe<RunRequest>({ anyOf: [runRequestDocument, runRequestStandingDocument] })
 
 const answerFields = {

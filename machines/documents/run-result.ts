@@ -1,8 +1,8 @@
-/** The Run Result: what came of the work, in the engine's words. Open, since engines say more than we know. */
+/** The Run Result: what came of the work, in the engine's words. Open, since engines report more than is known here. */
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { LIST_MAX, name, reference, strings, text, throttle, time } from './fields.ts'
 
-/** The good ends. */
+/** The successful statuses. */
 export const RUN_STATUSES = ['completed', 'completed_with_findings'] as const
 
 const gateResult = Type.Object(

@@ -5,7 +5,7 @@
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { CLOSED, labels, NAME_LENGTH_MAX, projects, runnerId, shownName, time } from './fields.ts'
 
-/** Most run requests that one runner holds at once: its list of them is part of its document. */
+/** Most run requests that one runner may hold at once: its document lists them. */
 const CAPACITY_MAX = 1_000
 
 const settable = {
@@ -63,7 +63,7 @@ export const runnerSessionBody = Type.Object(
 const PRESENCES = ['online', 'offline', 'never_seen'] as const
 const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
 
-/** What is kept of it. */
+/** The part of a runner that is stored. */
 export const runnerKept = Type.Object({
   id: Type.String({ description: 'Chosen by the caller.' }),
   name: Type.Optional(Type.String({ description: 'What people call it.' })),
@@ -91,7 +91,7 @@ export const runnerKept = Type.Object({
 })
 export type Runner = Static<typeof runnerKept>
 
-/** As it is served: with what is known of it while the service runs. */
+/** A runner as served: with what is known only while the service runs. */
 export const runnerDocument = Type.Object(
   {
     ...runnerKept.properties,

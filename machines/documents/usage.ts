@@ -1,11 +1,11 @@
 /**
- * What agents used: of one session, and summed for a work item, a campaign, a project. What was not measured is
- * absent, never zero, and the sums say how many sessions they stand for.
+ * What agents used: in one session, and summed for a work item, a campaign, a project. Unmeasured values are absent,
+ * never zero, and sums say how many sessions they cover.
  */
 import { mapOf, type Static, stringEnum, Type } from '../schema.ts'
 import { time } from './fields.ts'
 
-/** What sums are kept for. */
+/** What usage is summed by. */
 const USAGE_SCOPES = ['item', 'campaign', 'project'] as const
 export type UsageScope = (typeof USAGE_SCOPES)[number]
 

@@ -1,4 +1,4 @@
-/** Why a queued run request is not with a runner yet: a word for programs, a sentence for people. */
+/** Why a queued run request has not reached a runner yet: a code for programs, a sentence for people. */
 import { type Static, stringEnum, Type } from '../schema.ts'
 
 /** In the order in which a person would have to remove them. */

@@ -1,6 +1,6 @@
 /**
- * The work item's documents (SPEC 3.1, 6.9): what one submits, what an operator says about it, and what everybody
- * reads. Request bodies are closed.
+ * The work item's documents (SPEC 3.1, 6.9): what a caller submits, what an operator decides about it, and what readers
+ * see. Request bodies are closed.
  */
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
@@ -33,11 +33,11 @@ export const WORK_ITEM_STATES = [
 ] as const
 export type WorkItemState = (typeof WORK_ITEM_STATES)[number]
 
-/** Admitted, and nothing of the work exists yet. */
+/** Admitted; no work has been done yet. */
 export const WAITING_STATES = ['submitted', 'queued', 'held'] as const
-/** Settled, and somebody still has to discharge what is left. */
+/** Settled, but somebody must still discharge what is left. */
 export const OPEN_STATES = ['preserved', 'needs_decision', 'failed'] as const
-/** Nothing is owed. */
+/** Settled with nothing owed. */
 export const TERMINAL_STATES = ['landed', 'cancelled'] as const
 /** An item settles rather than completes: settling may leave an obligation. */
 export const SETTLED_STATES = [...TERMINAL_STATES, ...OPEN_STATES] as const
@@ -63,7 +63,7 @@ export const WORK_ITEM_KINDS = [
   'remediation',
 ] as const
 export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
-/** Cycles, formation and assessments come from their campaign or initiative. */
+/** The kinds that callers submit; cycles, formations and assessments are opened by their campaign or initiative. */
 const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
@@ -92,11 +92,11 @@ const WAITING_CODES = [
 ] as const
 export type ItemWaitingCode = (typeof WAITING_CODES)[number]
 
-/** Most items that one item waits on. */
+/** Most items that one item may depend on. */
 const DEPENDENCIES_MAX = LIST_MAX
 /** Longest timeout of a run, seconds: a week. */
 const TIMEOUT_SECONDS_MAX = 604_800
-/** Owner actions that are remembered, newest last. */
+/** How many owner actions are remembered, newest last. */
 export const OPERATOR_ACTIONS_MAX = 64
 
 const state = stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' })
@@ -144,7 +144,7 @@ export const workItemCreateBody = Type.Object(
 )
 export type WorkItemCreate = Static<typeof workItemCreateBody>
 
-/** Hold and release. */
+/** Body of hold and of release. */
 export const operateBody = Type.Object({}, { ...CLOSED, title: 'WorkItemOperate' })
 
 export const closeItemBody = Type.Object(

@@ -1,4 +1,4 @@
-/** Agent sessions (SPEC 6.16), and how one ends that nobody saw end (SPEC 6.17). */
+/** Agent sessions (SPEC 6.16), and the end of a session that nobody saw end (SPEC 6.17). */
 import { SESSION_ID_PATTERN } from '../documents/agent-session.ts'
 import { anyObject, count, exactlyWith, never, openObject, rule, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent } from './event-type.ts'

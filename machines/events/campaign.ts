@@ -1,4 +1,7 @@
-/** Campaign formation (SPEC 6.8), and the owner's moves of a campaign. Requests come from engines and people; all else is the service's. */
+/**
+ * Campaign formation (SPEC 6.8), and owners' moves of a campaign. Engines and people state requests; the service states
+ * all else.
+ */
 import { count, exactlyWith, onlyWith, openObject, rule, stringEnum, Type } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
 import { gateResult } from './gates.ts'
@@ -12,7 +15,7 @@ const cycles = {
   cycles_landed: count('task results whose landed field was true'),
 }
 
-/** What every terminal campaign event says. */
+/** The members of every terminal campaign event. */
 const terminal = { campaign, project, reason, ...cycles }
 
 const advanceCompleted = openObject(
@@ -59,7 +62,7 @@ const cancelled = openObject(
   },
 )
 
-/** An owner's move: the campaign, where it stands now, what it may cost, and who says why. */
+/** The members of an owner's move: the campaign, its status now, its budget, and who says why. */
 const moved = {
   campaign,
   status: Type.String(),

@@ -15,7 +15,7 @@ import { engineEvent } from './event-type.ts'
 import { forwardedActions, gateDefinitions } from './gates.ts'
 
 const text = Type.String()
-/** SPEC 6.14 names the member and leaves its type open: where there is nothing to say it is left out, or null. */
+/** For members that SPEC 6.14 names without a type: omitted or null if there is nothing to say. */
 const open = <S extends TSchema>(schema: S) => Type.Optional(nullable(schema))
 const openText = open(text)
 const policy = stringEnum(['patch', 'minor', 'major'])

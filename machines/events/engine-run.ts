@@ -1,4 +1,7 @@
-/** What the service states of engine runs, of the traces and evidence it is given, and of what engines can do. */
+/**
+ * What the service states about engine runs, about the traces and evidence it is given, and about engines'
+ * capabilities.
+ */
 import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 

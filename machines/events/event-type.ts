@@ -1,10 +1,10 @@
 /**
- * How an event type is declared. Each type is classified here once (who owns it, whether it opens a span,
- * whether it is a command), so that no door, machine or document has to know a list of its own.
+ * How an event type is declared. Each type is classified here once (who owns it, whether it opens a span, whether it is
+ * a command), so that no endpoint, machine or document needs a list of its own.
  */
 import { absent, type Rule, type TSchema } from '../schema.ts'
 
-/** Who may state a fact: `service` types are refused at every door but import. */
+/** Who may state an event: `service` types are refused everywhere except at import. */
 type Owner = 'service' | 'engine'
 
 export interface EventDefinition<S extends TSchema = TSchema> {
@@ -14,9 +14,12 @@ export interface EventDefinition<S extends TSchema = TSchema> {
   readonly meaning: string
   readonly payload: S
   readonly owner: Owner
-  /** The event starts a span of its own; others belong to the span they were emitted in. */
+  /** The event starts a span of its own; others belong to the span in which they were emitted. */
   readonly opensSpan: boolean
-  /** Emitted, it becomes a run request with this type as its entry event. Stated on a run, it is a record. */
+  /**
+   * When emitted, it becomes a run request with this type as its entry event. When stated on a run, it is only
+   * recorded.
+   */
   readonly command: boolean
 }
 
@@ -25,7 +28,7 @@ interface Classes {
   readonly command?: boolean
 }
 
-/** A fact that engines and runners state. */
+/** An event type that engines and runners state. */
 export function engineEvent<S extends TSchema>(
   section: string,
   meaning: string,
@@ -35,12 +38,12 @@ export function engineEvent<S extends TSchema>(
   return { section, meaning, payload, owner: 'engine', opensSpan, command }
 }
 
-/** A fact that only the service states. */
+/** An event type that only the service states. */
 export function serviceEvent<S extends TSchema>(section: string, meaning: string, payload: S): EventDefinition<S> {
   return { section, meaning, payload, owner: 'service', opensSpan: false, command: false }
 }
 
-/** For the payloads of documents that own a credential: what is stated is public. */
+/** For payloads about documents that have a credential: events are public. */
 export const noSecrets: Rule = absent(
   ['token', 'secret', 'credential', 'credentials', 'hash', 'credential_hash'],
   'an event never holds a secret',

@@ -1,4 +1,6 @@
-/** Findings (SPEC 6.18): what one member learned and others may use. Consumption follows an actual landing. */
+/**
+ * Findings (SPEC 6.18): what one member learned and others may use. A finding is consumed only by work that has landed.
+ */
 import { openObject, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 import { member } from './initiative.ts'

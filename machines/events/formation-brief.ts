@@ -1,4 +1,4 @@
-/** What the service states of formation briefs and of the prompt packs compiled from them. */
+/** What the service states about formation briefs and the prompt packs compiled from them. */
 import { count, openObject, stringEnum, Type } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 

@@ -1,4 +1,6 @@
-/** Gate orchestration (SPEC 6.11): the definitions that were found, and what each gate said before and after the work. */
+/**
+ * Gate orchestration (SPEC 6.11): the gate definitions found, and what each gate reported before and after the work.
+ */
 import { GATE_OUTPUT_LINES_MAX } from '../bounds.ts'
 import { anyObject, count, onlyWith, openObject, stringEnum, Type } from '../schema.ts'
 import { engineEvent } from './event-type.ts'
@@ -10,7 +12,7 @@ const definition = openObject({
   timeout_secs: Type.Number({ minimum: 0 }),
 })
 
-/** Definitions and actions as the gate resolution hands them on. */
+/** Definitions and actions as the gate resolution passes them on. */
 export const gateDefinitions = Type.Array(definition)
 export const forwardedActions = anyObject('actions forwarded from the trigger event')
 
@@ -33,10 +35,10 @@ const timing = {
 
 const healed = onlyWith('passed', [true], 'fix_applied')
 
-/** One gate's result, complete: preflight and verification. */
+/** One gate's complete result, of preflight or verification. */
 const result = openObject({ ...resultFields, ...timing }, { rules: [healed] })
 
-/** One gate's result as reviews and campaigns quote it: the same members, none of them demanded. */
+/** One gate's result as reviews and campaigns quote it: the same members, none of them required. */
 export const gateResult = openObject({
   name: Type.Optional(resultFields.name),
   command: Type.Optional(resultFields.command),

@@ -1,9 +1,9 @@
 /**
- * The catalogue: the one list of event types, with what each means, carries, and who may state it. Invariant: a
- * type is declared once; whatever checks, routes or documents events asks here.
+ * The catalogue: the one list of event types, with what each means, carries, and who may state it. Invariant: a type is
+ * declared once; whatever checks, routes or documents events asks here.
  *
- * There is no serializer per type: an event is sent as the canonical text it was recorded with (envelope.ts), and
- * a serializer made from a schema would drop the unknown members that payloads may carry.
+ * There is no serializer per type: an event is sent as the canonical text it was recorded with (envelope.ts), and a
+ * serializer made from a schema would drop the unknown members that payloads may carry.
  */
 import { type Check, compile, type Fault, type Static } from '../schema.ts'
 import { agentSessionEvents } from './agent-session.ts'
@@ -53,7 +53,7 @@ const definitions = {
   ...tokenEvents,
 }
 
-/** Every type that has a payload schema. Other types exist too: engines may state what is not known here. */
+/** Every type that has a payload schema. Engines may also state types that are unknown here. */
 export type EventType = keyof typeof definitions
 
 /** The payload of a known type. */
@@ -62,10 +62,13 @@ export type PayloadOf<T extends EventType> = Static<(typeof definitions)[T]['pay
 /** Every known type, by its name. */
 export const catalogue: ReadonlyMap<string, EventDefinition> = new Map(Object.entries(definitions))
 
-/** The names, in the order of SPEC section 6, the service's own behind them. */
+/** The names, in the order of SPEC section 6, followed by the service's own. */
 export const eventTypes = Object.keys(definitions) as readonly EventType[]
 
-/** Families that are the service's whole, so that a type nobody has heard of yet is not taken from outside. */
+/**
+ * Prefixes of types that only the service states, so that even an unknown type of such a family is not accepted from
+ * outside.
+ */
 const SERVICE_FAMILIES = [
   'work_item_',
   'pacing_',
@@ -79,13 +82,15 @@ const SERVICE_FAMILIES = [
   'formation_brief_',
   'prompt_pack_',
 ]
-/** Families that are the service's but for their requests. */
+/** Prefixes of types that only the service states, except for their requests. */
 const SERVICE_FAMILIES_BUT_REQUESTS = ['campaign_', 'initiative_']
 
 const checks = new Map<string, Check>(Array.from(catalogue, ([type, { payload }]) => [type, compile(payload)] as const))
 const NO_FAULTS: readonly Fault[] = []
 
-/** Whether only the service may state this type: every door but import refuses it (403 `service_owned_type`). */
+/**
+ * Whether only the service may state this type: it is refused everywhere except at import (403 `service_owned_type`).
+ */
 export function isServiceOwned(type: string): boolean {
   const known = catalogue.get(type)
   if (known !== undefined) return known.owner === 'service'
@@ -94,22 +99,22 @@ export function isServiceOwned(type: string): boolean {
 }
 
 /**
- * Whether an event of this type, when emitted by itself, becomes a run request with it as the entry event. Known
- * types say so; of others, every `*_requested` that may be stated from outside.
+ * Whether an event of this type, when emitted, becomes a run request with it as the entry event. Known types declare
+ * it; of unknown ones, every `*_requested` that may be stated from outside does.
  */
 export function isCommand(type: string): boolean {
   const known = catalogue.get(type)
   return known !== undefined ? known.command : isRequest(type) && !isServiceOwned(type)
 }
 
-/** Whether an event of this type starts a span of its own below the one it was stated in. */
+/** Whether an event of this type starts a span of its own below the one in which it was stated. */
 export function opensSpan(type: string): boolean {
   return catalogue.get(type)?.opensSpan ?? false
 }
 
 /**
- * Every fault of a payload, with pointers that start at the payload; none for a good one, and none for a type that
- * the catalogue does not know: those may carry anything.
+ * Every fault of a payload, with pointers relative to the payload. None for a valid payload or an unknown type: those
+ * may carry anything.
  */
 export function validatePayload(type: string, payload: unknown): readonly Fault[] {
   return checks.get(type)?.(payload) ?? NO_FAULTS

@@ -1,6 +1,6 @@
 /**
- * Initiatives (SPEC 6.18): lifecycle, steering and owner actions. Invariant: the outcome of an assessment decides
- * alone which of error, reason, decision and action are there, and only an applied one asks for work.
+ * Initiatives (SPEC 6.18): lifecycle, steering and owner actions. Invariant: the outcome of an assessment alone
+ * determines which of error, reason, decision and action are present, and only an applied one asks for work.
  */
 import { INITIATIVE_STATUSES, OWNER_ACTIONS, STEERING_DECISIONS, STEERING_OUTCOMES } from '../documents/initiative.ts'
 import { MEMBER_KINDS } from '../documents/member.ts'
@@ -14,7 +14,7 @@ const texts = Type.Array(Type.String())
 export const member = openObject({ kind: stringEnum(MEMBER_KINDS), ref: Type.String() })
 
 const SUCCEEDED = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale'] as const
-/** Outcomes to which an agent's decision led. For a failed one there may or may not have been a decision. */
+/** Outcomes with an agent's decision. A failed assessment may or may not have one. */
 const DECIDED = ['applied', 'waited', 'no_op', 'rejected', 'stale'] as const
 
 const lifecycle = openObject({
@@ -28,7 +28,7 @@ const lifecycle = openObject({
   budget: openObject({ max_assessments: Type.Optional(count()), max_actions: Type.Optional(count()) }),
   reason: Type.Optional(Type.String()),
   decision: Type.Optional(Type.String()),
-  // What a decision answered is no field of SPEC 6.18.
+  // SPEC 6.18 has no field for the question that a decision answered.
   applicable_members: Type.Optional(
     Type.Array(member, {
       description:

@@ -1,4 +1,4 @@
-/** What the service states of the meaning it keeps: intent records, hypotheses, discoveries and drift. */
+/** What the service states about the intent it keeps: intent records, hypotheses, discoveries and drift. */
 import { DRIFT_SEVERITIES, DRIFT_STATUSES } from '../documents/drift.ts'
 import { HYPOTHESIS_STATES } from '../documents/hypothesis.ts'
 import { INTENT_STATES } from '../documents/intent-record.ts'

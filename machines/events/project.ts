@@ -1,6 +1,6 @@
 /**
- * Project lifecycle as engines report it (SPEC 6.5), local install and maintenance triggers (SPEC 6.6), and what
- * the service states of its own project documents.
+ * Project lifecycle as engines report it (SPEC 6.5), local install and maintenance triggers (SPEC 6.6), and what the
+ * service states about its own project documents.
  */
 import { anyObject, count, onlyWith, openObject, stringEnum, Type } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'

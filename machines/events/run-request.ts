@@ -1,6 +1,6 @@
 /**
- * What the service states of its run requests, and the plain output lines of the command that a runner runs.
- * Every payload names the request and its new state; what else is there is what changed.
+ * What the service states about its run requests, and the plain output lines of the command that a runner runs. Every
+ * payload names the request and its new state; the other members are what changed.
  */
 import { OUTPUT_BYTES_MAX } from '../bounds.ts'
 import { RUN_REQUEST_STATES } from '../run-request/states.ts'
@@ -20,7 +20,7 @@ const identity = {
 
 const failureClass = stringEnum(['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'])
 
-/** A later lifecycle post of the same attempt stands for the ones before it. */
+/** A later lifecycle post of an attempt implies the earlier ones. */
 const moved = openObject({ ...identity, deadline: Type.Optional(timestamp()) })
 
 const created = openObject({

@@ -1,4 +1,4 @@
-/** What the service states of its runners. Invariant: no payload holds a credential or its hash. */
+/** What the service states about its runners. Invariant: no payload holds a credential or its hash. */
 import { count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { noSecrets, serviceEvent } from './event-type.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Task lifecycle (SPEC 6.7): an isolated one-shot execution, its skeptical review, and what became of the work.
- * A verdict and the members that belong to it always come together.
+ * Task lifecycle (SPEC 6.7): an isolated one-shot execution, its skeptical review, and what became of the work. A
+ * verdict and the members that belong to it always come together.
  */
 import { statedRef } from '../documents/fields.ts'
 import { count, exactlyWith, never, openObject, type Rule, rule, stringEnum, Type } from '../schema.ts'
@@ -52,7 +52,7 @@ const landingRules: readonly Rule[] = [
   }),
 ]
 
-/** What dispatched the task, carried along by each of its events. */
+/** What dispatched the task; carried by each of its events. */
 const dispatched = {
   campaign: Type.Optional(Type.String({ description: 'campaign that dispatched the task' })),
   campaign_cycle: Type.Optional(count('campaign cycle that dispatched the task')),

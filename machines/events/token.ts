@@ -1,4 +1,4 @@
-/** What the service states of its tokens. Invariant: no payload holds a token or its hash. */
+/** What the service states about its tokens. Invariant: no payload holds a token or its hash. */
 import { openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { noSecrets, serviceEvent } from './event-type.ts'
 

@@ -1,6 +1,6 @@
 /**
- * The work-item ledger (SPEC 6.9): six events report one durable record at different points of its life, with
- * one payload; the type says which point, `state` where the item stands (SPEC 3.1).
+ * The work-item ledger (SPEC 6.9): six events report one durable record at different points of its life, with one
+ * payload shape; the type names the point, and `state` is the item's state (SPEC 3.1).
  */
 import { LANES } from '../documents/run-request.ts'
 import { OPERATOR_COMMANDS, SETTLED_STATES, WORK_ITEM_KINDS, WORK_ITEM_STATES } from '../documents/work-item.ts'
@@ -46,9 +46,9 @@ const fields = {
 
 const noDisposition = Type.Unsafe<never>(never('present only on a settlement'))
 
-/** At the points where an item has not ended. */
+/** For events at which an item has not settled. */
 const open = openObject({ ...fields, disposition: Type.Optional(noDisposition) })
-/** At the points where it has, or may have. */
+/** For events at which an item has settled, or may have. */
 const settled = openObject(fields, { rules: [onlyWith('state', SETTLED_STATES, 'disposition')] })
 
 export const workItemEvents = {
