@@ -177,9 +177,7 @@ const run_observed = [
 const wasCompleted = ['runCompleted', 'emitCompleted'] as const
 const wasStopped = ['runStopped', emitRun('compiled')] as const
 
-/**
- * A run has ended or was lost: either it is not the one that the brief follows, or it is and another one is under way.
- */
+/** A run ended or was lost: either the brief does not follow it, or it does and another one is under way. */
 const goOn = <End extends typeof wasCompleted | typeof wasStopped>(end: End) =>
   [
     { guard: 'isAnother', actions: end[0] },

@@ -44,9 +44,7 @@ export class IntentCheck {
   private readonly project: string
   private readonly listed: { readonly error: Finding[]; readonly warning: Finding[] } = { error: [], warning: [] }
   private readonly counts = { error: 0, warning: 0 }
-  /**
-   * Records known to be in no cycle, so that a chain already followed is not followed again from each of its records.
-   */
+  /** Records known to be in no cycle, so that a chain is not followed again from each of its records. */
   private readonly endsWell = new Set<string>()
   private records = 0
   private hypotheses = 0

@@ -28,9 +28,7 @@ export type Check = (value: unknown) => readonly Fault[]
 
 /** Maximum faults listed for one value: enough to repair it, too few to answer a kilobyte with a megabyte. */
 const FAULTS_MAX = 50
-/**
- * For values with more members than this, only the first fault is reported: listing all costs memory for each member.
- */
+/** For values with more members than this only the first fault is reported: listing all costs memory for each. */
 const LISTED_MEMBERS_MAX = 10_000
 
 const SETTINGS = {
@@ -174,9 +172,7 @@ export function exactlyWith(member: string, values: readonly Scalar[], ...names:
   return when(has(member, values), needed(member, values, names), otherwise)
 }
 
-/**
- * If `member` has one of `values`, other members must satisfy these schemas; each gives its reason in `description`.
- */
+/** If `member` has one of `values`, other members must satisfy these schemas; each says why in `description`. */
 export function rule(member: string, values: readonly Scalar[], members: Readonly<Record<string, object>>): Rule {
   return when(has(member, values), { properties: members }, {})
 }
@@ -239,9 +235,7 @@ function prepared(ajv: Ajv2020): Ajv2020 {
   return ajv
 }
 
-/**
- * Compares objects by their canonical texts: pairwise comparison of five thousand of them blocked the service for 4 s.
- */
+/** Compares objects by canonical text: pairwise comparison of five thousand of them blocked the service for 4 s. */
 function areUnique(items: readonly unknown[]): boolean {
   const plain = new Set<unknown>()
   const objects = new Set<string>()

@@ -25,9 +25,7 @@ export interface StatedFact {
 }
 
 export interface Testimony<C = any> {
-  /**
-   * The payload member that holds the entity's id. Absent if the kind has a single actor, whose id is the kind's name.
-   */
+  /** The payload member with the entity's id. Absent if the kind has a single actor, whose id is the kind's name. */
   readonly idMember?: string
   /** The event types that the actor states itself; no other event asserts anything about it. */
   readonly types: ReadonlySet<string>

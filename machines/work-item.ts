@@ -110,9 +110,7 @@ const machineSetup = setup({
 
 const createRun = { type: 'send' as const, params: ({ event }: Step) => moves.createRun(event as Of<'hand_out'>) }
 const createChild = { type: 'send' as const, params: ({ event }: Step) => moves.createChild(event as Of<'resume'>) }
-/**
- * Tells the item that continues this one's work that it is superseded: it is cancelled unless a runner has begun it.
- */
+/** Tells the item that continues this work that it is superseded: it is cancelled unless a runner has begun it. */
 const passOn = {
   type: 'send' as const,
   params: ({ context, event }: Step) => moves.passOn(context, event as Of<'superseded'>),

@@ -33,9 +33,7 @@ export function nextBaseRef({ internal: { kept, base } }: CampaignContext): stri
   return kept.find(({ item_id }) => item_id === base)?.ref
 }
 
-/**
- * The cycle under way has ended: what it was begun upon lands with it, or the next cycle builds on what it has kept.
- */
+/** The cycle under way has ended: what it was begun upon lands with it, or the next cycle builds on what it kept. */
 export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): void {
   if (terminal === undefined) return
   const { work, internal } = draft.context
@@ -79,9 +77,7 @@ function superseded(id: string, commit: string | undefined) {
   return { to: { kind: 'work_item', id }, message } as const
 }
 
-/**
- * Sends `superseded` for work that landed under an earlier version, which told nobody while its campaign was stopped.
- */
+/** Sends `superseded` for work that landed under an earlier version, which told nobody during a campaign's stop. */
 export function tellLandedBefore(draft: Draft): void {
   const { untold } = draft.context.internal
   if (untold === undefined) return
@@ -114,9 +110,7 @@ export function noteLanding(draft: Draft, { item_id, disposition }: Of<'item_set
   forget(draft, new Set([item_id]))
 }
 
-/**
- * A person gives up this item's kept work: the next cycle builds on what was kept before it, or ultimately on trunk.
- */
+/** A person gives up this item's kept work: the next cycle builds on what was kept before it, or on trunk. */
 export function giveUp(draft: Draft, message: Of<'item_settled'>): void {
   const { item_id } = message
   const { work, internal } = draft.context
@@ -152,9 +146,7 @@ export function startFromTrunk(draft: Draft, message: CampaignMessage): void {
   else if (work?.role === 'cycle' && work.begun === true) draft.set({ work: { ...work, astray: true } })
 }
 
-/**
- * Nothing will be built upon what the cycle keeps. If no runner has begun it, it is cancelled and its step formed anew.
- */
+/** Nothing will be built upon what the cycle keeps. If no runner has begun it, its step is formed anew. */
 function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void {
   const { paused, stopping, ended_at } = draft.context
   const work = draft.context.work!

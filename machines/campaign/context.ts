@@ -30,9 +30,7 @@ export interface Work {
   readonly cycle?: number
   /** A runner has begun the cycle. */
   readonly begun?: true
-  /**
-   * The cycle was called off while no runner was known to have begun it, and is not charged: why the campaign ended.
-   */
+  /** The cycle was called off while no runner was known to have begun it: why the campaign ended. Not charged. */
   readonly called_off?: string
   /** The kept work that the cycle was begun upon; absent if it starts from trunk. */
   readonly upon?: string | undefined

@@ -89,9 +89,7 @@ export const noteBegun: Step = (draft) => {
   draft.set({ work: { ...draft.context.work!, begun: true } })
 }
 
-/**
- * The cycle had begun just as it was called off: it is charged and goes on, and the campaign's end is stated once more.
- */
+/** The cycle had begun just as it was called off: it is charged and goes on, and the end is stated once more. */
 export const countAfterAll = (ended: (context: CampaignContext, reason: string) => OwnFact): Step => {
   return (draft) => {
     const { work, cycles_completed } = draft.context
@@ -116,9 +114,7 @@ export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
   draft.keep({ owing: isFailed(message) ? message.item_id : undefined })
 }
 
-/**
- * The same, and the campaign waits for its provider. Not used if an owner has paused it: then it waits for the owner.
- */
+/** The same, and the campaign waits for its provider. Not used if an owner paused it: then it waits for the owner. */
 export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   draft.speakOn(draft.context.work)
   giveCycleBack(draft, message)

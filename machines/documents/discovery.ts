@@ -7,9 +7,7 @@ import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, name, REFERENCE_LENGTH_MAX, reference, serviceId, TEXT_LENGTH_MAX, time } from './fields.ts'
 import { hypothesisFields, untrusted } from './hypothesis.ts'
 
-/**
- * The most observations, and hypotheses, of one discovery: with the bound on a body, its record stays below a megabyte.
- */
+/** Most observations and hypotheses of one discovery: with the bound on a body, its record stays below a megabyte. */
 const OBSERVATIONS_MAX = 256
 const HYPOTHESES_MAX = 64
 const FILES_MAX = 64

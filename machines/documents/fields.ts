@@ -59,9 +59,7 @@ export function statedRef(description: string) {
   return Type.String({ maxLength: REF_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })
 }
 
-/**
- * The ref in a payload, which may have come through an endpoint that does not check it; undefined if it is not a ref.
- */
+/** The ref in a payload, which may have come through an endpoint that does not check it; undefined if it is none. */
 export function refIn(stated: unknown): string | undefined {
   return typeof stated === 'string' && stated.length <= REF_LENGTH_MAX && ONE_LINE.test(stated) ? stated : undefined
 }

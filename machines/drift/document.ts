@@ -38,9 +38,7 @@ const ACTIONS: Readonly<Record<DriftStatus, DriftAction>> = {
   holding: 'none',
 }
 
-/**
- * A person's classification decides; an exception does so only until its review, and not for problems that came later.
- */
+/** A person's classification decides; an exception only until its review, and not for problems that came later. */
 function actionFor(status: DriftStatus, subject: Subject, now: string): DriftAction {
   const { classification } = subject.drift
   switch (classification?.classification) {

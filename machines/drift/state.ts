@@ -139,9 +139,7 @@ function withoutStray(latest: DriftState['latest']): DriftState['latest'] {
   return general?.evidence_id === undefined ? latest : others
 }
 
-/**
- * Whether the observation is of evidence that the record no longer names; it says nothing about the present version.
- */
+/** Whether the observation is of evidence that the record no longer names; it says nothing of the present version. */
 function isOfFormerEvidence({ about = 'evidence', evidence_id }: Seen, evidenceIds: ReadonlySet<string>): boolean {
   return about === 'evidence' && evidence_id !== undefined && !evidenceIds.has(evidence_id)
 }

@@ -18,9 +18,7 @@ export function plainValue(text: string, at: number): string | null | undefined 
   return value.includes('\\') ? undefined : value
 }
 
-/**
- * The value after the last `member`, given as it appears in the text: `,"project":`. Undefined as above, or if absent.
- */
+/** The value after the last `member`, given as in the text: `,"project":`. Undefined as above, or if absent. */
 export function lastValue(text: string, member: string): string | null | undefined {
   const at = text.lastIndexOf(member)
   return at === -1 ? undefined : plainValue(text, at + member.length)

@@ -1,6 +1,4 @@
-/**
- * Findings (SPEC 6.18): what one member learned and others may use. A finding is consumed only by work that has landed.
- */
+/** Findings (SPEC 6.18): what one member learned and others may use. Only work that has landed consumes a finding. */
 import { openObject, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 import { member } from './initiative.ts'

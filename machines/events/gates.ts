@@ -1,6 +1,4 @@
-/**
- * Gate orchestration (SPEC 6.11): the gate definitions found, and what each gate reported before and after the work.
- */
+/** Gate orchestration (SPEC 6.11): gate definitions found, and what each gate reported before and after the work. */
 import { GATE_OUTPUT_LINES_MAX } from '../bounds.ts'
 import { anyObject, count, onlyWith, openObject, stringEnum, Type } from '../schema.ts'
 import { engineEvent } from './event-type.ts'

@@ -88,9 +88,7 @@ const SERVICE_FAMILIES_BUT_REQUESTS = ['campaign_', 'initiative_']
 const checks = new Map<string, Check>(Array.from(catalogue, ([type, { payload }]) => [type, compile(payload)] as const))
 const NO_FAULTS: readonly Fault[] = []
 
-/**
- * Whether only the service may state this type: it is refused everywhere except at import (403 `service_owned_type`).
- */
+/** Whether only the service may state this type: refused everywhere except at import (403 `service_owned_type`). */
 export function isServiceOwned(type: string): boolean {
   const known = catalogue.get(type)
   if (known !== undefined) return known.owner === 'service'

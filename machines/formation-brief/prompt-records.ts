@@ -78,9 +78,7 @@ function isSaid(text: string | undefined): text is string {
   return text !== undefined && text !== ''
 }
 
-/**
- * Whether the text names the record, by id or by key. One key may be a prefix of another, so whole keys are matched.
- */
+/** Whether the text names the record, by id or by key. Matches whole keys: one may be a prefix of another. */
 export function isMentioned(text: string, record: SourceRecord): boolean {
   const key = wordsOf(record, 'key').replaceAll('.', '\\.')
   return text.includes(record.id) || (key !== '' && new RegExp(`(?<![\\w.-])${key}(?![\\w-])`).test(text))

@@ -47,9 +47,7 @@ export function shown({ waiting: _, ...run }: OpenRun): BriefRun {
   return run
 }
 
-/**
- * Adds or replaces a run; oldest first. A known run keeps its place; a new one goes after those requested before it.
- */
+/** Adds or replaces a run; oldest first. A known run keeps its place; a new one follows those requested before it. */
 export function withRun(runs: readonly OpenRun[], run: OpenRun, at: string): readonly OpenRun[] {
   const place = runs.findIndex((one) => one.run_request_id === run.run_request_id)
   if (place >= 0) return runs.with(place, run)

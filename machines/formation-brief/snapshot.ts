@@ -10,9 +10,7 @@ import { ID_DIGITS } from '../ids.ts'
 import { looksLikeRecordKey, recordIdOf } from '../record-key.ts'
 import type { Fault } from '../schema.ts'
 
-/**
- * Increases whenever the same brief would be frozen differently: what was approved before then needs a new approval.
- */
+/** Increases whenever the same brief would be frozen differently: earlier approvals then no longer hold. */
 export const COMPILER_VERSION = '1'
 
 /** The sections as given, with the default throttle filled in. */

@@ -4,9 +4,7 @@
  */
 import type { InitiativeContext, Of } from './context.ts'
 
-/**
- * How many bodies are remembered, the newest ones. The edge also remembers callers' keys for as long as keys are kept.
- */
+/** How many bodies are remembered, the newest. The edge, too, remembers callers' keys as long as keys are kept. */
 const BODIES_MAX = 256
 
 type Bodied = Of<'advance' | 'decide' | 'record_owner_action' | 'record_finding'>

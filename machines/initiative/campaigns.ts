@@ -1,6 +1,4 @@
-/**
- * What an initiative tells its member campaigns: that they are members, what was found, and when its steering is over.
- */
+/** What an initiative tells its member campaigns: that they are members, what was found, when its steering is over. */
 import type { Finding } from '../documents/finding.ts'
 import type { Member } from '../documents/member.ts'
 import type { SendParams } from '../machine.ts'

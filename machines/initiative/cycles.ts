@@ -1,6 +1,4 @@
-/**
- * What an initiative finds, and what becomes of its findings, when its own cycles and those of its campaigns settle.
- */
+/** What an initiative finds, and what becomes of its findings, when its own or its campaigns' cycles settle. */
 
 import { hasLanded } from '../work-item/owner.ts'
 import { withBody } from './bodies.ts'

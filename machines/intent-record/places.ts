@@ -16,9 +16,7 @@ export function placeOf(path: string): string | undefined {
   return parts.length === 0 ? '.' : parts.join('/')
 }
 
-/**
- * Without paths, the whole repository (`.`). Paths out of the repository, which earlier builds accepted, are ignored.
- */
+/** Without paths, the whole repository (`.`). Paths out of it, which earlier builds accepted, are ignored. */
 export function placesOf({ scope }: Pick<RecordContent, 'scope'>): ReadonlySet<string> {
   const paths = scope?.paths ?? []
   if (paths.length === 0) return new Set(['.'])

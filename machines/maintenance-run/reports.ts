@@ -38,9 +38,7 @@ export function maintenanceNews(event: PreparedEvent, sight: Sight): SendParams 
   return { to, message: { type: 'project_ended', project, name: coveredBy(event), status, occurred_at } }
 }
 
-/**
- * The project covered by the run that the event is about: not necessarily the project in its envelope (SPEC 6.5, 6.13).
- */
+/** The project covered by the run that the event is about: need not be the envelope's (SPEC 6.5, 6.13). */
 function coveredBy({ project, payload }: PreparedEvent): string {
   return typeof payload.project === 'string' && payload.project !== '' ? payload.project : project
 }

@@ -157,9 +157,7 @@ export function start(context: RunRequestContext, message: RunRequestMessage): C
   return { engine_run_id: engineRunOf(context, message), times: begun(context.times, message.at) }
 }
 
-/**
- * For a post from a holder whose run was believed lost: the run has begun, even if the log that recorded it is gone.
- */
+/** For a post of a run that was believed lost: the run has begun, even if the log that recorded it is gone. */
 export function revive({ times }: RunRequestContext, { at }: RunRequestMessage): Change {
   return { times: begun(times, at) }
 }

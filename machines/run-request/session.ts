@@ -1,6 +1,4 @@
-/**
- * What a run request tells an agent session that its runner reported: who owns it, and what the event says about it.
- */
+/** What a run request tells an agent session that its runner reported: its owner, and what the event says about it. */
 import type { SessionOwner } from '../agent-session/context.ts'
 import { sessionNews } from '../agent-session/reports.ts'
 import type { PreparedEvent } from '../events/envelope.ts'

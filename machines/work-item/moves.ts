@@ -216,9 +216,7 @@ export function settleByEvent(context: WorkItemContext, { event, at }: Pick<Of<'
   return { reason: reasonOf(reason), settled_at: at, ...(disposition === undefined ? {} : { disposition }) }
 }
 
-/**
- * Keeps the result that settles the item when its run is over. Where the work is stays recorded, whatever happens next.
- */
+/** Keeps the result that settles the item when its run is over. Where the work is stays recorded in any case. */
 export function awaitEnd(context: WorkItemContext, { event }: Of<'run_event'>): Change {
   const { reason, disposition } = settlementBy(context, { event })!
   const words = reasonOf(`${reason} (its run has not ended)`)
