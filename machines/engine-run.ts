@@ -141,10 +141,7 @@ const machineSetup = setup({
   },
   actions: {
     ...declaredActions,
-    /**
-     * Runs before `observe`, after which they would count as known. Reports new observations to their intent records
-     * and to the brief.
-     */
+    /** Runs before `observe`, which marks them as known. Tells the intent records and the brief of new observations. */
     emitObserved: enqueueActions(({ context, event, enqueue }) => {
       const message = event as Of<'evidence'>
       const added = fresh(context, message)

@@ -115,10 +115,7 @@ export class IntentCheck {
     }
   }
 
-  /**
-   * If the replacement was itself superseded, by a record that nobody has accepted, that is reported for the
-   * replacement.
-   */
+  /** If the replacement was itself superseded, by a record nobody accepted, that is reported for the replacement. */
   private replacement(context: IntentRecordContext, { value, context: heir }: Record): void {
     const why = wasAccepted(heir) ? undefined : NOT_ACCEPTED[value]
     if (why === undefined || (value === 'superseded' && heir.superseded_by !== undefined)) return

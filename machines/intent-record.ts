@@ -84,10 +84,7 @@ function driftOf(state: IntentState) {
   return ['restateDrift', state === 'accepted' ? 'emitDriftAccepted' : 'emitDriftActive'] as const
 }
 
-/**
- * What a record takes in every state: observations are about the past, and messages of other records are about
- * themselves.
- */
+/** What a record takes in every state: observations concern the past, and other records speak of themselves. */
 function inEveryState(state: IntentState) {
   const drift = driftOf(state)
   return {

@@ -37,10 +37,7 @@ export interface ActorRef {
   readonly id: string
 }
 
-/**
- * Who caused a message: a token's id and name, and a person's origin. Part of the envelope of every event the service
- * emits.
- */
+/** Who caused a message: a token's id and name, and a person's origin. Part of the envelope of the service's events. */
 export interface By {
   readonly id: string
   readonly name: string
@@ -111,10 +108,7 @@ export interface RecordedFact {
 
 export type Fact = OwnFact | RecordedFact
 
-/**
- * Parameters of the declared action `send`: a message to another actor, delivered at least once, applied once. If
- * undefined, nothing is sent.
- */
+/** Parameters of `send`: a message to another actor, delivered at least once, applied once. Undefined: none is sent. */
 export interface SendParams {
   readonly to: ActorRef
   readonly message: MessageBody & Record<string, unknown>
@@ -181,10 +175,7 @@ export interface Retirement {
 export interface Refusal {
   readonly code: string
   readonly detail: string
-  /**
-   * The message's content is refused, not the move: with other content it would be taken, so its type stays in
-   * `allowed`.
-   */
+  /** The content is refused, not the move: other content would be taken, so the type stays in `allowed`. */
   readonly isOfContent?: true
   /** JSON pointer to the member of the request body that is at fault, if it is a single one. */
   readonly pointer?: string
@@ -215,10 +206,7 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   readonly migrations: Readonly<Record<number, (snapshot: any) => unknown>>
   /** Messages that only the runtime sends (timers, deadlines, other actors): left out of `allowed` in a problem. */
   readonly internal: readonly string[]
-  /**
-   * Called before the step. Returns a word for the repeat (`replay`, `already_accepted`), or undefined if it is not
-   * one.
-   */
+  /** Called before the step. A word for the repeat (`replay`, `already_accepted`), or undefined if it is none. */
   repeats(snapshot: SnapshotOf<C>, message: Message<M>): string | undefined
   /** Called if the chart took no transition. Returns the specific refusal, or undefined for a plain illegal move. */
   refusal(snapshot: SnapshotOf<C>, message: Message<M>): Refusal | undefined

@@ -92,10 +92,7 @@ function ended(part: ProjectPart, { status, occurred_at }: Of<'project_ended'>):
   return { ...part, status, duration_secs: secondsBetween(part.started_at, occurred_at) }
 }
 
-/**
- * The payload of an end by interruption: projects whose end was not reported count as interrupted, with unknown
- * duration.
- */
+/** The payload of an interruption: a project whose end was not reported is interrupted, its duration unknown. */
 function interrupted({ projects }: MaintenanceRunContext) {
   const shown = projects.map(({ name, status = 'interrupted', duration_secs = 0 }) => ({ duration_secs, name, status }))
   const count = (status: ProjectStatus): number => shown.filter((part) => part.status === status).length

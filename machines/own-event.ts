@@ -72,10 +72,7 @@ export class OwnEvents {
     )
   }
 
-  /**
-   * Builds one event. `type` is one of the service's own and needs no JSON escaping. Throws NotJson if the payload is
-   * not JSON.
-   */
+  /** Builds an event; `type` is the service's own and needs no escaping. Throws NotJson if the payload is not JSON. */
   event(type: string, payload: object, { occurredAt, recordedAt, by }: Circumstances): OwnEvent {
     const content = canonical(payload)
     const id = idOf(`["${type}${this.#factProject}${occurredAt}${this.#factThrottle}${content}${this.#factEnd}`)

@@ -1,7 +1,4 @@
-/**
- * How prose and other records refer to an intent record: `<project>.intent.<slug>`. Neither a project’s key nor a slug
- * contains a dot.
- */
+/** How prose and other records name an intent record: `<project>.intent.<slug>`. Neither part contains a dot. */
 import { SLUG_PATTERN } from './documents/intent-record.ts'
 import { isId, recordIdOfSlug } from './ids.ts'
 

@@ -1,7 +1,4 @@
-/**
- * Facts that a machine identifies itself, instead of the runtime, because their id or their own cause is referred to
- * elsewhere.
- */
+/** Facts identified by the machine, not by the runtime, because their id or their own cause is named elsewhere. */
 import { prepareEvent } from './events/envelope.ts'
 import type { FactEnvelope, RecordedFact } from './machine.ts'
 

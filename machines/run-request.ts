@@ -124,10 +124,7 @@ const machineSetup = setup({
       }
     }),
 
-    /**
-     * A settled request itself describes its engine run; an engine run has its own actor, to be told of the end, only
-     * if something was reported on it.
-     */
+    /** An engine run has an actor, to be told of the end, only if something was reported on it. */
     endReportedRun: enqueueActions(({ context, enqueue }) => {
       if (context.internal.reported !== true) return
       enqueue({ type: 'send', params: moves.endEngineRun(context, moves.outcomeOf(context)) })
@@ -155,10 +152,7 @@ const machineSetup = setup({
 
 const UNCHANGED = {}
 
-/**
- * The attempt is over and a new one is queued. If `expires_at` has passed, its timer fires at once and cancels the
- * request.
- */
+/** The attempt is over and a new one is queued; if `expires_at` has passed, its timer cancels the request at once. */
 const again = ['requeue', 'emitRequeued', told.waits, 'armExpiry'] as const
 const requeue = ['clearAttemptTimers', ...again] as const
 const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), ...again] as const

@@ -1,7 +1,4 @@
-/**
- * Opening an advance, ending one without asking an agent, and standing one down: the building blocks of the other
- * steps.
- */
+/** Opening an advance, ending one without an agent, and standing one down: what the other steps are built from. */
 import type { CampaignContext, CampaignMessage, Of, Start, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
@@ -194,10 +191,7 @@ const PROVIDER_PAUSE_MS_MAX = 691_200_000
 /** The shortest: a provider that says "now" and is still unavailable is not asked ten times a second. */
 const PROVIDER_PAUSE_MS_MIN = 30_000
 
-/**
- * `retryAfter` is seconds from now, or a time. Undefined if it is neither, or absurd: then an owner must resume the
- * campaign.
- */
+/** `retryAfter`: seconds from now, or a time. Undefined if neither or absurd: then an owner must resume it. */
 function dueOf(retryAfter: unknown, atMs: number): number | undefined {
   // From a Run Result, which is an open object: the value may be an object that cannot even be converted to text.
   if (typeof retryAfter !== 'number' && typeof retryAfter !== 'string') return undefined

@@ -8,10 +8,7 @@ import type { SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'
 import type { Draft } from './draft.ts'
 
-/**
- * The kept work that a cycle begun `upon` this item stands upon: that item, what it was begun upon itself, and so on
- * down to trunk.
- */
+/** What a cycle begun `upon` this item stands upon: the item, what that was begun upon, and so on down to trunk. */
 function downFrom(kept: readonly KeptWork[], upon: string | undefined): readonly KeptWork[] {
   const found: KeptWork[] = []
   let next = upon

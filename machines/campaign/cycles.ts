@@ -122,10 +122,7 @@ export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)
 }
 
-/**
- * A result that came while the campaign was stopped is kept until it goes on: nothing is counted, and nothing follows,
- * but what has landed has landed.
- */
+/** A result that came during a stop is kept for later: nothing is counted or follows, but landed work has landed. */
 export const keepResult: Step = (draft, message: Of<'item_settled'>) => {
   const result = resultOf(draft.context, message)!
   endCycle(draft, message)

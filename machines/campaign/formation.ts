@@ -60,10 +60,7 @@ const checkGates = compile(Type.Array(gateResult, { maxItems: LIST_MAX }))
 /** How much of a failing gate's output goes into the objective that is to fix it. */
 const RED_OUTPUT_CHARS_MAX = 512
 
-/**
- * Words saying that the provider is unavailable, from a failure or from a formation's last agent; undefined if they say
- * something else.
- */
+/** Words saying that the provider is unavailable, from a failure or a formation's last agent; undefined if none do. */
 export function outageOf(failure: Failure | undefined, outage?: string): string | undefined {
   if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
   return outage === undefined ? undefined : `${PROVIDER_UNAVAILABLE}: ${outage}`
@@ -128,10 +125,7 @@ function guarded(context: CampaignContext, { decision, reason, objective }: Answ
   return step(context, restoring(context, red, output), `${red.name} is red, although done was decided: ${reason}`)
 }
 
-/**
- * A result of another command is not a result of the gate, even under its name; a result without a command counts by
- * name.
- */
+/** Whether it is a result of this gate: the command decides if there is one, not the name alone. */
 function isOf(result: GateResult, { name, command }: Gate): boolean {
   return result.name === name && (result.command ?? command) === command
 }

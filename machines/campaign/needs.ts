@@ -53,10 +53,7 @@ export function needIn({ value, context }: Pick<SnapshotOf<CampaignContext>, 'va
   return needOf({ status: value, isIdle: work === undefined, cyclesLeft, question, paused })
 }
 
-/**
- * Why a person is called; undefined if nobody is. A campaign that is not yet begun, or that its owner paused, is so on
- * purpose.
- */
+/** Why a person is called; undefined if nobody is: a campaign not begun, or paused by its owner, is meant to wait. */
 export function calledFor(need: Need | undefined): 'escalated' | 'paused' | undefined {
   if (need?.is === 'escalated') return 'escalated'
   return need?.is === 'resume' && need.pausedBy === 'provider' ? 'paused' : undefined

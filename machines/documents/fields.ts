@@ -84,10 +84,7 @@ export function runnerId(description: string) {
   return Type.String({ pattern: RUNNER_ID_PATTERN, description })
 }
 
-/**
- * `system` is reserved for the service, and a key must not look like an id, since every `:id` of a project takes
- * either.
- */
+/** `system` is the service's own, and a key must not look like an id, since every `:id` of a project takes either. */
 export const PROJECT_KEY_PATTERN = '^(?!proj_)(?!system$)[a-z0-9][a-z0-9_-]{0,62}$'
 
 export function projectKey(description: string) {

@@ -51,10 +51,7 @@ export const TRIGGERS_MAX = 32
 export const TRIGGERS_REMEMBERED_MAX = 256
 /** How many assessments are shown, newest last. */
 export const ASSESSMENTS_SHOWN_MAX = 64
-/**
- * How many owner decisions and actions that bind later assessments are kept, the newest; a hold or an override in force
- * is never dropped.
- */
+/** Owner decisions and actions kept, the newest, which bind assessments; one still in force is never dropped. */
 export const OWNER_WORDS_MAX = 128
 /** How many questions may be open at a time. */
 export const QUESTIONS_MAX = 64

@@ -64,10 +64,7 @@ const statement = (description: string) => line(description, TEXT_LENGTH_MAX)
 
 export const slug = (description: string) => Type.String({ pattern: SLUG_PATTERN, description })
 
-/**
- * Written with `/`, from the root of the repository; `.` is all of it, and `..` the parent folder
- * (intent-record/places.ts).
- */
+/** With `/`, from the repository's root; `.` is all of it, `..` the parent folder (intent-record/places.ts). */
 const scopePath = (description: string) =>
   Type.String({
     minLength: 1,

@@ -91,10 +91,7 @@ export interface Seen extends Omit<EvidenceObservation, 'intent_record_id'> {
   readonly run_request_id: string
 }
 
-/**
- * One observation, sent to the actor (`intent_record`, `intentRecordIdOf(observation)`). Repeats are recognized by its
- * id.
- */
+/** To the actor (`intent_record`, `intentRecordIdOf(observation)`): one observation. Its id identifies repeats. */
 export interface ObserveMessage {
   readonly type: 'observe'
   readonly by?: By

@@ -35,10 +35,7 @@ export interface Classification {
   readonly was_observed: boolean
   /** For a real drift: the required evidence that was failing at that time. If absent (not recorded), all of it. */
   readonly failing?: readonly string[]
-  /**
-   * For an exception: signs of the problems that it excuses, those present when it was given. If absent (not recorded),
-   * all.
-   */
+  /** For an exception: signs of the problems it excuses, those present when given. If absent (not recorded), all. */
   readonly excused?: readonly string[]
 }
 

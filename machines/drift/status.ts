@@ -256,10 +256,7 @@ function endOf({ status }: DriftState, { at, seen_at }: Occasion): string {
   return status === undefined ? '' : (seen_at ?? utc(at)!)
 }
 
-/**
- * Adds to the history a lapse that the passage of time has caused since the last step, as readers have already been
- * told.
- */
+/** Adds to the history a lapse that time alone has caused since the last step; readers have already been shown it. */
 export function withLapse(drift: DriftState, at: string): DriftState {
   const { status, stale_at } = drift
   if (stale_at === undefined || stale_at > utc(at)! || (status !== 'holding' && status !== 'unobserved')) return drift

@@ -1,7 +1,4 @@
-/**
- * Campaign formation (SPEC 6.8), and owners' moves of a campaign. Engines and people state requests; the service states
- * all else.
- */
+/** Campaign formation (SPEC 6.8) and owners' moves. Engines and people state requests; the service states all else. */
 import { count, exactlyWith, onlyWith, openObject, rule, stringEnum, Type } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
 import { gateResult } from './gates.ts'

@@ -1,7 +1,4 @@
-/**
- * What the service states about engine runs, about the traces and evidence it is given, and about engines'
- * capabilities.
- */
+/** What the service states about engine runs, the traces and evidence it is given, and engines' capabilities. */
 import { anyObject, count, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 

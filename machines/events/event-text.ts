@@ -7,10 +7,7 @@
 
 const QUOTE = 0x22
 
-/**
- * The text or null that begins at `at`. Undefined if something else does, or if the text has escapes and must be
- * parsed.
- */
+/** The text or null that begins at `at`. Undefined if it is something else, or has escapes and must be parsed. */
 export function plainValue(text: string, at: number): string | null | undefined {
   if (text.startsWith('null', at)) return null
   if (text.charCodeAt(at) !== QUOTE) return undefined

@@ -16,10 +16,7 @@ export interface EventDefinition<S extends TSchema = TSchema> {
   readonly owner: Owner
   /** The event starts a span of its own; others belong to the span in which they were emitted. */
   readonly opensSpan: boolean
-  /**
-   * When emitted, it becomes a run request with this type as its entry event. When stated on a run, it is only
-   * recorded.
-   */
+  /** When emitted, it becomes a run request with this type as entry event; stated on a run, it is only recorded. */
   readonly command: boolean
 }
 

@@ -65,10 +65,7 @@ export const catalogue: ReadonlyMap<string, EventDefinition> = new Map(Object.en
 /** The names, in the order of SPEC section 6, followed by the service's own. */
 export const eventTypes = Object.keys(definitions) as readonly EventType[]
 
-/**
- * Prefixes of types that only the service states, so that even an unknown type of such a family is not accepted from
- * outside.
- */
+/** Prefixes of types that only the service states: even an unknown one is not accepted from outside. */
 const SERVICE_FAMILIES = [
   'work_item_',
   'pacing_',

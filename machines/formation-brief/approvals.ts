@@ -60,10 +60,7 @@ export function speaksFor({ sections }: FormationBriefContext, run: AskedRun): b
   return !goesBeyond(run) && (agreed === undefined || agreed === run.entry_event)
 }
 
-/**
- * Refuses the run if intent frozen in the brief no longer guides runs: no approval permits that run. Undefined if all
- * of it does.
- */
+/** Refuses the run if intent frozen in the brief no longer guides runs: no approval permits it. Else undefined. */
 export function withdrawal(context: FormationBriefContext, sources: Sources): Refusal | undefined {
   const errors = danglingFaults(context, sources)
   if (errors.length === 0) return undefined

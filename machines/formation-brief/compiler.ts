@@ -42,10 +42,7 @@ export function isTooLarge({ snapshot, prompt_pack }: Artifact): boolean {
   return canonical(snapshot).length + canonical(prompt_pack).length > ARTIFACT_CHARS_MAX
 }
 
-/**
- * Digest of the intent that the brief currently stands on: it changes with the version of a record, or if a record
- * drops out.
- */
+/** Digest of the intent that the brief stands on now: changes with a record's version, or if a record drops out. */
 export function intentDigest({ records, unfit }: Sources): string {
   const versions: SourceVersion[] = records.map(({ id, version }) => ({ id, version }))
   const ids = unfit.map(({ id }) => id)

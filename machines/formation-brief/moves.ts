@@ -67,10 +67,7 @@ export function artifactOf(context: FormationBriefContext, { sources, revision }
   return compileBrief(context, sources, revision ?? revisionOf(context))
 }
 
-/**
- * The approval that the message gives. If the brief is not compiled yet, it names the digest that the compile will
- * yield.
- */
+/** The approval that the message gives. Before the compile, it names the digest that the compile will yield. */
 export function approvalOf(context: FormationBriefContext, message: Of<'approve'>): Approval {
   const { throttle, sources, at, by = SERVICE_BY } = message
   const { compiled, sections } = context

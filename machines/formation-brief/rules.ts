@@ -94,10 +94,7 @@ export function isFollowedAndOpen(
   return isFollowed(context, message) && openRun(context, message) !== undefined
 }
 
-/**
- * Whether the brief follows this run, which stops, while another run in `state` is under way that it can follow
- * instead.
- */
+/** Whether the brief follows this run, which stops, and can then follow another one under way in `state`. */
 export function leavesFor(
   context: FormationBriefContext,
   message: Of<'run_completed' | 'run_stopped'>,

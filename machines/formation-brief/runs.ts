@@ -84,10 +84,7 @@ export function waitsFor({ digest, waiting }: OpenRun, approval: Approval): bool
   return waiting !== undefined && approval.throttle === FULL && covers(approval, digest, waiting.revision)
 }
 
-/**
- * The newest approval that the run waits for and that was given after it was requested, but before the brief heard of
- * it.
- */
+/** The newest approval that the run waits for, given after it was requested but before the brief heard of it. */
 export function approvedMeanwhile({ approvals }: FormationBriefContext, run: OpenRun): Approval | undefined {
   return approvals.findLast((one) => one.at >= run.requested_at && waitsFor(run, one))
 }

@@ -40,10 +40,7 @@ interface Ending {
   readonly at: string
 }
 
-/**
- * Ends the assessment with this verdict, and requests another if one must follow. `view` is absent if the initiative
- * had ended.
- */
+/** Ends the assessment, and requests another if one must follow. `view` is absent if the initiative had ended. */
 export function conclude(context: InitiativeContext, verdict: Verdict, view: View | undefined, at: string): Conclusion {
   const assessment = context.assessment!
   const ended = end(context, assessment, { ...verdict, begun: true, at })

@@ -203,10 +203,7 @@ interface RecordFinding extends MessageBody, Pick<Finding, 'finding_id' | 'from'
   readonly fingerprint?: string
 }
 
-/**
- * From a member campaign: one of its cycles has settled, and which of this initiative's findings its formation was
- * shown.
- */
+/** From a member campaign: a cycle has settled, and which of this initiative's findings its formation was shown. */
 interface MemberCycleSettled extends MessageBody, SeenBy {
   readonly type: 'member_cycle_settled'
   readonly item_id: string

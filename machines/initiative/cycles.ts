@@ -33,10 +33,7 @@ export function memberCycleSettled(context: InitiativeContext, message: Of<'memb
   return hear(context, message, message)
 }
 
-/**
- * The same two for an initiative that has ended: landed cycles consume the findings they were shown, and no new ones
- * are recorded.
- */
+/** The same two for an ended initiative: landed cycles consume the findings they were shown; none are recorded. */
 export function cycleSettledLate(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
   return letGo(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
 }

@@ -1,7 +1,4 @@
-/**
- * What an applied decision does: the action that is recorded, what changes in the initiative, and the messages it
- * sends.
- */
+/** What an applied decision does: the action recorded, the changes to the initiative, and the messages sent. */
 
 import type { Action, Decision, Question } from '../documents/initiative.ts'
 import type { Member } from '../documents/member.ts'
@@ -86,10 +83,7 @@ function plain(member: Member | undefined): Member | undefined {
   return member === undefined ? undefined : { kind: member.kind, ref: member.ref }
 }
 
-/**
- * Opens a task in the member project. It is given the findings that its assessment was shown; a staged task is held at
- * once.
- */
+/** Opens a task in the member project, with the findings for that member; a staged task is held at once. */
 function startWork(context: InitiativeContext, action: Action): Effects {
   const { name, created_at, internal } = context
   const { action_id, objective, member, decision } = action

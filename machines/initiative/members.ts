@@ -37,10 +37,7 @@ function ownersWord(actions: readonly OwnerAction[], member: Member): string | u
   return isAllHeld && override !== 'include' ? 'the owner holds the initiative' : undefined
 }
 
-/**
- * At most `most` actions: drops the oldest one that has no effect any more. A hold is kept until it is lifted, however
- * old.
- */
+/** Drops the oldest action without effect if there are more than `most`; a hold is kept until lifted, however old. */
 export function keptActions(actions: readonly OwnerAction[], most: number): readonly OwnerAction[] {
   if (actions.length <= most) return actions
   const idle = actions.findIndex((_, i) => i < actions.length - 1 && !isLastWord(actions, i))

@@ -119,10 +119,7 @@ export function skipReason(
   return eligible.length > 0 ? undefined : whyNone(context, view, trigger.member)
 }
 
-/**
- * Opens the item in the pinned member's project, else in the first project where something may start, telling its
- * runner of the other projects as well.
- */
+/** Opens the item in the pinned member's project, else in the first unarchived one, whose runner sees the others. */
 function openAssessment(
   context: InitiativeContext,
   assessment: Assessment,

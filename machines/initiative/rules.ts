@@ -1,7 +1,4 @@
-/**
- * Which messages an initiative takes, and what counts as a repeat or is refused: one assessment at a time, each action
- * once.
- */
+/** Which messages an initiative takes, and what is a repeat or refused: one assessment at a time, each action once. */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
 import { decidedOtherwise, isOtherReason } from '../decided.ts'
@@ -176,10 +173,7 @@ function isKnownRequest({ waiting, assessment, internal }: InitiativeContext, tr
   )
 }
 
-/**
- * Two unnamed requests for the same member are one until it is assessed: the assessment then sees whatever prompted
- * either.
- */
+/** Unnamed requests for the same member are one until assessed: the assessment sees whatever prompted either. */
 function joinsWaiting({ waiting }: InitiativeContext, { unnamed, member }: Of<'advance'>): boolean {
   return unnamed === true && waiting.some((one) => one.unnamed === true && isSameMember(one.member, member))
 }

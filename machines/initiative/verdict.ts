@@ -110,10 +110,7 @@ function tooManyQuestions({ questions }: InitiativeContext): string | undefined 
 /** States in which a member can be held. */
 const HOLDABLE: readonly string[] = ['queued', 'held', 'staged', 'active', 'escalated', 'paused']
 
-/**
- * Why the named member cannot do what is decided. Something already under way is no obstacle: then the decision is in
- * force.
- */
+/** Why the named member cannot do what is decided. Being under way already is no obstacle: then it is in force. */
 function barredBy(context: InitiativeContext, { decision: step, member }: Decision, view: View): string | undefined {
   const sight = sightOf(view, member!)
   if (sight === undefined) return `${memberText(member!)} cannot be read`

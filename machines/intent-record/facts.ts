@@ -1,7 +1,4 @@
-/**
- * What an intent record tells the event log. With the values of each version, the log holds all that a record ever
- * said.
- */
+/** What an intent record tells the event log. With each version's values, the log holds all that it ever said. */
 import type { IntentState } from '../documents/intent-record.ts'
 import { severityOf } from '../drift/document.ts'
 import type { OwnFact } from '../machine.ts'

@@ -2,10 +2,7 @@
 import type { Fault } from '../schema.ts'
 import type { RecordContent } from './context.ts'
 
-/**
- * Normalizes a path: `./src//auth/`, `src/auth` and `lib/../src/auth` are one place. Undefined if it leads out of the
- * repository.
- */
+/** Normalizes `./src//auth/` and `lib/../src/auth` to `src/auth`. Undefined if the path leads out of the repository. */
 export function placeOf(path: string): string | undefined {
   const parts: string[] = []
   for (const part of path.split('/')) {

@@ -7,10 +7,7 @@ import type { RunResult } from '../documents/run-result.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { By, Hearing, Message, MessageBody } from '../machine.ts'
 
-/**
- * Unaccepted offers, and accepted attempts that were never started, after which the request fails with class
- * `dispatch`.
- */
+/** Unaccepted offers, and accepted attempts never started, after which it fails with class `dispatch`. */
 export const UNACCEPTED_OFFERS_MAX = 5
 export const LOST_ACCEPTS_MAX = 5
 /** How many former holders are remembered, so that they may still read what they worked on. */
@@ -67,10 +64,7 @@ export interface RunRequestInternal {
   readonly last_post?: LastPost | undefined
   /** Who last requeued the request, so that a caller who lost the answer may ask again. */
   readonly requeued_by?: string | undefined
-  /**
-   * A trace summary or evidence was reported for this attempt's engine run, so that run's actor must be told how it
-   * ends.
-   */
+  /** Something was reported on this attempt's engine run, whose actor must be told how it ends. */
   readonly reported?: boolean | undefined
 }
 

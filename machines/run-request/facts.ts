@@ -10,10 +10,7 @@ import { lossOf } from './item.ts'
 import { retry } from './moves.ts'
 import { failureOf } from './rules.ts'
 
-/**
- * `attempt` is the current one in the events from `offered` to `lost`, and the next one to be offered in `requeued` and
- * `released`.
- */
+/** `attempt` is the current one from `offered` to `lost`, and the next one in `requeued` and `released`. */
 export const facts = {
   created: ({ id, asked }: RunRequestContext): OwnFact => ({
     type: 'run_request_created',

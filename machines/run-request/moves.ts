@@ -284,10 +284,7 @@ export function fence({ attempt }: RunRequestContext): Change {
   return { attempt: attempt + RESTORED_ATTEMPTS }
 }
 
-/**
- * Back to the queue after a failure, by the retry policy: not before the backoff is over, with the dispatch counters
- * reset.
- */
+/** Back to the queue after a failure, by the retry policy: after the backoff, with the dispatch counters reset. */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
   const back = unheld(context)
   const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
@@ -309,10 +306,7 @@ export function outcomeOf({ times }: RunRequestContext): string {
   return times.failed_at !== undefined ? 'failed' : 'cancelled'
 }
 
-/**
- * Tells the engine run's actor how its request left it; the message creates that actor if nothing had been reported on
- * it.
- */
+/** Tells the engine run's actor how its request left it; the message creates that actor if there was none. */
 export function endEngineRun(context: RunRequestContext, outcome: string): SendParams {
   const run = heldEngineRun({ status: 'active', value: outcome, context })!
   return { to: { kind: 'engine_run', id: run.id }, message: { type: 'end', run, outcome } }

@@ -44,10 +44,7 @@ export function sessionEnded(
   return session_at === undefined || context.times.offered_at === undefined || context.times.offered_at < session_at
 }
 
-/**
- * Whether the dispatcher may offer the request to this runner: it is approved, its time has come, and it names no other
- * runner.
- */
+/** Whether this runner may be offered the request: it is approved, its time has come, and it names no other runner. */
 export function offerable(context: RunRequestContext, { runner_id, atMs }: Of<'offer'>): boolean {
   const { approved, ready } = context.internal
   const { runner_id: named, expires_at } = context.asked
@@ -149,19 +146,13 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
 /** The doubling backoff stops growing here, milliseconds: an hour. A longer first backoff is kept as it is. */
 const GROWN_PAUSE_MS_MAX = 3_600_000
 
-/**
- * When the retry policy's next attempt may begin. The backoff doubles each time: retrying at the same pace does not
- * help repeated failures.
- */
+/** When the retry policy's next attempt may begin. The backoff doubles: haste does not mend what fails again. */
 export function retryMs({ asked, internal }: RunRequestContext, { atMs }: RunRequestMessage): number {
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
 }
 
-/**
- * Whether the retry policy queues the request again: attempts and time are left for this class, and nobody asked for a
- * stop.
- */
+/** Whether the retry policy requeues it: attempts and time are left for this class, and nobody asked for a stop. */
 export function retries(context: RunRequestContext, message: RunRequestMessage): boolean {
   const { asked, internal } = context
   const { retry } = asked

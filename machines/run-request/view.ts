@@ -122,7 +122,7 @@ function graceOf({ attempt, made }: RunRequestContext, key: string): Deadline {
 type Shown = { readonly [K in keyof Omit<RunRequest, 'lease_expires_at' | 'waiting_because'>]-?: unknown }
 type Fixed = keyof Asked | 'id' | 'project' | 'project_id' | 'throttle' | 'trace_id' | 'created_at'
 
-/** The document's members that never change. Copied one by one: faster than a spread, and nothing internal slips out. */
+/** The document's members that never change. Copied one by one: faster than a spread, and leaks nothing internal. */
 function fixedPart(c: RunRequestContext): Pick<Shown, Fixed> {
   const { asked } = c
   return {

@@ -1,7 +1,4 @@
-/**
- * What a work item states about itself (SPEC 6.9): six events with one payload shape; the type names the point it has
- * reached.
- */
+/** What a work item states about itself (SPEC 6.9): six events with one payload shape; the type names the point. */
 import { isSettledItem, type WorkItemState } from '../documents/work-item.ts'
 import type { OwnFact } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'

@@ -53,10 +53,7 @@ function givenOf(asked: Partial<AskedItem>, names: readonly (keyof AskedItem)[])
   return Object.fromEntries(names.flatMap((name) => (asked[name] === undefined ? [] : [[name, asked[name]]])))
 }
 
-/**
- * The parts of what was asked that still apply to continuing the work; `runner_id` is one, since the work may exist
- * only with that runner.
- */
+/** What continuing the work needs of what was asked; also `runner_id`: the work may exist only with that runner. */
 export function lastingOf(asked: AskedItem): Partial<AskedItem> {
   return givenOf(asked, LASTING)
 }
@@ -166,10 +163,7 @@ export function closed(message: Of<'close'>): Change {
   return { reason: reasonOf(`closed: ${message.reason}`), settled_at: message.at }
 }
 
-/**
- * Asked to stop while it runs: it settles when its run has ended. A stronger stop without a reason keeps the first
- * one's.
- */
+/** Asked to stop while it runs: settles when its run ends. A stronger stop without a reason keeps the first one's. */
 export function stopping({ internal, run }: WorkItemContext, { discard_work = false, reason }: Of<'cancel'>): Change {
   const why = reason === undefined ? {} : { stop_reason: reason }
   const stop = { ...internal, stopping: true, discarding: discard_work, ...why }
@@ -313,10 +307,7 @@ function as(commit: string | undefined): string {
   return commit === undefined ? '' : ` as ${commit}`
 }
 
-/**
- * Passes `superseded` on to the item that was to continue this work, which has reached trunk another way. That item
- * ignores it if a runner has begun it.
- */
+/** Tells the item that was to continue this work that it reached trunk another way; a begun item ignores it. */
 export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): SendParams | undefined {
   const id = openResumption(context)
   const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }

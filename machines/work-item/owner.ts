@@ -188,10 +188,7 @@ function endingEvent({ run }: WorkItemContext, message: WorkItemMessage): Of<'ru
   return message.type === 'run_ended' || message.type === 'run_lost' ? run?.result : undefined
 }
 
-/**
- * Whether a person gives up the work of an item that had ended and preserved it. Stopping a run does not: what that
- * preserves is another matter.
- */
+/** Whether a person gives up the preserved work of an item that had ended. Stopping a run gives up nothing. */
 function givesUp({ operator_actions, disposition }: WorkItemContext, message: WorkItemMessage): boolean {
   if (message.type !== 'cancel' && (message.type !== 'close' || message.discharges === true)) return false
   const before = operator_actions.at(-1)?.previous_state

@@ -46,10 +46,7 @@ export function settlementOf(asked: AskedItem, eventType: string, payload: Paylo
   return eventType === 'task_run_completed' ? ofTask(payload) : ofRun(asked.kind, payload)
 }
 
-/**
- * Whether a message that settles an item as landed says that its work is on trunk; it may also be complete with nothing
- * to land.
- */
+/** Whether a message that settles the item as landed says that work is on trunk: there may be nothing to land. */
 export function isOnTrunk(message: WorkItemMessage): boolean {
   if (message.type === 'run_event') return message.event.payload.landed === true
   return message.type === 'superseded' || (message.type === 'resumption_settled' && message.on_trunk === true)

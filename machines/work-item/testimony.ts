@@ -27,8 +27,8 @@ export const workItemTestimony: Testimony<WorkItemContext> = {
 }
 
 /**
- * Whether an event states this end. An item that was over before it began may learn later that the run it was taken
- * back from has landed; no event of its own says so.
+ * Whether an event states the disposition. An item that ended before it began may still learn that the run it was taken
+ * back from has landed; no event says so.
  */
 function isAnnounced(state: string, { started_at }: WorkItemContext): boolean {
   return isSettledItem(state) && (started_at !== undefined || state === 'landed')
