@@ -139,7 +139,7 @@ const reported = {
 /** An end that no person brought about, even if one had asked for a stop. */
 const settled = (state: SettledState) =>
   [{ type: 'emitSettled' as const, params: { state } }, tell(state), tellWhoOpened(state)] as const
-/** An end by a person. */
+/** An end that a person brought about. */
 const ended = ['emitCancelled', tell('cancelled'), tellWhoOpened('cancelled')] as const
 
 /** Cancelled by an owner while nothing runs. */
