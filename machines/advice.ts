@@ -9,7 +9,7 @@ const PROVIDER_LENGTH_MAX = 128
 /** A longer text cannot be the prompt: the prompt that was handed out is reported instead. */
 export const PROMPT_CHARS_MAX = 262_144
 
-/** The decision, an object of any shape. If it is a mere word, the whole result, which has the reason beside it. */
+/** The decision, an object of any shape. If it is a mere word: the whole result, where the reason stands beside it. */
 export function decisionIn(result: RunResult): unknown {
   return typeof result.decision === 'string' ? result : result.decision
 }

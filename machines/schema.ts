@@ -248,7 +248,7 @@ function areUnique(items: readonly unknown[]): boolean {
   return true
 }
 
-/** Undefined if the item is not JSON; whoever reads the value reports that. */
+/** Undefined if the item is not JSON; other code reports that. */
 function textOf(item: object): string | undefined {
   try {
     return canonical(item)

@@ -10,7 +10,7 @@ import type { SnapshotOf } from './machine.ts'
 export const ASPECTS = ['creation', 'state', 'terms', 'presence', 'run'] as const
 export type Aspect = (typeof ASPECTS)[number]
 
-/** Plain JSON by member name. A member that is present but undefined asserts that the entity has no such member. */
+/** Plain JSON by member name. A member that is present but undefined asserts that the entity lacks it. */
 export type Claims = Readonly<Record<string, unknown>>
 
 /** The parts of a logged event that can assert anything. */

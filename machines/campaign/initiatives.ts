@@ -8,7 +8,7 @@ import type { Draft } from './draft.ts'
 
 /** How many findings are kept, the newest ones; each is shown in every prompt. */
 const FINDINGS_MAX = 16
-/** How many initiatives are told. */
+/** How many initiatives are told how its cycles settle; the newest. */
 const INITIATIVES_MAX = 16
 /** How many cycles' findings are remembered: preserved work may land later. */
 const CYCLES_MAX = 16

@@ -16,5 +16,5 @@ export function saysNotBegun(failureClass: unknown): boolean {
   return failureClass === NOT_BEGUN
 }
 
-/** Codes for an unavailable agent's provider: nothing is wrong with the work, and retrying at once is pointless. */
+/** Codes for an unavailable provider: nothing is wrong with the work, and retrying at once is pointless. */
 export const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, 'usage_limit'])

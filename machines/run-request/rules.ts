@@ -146,7 +146,7 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
 /** The doubling backoff stops growing here, milliseconds: an hour. A longer first backoff is kept as it is. */
 const GROWN_PAUSE_MS_MAX = 3_600_000
 
-/** When the retry policy's next attempt may begin. The backoff doubles: haste does not mend what fails again. */
+/** When the retry policy's next attempt may begin. The backoff doubles: retrying at the same pace does not help. */
 export function retryMs({ asked, internal }: RunRequestContext, { atMs }: RunRequestMessage): number {
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))

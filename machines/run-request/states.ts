@@ -14,7 +14,7 @@ export const RUN_REQUEST_STATES = [
 export const SETTLED_RUN_STATES = ['completed', 'failed', 'cancelled'] as const
 /** States in which the holder's lease runs. */
 const LEASED_RUN_STATES = ['accepted', 'started', 'cancelling'] as const
-/** States in which the runner must be heard from in time: an offer or a lease is running. */
+/** States with a running offer or lease, in which the runner must be heard from in time. */
 export const AWAITED_RUN_STATES = ['offered', ...LEASED_RUN_STATES] as const
 /** States in which a runner holds the request, or may still hold it. */
 export const HELD_RUN_STATES = [...AWAITED_RUN_STATES, 'lost'] as const

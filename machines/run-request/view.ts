@@ -88,7 +88,7 @@ export const retirement: Retirement = {
     times.completed_at ?? times.failed_at ?? times.cancelled_at,
 }
 
-/** The states in which a runner must be heard from in time. */
+/** States with a deadline: an offer, a lease or the grace period of a stop. */
 export const deadlineStates = AWAITED_RUN_STATES
 
 const NO_DEADLINES: readonly Deadline[] = []

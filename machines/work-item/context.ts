@@ -83,7 +83,7 @@ export interface WorkItemContext {
   readonly project_id: string
   readonly trace_id: string
   readonly submitted_at: string
-  /** When it first entered the queue, which is when the log was told of it. */
+  /** When it first entered the queue; that is when `work_item_submitted` was logged. */
   readonly announced_at?: string | undefined
   readonly asked: AskedItem
   readonly depends_on: readonly string[]
