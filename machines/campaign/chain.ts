@@ -74,9 +74,7 @@ function superseded(id: string, commit: string | undefined) {
   return { to: { kind: 'work_item', id }, message } as const
 }
 
-/**
- * Sends `superseded` for work that landed under an earlier version, which told nobody while the campaign was stopped.
- */
+/** Sends `superseded` for work landed under an earlier version, which told nobody while the campaign was stopped. */
 export function tellLandedBefore(draft: Draft): void {
   const { untold } = draft.context.internal
   if (untold === undefined) return
