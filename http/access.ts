@@ -1,6 +1,7 @@
 /**
- * Who may do what. A bearer token becomes a principal, a route's rule is held against it, and what it may not
- * see does not exist for it (404). Nothing here asks storage: the table is in memory.
+ * Who may do what. A bearer token becomes a principal, and the route's access rule is checked against it. Anything a
+ * principal may not see is answered 404, as if it did not exist. Reads no storage: the table of principals is in
+ * memory.
  */
 import type { Principal, Principals } from '../runtime/access/principals.ts'
 import type { Right } from '../runtime/access/rights.ts'
@@ -8,12 +9,12 @@ import type { Access, Route } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
 /**
- * Hashing a token costs about 1.5 us, a lookup by the header's text 0.1: the texts of so many callers are kept.
- * Only texts that let somebody in are kept, so that noise does not push the callers out.
+ * Hashing a token costs about 1.5 us, a lookup by header text 0.1 us, so this many header texts are cached. Only texts
+ * of valid tokens are cached, so that noise cannot evict real callers.
  */
 const HEADER_CACHE_ENTRIES_MAX = 16_384
 const TOKEN_CHARACTERS_MAX = 512
-/** What a page in a browser offers its token as, among the subprotocols. */
+/** Prefix of the subprotocol in which a browser page sends its token. */
 export const SOCKET_TOKEN_PREFIX = 'bearer.'
 
 export class AccessCheck {
@@ -24,7 +25,7 @@ export class AccessCheck {
     this.#principals = principals
   }
 
-  /** The principal of an `Authorization` header's text; undefined when it lets nobody in. */
+  /** The principal of an `Authorization` header. Returns undefined if the header is not a valid token's. */
   authenticate(header: string): Principal | undefined {
     const known = this.#byHeader.get(header)
     if (known !== undefined) {
@@ -46,14 +47,14 @@ export class AccessCheck {
     return principal
   }
 
-  /** Whether the principal may still act: its token may have been revoked, or have expired, while its body came. */
+  /** Whether the principal may still act: its token may have been revoked or have expired while the body arrived. */
   holds(principal: Principal): boolean {
     return this.#principals.holds(principal)
   }
 
   /**
-   * The principal of a WebSocket's offered subprotocols: a browser cannot send `Authorization`, so that its token
-   * comes as `bearer.<token>` among them.
+   * The principal of the subprotocols that a WebSocket client offers: browsers cannot send `Authorization` there, so
+   * the token comes as `bearer.<token>` among them.
    */
   authenticateSocket(protocols: string): Principal | undefined {
     for (const offered of protocols.split(',')) {
@@ -66,7 +67,7 @@ export class AccessCheck {
   }
 }
 
-/** Why the token lets nobody in any more, told to those who are in. */
+/** Why a token no longer admits its holder, for connections that are already open. */
 export function revocationFault({ name, revoked }: Principal): {
   readonly code: 'token_revoked' | 'token_expired'
   readonly detail: string
@@ -82,7 +83,7 @@ function tokenOf(header: string): string | undefined {
   return token === '' ? undefined : token
 }
 
-/** Hold the route's rule against the caller. Answers the problem and says false where it does not hold. */
+/** Checks the route's rule against the caller. Returns false if a problem was answered. */
 export function admit(exchange: Exchange, access: Access, runnerParam: number): boolean {
   const principal = exchange.principal
   if (principal.kind === 'runner') return admitRunner(exchange, principal, access, runnerParam)
@@ -111,20 +112,20 @@ function admitRunner(exchange: Exchange, principal: Principal, access: Access, r
   return true
 }
 
-/** Where the runner's id stands among the path's parameters; -1 when the path has none. */
+/** Index of the runner's id among the path parameters; -1 if the path has none. */
 export function runnerParamOf(route: Route): number {
   const names = [...route.path.matchAll(/:(\w+)/g)].map((match) => match[1])
   return names.indexOf('runner_id')
 }
 
-/** Whether the principal may see what belongs to the project (its key). */
+/** Whether the principal may see entities of the project with this key. */
 export function maySee(principal: Principal, projectKey: string): boolean {
   return principal.projects === '*' || principal.projects.has(projectKey)
 }
 
 /**
- * Whether the caller may say who answers for work at throttle `full`: anybody for themselves, for others who may approve
- * such work. Answers the problem where not.
+ * Whether the caller may set `authorized_by`, the person who answers for work at throttle `full`: anybody may name
+ * themselves; naming somebody else needs `approve.full`. Returns false if a problem was answered.
  */
 export function mayAuthorize(exchange: Exchange, authorizedBy: string | null | undefined): boolean {
   const { principal, by } = exchange

@@ -1,6 +1,7 @@
 /**
- * The first token: made when the service starts on a home that has none, written to `admin.token` for its owner
- * alone. The file is on disk, its name too, before the commit: killed between the two, the next start simply makes another.
+ * The first token: created when the service starts on a home that has none, and written to `admin.token`, readable by
+ * the owner only. The file and its directory entry are synced before the commit; a process killed in between simply
+ * creates another token at its next start.
  */
 
 import { deriveId } from '../machines/ids.ts'
@@ -12,7 +13,7 @@ import type { Logger } from '../runtime/log.ts'
 import { writeOwnerOnly } from '../storage/files/flush.ts'
 import { adminTokenPath } from '../storage/home/home-paths.ts'
 
-/** Does nothing where a token was ever made. Throws when it cannot be kept. `save`: other than in its file. */
+/** Does nothing if a token was ever created. Throws if the token cannot be stored. `save` replaces writing the file. */
 export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (token: string) => void): Promise<void> {
   const { snapshots } = await runtime.list({ kind: 'token', index: 'all', value: '', limit: 1, waits: true })
   if (snapshots.length > 0) return

@@ -1,11 +1,11 @@
 /**
- * Load past the limit: what is taken, and what is asked to come back. Refusing costs a few microseconds, before the
- * body is read, so that the service goes on at its full rate however much is offered.
+ * Admission control under load: which requests are taken, and which are told to come back. A refusal costs a few
+ * microseconds, before the body is read, so the service keeps its full rate however much is offered.
  *
- * Three rules, in this order. What keeps a promise is taken before what asks for a new one: heartbeats always, what a
- * runner says of work that it holds until waits are far longer than those at which new work is refused. Who has much more in flight than
- * the others goes first when waits grow: a noisy project, token or runner slows itself. And the bound is a time, not a number:
- * the same on a fast disk and on a slow one.
+ * Three rules, in this order. Existing commitments come before new work: heartbeats are always taken, and a runner's
+ * posts about work that it holds are taken until waits are far longer than those at which new work is refused. When
+ * waits grow, whoever has far more in flight than the others is refused first, so a noisy project, token or runner
+ * slows only itself. And the bound is a time, not a count, so it is right on a fast disk and on a slow one.
  */
 import {
   fairShareMax,
@@ -17,7 +17,7 @@ import {
 import type { Route } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
-/** `new`: asks for more to do. `promised`: of work that was taken already. Undefined: always taken (reads, heartbeats). */
+/** `new`: asks for more work. `promised`: concerns work already taken. Undefined: always taken (reads, heartbeats). */
 export type Urgency = 'new' | 'promised' | undefined
 
 export function urgencyOf({ method, access, isAlwaysTaken }: Route): Urgency {
@@ -25,18 +25,18 @@ export function urgencyOf({ method, access, isAlwaysTaken }: Route): Urgency {
   return access.runner === 'holder' || access.runner === 'own' ? 'promised' : 'new'
 }
 
-/** Where the project stands among the path's parameters; -1 where the path names none. */
+/** Index of the project among the path parameters; -1 if the path names none. */
 export function projectParamOf({ path }: Route): number {
   return /^(\/api)?\/projects\/:id(\/|$)/.test(path) ? 0 : -1
 }
 
-/** Flows without anything in flight that are kept, so that one who asks for one thing after the other is not made anew. */
+/** Idle flows to keep, so that a caller with one request at a time does not create its flow anew each time. */
 const RESTING_FLOWS_MAX = 4_096
 
-/** Longer than any project's key or id: what is longer names none, and is not worth a place in memory. */
+/** Longer than any project's key or id: a longer name matches no project and gets no flow of its own. */
 const NAME_LENGTH_MAX = 128
 
-/** Those who are held against each other: their requests in flight, and how many they are. */
+/** The flows that compete with each other, with their requests in flight and the number of active flows. */
 class Peers {
   readonly waitMsMax: number
   inFlight = 0
@@ -65,7 +65,7 @@ class Peers {
   }
 }
 
-/** What one project, token or runner has in flight. */
+/** The requests in flight of one project, token or runner. */
 export class Flow {
   readonly peers: Peers
   inFlight = 0
@@ -86,24 +86,26 @@ export class Flow {
     if (this.inFlight === 0) this.peers.flows -= 1
   }
 
-  /** Whether one of its requests that were taken should rather be said again than be begun after so long. */
+  /** Whether an accepted request has waited so long that it should be refused and retried instead of begun. */
   isTooLate(waitedMs: number): boolean {
     return waitedMs > this.waitMsMax(this.inFlight - 1)
   }
 
-  /** How long a request may wait that comes beside so many others of the same flow. */
+  /** How long a request may wait when its flow has this many others in flight. */
   waitMsMax(others: number): number {
     return others < flowInFlightMin ? promisedWorkWaitMsMax : this.peers.waitMsMax
   }
 
-  /** It has not much more in flight than the others have on the average; alone it disturbs nobody. */
+  /**
+   * Whether the flow has not many more requests in flight than the average of the others; a lone flow is always fair.
+   */
   get isFair(): boolean {
     const { inFlight, flows } = this.peers
     return this.inFlight * (flows - 1) <= (inFlight - this.inFlight) * fairShareMax
   }
 }
 
-/** Hot: one look-up and a few comparisons for each request that changes something. */
+/** Hot: one lookup and a few comparisons for each request that changes something. */
 export class Admission {
   readonly #load: { waitMs(): number }
   readonly #peers = { new: new Peers(newWorkWaitMsMax), promised: new Peers(promisedWorkWaitMsMax) }
@@ -112,17 +114,17 @@ export class Admission {
     this.#load = load
   }
 
-  /** Requests that were taken and are not answered yet. */
+  /** Requests taken and not answered yet. */
   get inFlight(): number {
     return this.#peers.new.inFlight + this.#peers.promised.inFlight
   }
 
-  /** Projects, tokens and runners that are kept in memory. */
+  /** Flows kept in memory (projects, tokens and runners). */
   get known(): number {
     return this.#peers.new.known + this.#peers.promised.known
   }
 
-  /** Take the exchange, whose caller is known, until it is answered; or answer 429 or 503 and say false. */
+  /** Admits the exchange, whose caller is known, until it is answered. Returns false if 429 or 503 was answered. */
   enter(exchange: Exchange, urgency: 'new' | 'promised', projectParam: number): boolean {
     const project = projectParam < 0 ? undefined : exchange.params[projectParam]!
     const isName = project !== undefined && project.length <= NAME_LENGTH_MAX

@@ -1,4 +1,4 @@
-/** Now, as a route tells it or compares with it: RFC 3339, UTC, milliseconds. */
+/** The current time as routes show and compare it: RFC 3339, UTC, milliseconds. */
 import type { Runtime } from '../runtime/api.ts'
 
 export function utcNow({ runtime }: { readonly runtime: Pick<Runtime, 'nature'> }): string {

@@ -1,11 +1,11 @@
-/** What was thrown while a request was handled, as its client is told of it. */
+/** Maps what was thrown while a request was handled to the problem that its client is sent. */
 import { readFault } from '../storage/read-fault.ts'
 import type { ProblemCode } from './problems.ts'
 
 interface Fault {
   readonly code: ProblemCode
   readonly detail: string
-  /** It is for the log, too. */
+  /** Whether it is logged, too. */
   readonly isLogged: boolean
 }
 
@@ -18,8 +18,8 @@ const READ_FAULTS = {
 } as const
 
 /**
- * A record that cannot be read, a view that lags and a journal that has failed are operating errors (503), damage among
- * them logged; anything else is a programmer's (500).
+ * A record that cannot be read, a lagging view and a failed journal are operating errors (503; damage is logged too);
+ * anything else is a programming error (500).
  */
 export function faultOf(error: unknown): Fault {
   const { name, message } = (error ?? {}) as Partial<Error>

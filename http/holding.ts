@@ -1,14 +1,17 @@
-/** What is held while something is asked, and released once, behind the last answer. */
+/** Holds a resource across asynchronous replies, and releases it exactly once, after the last of them. */
 
-/** Makes of what is called later (a reply, mostly) the same, until whose end something is held. It must be called in the end. */
+/**
+ * Wraps a callback (mostly a reply) so that the resource is held until the callback has run. The wrapped callback must
+ * be called eventually.
+ */
 export type Until = <A extends unknown[]>(go: (...heard: A) => void) => (...heard: A) => void
 
-/** Holds nothing. */
+/** For callers that hold nothing. */
 export const untilNothing: Until = (go) => go
 
 /**
- * Holds something that was taken while `run` goes on. It is released once: behind the last reply that `run`, or such a reply, has put
- * through `until`, whatever that comes to; at once where there is none, or where `run` throws.
+ * Holds a resource while `run` goes on. `release` is called once: after the last callback wrapped with `until` (by
+ * `run` or by such a callback) has returned or thrown; immediately if none was wrapped, or if `run` throws.
  */
 export function holding(release: () => void, run: (until: Until) => void): void {
   let ends = 1
@@ -35,7 +38,7 @@ export function holding(release: () => void, run: (until: Until) => void): void 
   try {
     run(until)
   } catch (error) {
-    // What it has asked before may be answered or not.
+    // Replies to what it asked before the throw may never come.
     over()
     throw error
   }

@@ -1,7 +1,7 @@
 /**
- * `Idempotency-Key`: the same create, sent again, is answered with the first one's outcome. A key is scoped to
- * who asks (by name, since tokens rotate, and by the projects that a token is confined to) and to the path; the id of what is made derives from it, or, where a name is
- * the id, what it has made is written down.
+ * `Idempotency-Key`: a create that is sent again is answered with the outcome of the first. A key is scoped to the path
+ * and to the caller (by name, since tokens are rotated, and by the projects that a token is confined to). The id of the
+ * new entity derives from the key; where the id is a name, a reservation records what the key has created.
  */
 
 import { digestOf } from '../machines/digest.ts'
@@ -31,7 +31,9 @@ export const IDEMPOTENCY_HEADER = 'idempotency-key'
 
 type KeyResult = { readonly ok: true; readonly key: string | undefined } | { readonly ok: false }
 
-/** The key of the header, or of the body's field; where both are given they must agree. Not ok: a problem was answered. */
+/**
+ * The key from the header or from the body's field; if both are given they must agree. Not ok: a problem was answered.
+ */
 export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResult {
   const given = exchange.header(IDEMPOTENCY_HEADER)
   if (given === TWO_KEYS) {
@@ -52,24 +54,24 @@ export function readIdempotencyKey(exchange: Exchange, field?: string): KeyResul
   return { ok: true, key: header }
 }
 
-/** Without the quotes that the header's draft allows around it. */
+/** Strips the quotes that the header's draft allows around a key. */
 function unquoted(header: string): string {
   const text = header.trim()
   return text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
 }
 
-/** The members of a create message that make a repeat of it known as one, for as long as the settings say. */
+/** The members of a create message by which a repeat is recognized, for as long as the settings say. */
 function keyed({ settings }: Runtime, key: string): { idempotency_key: string; idempotency_ms: number } {
   return { idempotency_key: key, idempotency_ms: settings.idempotencyMs }
 }
 
 interface Creation {
-  /** What the caller asked for: another body under the same key is refused. */
+  /** What the caller sent: a different body under the same key is refused. */
   readonly body: unknown
   /**
-   * The create message but for its id; undefined: a problem was answered. Asked only where the key was not answered before,
-   * so that a create said again is answered as it was, whatever has become of what it is for: all that depends on how other
-   * things stand is asked in here.
+   * Returns the create message without its id; undefined if a problem was answered. Called only for a key not answered
+   * before, so that a repeated create gets its first answer even if the world has changed since. All checks that depend
+   * on the current state of other entities therefore belong in here.
    */
   readonly make: () => MessageBody | undefined
 }
@@ -78,44 +80,47 @@ interface KeyedCreate extends Creation {
   readonly kind: ActorKind
   readonly prefix: IdPrefix
   /**
-   * The id of one that says the same, which is answered in its place: the key leads there from then on, whatever becomes of
-   * it. Asked behind `make`.
+   * Id of an existing entity that says the same, answered instead of a new one; from then on the key leads to it,
+   * whatever becomes of it. Called after `make`.
    */
   readonly twin?: () => string | undefined
 }
 
 interface NamedCreate extends Creation {
-  /** Its name is its id, whichever key asks for it. */
+  /** The entity's name is its id, whatever the key. */
   readonly ref: ActorRef
 }
 
-/** Of the reservations that lead a key to its newest generation. */
+/** Scope of the reservations that lead a key to its newest generation. */
 const RESERVATION_SCOPE = 'create'
 
-/** Who asks, as far as keys go: a token of the same name that is confined to other projects is somebody else. */
+/**
+ * The caller as far as keys are concerned: a token of the same name that is confined to other projects counts as
+ * another caller.
+ */
 export function askerOf({ name, kind, projects }: Principal): string {
   return kind === 'runner' || projects === '*' ? name : `${name}\0${[...projects].sort().join('\0')}`
 }
 
-/** The ids of a key, by generation: scoped to who asks and to the path. */
+/** The ids of a key by generation, scoped to the caller and the path. */
 function placeOf(exchange: Exchange, key: string, kind: ActorKind, prefix: IdPrefix): Keyed {
   const asker = askerOf(exchange.principal)
   const idOf = (generation: number): string => deriveId(prefix, kind, asker, exchange.path, key, String(generation))
   return { kind, scope: RESERVATION_SCOPE, key: idOf(0), idOf }
 }
 
-/** Where a key leads, with the members of the create message that make a repeat of it known as one. */
+/** Where a key leads, with the members of the create message by which a repeat is recognized. */
 interface KeyedPlace extends ReturnType<typeof keyed> {
   readonly id: string
-  /** Something is there, and the time of the key is not over. */
+  /** An entity exists there, and the key has not expired. */
   readonly isMade: boolean
-  /** To be kept with the step that makes it. */
+  /** To be stored with the step that creates the entity. */
   readonly reservation?: Reservation
 }
 
 /**
- * The id that a key has made, or makes now; a random one without a key. For who makes it by another one's step: what is made
- * so has its own id for a key.
+ * The id that a key has created, or is to create now; a random id without a key. For entities that another actor's step
+ * creates: these need an id derived from the key beforehand.
  */
 export function keyedPlace(
   runtime: Runtime,
@@ -137,7 +142,7 @@ export function keyedPlace(
   return { id, isMade, ...keyed(runtime, id), ...reservationOf(place, generation) }
 }
 
-/** The newest that the key has made, and what this create means to it; no meaning: there is none. */
+/** The newest entity that the key has created, and what this create means to it; no meaning if there is none. */
 function newestOf(
   runtime: Runtime,
   place: Keyed,
@@ -156,9 +161,9 @@ export function randomId({ nature }: Runtime, prefix: IdPrefix): string {
 }
 
 /**
- * Make an entity whose id derives from the caller's key, or is random without one; posts with one key go one after the
- * other. `repeat` of the answer is `replay` where the key was answered before. `over` is called once, whatever comes of it,
- * and behind the reply.
+ * Creates an entity whose id derives from the caller's key, or is random without one. Posts with the same key run one
+ * after the other. `repeat` in the answer is `replay` if the key was answered before. `over` is called once, whatever
+ * the outcome, after the reply.
  */
 export function createKeyed(
   service: ServiceContext,
@@ -181,8 +186,8 @@ export function createKeyed(
 type Ask = (message: MessageBody, taken: Reply) => void
 
 /**
- * Answers what was answered before, else what comes of the message that is made now; a problem may have been answered, too. Leaves
- * whatever is thrown.
+ * Replies with the earlier answer if there is one, else with the reply to the message that `make` returns, unless it
+ * answered a problem. Calls `leave` at the end, even if something throws.
  */
 function answerOnce(
   exchange: Exchange,
@@ -199,11 +204,11 @@ function answerOnce(
   })
 }
 
-/** A key as it was given with a body. */
+/** An idempotency key with the digest of the body it came with. */
 interface Under {
   readonly key: string
   readonly fingerprint: string
-  /** Tells the keys of different callers and paths apart: somebody else's same key is not a repeat. */
+  /** Separates keys of different callers and paths: the same key from another caller is not a repeat. */
   readonly place: string
 }
 
@@ -212,8 +217,8 @@ function underKey({ principal, path }: Exchange, key: string, kind: ActorKind, b
 }
 
 /**
- * The answer to a key that was answered before with what is written down for it. Undefined: nothing is; with another body
- * than then a problem is answered.
+ * The entity that the reservation of an answered key names. Undefined if there is none, or if the body differs from the
+ * first one, which is answered with a problem.
  */
 function keptAnswer(
   service: ServiceContext,
@@ -229,7 +234,7 @@ function keptAnswer(
   return made === undefined ? undefined : asItStands(service, made, 'replay')
 }
 
-/** The same, or with what has its id from the key. */
+/** Like `keptAnswer`, but also finds an entity whose id derives from the key. */
 function answeredBefore(
   service: ServiceContext,
   exchange: Exchange,
@@ -268,8 +273,8 @@ function makeKeyed(
 }
 
 /**
- * Make an entity that is named by what was asked for. What its key has made is written down with the step that makes
- * it, so that the same key is known under another name, too; two posts with one key go one after the other.
+ * Creates an entity under an id chosen by the caller. What the key has created is recorded with the step that creates
+ * it, so that the key is recognized under another name too. Posts with the same key run one after the other.
  */
 export function createNamed(
   service: ServiceContext,
@@ -293,21 +298,22 @@ export function createNamed(
   askNamed(service, exchange, { ref, place, fingerprint, what: words(ref.kind), make: makeKnown }, reply)
 }
 
-/** Something that is asked under a name that stands for it, such as a key. */
+/** A message that is sent once under a name, such as an idempotency key. */
 interface NamedAsk {
   readonly ref: ActorRef
-  /** Tells the names of others apart. */
+  /** Separates equal names of different callers. */
   readonly place: string
-  /** Of what is asked: something else under the same name is refused. */
+  /** Digest of the request: a different request under the same name is refused. */
   readonly fingerprint: string
-  /** What the name is for. */
+  /** What the name stands for, in the problem's text. */
   readonly what: string
   readonly make: Creation['make']
 }
 
 /**
- * Asks an actor once under a name, for as long as keys are kept: it is written down with the step that does it, and who asks
- * again is answered with how it stands, as a `replay`. Two posts with one name go one after the other.
+ * Sends a message to an actor once under a name. The name is recorded with the step that handles it, and for as long as
+ * keys are kept a repeat is answered with the actor's current state, as a `replay`. Two posts with one name run one
+ * after the other.
  */
 export function askNamed(
   service: ServiceContext,

@@ -1,6 +1,7 @@
 /**
- * What takes more than this turn. What one actor's step makes of another comes by message, a turn or two later. An answer that names the other one waits
- * for it, so that whoever is told of a thing can read it (http/resources/arrivals.ts: where it was told of otherwise).
+ * Work that spans several turns of the event loop. When one actor's step creates another actor, the message arrives a
+ * turn or two later. An answer that names the new entity waits for it here, so that the client can read it at once
+ * (elsewhere http/resources/arrivals.ts waits instead).
  */
 import type { Nature } from '../runtime/api.ts'
 import { listRowsPerTurnMax } from '../runtime/limits.ts'
@@ -9,11 +10,17 @@ import { turn } from '../storage/nature.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
-/** A message that is on disk already is delivered in the next turn, unless storage is behind: then turns are many, and time is counted. */
+/**
+ * A message already on disk is delivered in the next turn, unless storage is behind. After this many turns the
+ * condition is polled on a timer instead.
+ */
 const TURNS_LOOKED_IN = 4
 export const LOOK_AGAIN_MS = 2
 
-/** Calls back once it is so, now or later, or when it was not for {@link LIST_WAIT_MS}; never, when the client has gone. */
+/**
+ * Calls back as soon as `isSo` holds, or after {@link LIST_WAIT_MS} if it never does; not at all once the client has
+ * gone.
+ */
 export function lookUntil(nature: Nature, exchange: Exchange, isSo: () => boolean, then: () => void): void {
   if (isSo()) {
     then()
@@ -33,7 +40,7 @@ export function lookUntil(nature: Nature, exchange: Exchange, isSo: () => boolea
   lookLater()
 }
 
-/** Calls back with what `find` finds, now or in a later turn; undefined when it did not come. */
+/** Calls back with what `find` returns, now or in a later turn; with undefined if it found nothing in time. */
 export function inLaterTurns<T>(
   service: ServiceContext,
   exchange: Exchange,
@@ -56,7 +63,7 @@ export function inLaterTurns<T>(
   })
 }
 
-/** What `read` answers for each, in turns that others share. */
+/** Maps all items with `read`, giving way to other work between batches of rows. */
 export async function inTurns<T, U>(nature: Nature, all: readonly T[], read: (one: T) => U): Promise<U[]> {
   const found: U[] = []
   for (const one of all) {

@@ -1,6 +1,7 @@
 /**
- * Every list: `limit`, opaque `cursor`, `{items, next_cursor?}`, `Link: rel="next"` and `Watch-Cursor`. Newest
- * first; what the asker may not see is left out; a filter without an index may make a page short, never wrong.
+ * The shape of every list: `limit`, opaque `cursor`, `{items, next_cursor?}`, `Link: rel="next"` and `Watch-Cursor`.
+ * Newest first. Rows the caller may not see are left out. A filter without an index may make a page short, but never
+ * wrong.
  */
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
@@ -13,12 +14,15 @@ export const LIST_LIMIT_MAX = 500
 export const LIST_LIMIT_DEFAULT = 50
 const CURSOR_LENGTH_MAX = 512
 
-/** The filter of a list by project. */
+/** Query parameter that filters a list by project. */
 export const projectFilter = Type.Optional(
   Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
 )
 
-/** The key of the project that such a filter names, where it names one. Undefined: there is none for the asker, and 404 was answered. */
+/**
+ * The key of the project that the filter names, or `{ key: undefined }` without a filter. Returns undefined if the
+ * project does not exist for the caller; 404 was answered.
+ */
 export function namedProject(
   service: ServiceContext,
   exchange: Exchange,
@@ -29,7 +33,7 @@ export function namedProject(
   return project === undefined ? undefined : { key: project.context.key }
 }
 
-/** The query of a list with the given filters. */
+/** The query schema of a list with these filters. */
 export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
   return closedObject({
     limit: Type.Optional(
@@ -46,10 +50,10 @@ export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
   })
 }
 
-/** What pages of any kind tell of the next one. */
+/** The documented `Link` header of every paged list. */
 export const LINK_TOLD = { Link: '`rel="next"`: the next page, where there is one.' }
 
-/** The answer of a list of such documents. */
+/** The documented answer of a list of such documents. */
 export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
   const { title } = document as { readonly title?: string }
   if (title === undefined) throw new Error(`what is listed has a title: ${description}`)
@@ -69,7 +73,7 @@ export function listAnswer(document: TSchema, description: string, order = 'Newe
   }
 }
 
-/** Read a page and answer it. `document` turns a snapshot into what is served. */
+/** Reads a page and answers it. `document` turns a snapshot into what is served. */
 export function answerList(
   service: ServiceContext,
   exchange: Exchange,
@@ -100,7 +104,10 @@ export function answerList(
   })
 }
 
-/** Of a list from which some rows are left out for the reader no cursor tells that there are any. */
+/**
+ * For a caller from whom some rows are hidden, the list looks ahead, so that a cursor does not reveal that hidden rows
+ * follow.
+ */
 export function lookingAhead({ principal }: Exchange): Pick<ListRequest, 'looksAhead'> {
   return principal.projects === '*' ? {} : { looksAhead: true }
 }
@@ -109,7 +116,7 @@ export function encodeListCursor(row: ListRow): string {
   return Buffer.from(JSON.stringify([row.order, row.id])).toString('base64url')
 }
 
-/** Undefined when the text is no cursor of ours. */
+/** Returns undefined if the text is not a list cursor. */
 export function decodeListCursor(text: string): ListRow | undefined {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
@@ -121,7 +128,7 @@ export function decodeListCursor(text: string): ListRow | undefined {
   }
 }
 
-/** The same request with another cursor (RFC 8288). */
+/** A `Link` to the same request with another cursor (RFC 8288). */
 export function nextLink(exchange: Exchange, cursor: string): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(exchange.query)) if (name !== 'cursor') query.set(name, String(value))

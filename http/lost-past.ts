@@ -1,6 +1,6 @@
 /**
- * Tells in the service's log that its home is an older copy of itself. A service cannot see that by itself: who had been told of
- * what the copy lacks, and comes back with that cursor, is the first to know.
+ * Logs that the home is an older copy of itself. The service cannot detect that on its own; the first sign is a client
+ * that resumes with a cursor for events that the copy lacks.
  */
 import type { Logger } from '../runtime/log.ts'
 
@@ -12,7 +12,7 @@ export class LostPast {
     this.#log = log
   }
 
-  /** Once a start: whoever else comes back says the same. */
+  /** Logs once per start: further such cursors would say the same. */
   tell(cursor: string): void {
     if (this.#isTold) return
     this.#isTold = true

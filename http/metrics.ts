@@ -1,6 +1,6 @@
 /**
- * What `/metrics` prints, in the format of Prometheus. Nothing is measured on the way of a request beyond one
- * counter an answer: the rest is read from the parts when somebody asks.
+ * What `/metrics` prints, in the Prometheus format. A request updates nothing but one counter per answer; everything
+ * else is read from the parts when the metrics are scraped.
  */
 import { X509Certificate } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { CARETAKERS_FAIL, caretakersOf } from './resources/caretakers.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './wire/route-entry.ts'
 
-/** A part that wants a metric makes a prom-client object with `registers: [metrics.registry]`. */
+/** A part that wants a metric creates a prom-client object with `registers: [metrics.registry]`. */
 export interface Metrics {
   readonly registry: Registry
 }
@@ -30,10 +30,13 @@ export function createMetrics(): Metrics {
   return { registry }
 }
 
-/** Problems that are the service's: there from the start, since `rate` does not see a series begin. */
+/**
+ * Problems that are the service's fault. Their series exist from the start, since `rate` misses the first increment of
+ * a new series.
+ */
 const OURS = PROBLEM_CODES.filter((code) => problemTable[code].status >= 500)
 
-/** Answers by route and status, and problems by reason, taken from the counters that the exchanges keep. */
+/** Answers by route and status, and problems by code, read from the counters that the exchanges update. */
 export function measureRoutes(
   { registry }: Metrics,
   entries: readonly RouteEntry[],
@@ -72,7 +75,7 @@ export function measureRoutes(
   )
 }
 
-/** The log, the run requests by state, the hand-out, the tokens. */
+/** The log, run requests by state, the dispatcher, the tokens. */
 export function measureService(metrics: Metrics, service: ServiceContext): void {
   const { registry } = metrics
   const { runtime, principals } = service
@@ -125,7 +128,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   measureDispatch(metrics, service)
 }
 
-/** What those who look after others fail at. */
+/** Entities at which the background parts (scheduler, steward, dispatcher and so on) fail. */
 function measureCaretakers({ registry }: Metrics, service: ServiceContext): void {
   const caretakers = caretakersOf(service)
   new Gauge({
@@ -149,13 +152,13 @@ function measureCaretakers({ registry }: Metrics, service: ServiceContext): void
   })
 }
 
-/** Of the certificate as it was when it was taken up: a renewed one counts from the next start. */
+/** Expiry of the certificate as loaded at the start: a renewed file counts from the next start. */
 function certificateEndMs({ tls }: Settings): number {
   if (tls === undefined) return Number.POSITIVE_INFINITY
   return Date.parse(new X509Certificate(readFileSync(tls.certFile)).validTo)
 }
 
-/** Work items by state, and what of them the scheduler has to do with. */
+/** Work items by state, and those that the scheduler is concerned with. */
 function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceContext): void {
   new Gauge({
     name: 'intendant_work_items',
@@ -185,12 +188,12 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
   })
 }
 
-/** Upper bounds of the buckets: to the most steps that a commit holds. */
+/** Bucket bounds, up to the most steps that a commit holds. */
 const BATCH_STEPS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512]
-/** From a disk with a cache that lasts to one that is failing. */
+/** From a disk with a durable cache to one that is failing. */
 const FLUSH_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 1, 5]
 
-/** What the commits hold: each turn's work is one, so that steps over commits is how much shares a flush. */
+/** Size and duration of commits. Each turn is one commit, so steps divided by commits tells how many share a flush. */
 function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): void {
   const totals = { commits: 0, steps: 0, events: 0, lost: 0 }
   const sizes = new Histogram({
@@ -221,7 +224,7 @@ function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): voi
   counter(registry, 'intendant_run_requests_lost_total', 'Started run requests given up as lost.', () => totals.lost)
 }
 
-/** What waits: for an actor, for its answer, for the view, for a runner's word. */
+/** What is waiting: for an actor, for an answer, for the view, for a runner's next post. */
 function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   const { load, journal } = runtime
   gauge(registry, 'intendant_messages_in_flight', 'Messages taken and not yet answered.', () => load.messagesInFlight)
@@ -243,7 +246,9 @@ function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   )
 }
 
-/** The view's file is used again and never shrinks; the log's come and go. Nothing for a journal in memory. */
+/**
+ * The view's file is reused and never shrinks; the log's files come and go. Reports nothing for a journal in memory.
+ */
 function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void {
   const parts = Object.entries(environmentPaths(runtime.settings.home))
   new Gauge({
@@ -257,7 +262,7 @@ function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void 
   })
 }
 
-/** Polls, offers, runners, and the backlog of each project. */
+/** Polls, offers, runners, and each project's backlog. */
 function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext): void {
   const read = (value: (counts: DispatchCounts) => number) => () => value(dispatcher.counts())
   gauge(
@@ -310,7 +315,7 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
 
 type Told = readonly [name: string, help: string]
 
-/** What waits, of each project of which something does. */
+/** The backlog of each project that has one. */
 function backlog(
   registry: Registry,
   read: () => readonly QueuedOfProject[],
@@ -325,7 +330,7 @@ function backlog(
     collect() {
       this.reset()
       ages.reset()
-      // Both of one look, which is a walk over all that waits.
+      // One walk over everything that waits sets both gauges.
       for (const { project, count, oldestAgeMs } of read()) {
         this.set({ project }, count)
         ages.set({ project }, oldestAgeMs / 1_000)

@@ -1,7 +1,8 @@
 /**
- * `origin`: what the person who changes something says of where it comes from. Opaque: bounded, kept in `by` beside
- * the token, never read by the service. Every such route takes it, in its body or, where there is none, in its
- * query; said once here, so that no route can forget it. A runner's own posts carry none: they are many.
+ * `origin`: where a person says that a change comes from. Opaque: bounded, kept in `by` beside the token, never
+ * interpreted by the service. Every route by which a person changes something takes it, in its body or, if it has none,
+ * in its query; it is added here in one place so that no route can forget it. A runner's own posts carry none: there
+ * are too many of them.
  */
 import { originText } from '../machines/documents/fields.ts'
 import { closedObject, type TSchema, Type } from '../machines/schema.ts'
@@ -11,7 +12,7 @@ const NOT_PERSONS: ReadonlySet<string> = new Set(['none', 'any', 'runner'])
 const origin = Type.Optional(
   originText('Where this comes from, in your words. Default: `<token name>@<peer address>`.'),
 )
-/** Of a route that takes nothing else. */
+/** For routes that take no other member. */
 const NOTHING_ELSE = { schema: closedObject({}, { title: 'OriginOnly' }), optional: true } as const
 
 /** Whether the route is one by which a person changes something. */
@@ -19,7 +20,7 @@ export function takesOrigin({ method, access }: Route): boolean {
   return method !== 'GET' && !NOT_PERSONS.has(access.right)
 }
 
-/** The same route with `origin` among what it takes. */
+/** The route with `origin` added to its body or query. */
 export function withOrigin(route: Route): Route {
   if (!takesOrigin(route) || route.body?.selfChecked === true) return route
   const isInQuery = route.method === 'DELETE' || route.upload !== undefined
@@ -34,14 +35,14 @@ interface Shape {
   readonly allOf?: readonly object[]
 }
 
-/** By the schema that is extended: a titled one that two routes take must stay one. */
+/** By the schema that was extended: a titled schema that two routes share must stay one schema. */
 const known = new WeakMap<TSchema, TSchema>()
 
 function extended(schema: TSchema): TSchema {
   let made = known.get(schema)
   if (made === undefined) {
     const { properties, minProperties, allOf = [] } = schema as TSchema & Shape
-    // Where something must be said, an origin alone says nothing.
+    // A body with a minimum number of members needs that many besides `origin`.
     // biome-ignore lint/suspicious/noThenProperty: the keyword's name in JSON Schema
     const alone = { if: { required: ['origin'] }, then: { minProperties: (minProperties ?? 0) + 1 } }
     const rules = minProperties === undefined ? {} : { allOf: [...allOf, alone] }

@@ -1,6 +1,6 @@
 /**
- * The one table of everything that can go wrong: code, status, title, what to do, whether a retry may help.
- * The answers (RFC 9457), the documents and the machines' refusals all come from it.
+ * The one table of everything that can go wrong: code, status, title, what to do, whether a retry may help. The answers
+ * (RFC 9457), the API documents and the refusals of machines all use it.
  */
 export interface Problem {
   readonly status: number
@@ -49,7 +49,7 @@ const table = {
   service_owned_type: problem(403, 'Only the service states this', 'Cause the change by its endpoint instead.'),
   grants_too_much: problem(403, 'No one grants more than they hold', 'Leave out what your own token does not hold.'),
   not_the_runner: problem(403, "Only the runner's own token may do this", "Use the token of the path's runner."),
-  // 404, 405, 406: what is asked for
+  // 404, 405, 406: the target
   not_found: problem(404, 'There is no such thing', 'Check the id; what a token may not see does not exist for it.'),
   no_such_route: problem(404, 'There is no such path', 'See /openapi.json for the paths that there are.'),
   method_not_allowed: problem(405, 'The path does not take this method', 'Use a method of the Allow header.'),
@@ -154,21 +154,21 @@ export type ProblemCode = keyof typeof table
 export const problemTable: Readonly<Record<ProblemCode, Problem>> = table
 export const PROBLEM_CODES = Object.keys(table) as readonly ProblemCode[]
 
-/** Where in the body, the query or an event something is wrong. */
+/** Where something is wrong in the body, the query or an event. */
 export interface FieldProblem {
   /** JSON pointer (RFC 6901) into the body; for a query parameter `/name`. */
   readonly pointer: string
   readonly detail: string
 }
 
-/** What some problems say beyond their sentence. */
+/** Members that some problems carry besides their detail. */
 export interface ProblemExtra {
   readonly errors?: readonly FieldProblem[]
-  /** The entity's state, and the messages that it would take. */
+  /** The entity's state, and the messages that it would accept. */
   readonly state?: string
   readonly allowed?: readonly string[]
   readonly retryAfterSeconds?: number
-  /** Further members (RFC 9457 section 3.2), each told of in http/api-documents/problem-schema.ts. */
+  /** Further members (RFC 9457 section 3.2), each documented in http/api-documents/problem-schema.ts. */
   readonly members?: ProblemMembers
 }
 
@@ -183,7 +183,7 @@ interface ProblemMembers {
 /** Prefix of every `type`: relative, so that it resolves at the service that answered. */
 const TYPE_PREFIX = '/problems/'
 
-/** The body of a problem answer. `instance` is the path asked for. */
+/** The body of a problem answer. `instance` is the requested path. */
 export function problemDocument(
   code: ProblemCode,
   detail: string,
@@ -207,7 +207,7 @@ export function problemDocument(
   return Object.assign(document, extra?.members)
 }
 
-/** The table's code for a machine's or the runtime's refusal; `internal_error` for a word that the table lacks. */
+/** The table's code for a refusal by a machine or the runtime; `internal_error` for a code that is not in the table. */
 export function codeOfRefusal(code: string): ProblemCode {
   return Object.hasOwn(table, code) ? (code as ProblemCode) : 'internal_error'
 }

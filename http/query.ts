@@ -1,6 +1,7 @@
 /**
- * Queries against a route's schema. Every value arrives as text and is turned into what the schema says; an
- * unknown, doubled or faulty parameter is 400 `invalid_query`, so that a misspelt filter never means "all".
+ * Parses query strings against a route's schema. Every value arrives as text and is converted to the type in the
+ * schema. An unknown, repeated or invalid parameter is 400 `invalid_query`, so that a misspelt filter never means
+ * "all".
  */
 import { escaped } from '../machines/canonical.ts'
 import { type Check, compile, type TSchema } from '../machines/schema.ts'
@@ -10,10 +11,10 @@ type QueryResult =
   | { readonly ok: true; readonly query: Readonly<Record<string, any>> }
   | { readonly ok: false; readonly errors: readonly FieldProblem[] }
 
-/** The same texts come again and again (`wait=30`): so many parsed ones are kept for each route. */
+/** The same texts come again and again (`wait=30`), so this many parsed ones are cached for each route. */
 const CACHE_ENTRIES_MAX = 256
 const CACHED_CHARACTERS_MAX = 256
-/** Faults told of one query: enough to repair it, too few to answer a kilobyte with a megabyte. */
+/** Faults reported for one query: enough to repair it, few enough that a kilobyte is not answered with a megabyte. */
 const FAULTS_MAX = 50
 
 export class QueryParser {
@@ -68,7 +69,7 @@ export class QueryParser {
   }
 }
 
-/** A value that does not look like its type stays text, and the validator says what was expected. */
+/** A value that does not look like its type stays text; the validator then reports what was expected. */
 function typed(type: string, value: string): unknown {
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d+)?$/.test(value)) return Number(value)
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'

@@ -1,6 +1,6 @@
 /**
- * What handlers of every resource answer alike: a refusal as its problem, what was taken or made, a thing that does not exist
- * for the asker, and the cursor that an answer is true for.
+ * What the handlers of every resource answer in the same way: a refusal as its problem, what was accepted or created,
+ * an entity that does not exist for the caller, and the cursor for which an answer is true.
  */
 import { shown } from '../machines/clipped.ts'
 import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
@@ -10,7 +10,7 @@ import { codeOfRefusal } from './problems.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
-/** Answer with the problem that a machine or the runtime named. */
+/** Answers with the problem that a machine or the runtime named. */
 export function refuse(exchange: Exchange, refused: Refused): void {
   const { code, detail, pointer, errors = pointer === undefined ? undefined : [{ pointer, detail }] } = refused.refusal
   exchange.problem(codeOfRefusal(code), sentence(detail), {
@@ -21,12 +21,12 @@ export function refuse(exchange: Exchange, refused: Refused): void {
   })
 }
 
-/** The name is taken by what the asker may not see: where that stands is not told. */
+/** For a name taken by an entity that the caller may not see: its state is not disclosed. */
 export function refuseUnseen(exchange: Exchange, { state: _, allowed: __, ...refused }: Refused): void {
   refuse(exchange, refused)
 }
 
-/** What is to be done with an actor's answer: a refusal is told as its problem, and what was taken is handed on. */
+/** A reply that answers a refusal as its problem and passes an acceptance on to `taken`. */
 export function whenHeard(
   exchange: Exchange,
   taken: (answer: Taken) => void,
@@ -38,7 +38,7 @@ export function whenHeard(
   })
 }
 
-/** The same, with the point of the log that what was taken is true for. */
+/** Like `whenHeard`, and sets the cursor at which the accepted answer is true. */
 export function whenTaken(
   service: ServiceContext,
   exchange: Exchange,
@@ -52,7 +52,7 @@ export function whenTaken(
   return whenHeard(exchange, marked, refused)
 }
 
-/** Sends the actor what the caller asks of it, and answers a refusal; what was taken is for `taken` to answer. */
+/** Sends the actor the caller's message and answers a refusal; `taken` answers an acceptance. */
 export function askFor(
   service: ServiceContext,
   exchange: Exchange,
@@ -64,7 +64,7 @@ export function askFor(
   service.runtime.ask(ref, message, whenTaken(service, exchange, taken, refused))
 }
 
-/** What is to be done with the answer to a create: 201 with where the new thing is, or 200 where its key had made it before. */
+/** A reply to a create: 201 with the location of the new entity, or 200 if the key had created it before. */
 export function whenCreated(
   service: ServiceContext,
   exchange: Exchange,
@@ -78,20 +78,20 @@ export function whenCreated(
   return whenTaken(service, exchange, created, refused)
 }
 
-/** What is made under a name that the asker has chosen. */
+/** An entity created under a name that the caller has chosen. */
 interface Named {
   readonly kind: ActorKind
-  /** Where it is read. */
+  /** Path at which it is read. */
   readonly path: string
   readonly documentOf: (snapshot: SnapshotOf<any>) => object
-  /** Whether the asker may see what has the name now. */
+  /** Whether the caller may see the entity that has the name now. */
   readonly isSeen: () => boolean
   readonly refused?: (exchange: Exchange, answer: Refused) => void
 }
 
 /**
- * The same of that. Of a thing that the asker may not see no more is told than that its name is taken, and that is looked at anew
- * where their key is said to have made it, too: who may see what is decided here, not by how keys are scoped.
+ * Like `whenCreated`, for such an entity. If the caller may not see it, the answer says only that the name is taken.
+ * That is checked again even for a replay, because visibility is decided here and not by the scope of keys.
  */
 export function whenNamed(
   service: ServiceContext,
@@ -110,22 +110,22 @@ export function whenNamed(
   return whenHeard(exchange, made, (_, answer) => (isSeen() ? refused : refuseUnseen)(exchange, answer))
 }
 
-/** What its actor would answer to who changes nothing of it; `repeat` is its word for what was said before. */
+/** The actor's current state in the form of an accepted answer; `repeat` marks it as one to a repeated message. */
 export function asItStands({ runtime }: ServiceContext, snapshot: SnapshotOf<any>, repeat?: string): Taken {
   const { lastSequence: sequence } = runtime.journal
   const said = repeat === undefined ? {} : { repeat }
   return { ok: true, snapshot, version: 0, sequence, accepted: 0, duplicates: 0, ...said }
 }
 
-/** How the documents tell of such a 201. */
+/** Documents the `Location` header of a 201. */
 export function located(answer: RouteAnswer): RouteAnswer {
   return { ...answer, headers: { ...answer.headers, Location: 'The path at which it is read.' } }
 }
 
-/** How the documents tell of an answer with a secret. */
+/** Documents the header of an answer that contains a secret. */
 export const UNCACHED = { 'Cache-Control': '`no-store`' } as const
 
-/** The headers of such an answer, and its status. */
+/** Sets the headers of an answer to a create, and returns its status. */
 export function markCreated(exchange: Exchange, repeat: string | undefined, location: string): 200 | 201 {
   const isReplay = repeat === 'replay'
   if (isReplay) exchange.setHeader('Idempotent-Replay', 'true')
@@ -133,12 +133,12 @@ export function markCreated(exchange: Exchange, repeat: string | undefined, loca
   return isReplay ? 200 : 201
 }
 
-/** The same words for what is not there and for what the asker may not see. */
+/** The same words whether the entity does not exist or the caller may not see it. */
 export function notFound(exchange: Exchange, what: string, id: string): void {
   exchange.problem('not_found', `There is no ${what} ${shown(id)}.`)
 }
 
-/** Say which point of the log the answer is true for: one may read, and watch from there without a gap. */
+/** Sets the log position for which the answer is true: a client can read, and then watch from there without a gap. */
 export function markCursor(service: ServiceContext, exchange: Exchange, sequence?: number): void {
   exchange.setHeader('Watch-Cursor', cursorAt(service, sequence ?? service.runtime.journal.lastSequence))
 }

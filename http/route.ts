@@ -1,6 +1,6 @@
 /**
- * A route is data: method, path, right, schemas, handler. The router, the access check, the validators, the
- * served documents and the access table all come from one list of these, so that none can say another thing.
+ * A route is data: method, path, right, schemas, handler. The router, the access check, the validators, the API
+ * documents and the access table are all derived from one list of routes, so they cannot disagree.
  */
 import type { Logger } from 'pino'
 import type { TSchema } from '../machines/schema.ts'
@@ -23,39 +23,40 @@ import type { Exchange } from './wire/exchange.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * What a runner's token may do here, whatever rights the route names for persons (who may be refused 404 later,
- * for what they may not see):
- * `own`: only the runner named in the path; `holder`: only for run requests that it holds or held (the handler
- * checks with `http/access.ts`); `allowed_project`: only for its allowed projects.
+ * What a runner's token may do here, whatever right the route names for persons:
+ * - `own`: only the runner named in the path.
+ * - `holder`: only run requests that it holds or held (the handler checks with `http/access.ts`).
+ * - `allowed_project`: only its allowed projects.
+ *
+ * Persons may still be answered 404 later, for what they may not see.
  */
 type RunnerRule = 'own' | 'holder' | 'allowed_project'
 
 export interface Access {
-  /** The right that a person's token needs. `none`: no token asked for. `any`: any valid token. `runner`: only a runner's token. */
+  /**
+   * The right that a person's token needs. `none`: no token. `any`: any valid token. `runner`: only a runner's token.
+   */
   readonly right: Right | 'none' | 'any' | 'runner'
-  /** Another right that lets a person's token in; which of the two is needed then, the handler says. */
+  /** Another right that admits a person's token; the handler decides which of the two the request needs. */
   readonly orRight?: Right
-  /** Absent: a runner's token is refused. */
+  /** Absent: runners' tokens are refused. */
   readonly runner?: RunnerRule
 }
 
 export interface RouteBody {
-  /** A closed object (unknown field: 422). */
+  /** A closed object (an unknown field is 422). */
   readonly schema: TSchema
-  /** Which setting bounds it: `bodyBytesMax` or `eventsBodyBytesMax`. Default `body`. */
+  /** Which setting bounds it: `bodyBytesMax` or `eventsBodyBytesMax`. Default: `body`. */
   readonly limit?: 'body' | 'events'
   /** An absent body is read as `{}`. */
   readonly optional?: boolean
-  /**
-   * The handler validates by itself (the hot events doors); the router only parses. The schema is still the
-   * documented one.
-   */
+  /** The handler validates (the hot event routes) and the router only parses. The documents still show the schema. */
   readonly selfChecked?: boolean
 }
 
-/** A body that is taken as it comes (`exchange.upload`), bounded by the setting `ingestBytesMax`. */
+/** A body read as a stream (`exchange.upload`), bounded by the setting `ingestBytesMax`. */
 export interface RouteUpload {
-  /** What it may be, by content type. */
+  /** Accepted content types, with the schema of each. */
   readonly contents: Readonly<Record<string, TSchema>>
 }
 
@@ -71,9 +72,9 @@ export interface RouteAnswer {
 
 export interface Route {
   readonly method: Method
-  /** With `:params`, each a whole segment. Parameters arrive percent-decoded in the order of the path. */
+  /** May contain `:params`, each a whole segment. Parameters arrive percent-decoded, in the order of the path. */
   readonly path: string
-  /** What it does, as a verb and its object: the name of the function that a generated client has for it, so it stays as it is. */
+  /** Verb and object: the name of the function in a generated client, so it must not change. */
   readonly operation: string
   /** Heading in the documents: `projects`, `run requests`, ... */
   readonly area: string
@@ -81,47 +82,56 @@ export interface Route {
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** A closed object of strings, integers, booleans: an unknown or faulty query parameter is 400 `invalid_query`. */
+  /** A closed object of strings, integers, booleans: an unknown or invalid query parameter is 400 `invalid_query`. */
   readonly query?: TSchema
   readonly body?: RouteBody
   /** Instead of `body`. */
   readonly upload?: RouteUpload
-  /** Nothing stored is read: it is answered while the service ends, too. */
+  /** Reads nothing stored, so it is answered while the service stops, too. */
   readonly readsNothing?: true
-  /** Request headers (lower case) that the handler reads: copied before the request goes away. */
+  /** Request headers (lower case) that the handler reads: copied before the request becomes invalid. */
   readonly headers?: readonly string[]
-  /** What the answers may be, by status. */
+  /** Documented answers, by status. */
   readonly answers: Readonly<Record<number, RouteAnswer>>
   /** Problem codes beyond those that every route may answer with. */
   readonly problems?: readonly ProblemCode[]
-  /** Types the route can answer with, asked by `Accept` (406). Default: JSON. The handler reads `accept` to choose. */
+  /**
+   * Types that the route can answer with, matched against `Accept` (406). Default: JSON. The handler reads `accept` to
+   * choose.
+   */
   readonly produces?: readonly string[]
-  /** An endless answer: no HEAD, not counted as a request in flight. */
+  /** An endless answer: no HEAD, and not counted as a request in flight. */
   readonly endless?: boolean
-  /** What a GET tells is not told again (work handed out, a peak since it was last read): no HEAD, whose client would not see it. */
+  /**
+   * A GET whose answer is given only once (work handed out, a peak since the last read): no HEAD, whose client would
+   * lose it.
+   */
   readonly answersOnce?: true
   /** Also taken as a WebSocket at this path (GET only). */
   readonly socket?: SocketRoute
-  /** Taken under any load, since a promise hangs on it and it costs next to nothing (http/admission.ts). */
+  /** Taken under any load, because a promise depends on it and it costs next to nothing (http/admission.ts). */
   readonly isAlwaysTaken?: true
-  /** Answers exactly once, now or later, by `exchange.answer`, `exchange.problem` or `exchange.stream`. A throw is a 500. */
+  /**
+   * Answers exactly once, now or later, with `exchange.answer`, `exchange.problem` or `exchange.stream`. A throw is a
+   * 500.
+   */
   handle(exchange: Exchange): void
 }
 
-/** One open WebSocket: uWebSockets.js's own object, and no more of it than is used. Valid until `close`. */
+/** An open WebSocket: the part of uWebSockets.js's own object that is used here. Valid until `close`. */
 export interface Socket {
   /** 1 sent, 0 buffered (wait for `drain`), 2 dropped. */
   send(message: string | Uint8Array, isBinary?: boolean): number
   getBufferedAmount(): number
-  /** Close with a code and a short reason. */
+  /** Closes with a code and a short reason. */
   end(code?: number, reason?: string): void
-  /** Drop the connection. */
+  /** Drops the connection. */
   close(): void
   cork(callback: () => void): unknown
   getUserData(): SocketData
 }
 
-/** What rides on a socket: whatever `upgrade` returned. */
+/** The user data of a socket: `state` is what `upgrade` returned. */
 export interface SocketData {
   readonly state: unknown
 }
@@ -131,24 +141,30 @@ export interface SocketRoute {
   readonly maxPayloadBytes: number
   readonly maxBackpressureBytes: number
   /**
-   * The checked request (principal, query). Returns the state to ride on the socket, or undefined after having
-   * answered with a problem. Runs at once, within the upgrade.
+   * Takes the checked request (principal, query). Returns the state to attach to the socket, or undefined after having
+   * answered a problem. Runs synchronously, within the upgrade.
    */
   upgrade(exchange: Exchange): object | undefined
-  /** Somebody who is not let in, or asks wrongly, and could not read an HTTP answer: the state of a socket that tells so and ends. */
+  /**
+   * For a refused browser, which cannot read an HTTP answer: returns the state of a socket that reports the fault and
+   * closes.
+   */
   refuse(fault: QueryFault, path: string): object
-  /** Subprotocol to confirm, if the client offered it. */
+  /** Subprotocol to confirm if the client offered it. */
   readonly protocol: string
   open(socket: Socket): void
   message(socket: Socket, message: ArrayBuffer, isBinary: boolean): void
-  /** It was answered already. */
+  /** The ping was already answered. */
   ping(socket: Socket): void
   drain(socket: Socket): void
-  /** The socket may not be used any more. */
+  /** The socket must not be used any more. */
   close(socket: Socket, code: number): void
 }
 
-/** What every handler may reach. Routes close over it: `export const runnerRoutes = (service: ServiceContext): readonly Route[]`. */
+/**
+ * What every handler can use. Routes close over it: `export const runnerRoutes = (service: ServiceContext): readonly
+ * Route[]`.
+ */
 export interface ServiceContext {
   readonly runtime: Runtime
   readonly dispatcher: Dispatcher
@@ -157,16 +173,16 @@ export interface ServiceContext {
   readonly steward: Steward
   readonly sessions: AgentSessions
   readonly principals: Principals
-  /** Idempotency keys whose create has no answer yet. */
+  /** Idempotency keys whose create is not answered yet. */
   readonly keysInUse: Turnstile
-  /** Hears of cursors of what the home has lost. */
+  /** Told of cursors for events that the home has lost. */
   readonly lostPast: LostPast
   readonly log: Logger
   readonly metrics: Metrics
-  /** True once the journal has failed: the process is about to end, and what it would say of its state may be wrong. */
+  /** True once the journal has failed: the process is about to end, and its state may be wrong. */
   readonly hasFailed: () => boolean
-  /** Called once, at the start of a graceful stop: end streams, answer what is parked. */
+  /** Registers a callback for the start of a graceful stop: end streams, answer parked polls. Called once. */
   onClosing(callback: () => void): void
-  /** Absent: the journal cannot be copied while it runs. */
+  /** Absent if the journal cannot be copied while it runs. */
   readonly backups?: Backups
 }

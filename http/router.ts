@@ -1,7 +1,7 @@
 /**
- * From the list of routes to a server: each path and method is registered natively, and every request passes the
- * same gate in the same order: version, path, token, right, Accept, query, body. Whatever is not in the list is
- * 404, or 405 with `Allow`.
+ * Turns the list of routes into a server. Every path and method is registered with uWebSockets.js, and every request
+ * passes the same checks in the same order: version, path, token, right, Accept, query, body. Anything that is not in
+ * the list is 404, or 405 with `Allow`.
  */
 import type { Logger } from 'pino'
 import { type Check, compile } from '../machines/schema.ts'
@@ -42,7 +42,7 @@ interface RouterOptions extends Ending {
   readonly log: Logger
 }
 
-/** One route with what is compiled from it. */
+/** A route with everything compiled from it once: parsers, validators, rules. */
 class Gate implements RouteEntry {
   readonly route: Route
   readonly takesOrigin: boolean
@@ -57,7 +57,7 @@ class Gate implements RouteEntry {
   readonly produces: readonly string[]
   readonly urgency: Urgency
   readonly projectParam: number
-  /** What its path names, where that may be on its way to be made. */
+  /** How the path names an entity that another actor's message may still be creating (http/resources/arrivals.ts). */
   readonly named: ReturnType<typeof namedBy>
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
@@ -83,7 +83,7 @@ class Gate implements RouteEntry {
     this.named = namedBy(route.path)
   }
 
-  /** A throw is a programmer's error: 500 for this request alone, and a line in the log. */
+  /** A throw is a programming error: it costs this request a 500 and is logged; no other request is affected. */
   onFault(exchange: Exchange, error: unknown): void {
     const { method, path } = this.route
     this.#log.error({ err: error, method, route: path, path: exchange.path }, 'a handler failed')
@@ -96,7 +96,7 @@ function declaredHeaders(route: Route, request: UwsRequest): readonly string[] |
   return route.headers?.map((name) => declaredHeader(name, request))
 }
 
-/** Percent-decoded path parameters. False: a problem was answered. */
+/** Reads the percent-decoded path parameters. Returns false if a problem was answered. */
 function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
   const params: string[] = []
   for (let i = 0; i < gate.paramCount; i++) {
@@ -112,7 +112,7 @@ function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): boolea
   return true
 }
 
-/** Stands for what no route answers, so that 404 and 405 are counted and written like the rest. */
+/** Stands in for requests that no route takes, so that 404 and 405 are counted and logged like other answers. */
 const NOWHERE: Route = {
   method: 'GET',
   path: '/*',
@@ -180,11 +180,11 @@ export class Router {
     this.#options.bodies.read(exchange, contentType, contentLength, gate.withBody)
   }
 
-  /** The part of the gate that an upgrade passes too. False: a problem was answered. */
+  /** The checks that a WebSocket upgrade passes too. Returns false if a problem was answered. */
   #enter(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
     const { route } = gate
     const { authorization, protocols, version } = incoming
-    // Storage is about to close under whoever would read it.
+    // Storage is about to close, so only routes that read nothing are still served.
     if (route.readsNothing !== true && refusedAtEnd(this.#options, exchange)) return false
     if (incoming.bytes > this.#options.headerBytesMax) {
       exchange._closeConnection()
@@ -217,7 +217,7 @@ export class Router {
       if (!admit(exchange, route.access, gate.runnerParam)) return false
     }
     const text = request.getQuery()
-    // No query is one that every list and poll takes: no parameter is required anywhere.
+    // An empty query is always valid: no route has a required query parameter.
     if (text === '' || text === undefined) return true
     const result = gate.query.parse(text)
     if (!result.ok) {
@@ -324,7 +324,7 @@ export class Router {
   }
 }
 
-/** A body is taken as it is (RFC 9110 section 8.4). True: a problem was answered. */
+/** Bodies are taken without any content coding (RFC 9110 section 8.4). Returns true if a problem was answered. */
 function refusedCoding(exchange: Exchange, coding: string): boolean {
   const { body, upload } = exchange.route
   if ((body === undefined && upload === undefined) || coding.toLowerCase() === 'identity') return false
@@ -349,7 +349,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Whether one of the types is among what `Accept` takes (RFC 9110 section 12.5.1), `q=0` excluding. */
+/** Whether `Accept` takes one of the types (RFC 9110 section 12.5.1); a range with `q=0` is ignored. */
 export function accepts(accept: string, produces: readonly string[]): boolean {
   for (const part of accept.split(',')) {
     const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())

@@ -1,4 +1,4 @@
-/** The one list of routes: the router, the access check, the documents and the access table are made from it. */
+/** The one list of routes, from which the router, the access check, the API documents and the access table are made. */
 import { withOrigin } from './origin.ts'
 import type { Route, ServiceContext } from './route.ts'
 import { agentSessionRoutes } from './routes/agent-sessions.ts'

@@ -1,7 +1,8 @@
 /**
- * A list made of several ranges of indexes, one behind the other: what is most pressing first, or what is found
- * under any of several values. Pages like every other list, in rows and in characters; its cursor names the section in which it goes on, and the moment
- * of the first page: what time alone moves from one section to another would be on no page, or on two.
+ * A list made of several index ranges, one after the other: most urgent first, or everything found under any of several
+ * values. It pages like every other list, bounded in rows and in characters. Its cursor holds the section to go on in
+ * and the time of the first page: without that time, an entity that the clock alone moves from one section to another
+ * could be on no page, or on two.
  */
 
 import type { ActorKind } from '../machines/machine.ts'
@@ -19,7 +20,7 @@ import type { Exchange } from './wire/exchange.ts'
 export type Section = IndexSection | MemorySection
 
 interface Named {
-  /** Names it in the cursor: without `|`, unique in the list. */
+  /** Names the section in the cursor: without `|`, unique in the list. */
   readonly name: string
   readonly kind: ActorKind
   readonly document: (snapshot: SnapshotOf<any>) => object
@@ -28,18 +29,21 @@ interface Named {
 export interface IndexSection extends Named {
   readonly index: string
   readonly value: string
-  /** Only rows whose order is below this, and not below that. */
+  /** Only rows whose order is below `below` and not below `downTo`. */
   readonly below?: string
   readonly downTo?: string
   readonly matches?: (snapshot: SnapshotOf<any>) => boolean
 }
 
-/** What stands in no index, since it is true of the moment: found in memory, and only the page is read. */
+/**
+ * A section that no index holds because it depends on the current moment: found in memory; only the rows of the page
+ * are read.
+ */
 interface MemorySection extends Named {
   readonly find: FindRows
 }
 
-/** What a list consists of at a moment (UTC, milliseconds). */
+/** The sections of a list at a moment (UTC, milliseconds). */
 type SectionsAt = (at: string) => readonly Section[]
 
 interface Place {
@@ -47,7 +51,7 @@ interface Place {
   readonly after?: ListRow
 }
 
-/** Read a page of the sections, in their order, and answer it. */
+/** Reads a page of the sections, in their order, and answers it. */
 export function answerSections(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): void {
   exchange.await(page(service, exchange, sectionsAt))
 }
@@ -68,7 +72,7 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
     const found: Found = await read(service, exchange, place, items)
     sequence ??= found.sequence
     if (found.next !== undefined) {
-      // A page that was cut short by a bound on what is read or answered is answered short.
+      // A page cut short by a bound on what is read or answered is answered short.
       place = { section, after: found.next }
       break
     }
@@ -82,10 +86,10 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, items.page(next_cursor))
 }
 
-/** What of a section is on the page: where to go on in it, if that is not all. */
+/** What a section has put on the page: where to go on in it, if rows are left. */
 type Found = Pick<ListResult, 'next' | 'sequence'>
 
-/** The items of a page as texts: how long they are together is known as they come. */
+/** The items of a page as JSON texts, so that their total length is known as they are added. */
 class Items {
   readonly #limit: number
   readonly #texts: string[] = []
@@ -95,7 +99,7 @@ class Items {
     this.#limit = limit
   }
 
-  /** How many more there may be. */
+  /** How many more items the page takes. */
   get room(): number {
     return this.#chars < listCharsPerPageMax ? this.#limit - this.#texts.length : 0
   }
@@ -117,7 +121,7 @@ function first(sections: readonly Section[]): Place | undefined {
   return section === undefined ? undefined : { section }
 }
 
-/** Puts what is found behind the place among the items. */
+/** Adds the rows after the place to the items. */
 async function read(
   service: ServiceContext,
   exchange: Exchange,
@@ -141,7 +145,7 @@ async function read(
   return found
 }
 
-/** In turns that others share. */
+/** Reads rows in several turns, so that other work goes on. */
 async function readRows(
   { runtime }: ServiceContext,
   { kind, find, document }: MemorySection,
@@ -163,7 +167,7 @@ function cursorOf(at: string, { section, after }: Place): string {
   return encodeListCursor({ order: `${at}|${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
 }
 
-/** What a cursor says: the moment of the first page, the section's name, and the row behind which to go on in it. */
+/** The content of a cursor: the time of the first page, the section's name, and the row after which to go on in it. */
 interface Mark {
   readonly at: string
   readonly name: string

@@ -1,6 +1,6 @@
 /**
- * The service as a whole: journal, actors, dispatcher and server, opened in this order and closed in the other.
- * It listens only once everything that was acknowledged before can be read; it stops without losing a word.
+ * The service as a whole: journal, actors, dispatcher and server, opened in this order and closed in reverse. It
+ * listens only once everything acknowledged before can be read, and a graceful stop loses nothing that it acknowledged.
  */
 import { randomUUID } from 'node:crypto'
 import { type Logger, pino } from 'pino'
@@ -35,21 +35,23 @@ import { createServer, type Server } from './wire/uws.ts'
 export interface ServiceOptions {
   /** Shown by `/api/version`. */
   readonly version: string
-  /** Structured log; default: pino on standard error, at the settings' level. */
+  /** Structured log. Default: pino on standard error, at the level in the settings. */
   readonly log?: Logger
   /** Clocks, timers and randomness; default: the real ones. */
   readonly nature?: Nature
-  /** Actors kept in memory when idle; default: as the runtime has it. */
+  /** Idle actors kept in memory. Default: the runtime's. */
   readonly residentActorsMax?: number
-  /** Where requests come from; default: uWebSockets.js. */
+  /** Creates the HTTP server. Default: uWebSockets.js. */
   readonly createServer?: typeof createServer
-  /** Takes up what the parts measure; default: with the process's own figures. */
+  /** Where the parts register their metrics. Default: a new registry with the process's own metrics. */
   readonly metrics?: Metrics
-  /** Keeps the first token for its owner; default: a file in the home. */
+  /** Stores the first admin token. Default: in a file in the home. */
   readonly saveAdminToken?: (token: string) => void
-  /** Opens the journal; default: the log's files and the view beside them, in the settings' home. */
+  /** Opens the journal. Default: the log's files and the view beside them, in the settings' home. */
   readonly openJournal?: (onFailure: (failure: Error) => void) => Promise<Journal>
-  /** Nothing can be trusted any more. Default: say so and end the process, so that it is started again. */
+  /**
+   * Called when the service can no longer trust its state. Default: log it and exit, so that a supervisor restarts it.
+   */
   readonly onFatal?: (failure: Error) => void
 }
 
@@ -58,27 +60,27 @@ export interface Service {
   readonly url: string
   readonly port: number
   readonly runtime: Runtime
-  /** Graceful stop: parked polls are answered, watchers told, what was taken is finished. Later calls wait for the first. */
+  /** Graceful stop: answers parked polls, tells watchers, finishes accepted requests. Repeated calls share one stop. */
   close(): Promise<void>
 }
 
-/** How long requests that are under way may take to be answered; what is not whole by then is cut off. */
+/** How long requests under way may take to be answered during a stop; the rest are cut off. */
 const DRAIN_MS = 5_000
-/** How long answers that are under way may take to leave the process. */
+/** How long answers under way may take to leave the process. */
 const FLUSH_MS = 100
 const NOTE_USE_EVERY_MS = 60_000
 const REFUSALS_EVERY_MS = 2_000
-/** Until when writes are refused, by the reason. */
+/** Until when writes are refused, by reason (used in the log). */
 const ROOM: Readonly<Record<string, string>> = {
   disk_reserve: 'more than disk_reserve is free',
   read_only: 'it is restarted with more than disk_reserve free',
 }
-/** Lets the last lines of the log and the last answers out before the process ends. */
+/** Lets the last log lines and answers out before the process exits. */
 const FATAL_EXIT_MS = 200
 
-/** Open everything and listen. Throws HomeRefused, ServerFailure, and what the journal throws. */
+/** Opens everything and listens. Throws HomeRefused, ServerFailure, and what the journal throws. */
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
-  // Not pino.destination: where it cannot write (a full disk, a terminal that closed) it holds up the end of the process for ever.
+  // Not pino.destination: if it cannot write (full disk, closed terminal), it keeps the process from ever exiting.
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
@@ -94,7 +96,8 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const journal = await open((failure) => {
     hasFailed = true
     log.fatal({ err: failure }, 'the journal has failed')
-    // A failed commit reaches the runtime, which tells the senders first; a failed view reaches nobody else.
+    // A failed commit also reaches the runtime, which must answer the senders first; a failed view is reported only
+    // here.
     nature.nextTurn(() => onFatal(failure))
   })
   const made: Made = { closing: [] }
@@ -112,11 +115,14 @@ export async function startService(settings: Settings, options: ServiceOptions):
   }
 }
 
-/** What a start has made so far: where it fails, nothing of it may go on by itself. */
+/** What a start has created so far. If the start fails, all of it is closed again. */
 interface Made {
   runtime?: Runtime
   server?: Server
-  /** Called first when the service stops, too: parked polls are answered, watchers told, and no part asks for more. */
+  /**
+   * Called first at a stop too: answers parked polls, tells watchers, and stops the parts from sending further
+   * messages.
+   */
   readonly closing: (() => void)[]
 }
 
@@ -129,7 +135,7 @@ async function listen(
 ): Promise<Service> {
   const { settings } = runtime
   const { closing } = made
-  /** What was made last is closed first. */
+  /** Parts are closed in reverse order of creation. */
   const toClose = <Part extends { close(): void }>(part: Part): Part => {
     closing.unshift(() => part.close())
     return part
@@ -210,7 +216,7 @@ async function listen(
   }
 }
 
-/** Resolves when every request that was let in has its answer, or its time is over. */
+/** Resolves once every accepted request is answered, or DRAIN_MS have passed. */
 function answered({ pending }: Router, nature: Nature): Promise<void> {
   return new Promise((resolve) => {
     const timer = nature.setTimer(resolve, DRAIN_MS)
@@ -221,7 +227,10 @@ function answered({ pending }: Router, nature: Nature): Promise<void> {
   })
 }
 
-/** Which tokens were used is written once a minute at most, and only for those that were. */
+/**
+ * Records which tokens were used: at most once a minute, and only for tokens used since. Returns a function that ends
+ * it.
+ */
 function noteUses(runtime: Runtime, principals: Principals): () => void {
   const { nature } = runtime
   const note = (): void => {
@@ -232,13 +241,16 @@ function noteUses(runtime: Runtime, principals: Principals): () => void {
   return () => nature.clearTimer(timer)
 }
 
-/** Says when the service ceases to take writes for want of room, and when it takes them again. Answers the function that ends it. */
+/**
+ * Logs when the service stops taking writes for want of space, and when it takes them again. Returns a function that
+ * ends it.
+ */
 function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: () => boolean): () => void {
   let told: string | undefined
   const look = (): void => {
     timer = nature.setTimer(look, REFUSALS_EVERY_MS)
     const reason = journal.refuses()
-    // It is behind its view for moments, of which nothing is told.
+    // A view backlog lasts only moments and is not logged.
     if (reason === told || reason === 'view_backlog' || hasFailed()) return
     if (reason === undefined) log.warn({ reason: told }, 'there is room: the service takes writes again')
     else
@@ -254,8 +266,9 @@ function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: ()
 }
 
 /**
- * What a timer or a turn meets may be a journal that has failed: it has told so, or is about to, with the cause, and that ends
- * the process in good order. The error of whoever came upon it next would end it in the midst of answers.
+ * A timer or turn may run into a journal that has failed. The failure is, or is about to be, reported with its cause,
+ * and that ends the process in an orderly way. An uncaught JournalFailure would instead kill the process in the midst
+ * of its answers, so it is swallowed here.
  */
 function failingQuietly(nature: Nature): Nature {
   const quietly = (run: () => void) => () => {
@@ -275,7 +288,7 @@ function failingQuietly(nature: Nature): Nature {
   }
 }
 
-/** Two may find the same failure. */
+/** Two callers may report the same failure; only the first report counts. */
 function once(tell: (failure: Error) => void): (failure: Error) => void {
   let isTold = false
   return (failure) => {

@@ -1,4 +1,4 @@
-/** W3C trace context, level 1: the header `traceparent`. What is malformed is ignored, as the standard asks. */
+/** W3C trace context, level 1: the `traceparent` header. A malformed one is ignored, as the standard demands. */
 import type { TraceParent } from '../runtime/entities/run-requests.ts'
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$/

@@ -1,7 +1,7 @@
-/** Lets requests through one at a time for each key: whoever comes next sees what the one before has done. */
+/** Lets requests through one at a time for each key, so that each sees what the one before it has done. */
 import type { Exchange } from './wire/exchange.ts'
 
-/** Calls `leave` when the next one may come, at once or later. */
+/** Runs a request; it calls `leave`, at once or later, to let the next one through. */
 type Pass = (leave: () => void) => void
 
 const NOTHING = (): void => {}
@@ -13,13 +13,13 @@ interface Waiting {
   next: Waiting | undefined
 }
 
-/** Of one key: who waits behind the one that is through. */
+/** The requests for one key, in order, behind the one that is through. */
 interface Line {
   first: Waiting | undefined
   last: Waiting | undefined
-  /** Nobody is through. */
+  /** No request is through. */
   isFree: boolean
-  /** Somebody lets others through already: who leaves at once does not do it within that. */
+  /** `#move` is running: a request that leaves synchronously must not start it again. */
   isMoving: boolean
 }
 
@@ -27,8 +27,8 @@ export class Turnstile {
   readonly #lines = new Map<string, Line>()
 
   /**
-   * Calls `pass` when nobody else is through with this key, unless the client has gone meanwhile. `over` is called once, when
-   * it has left or will never come: for who holds something else so long.
+   * Calls `pass` once no other request is through with this key, unless the client has gone by then. `over` is called
+   * once, when this request has left or will never be let through, to release what the caller holds meanwhile.
    */
   enter(key: string, exchange: Exchange, pass: Pass, over: () => void = NOTHING): void {
     let line = this.#lines.get(key)
@@ -43,7 +43,7 @@ export class Turnstile {
     this.#move(key, line)
   }
 
-  /** Lets the next one through, and those behind it for as long as they leave at once. */
+  /** Lets the next request through, and those behind it as long as each leaves synchronously. */
   #move(key: string, line: Line): void {
     if (line.isMoving) return
     line.isMoving = true
@@ -57,7 +57,7 @@ export class Turnstile {
     } finally {
       line.isMoving = false
     }
-    // Another may have taken its place within an `over`.
+    // An `over` callback may have begun a new line for the key.
     if (line.isFree && this.#lines.get(key) === line) this.#lines.delete(key)
   }
 

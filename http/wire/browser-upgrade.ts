@@ -1,6 +1,7 @@
 /**
- * A page in a browser that asks for a WebSocket and offers a token: the status of a refusal, and what it says, are hidden from it. What is refused
- * for its token or its query is kept here, and told on the socket, which ends with that.
+ * A WebSocket upgrade by a browser page that offers a token. Browsers hide the status and body of a refused upgrade
+ * from the page. So a refusal because of the token or the query is kept here, sent on the opened socket, and the socket
+ * is closed.
  */
 
 import type { ProblemCode, ProblemExtra } from '../problems.ts'
@@ -10,7 +11,7 @@ import { Exchange } from './exchange.ts'
 const TOLD: ReadonlySet<ProblemCode> = new Set(['unauthenticated', 'forbidden', 'invalid_query'])
 
 export class BrowserUpgrade extends Exchange {
-  /** What is to be told on the socket; undefined: nothing was refused, or it was answered over HTTP. */
+  /** The problem to send on the socket; undefined if nothing was refused, or if it was answered over HTTP. */
   refusal: QueryFault | undefined = undefined
 
   override problem(code: ProblemCode, detail: string, extra?: ProblemExtra): void {

@@ -1,6 +1,6 @@
 /**
- * One request and its answer, as a handler sees it: everything copied out of uWebSockets.js's request, exactly
- * one answer, nothing written to an aborted connection. Hot: no promise, no closure unless asked for.
+ * One request and its answer, as a handler sees it: everything is copied out of uWebSockets.js's request, there is
+ * exactly one answer, and nothing is written to an aborted connection. Hot: no promise, and no closure unless needed.
  */
 import type { By } from '../../machines/machine.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -17,12 +17,12 @@ import { sendable, type UwsResponse } from './uws.ts'
 
 const NO_PARAMS: readonly string[] = []
 const NO_QUERY: Readonly<Record<string, any>> = {}
-/** A path longer than this is not told back: a problem is no echo. */
+/** A longer path is not repeated in the problem's `instance`: a problem must not be an echo. */
 const INSTANCE_CHARACTERS_MAX = 1_024
 export const PREFER_HEADER = 'prefer'
 const RETURN_MINIMAL = 'return=minimal'
 const QUOTED = /"[^"]*"/g
-/** Of two the first holds (RFC 7240 section 2). */
+/** If given twice, the first holds (RFC 7240 section 2). */
 const RETURN = /(?:^|,)\s*return\s*=\s*([^\s,;]*)/i
 
 type State = 'open' | 'answered' | 'streaming' | 'aborted'
@@ -31,32 +31,32 @@ export class Exchange {
   readonly entry: RouteEntry
   /** Percent-decoded path parameters, in the order of the route's path. */
   params: readonly string[] = NO_PARAMS
-  /** Who asks. Only routes with `access.right: 'none'` may find it undefined. */
+  /** The caller; undefined only for routes with `access.right: 'none'`. */
   caller: Principal | undefined = undefined
-  /** Parsed and validated query, numbers and booleans as such, lists still text. */
+  /** Parsed and validated query: numbers and booleans converted, lists still text. */
   query: Readonly<Record<string, any>> = NO_QUERY
   /** Parsed and validated body; `undefined` for routes without one. */
   body: any = undefined
-  /** The body on its way in, for routes that take it as it comes. */
+  /** The incoming body, for routes that read it as a stream. */
   upload: Upload | undefined = undefined
-  /** Bytes of the body as it came: for a route that hashes or stores them. */
+  /** Size of the body as received. */
   bodyBytes = 0
-  /** Whose request in flight it is (http/admission.ts). */
+  /** The flow in which the request counts as in flight (http/admission.ts). */
   flow: Flow | undefined = undefined
-  /** The problem that was answered. */
+  /** Code of the problem that was answered. */
   problemCode: ProblemCode | undefined = undefined
-  /** When the request came, on the monotonic clock; kept only where each answer is told of. */
+  /** When the request arrived, on the monotonic clock; kept only if answers are logged. */
   readonly begunMs: number
 
   readonly #response: UwsResponse
   #path: string | undefined
   readonly #method: string | undefined
   #state: State = 'open'
-  /** True until the handler has returned: uWebSockets.js has corked the socket so long. */
+  /** True until the handler has returned: until then uWebSockets.js has corked the socket. */
   #corked = true
   #closesConnection = false
   #isFenced = false
-  /** The body, where an answer before all of it has come ends the connection. */
+  /** The body, if an answer before all of it has arrived must close the connection. */
   #bodyToCome: Lingering | undefined = undefined
   #isHead = false
   #isPending = false
@@ -65,7 +65,7 @@ export class Exchange {
   #requestHeaders: readonly string[] | undefined = undefined
   #abortCallbacks: (() => void)[] | undefined = undefined
 
-  /** `path` and `method` only where the route does not tell them. */
+  /** `path` and `method` are given only if the route does not determine them. */
   constructor(entry: RouteEntry, response: UwsResponse, path?: string, method?: string) {
     this.entry = entry
     this.#response = response
@@ -74,7 +74,7 @@ export class Exchange {
     this.begunMs = entry.onAnswer === undefined ? 0 : performance.now()
   }
 
-  /** Path without the query; put together from the route when first asked for, since most answers do not name it. */
+  /** Path without the query; built from the route on first use, since most answers do not need it. */
   get path(): string {
     if (this.#path === undefined) {
       let i = 0
@@ -94,12 +94,12 @@ export class Exchange {
     return this.entry.route
   }
 
-  /** Who asks, where the route needs a token. */
+  /** The caller of a route that needs a token. */
   get principal(): Principal {
     return this.caller as Principal
   }
 
-  /** Who does it, as it is recorded. What a person does has an origin: the one that was stated, or the peer's address. */
+  /** The caller as it is recorded. A person's change has an origin: the stated one, or else the peer's address. */
   get by(): By {
     const { by, kind, name } = this.principal
     if (kind === 'runner' || !this.entry.takesOrigin) return by
@@ -108,7 +108,7 @@ export class Exchange {
     return { id: by.id, name, origin }
   }
 
-  /** True once an answer was given or the client has gone: nothing more can be answered. */
+  /** True once an answer was given or the client has gone: nothing can be answered any more. */
   get done(): boolean {
     return this.#state !== 'open'
   }
@@ -117,33 +117,33 @@ export class Exchange {
     return this.#state === 'aborted'
   }
 
-  /** A request header that the route declared in `headers`; empty when absent. */
+  /** A request header that the route declared in `headers`; empty if absent. */
   header(name: string): string {
     const index = this.route.headers?.indexOf(name) ?? -1
     return index < 0 ? '' : (this.#requestHeaders?.[index] ?? '')
   }
 
-  /** Whether the caller wants no more than it cannot do without (RFC 7240 section 4.2); for routes that declare `prefer`. */
+  /** Whether the caller prefers a minimal answer (RFC 7240 section 4.2); for routes that declare `prefer`. */
   get prefersMinimal(): boolean {
     const preferences = this.header(PREFER_HEADER)
     if (preferences === RETURN_MINIMAL || preferences === '') return preferences !== ''
     return RETURN.exec(preferences.replaceAll(QUOTED, ''))?.[1]?.toLowerCase() === 'minimal'
   }
 
-  /** The peer's address in text; empty when the connection has gone. */
+  /** The peer's address as text; empty if the connection has gone. */
   peer(): string {
     if (this.done) return ''
     return Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
   }
 
-  /** Put a header on the answer to come. */
+  /** Adds a header to the answer. */
   setHeader(name: string, value: string): this {
     this.#answerHeaders ??= []
     this.#answerHeaders.push(name, value)
     return this
   }
 
-  /** Run when the client goes away before the answer (at once, if it has). */
+  /** Registers a callback for when the client goes away before the answer; called at once if it already has. */
   onAborted(callback: () => void): void {
     if (this.#state === 'aborted') {
       callback()
@@ -154,14 +154,14 @@ export class Exchange {
   }
 
   /**
-   * Answer: a string is JSON text already, an object is serialized, undefined has no body.
-   * A second answer is a programmer's error; one to a client that has gone is dropped.
+   * Answers. A string is sent as JSON text, an object is serialized, undefined means no body. A second answer is a
+   * programming error; an answer to a client that has gone is dropped.
    */
   answer(status: number, body?: string | object): void {
     if (this.#state === 'aborted') return
     if (this.#state !== 'open') throw new Error(`${this.route.method} ${this.route.path} was answered twice`)
     const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
-    // Before the answer: of one whose socket is paused no other request would be read.
+    // Before the answer: while a socket is paused, no other request on it is read.
     this.upload?.finish()
     this.#state = 'answered'
     this.#abortCallbacks = undefined
@@ -171,7 +171,7 @@ export class Exchange {
     else this.#response.cork(() => this.#write(status, text))
   }
 
-  /** Answer with the problem of that code (RFC 9457). `detail` says what was wrong with this very request. */
+  /** Answers with the problem of that code (RFC 9457). `detail` says what was wrong with this particular request. */
   problem(code: ProblemCode, detail: string, extra?: ProblemExtra): void {
     if (this.done) return
     const entry: Problem = problemTable[code]
@@ -186,7 +186,7 @@ export class Exchange {
     this.answer(entry.status, problemDocument(code, detail, instance, extra))
   }
 
-  /** Answer for what was thrown while the request was handled. */
+  /** Answers for an error thrown while the request was handled. */
   fault(error: unknown): void {
     const { code, detail, isLogged } = faultOf(error)
     if (isLogged) this.entry.onFault(this, error)
@@ -194,9 +194,9 @@ export class Exchange {
   }
 
   /**
-   * A part of the handler that comes later (behind a reply, a turn, a promise), with the same net below it: what it throws
-   * is a fault of this exchange, so that its client is answered and nobody else's request hears of it. It is left out when
-   * nothing can be answered any more. All that a handler goes on with passes here or through `await`.
+   * Wraps a part of the handler that runs later (on a reply, a turn, a promise), so that an error it throws becomes a
+   * fault of this exchange: its client is answered, and no other request is affected. The part is skipped once nothing
+   * can be answered any more. Every continuation of a handler passes through here or through `await`.
    */
   later<V = void>(go: (value: V) => void): (value: V) => void {
     return (value) => {
@@ -209,12 +209,12 @@ export class Exchange {
     }
   }
 
-  /** Go on, as `later` does, with what the promise brings; what it fails with is a fault of this exchange too. */
+  /** Continues with the promise's value, as `later` does; a rejection is a fault of this exchange too. */
   await<V>(promise: Promise<V>, go: (value: V) => void = () => {}): void {
     promise.then(this.later(go), (error: unknown) => this.fault(error))
   }
 
-  /** Begin an answer that goes on. Headers set before are sent; `Content-Type` should be among them. */
+  /** Begins a streamed answer. Headers set before are sent; `Content-Type` should be among them. */
   stream(status: number): Stream {
     if (this.#state === 'open') {
       this.#state = 'streaming'
@@ -226,29 +226,29 @@ export class Exchange {
     return this.#streamOut()
   }
 
-  /** Used by the router alone. */
+  /** For the router only. */
   _prepare(requestHeaders: readonly string[] | undefined, isHead: boolean, closesConnection: boolean): void {
     this.#requestHeaders = requestHeaders
     this.#isHead = isHead
     this.#closesConnection = closesConnection
   }
 
-  /** Used by the router alone: the body said where the request comes from, which is no business of the handler. */
+  /** For the router only: takes `origin` out of the body, which is not the handler's concern. */
   _takeOrigin(): void {
     const { origin, ...rest } = this.body
     this.#origin = origin
     this.body = rest
   }
 
-  /** Used by the router alone: the connection ends with this answer. */
+  /** For the router only: the connection closes with this answer. */
   _closeConnection(): void {
     this.#closesConnection = true
   }
 
   /**
-   * Used by the router alone: where the body ends depends on who reads it, so that nothing behind it may be read as a
-   * request. While an answer is owed uWebSockets.js closes a connection on which another request comes: the answer
-   * leaves a turn later, when all that came with the request has been read, and the connection ends with it.
+   * For the router only. Parsers may disagree on where this body ends, so nothing after it may be read as a request.
+   * While an answer is owed, uWebSockets.js closes a connection on which another request arrives. So the answer is sent
+   * a turn later, when everything that came with the request has been read, and the connection closes with it.
    */
   _fence(): void {
     this.#isFenced = true
@@ -256,19 +256,22 @@ export class Exchange {
     this._attachAbort()
   }
 
-  /** Used by the router alone, within uWebSockets.js's handler: an answer before all of the body has come ends the connection. */
+  /**
+   * For the router only, within uWebSockets.js's handler: an answer before all of the body has arrived closes the
+   * connection.
+   */
   _bodyIsToCome(): void {
     this.#bodyToCome = new Lingering(this.#response)
     this._attachAbort()
     this.#response.onData((chunk, isLast) => this._bodyCame(chunk.byteLength, isLast))
   }
 
-  /** Used by whoever reads the body alone, of all that comes: also of what it reads no more. */
+  /** For readers of the body only: counts everything that arrives, including what they no longer read. */
   _bodyCame(bytes: number, isLast: boolean): void {
     this.#bodyToCome?.came(bytes, isLast)
   }
 
-  /** Used by the router alone: the handler has returned; without an answer yet, the abort is attached. */
+  /** For the router only: the handler has returned. If no answer was given yet, attaches the abort handler. */
   _returned(): void {
     this.#corked = false
     if (this.#state === 'open') {
@@ -278,13 +281,13 @@ export class Exchange {
     if (this.#state === 'open' || this.#state === 'streaming') this._attachAbort()
   }
 
-  /** Used by the router alone: the connection is a WebSocket now and answers no more. */
+  /** For the router only: the connection is now a WebSocket, and no answer follows. */
   _upgraded(): void {
     this.#state = 'answered'
     this.#count(101)
   }
 
-  /** Used by the router and the body reader: must run before the handler gives control back to uWebSockets.js. */
+  /** For the router and the body reader: must run before the handler returns control to uWebSockets.js. */
   _attachAbort(): void {
     if (this.#state === 'answered' || this.#state === 'aborted') return
     this.#response.onAborted(() => {
@@ -297,7 +300,7 @@ export class Exchange {
     })
   }
 
-  /** Used by the body reader alone. */
+  /** For the body reader only. */
   get _response(): UwsResponse {
     return this.#response
   }
@@ -305,13 +308,13 @@ export class Exchange {
   #writeLater(status: number, text: string | undefined): void {
     setImmediate(() => {
       if (this.#state !== 'answered') return
-      // An answer to HEAD cannot close its connection.
+      // uWebSockets.js cannot close the connection with the answer to a HEAD.
       if (this.#isHead) this.#response.close()
       else this.#response.cork(() => this.#write(status, text))
     })
   }
 
-  /** Nothing is owed any more, or a stream has begun, which is ended by its own. */
+  /** No answer is owed any more, or a stream has begun, whose end is handled by its own code. */
   #settle(): void {
     if (this.#isPending) this.entry.pending.done()
     this.#isPending = false
@@ -349,7 +352,7 @@ export class Exchange {
       if (status === 204 && !isLast) response.endWithoutBody()
       else response.end('', isLast)
     } else if (this.#isHead) {
-      // A reported length would make uWebSockets.js wait for those bytes: write the header, end without one.
+      // With a reported length uWebSockets.js would wait for those bytes: write the header, and end without a length.
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
       response.endWithoutBody()
     } else {

@@ -1,11 +1,11 @@
-/** What the gate reads of a request's headers, and what it makes of a body that readers may see differently. */
+/** Reads the headers that the router checks, and handles bodies whose end parsers may see differently. */
 import { type Exchange, PREFER_HEADER } from './exchange.ts'
 import { DROPPED_BYTES_MAX } from './lingering.ts'
 import type { UwsRequest } from './uws.ts'
 
 /**
- * The headers that the gate needs, of the request being handled. One walk over all of them also tells their sum,
- * which uWebSockets.js bounds only for a request that comes in pieces; and it costs no more than asking for four.
+ * The headers of the request being handled that the router needs. One walk over all headers also yields their total
+ * size, which uWebSockets.js bounds only for a request that arrives in pieces; it costs no more than four lookups.
  */
 export const incoming = {
   bytes: 0,
@@ -15,20 +15,24 @@ export const incoming = {
   contentType: '',
   contentEncoding: '',
   contentLength: '',
-  /** Neither a length nor chunks, an empty length, or two lengths: where the body ends depends on who reads it (RFC 9112 section 6.3). */
+  /**
+   * Neither a length nor chunked, an empty length, or two lengths: parsers disagree on where the body ends (RFC 9112
+   * section 6.3).
+   */
   isFramedTwice: false,
   /**
-   * uWebSockets.js reads what follows the last chunk as the next request, where others read trailers, and takes a bare
-   * line feed for the end of a line (RFC 9112 sections 7.1 and 11.2): nothing that follows is taken for a request.
+   * uWebSockets.js reads what follows the last chunk as the next request, where other parsers read trailers, and it
+   * takes a bare line feed for a line's end (RFC 9112 sections 7.1 and 11.2). So nothing after a chunked body is
+   * treated as a request.
    */
   isChunked: false,
   protocols: '',
-  /** Which of two is meant depends on who reads (RFC 9112 section 3.2). */
+  /** Number of Host headers: with two, parsers disagree on which one counts (RFC 9112 section 3.2). */
   hosts: 0,
-  /** Of several, all in their order. */
+  /** Several headers are joined in their order. */
   prefer: '',
   ifMatch: '',
-  /** Undefined: there is none. */
+  /** Undefined if there is none. */
   idempotencyKey: undefined as string | undefined,
 }
 
@@ -53,7 +57,7 @@ export function readHeaders(request: UwsRequest): void {
 function readHeader(name: string, value: string): void {
   incoming.bytes += name.length + value.length + HEADER_FRAME_BYTES
   if (name === 'authorization') {
-    // Who is meant by two of them depends on who reads (RFC 9110 section 5.3): nobody.
+    // With two of them parsers disagree on which one counts (RFC 9110 section 5.3), so neither does.
     incoming.authorization = incoming.authorization === '' ? value : TWO_AUTHORIZATIONS
   } else if (name === 'accept') incoming.accept = value
   else if (name === 'content-type') incoming.contentType = value
@@ -71,21 +75,21 @@ function readHeader(name: string, value: string): void {
   else readDeclared(name, value)
 }
 
-/** What some routes ask for, and what may stand in more than one header. */
+/** Headers that only some routes read, and that may occur more than once. */
 function readDeclared(name: string, value: string): void {
   if (name === PREFER_HEADER) incoming.prefer = listed(incoming.prefer, value)
   else if (name === 'if-match') incoming.ifMatch = listed(incoming.ifMatch, value)
-  // Which of two holds depends on who reads: neither.
+  // With two keys parsers disagree on which one counts, so neither does.
   else if (name === 'idempotency-key')
     incoming.idempotencyKey = incoming.idempotencyKey !== undefined ? TWO_KEYS : value === '' ? EMPTY_KEY : value
 }
 
-/** Two headers of a list are one (RFC 9110 section 5.3). */
+/** Joins the values of a repeated list header (RFC 9110 section 5.3). */
 function listed(before: string, value: string): string {
   return before === '' ? value : `${before},${value}`
 }
 
-/** A header that the route declared, of the request that was read. */
+/** A header that the route declared, from the request just read. */
 export function declaredHeader(name: string, request: UwsRequest): string {
   switch (name) {
     case PREFER_HEADER:
@@ -100,8 +104,8 @@ export function declaredHeader(name: string, request: UwsRequest): string {
 }
 
 /**
- * Of a request that has been read: what follows a body whose end readers see differently is none, nor what follows one
- * that is longer than is let in for nothing.
+ * Called once the headers are read. Keeps anything after the body from being read as a request if parsers may disagree
+ * on the body's end, or if the body is longer than uWebSockets.js drops without closing.
  */
 export function fence(exchange: Exchange): void {
   const { isChunked, isFramedTwice, contentLength } = incoming
@@ -109,12 +113,12 @@ export function fence(exchange: Exchange): void {
   if (!isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)) exchange._bodyIsToCome()
 }
 
-/** No header can have these for its value. */
+/** No header value can equal these. */
 export const TWO_KEYS = '\0'
-/** Sent, and nothing in it: uWebSockets.js takes what is not ASCII at either end of a value for white space. */
+/** The header was sent but is empty. uWebSockets.js treats non-ASCII bytes at either end of a value as white space. */
 const EMPTY_KEY = '\u0001'
 
-/** Not of the form `Bearer <token>`: it lets nobody in. */
+/** Not of the form `Bearer <token>`, so it admits nobody. */
 export const TWO_AUTHORIZATIONS = 'two'
 
 /** `: ` and the line's end. */

@@ -1,22 +1,23 @@
 /**
- * A body that still comes when its request is refused. A connection that is closed then is reset, and the client, which
- * still sends, may never read why (RFC 9112 section 9.6). So the refusal leaves first, and what comes behind it is dropped
- * until all of it has come, the client has gone, or a bound is reached; then the connection ends.
+ * A body that is still arriving when its request is refused. Closing the connection at once would reset it, and the
+ * client, still sending, might never read the reason (RFC 9112 section 9.6). So the refusal is sent first and the rest
+ * of the body is dropped, until all of it has come, the client has gone, or a bound is reached; then the connection
+ * closes.
  */
 import { sendable, type UwsResponse } from './uws.ts'
 
 /**
- * What is announced up to this is let in and dropped by the server itself, and the connection goes on. Of what is longer,
- * or says nothing of its length, so much is dropped behind a refusal.
+ * A body announced as no longer than this is received and dropped by uWebSockets.js itself, and the connection stays
+ * open. Of a longer one, or one of unknown length, this much is dropped after a refusal.
  */
 export const DROPPED_BYTES_MAX = 16 * 1024 * 1024
 
-/** Long enough to send as much over a slow line; who sends for the sake of sending holds a connection as long without a word. */
+/** Long enough to send that much over a slow line, and the longest that a hostile sender can hold the connection. */
 export const LINGER_MS_MAX = 10_000
 
 const LINE_END = '\r\n'
 
-/** The body of one request behind which nothing may be read as another. */
+/** The body of one request, after which nothing may be read as another request. */
 export class Lingering {
   readonly #response: UwsResponse
   #isWhole = false
@@ -27,12 +28,12 @@ export class Lingering {
     this.#response = response
   }
 
-  /** All of the body has come. */
+  /** All of the body has arrived. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
-  /** The next bytes of the body have come, whoever reads them. */
+  /** Counts the next bytes of the body, whoever reads them. */
   came(bytes: number, isLast: boolean): void {
     this.#isWhole ||= isLast
     if (this.#timer === undefined) return
@@ -41,11 +42,11 @@ export class Lingering {
   }
 
   /**
-   * Ends the answer whose status and headers are written: `text` is its body. Must be called within a cork.
+   * Ends the answer whose status and headers are written; `text` is its body. Must be called within a cork.
    *
-   * uWebSockets.js closes at once behind an answer that ends its connection, so that it is not told that this one is whole: the
-   * body goes with a header, and the end of that header's line with the body. While an answer is owed it takes no other
-   * request on the connection.
+   * uWebSockets.js closes at once after an answer that ends its connection, so it must not learn that this answer is
+   * complete: the body is written as part of a header's value, and the end of that header's line is the end of the
+   * body. While an answer is owed, it takes no other request on the connection.
    */
   refuse(text: string): void {
     const body = text + LINE_END
@@ -57,7 +58,7 @@ export class Lingering {
     this.#timer.unref()
   }
 
-  /** The connection has ended. */
+  /** The connection has closed. */
   gone(): void {
     clearTimeout(this.#timer)
   }

@@ -1,4 +1,4 @@
-/** Requests whose answer comes later: what a stop waits for before it closes what they read and write. */
+/** Counts requests that are answered later. A stop waits for them before it closes what they read and write. */
 export class Pending {
   #count = 0
   #whenNone: (() => void) | undefined = undefined
@@ -16,7 +16,7 @@ export class Pending {
     if (this.#count === 0) this.#whenNone?.()
   }
 
-  /** Called once, when there are none; at once, if there are none now. */
+  /** Calls back once, when no request is pending; at once if none is now. */
   whenNone(callback: () => void): void {
     this.#whenNone = callback
     if (this.#count === 0) callback()

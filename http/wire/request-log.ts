@@ -1,12 +1,14 @@
 /**
- * One line a request at level `debug`: who asked what, and what came of it. No query, header or body is in it,
- * since those may hold secrets. While the level is off nothing is measured and nothing is called.
+ * One log line per request at level `debug`: who asked for what, and the outcome. It contains no query, header or body,
+ * since those may hold secrets. While the level is off nothing is measured or called.
  */
 import type { Logger } from 'pino'
 import { TOKEN_PREFIX } from '../../runtime/access/secrets.ts'
 import type { Exchange } from './exchange.ts'
 
-/** What the exchange calls for each answer (a stream's: when it begins); undefined where the level is off. */
+/**
+ * The callback that the exchange calls for each answer (for a stream: at its beginning); undefined if the level is off.
+ */
 export function requestLog(log: Logger): ((exchange: Exchange, status: number) => void) | undefined {
   if (!log.isLevelEnabled('debug')) return undefined
   return (exchange, status) => {
@@ -25,11 +27,11 @@ export function requestLog(log: Logger): ((exchange: Exchange, status: number) =
   }
 }
 
-/** Whoever takes a token for an id puts it into the path. */
+/** A caller that takes a token for an id puts it into the path. */
 function withoutTokens(path: string): string {
   return path.replaceAll(TOKEN, `${TOKEN_PREFIX}...`)
 }
 
 const TOKEN = new RegExp(`${TOKEN_PREFIX}[A-Za-z0-9_%-]*`, 'g')
-/** A path may be as long as the headers allow. */
+/** A path may be as long as the header bound allows. */
 const PATH_CHARACTERS_MAX = 200

@@ -1,22 +1,22 @@
-/** One route while it is served: what an exchange of it asks for, and where its answers are counted. */
+/** A route while it is served: what its exchanges need, and where their answers are counted. */
 
 import type { Route } from '../route.ts'
 import type { Exchange } from './exchange.ts'
 import type { Pending } from './pending.ts'
 
-/** What the router keeps for each route: the counters live here so that an answer costs one increment. */
+/** What the router keeps for each route. The counters are here so that an answer costs one increment. */
 export interface RouteEntry {
   readonly route: Route
-  /** What it does is done by a person from somewhere (http/origin.ts). */
+  /** Whether a person causes the change, so that an origin is recorded (http/origin.ts). */
   readonly takesOrigin: boolean
-  /** Counts those that are answered later; of the whole server. */
+  /** Counts the requests of the whole server that are answered later. */
   readonly pending: Pending
   /** Answers given, by status. */
   readonly answered: Map<number, number>
   /** Problems answered, by code. */
   readonly problems: Map<string, number>
-  /** Told of every answer with its status; undefined while nobody wants to hear of each. */
+  /** Called for every answer with its status; undefined if answers are not logged. */
   readonly onAnswer: ((exchange: Exchange, status: number) => void) | undefined
-  /** Told of every programmer's error on the way. */
+  /** Called for every programming error while a request is handled. */
   onFault(exchange: Exchange, error: unknown): void
 }

@@ -1,11 +1,14 @@
-/** An answer that goes on: server-sent events, JSON lines. */
+/** A streamed answer: server-sent events, JSON lines. */
 export interface Stream {
-  /** False: the kernel's buffer is full; wait for `onWritable`. Nothing is lost either way. No-op after the end. */
+  /**
+   * Returns false if the kernel's buffer is full: wait for `onWritable`. Nothing is lost either way. No-op after the
+   * end.
+   */
   write(chunk: string | Uint8Array): boolean
-  /** Called whenever what was buffered has gone out. One callback. */
+  /** Called whenever the buffered data has gone out. One callback. */
   onWritable(callback: () => void): void
-  /** End the answer properly. */
+  /** Ends the answer properly. */
   end(): void
-  /** Drop the connection. */
+  /** Drops the connection. */
   close(): void
 }

@@ -1,10 +1,10 @@
 /**
- * The one file that imports uWebSockets.js. Its own minimal types stand here, since only what is named here is
- * used; every rule that the native library demands of a handler is kept by http/router.ts and http/wire/exchange.ts.
+ * The one file that imports uWebSockets.js. It declares its own minimal types, for what is used here. The rules that
+ * the native library imposes on handlers are kept by http/router.ts and http/wire/exchange.ts.
  *
- * The npm package `uwebsockets` is a repack of the official build under the alias `uWebSockets.js`. To swap to the
- * official one: `npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.69.0`, remove the alias, and
- * nothing else changes: both export what is typed here.
+ * The npm package `uwebsockets` is a repack of the official build under the alias `uWebSockets.js`. To switch to the
+ * official one: `npm install uWebSockets.js@github:uNetworking/uWebSockets.js#v20.69.0`, remove the alias, and change
+ * nothing else: both export what is typed here.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,7 +16,7 @@ export interface UwsResponse {
   writeHeader(name: string, value: string | Uint8Array): UwsResponse
   write(chunk: string | Uint8Array): boolean
   end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse
-  /** Only ever without arguments: an explicit `undefined` counts as a length and leaves the answer unfinished. */
+  /** Must be called without arguments: an explicit `undefined` counts as a length and leaves the answer unfinished. */
   endWithoutBody(): UwsResponse
   close(): UwsResponse
   cork(callback: () => void): UwsResponse
@@ -29,7 +29,7 @@ export interface UwsResponse {
   upgrade(data: unknown, key: string, protocol: string, extensions: string, context: unknown): void
 }
 
-/** Lives on the native stack: gone when the handler returns. */
+/** Lives on the native stack: invalid once the handler returns. */
 export interface UwsRequest {
   getHeader(lowerCaseName: string): string
   forEach(visit: (lowerCaseName: string, value: string) => void): void
@@ -74,31 +74,33 @@ interface UwsModule {
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`: without it a second service would share the port silently (SO_REUSEPORT). */
 const EXCLUSIVE_PORT = 1
 
-/** The binary for this Node.js is missing, or the port cannot be had: said in plain words, `cause` kept. */
+/**
+ * The binary for this Node.js is missing, or the port cannot be bound. The message says so plainly; `cause` is kept.
+ */
 class ServerFailure extends Error {
   override readonly name = 'ServerFailure'
 }
 
 let loaded: UwsModule | undefined
 
-/** What is in Latin-1 and not in ASCII. */
+/** Matches characters that are in Latin-1 but not in ASCII. */
 const LATIN_1 = /[\u0080-\u00ff]/
 /** `process.versions.modules` of Node.js 22. */
 const NODE_22 = 127
 
-/** The text, or its bytes where the library would send others. */
+/** The text, or its UTF-8 bytes if the library would send it as Latin-1. */
 export function bytesOfLatin1(text: string): string | Uint8Array {
   return LATIN_1.test(text) ? Buffer.from(text) : text
 }
 
 /**
- * What is to be given to the library for a text, that UTF-8 is sent. Its binary for Node.js 24 sends a string that V8 keeps in one
- * byte a character as these bytes, which is Latin-1 (seen with 24.21; those for 20 and 22 do not).
+ * What to pass to the library so that it sends the text as UTF-8. Its binary for Node.js 24 sends a string that V8
+ * stores as one byte per character unchanged, that is as Latin-1 (seen with 24.21; those for 20 and 22 do not).
  */
 export const sendable: (text: string) => string | Uint8Array =
   Number(process.versions.modules) > NODE_22 ? bytesOfLatin1 : (text) => text
 
-/** Loads the library once. The bound on headers is read by its static initializer: the first caller's holds. */
+/** Loads the library once. Its static initializer reads the bound on headers, so the first caller's bound holds. */
 function load(headerBytesMax: number): UwsModule {
   if (loaded !== undefined) return loaded
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(headerBytesMax)
@@ -110,12 +112,12 @@ function load(headerBytesMax: number): UwsModule {
   return loaded
 }
 
-/** How a C library that is too old is reported. */
+/** How the loader reports a C library that is too old. */
 const GLIBC_NEEDED = /GLIBC_([0-9.]+)' not found/
-/** The last paragraph is the loader's own words; what stands before it is about other machines. */
+/** The last paragraph holds the loader's own words; the text before it is about other machines. */
 const BUT_LAST_PARAGRAPH = /^[\s\S]*\n\n/
 
-/** Says why the library could not be loaded, and what to do about it. */
+/** Explains why the library could not be loaded, and what to do about it. */
 export function notLoaded(cause: unknown): ServerFailure {
   const machine = `${process.platform}-${process.arch}, Node.js ${process.version} (ABI ${process.versions.modules})`
   const reason = (cause instanceof Error ? cause.message : String(cause)).replace(BUT_LAST_PARAGRAPH, '').trim()
@@ -142,15 +144,18 @@ interface ServerOptions {
 
 export interface Server {
   readonly app: UwsApp
-  /** Bind; answers the port (of use where 0 was asked for). */
+  /** Binds, and returns the port (useful if 0 was asked for). */
   listen(host: string, port: number): Promise<number>
-  /** Take no new connection; those that there are live on. */
+  /** Takes no new connections; existing ones stay open. */
   stopListening(): void
-  /** Drop every connection. */
+  /** Drops every connection. */
   close(): void
 }
 
-/** The library says of files that it cannot use no more than that: what is wrong with them is asked of Node.js. Throws ServerFailure. */
+/**
+ * The library only says that it cannot use the files, so Node.js is asked what is wrong with them. Throws
+ * ServerFailure.
+ */
 function checkTls({ certFile, keyFile }: TlsFiles): void {
   const cert = readPem('tls_cert', certFile)
   const key = readPem('tls_key', keyFile)
@@ -173,7 +178,10 @@ function readPem(setting: string, file: string): Buffer {
   }
 }
 
-/** A server without routes yet. Throws ServerFailure when the library cannot be loaded, or TLS cannot be had with the files. */
+/**
+ * Creates a server without routes. Throws ServerFailure if the library cannot be loaded, or the TLS files cannot be
+ * used.
+ */
 export function createServer(options: ServerOptions): Server {
   const { tls } = options
   if (tls !== undefined) checkTls(tls)
@@ -208,5 +216,5 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-/** No compression: the streams are local or behind a proxy, and a compressor costs memory for each socket. */
+/** No compression: streams are local or behind a proxy, and a compressor costs memory for each socket. */
 export const UWS_DISABLED_COMPRESSION = 0
