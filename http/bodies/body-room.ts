@@ -1,14 +1,15 @@
 /**
- * What bodies that are on their way in may hold of memory, all together. Three kinds share it, and what comes later in this list never takes
- * the last of it: small ones, which carry heartbeats, polls and reports; larger ones; and uploads, which stay the longest. And whoever holds
- * some already gets no more than is left for others (the dynamic threshold of Choudhury and Hahne, 1998): one token that opens many and sends
- * nothing has half at most, and another beside it a quarter.
+ * The memory that all incoming bodies may hold together. Three kinds share it, and a later one in this list never takes
+ * the last of it: small bodies, which carry heartbeats, polls and reports; larger ones; and uploads, which stay the
+ * longest. Besides, a sender that already holds some may not hold more than what is left for others (the dynamic
+ * threshold of Choudhury and Hahne, 1998): one token that opens many bodies and sends nothing gets half at most, and
+ * another beside it a quarter.
  */
 import { SMALL_BODY_BYTES } from './body-turns.ts'
 
 type BodyKind = 'small' | 'large' | 'upload'
 
-/** Whose a body is: a principal, or undefined where nobody has to say. */
+/** The sender of a body: a principal, or undefined on routes that need no token. */
 type Sender = object | undefined
 
 export class BodyRoom {
@@ -17,8 +18,8 @@ export class BodyRoom {
   #bytes = 0
 
   /**
-   * @param bytesMax of all together
-   * @param largestBytes of one body of each kind: it is taken where it is alone, however small the room
+   * @param bytesMax bound on all bodies together
+   * @param largestBytes the largest body of each kind: accepted if it is alone, however small the room
    */
   constructor(bytesMax: number, largestBytes: { readonly large: number; readonly upload: number }) {
     const atLeast = (share: number, largest: number): number => Math.max(share, Math.min(bytesMax, largest))
@@ -33,7 +34,7 @@ export class BodyRoom {
     return this.#bytes
   }
 
-  /** Why so much more may not be held now; undefined: it may. */
+  /** Why the sender may not hold this many more bytes now; undefined if it may. */
   whyNot(sender: Sender, bytes: number, kind: BodyKind): string | undefined {
     const free = this.#bytesMax[kind] - this.#bytes
     if (bytes > free) return `Bodies of ${this.#bytes} bytes are being received.`
@@ -55,7 +56,7 @@ export class BodyRoom {
   }
 }
 
-/** Of a body that is read as a whole. */
+/** The kind of a body that is read as a whole. */
 export function kindOf(bytes: number): BodyKind {
   return bytes <= SMALL_BODY_BYTES ? 'small' : 'large'
 }

@@ -1,28 +1,28 @@
 /**
- * Bodies take turns. To read a megabyte takes the main thread four milliseconds, or a hundred where it is made of little things: many that
- * end at one moment would hold up everybody else for seconds. So some milliseconds of them are read in one turn of the event loop, and
- * what comes beyond stands as the bytes that came, in one line.
+ * Bodies take turns. Parsing a megabyte takes the main thread four milliseconds, or a hundred if it consists of many
+ * tiny values, so many bodies that end at one moment would hold up everybody else for seconds. Each turn of the event
+ * loop therefore parses only some milliseconds' worth of bodies; the rest wait in one queue as raw bytes.
  */
 import type { Nature } from '../../runtime/api.ts'
 
-/** A smaller body waits only for others that are as small: the usual takes 0.02 ms, the worst 3. */
+/** A body up to this size waits only behind others as small: parsing it usually takes 0.02 ms, at worst 3. */
 export const SMALL_BODY_BYTES = 32 * 1024
-/** Of all bodies in one turn; one that is begun before is read to its end. */
+/** Time for all bodies in one turn; a body begun within it is read to its end. */
 const TURN_MS = 10
-/** The same for small ones: two thousand of the usual. */
+/** The same for small bodies: enough for two thousand usual ones. */
 const SMALL_TURN_MS = 40
 
-/** A body that has come, or a part of one. */
+/** A complete body that is to be parsed, or part of an upload. */
 export interface Waiting {
-  /** Reads it, after so many milliseconds; must not throw. It may stand again. */
+  /** Reads it, after `waitedMs` in the queue. Must not throw. It may queue again. */
   takeTurn(waitedMs: number): void
 }
 
-/** Hot: two looks at the clock for each body. */
+/** Hot: two clock reads for each body. */
 export class BodyTurns {
   readonly #nature: Pick<Nature, 'monotonicMs' | 'nextTurn'>
   readonly #line: { readonly body: Waiting; readonly sinceMs: number }[] = []
-  /** Of the present turn. */
+  /** Time spent in the current turn. */
   #spentMs = 0
   #isReading = false
   #isTurnDue = false
@@ -31,12 +31,12 @@ export class BodyTurns {
     this.#nature = nature
   }
 
-  /** Whether a small body may be read at once. */
+  /** Whether the current turn has time left for a small body. */
   get hasTimeForSmall(): boolean {
     return this.#spentMs < SMALL_TURN_MS
   }
 
-  /** The body is read at once, or behind those that wait. */
+  /** Reads the body at once, or queues it behind those that wait. */
   stand(body: Waiting): void {
     const hasTime = this.#line.length === 0 && this.#spentMs < TURN_MS && !this.#isReading
     if (hasTime) {
@@ -47,7 +47,7 @@ export class BodyTurns {
     this.#goOnLater()
   }
 
-  /** Reads one now, and counts the time that it takes. */
+  /** Reads a body now, and counts the time that it takes. */
   read(read: () => void): void {
     const fromMs = this.#nature.monotonicMs()
     this.#isReading = true

@@ -1,7 +1,7 @@
 /**
- * The one reader of request bodies. Bounded twice (each body, and the sum of all that have not been read yet), strict about
- * type and encoding; a small body that arrives in one chunk, as nearly all do, is parsed where it lies, uncopied, while
- * there is time for it in the turn (body-turns.ts).
+ * The one reader of request bodies. Bounded twice (each body, and the sum of all not yet parsed), strict about type and
+ * encoding. A small body that arrives in one chunk, as nearly all do, is parsed in place without a copy, while the turn
+ * has time for it (body-turns.ts).
  */
 import { canonical, NotJson } from '../../machines/canonical.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -12,9 +12,9 @@ import { readJson } from './json-text.ts'
 import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
 /**
- * What may parse to a value that JSON cannot carry further: the escape of half a surrogate pair, and numbers past
- * the largest double. A text without it needs no look at its values. Digits are counted from the first of a run: from each of them, 1 MB of
- * numbers took 0.3 s.
+ * Matches texts that may parse to a value that JSON cannot represent: the escape of half a surrogate pair, and numbers
+ * beyond the largest double. Only the values of such texts are checked. Digits are counted from the first of a run:
+ * counting from each digit, 1 MB of numbers took 0.3 s.
  */
 const SUSPECT = /\\u[dD][89a-fA-F]|[eE]\+?\d{3}|(?<!\d)\d{200}/
 
@@ -25,7 +25,7 @@ interface BodyBounds {
   readonly ingestBytesMax: number
 }
 
-/** Reads bodies for one server and holds the sum of those in flight. */
+/** Reads the bodies of one server, within the bound on all of them. */
 export class BodyReader {
   readonly #bounds: BodyBounds
   readonly #room: BodyRoom
@@ -46,8 +46,8 @@ export class BodyReader {
   }
 
   /**
-   * Read the exchange's body as JSON into `exchange.body`, then call `ready`; or answer 400, 413, 415 or 503.
-   * Must be called within uWebSockets.js's handler. `contentLength` is the header's text, empty when absent.
+   * Reads the exchange's body as JSON into `exchange.body`, then calls `ready`; or answers 400, 413, 415 or 503. Must
+   * be called within uWebSockets.js's handler. `contentLength` is the header's text, empty if absent.
    */
   read(exchange: Exchange, contentType: string, contentLength: string, ready: (exchange: Exchange) => void): void {
     const declared = exchange.route.body!
@@ -59,11 +59,14 @@ export class BodyReader {
       return
     }
     const reception = new Reception(this.#room, this.#turns, exchange, bytesMax, ready)
-    // A small one mostly comes with its head, and is never held.
+    // A small body mostly arrives with its headers, and is then never held in memory.
     if (kindOf(announced) === 'small' || reception.hold(announced)) reception.start()
   }
 
-  /** Make `exchange.upload` of a body that the route takes as it comes; or answer 400, 413, 415 or 503 and say false. */
+  /**
+   * Sets `exchange.upload` for a route that reads its body as a stream. Returns false if 400, 413, 415 or 503 was
+   * answered.
+   */
   open(exchange: Exchange, contentType: string, contentLength: string): boolean {
     const bytesMax = this.#bounds.ingestBytesMax
     if (announcedBytes(exchange, contentLength, bytesMax) === undefined) return false
@@ -94,7 +97,7 @@ export class BodyReader {
   }
 }
 
-/** One body on its way in. */
+/** A body that is being received. */
 class Reception implements Waiting {
   readonly #room: BodyRoom
   readonly #turns: BodyTurns
@@ -103,9 +106,9 @@ class Reception implements Waiting {
   readonly #ready: (exchange: Exchange) => void
   #held = 0
   #received = 0
-  /** One that came at once. */
+  /** The body, if it arrived in one chunk. */
   #whole: Buffer | undefined = undefined
-  /** What has come of one that does not. */
+  /** The chunks received so far, if there are several. */
   #gathered: Gathered | undefined = undefined
   #isOver = false
 
@@ -117,7 +120,7 @@ class Reception implements Waiting {
     this.#ready = ready
   }
 
-  /** Hold so many bytes of memory, with those held before. False: 503 was answered. */
+  /** Reserves memory for `bytes` in total. Returns false if 503 was answered. */
   hold(bytes: number): boolean {
     const more = bytes - this.#held
     if (more <= 0) return true
@@ -155,7 +158,7 @@ class Reception implements Waiting {
       turns.read(() => this.#parse(new Uint8Array(chunk)))
       return
     }
-    // A chunk is emptied when this callback returns: what must wait is copied.
+    // The chunk is detached when this callback returns, so whatever must wait is copied.
     const bytes = Buffer.from(chunk)
     if (isWhole) this.#whole = bytes
     else {
@@ -170,9 +173,9 @@ class Reception implements Waiting {
     }
   }
 
-  /** All of it has come, and there is time for it. */
+  /** Parses the body once its turn comes; refuses it if it has waited too long. */
   takeTurn(waitedMs: number): void {
-    // Its client has gone.
+    // The client has gone.
     if (this.#isOver) return
     const bytes = this.#take()
     const go = (): void => {
@@ -228,8 +231,8 @@ function tooLarge(exchange: Exchange, bytesMax: number): void {
 }
 
 /**
- * What in a parsed body JSON cannot carry, found where it comes in: ids, digests and events are made from canonical
- * texts. The doors of events say it of each event by themselves.
+ * Finds a value that JSON cannot represent. Checked where the body enters, because ids, digests and events are made
+ * from canonical texts. The event routes check each event themselves.
  */
 function faultOf(body: unknown): { readonly pointer: string; readonly detail: string } | undefined {
   try {
@@ -241,10 +244,11 @@ function faultOf(body: unknown): { readonly pointer: string; readonly detail: st
   }
 }
 
-/** How long the body says that it is; undefined: a problem was answered. */
+/** The announced length of the body; undefined if a problem was answered. */
 function announcedBytes(exchange: Exchange, contentLength: string, bytesMax: number): number | undefined {
   const announced = contentLength === '' ? 0 : Number(contentLength)
-  // uWebSockets.js hands such a request over before it refuses it; a sum with it would be no number ever after.
+  // uWebSockets.js passes such a request on before it refuses it; adding NaN would spoil the sum of held bytes for
+  // good.
   if (!(announced >= 0)) {
     exchange._closeConnection()
     exchange.problem('invalid_header', 'Content-Length must be one number of bytes.')
@@ -255,14 +259,14 @@ function announcedBytes(exchange: Exchange, contentLength: string, bytesMax: num
   return undefined
 }
 
-/** `application/json`, with or without parameters, of which only a UTF-8 charset is taken; or a `+json` type. */
+/** `application/json`, or a `+json` type; of parameters, only a charset other than UTF-8 is refused. */
 export function isJsonType(contentType: string): boolean {
   if (contentType === 'application/json') return true
   const name = contentType.toLowerCase().split(';')[0]!.trim()
   return (name === 'application/json' || /^application\/[\w.-]+\+json$/.test(name)) && isUtf8Type(contentType)
 }
 
-/** No parameter says that it is anything else. */
+/** Whether no parameter names a charset other than UTF-8. */
 function isUtf8Type(contentType: string): boolean {
   const [, ...parameters] = contentType.toLowerCase().split(';')
   return parameters.every((parameter) => {

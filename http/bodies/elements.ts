@@ -1,36 +1,36 @@
 /**
- * A stream of bytes taken apart into JSON texts: lines, or the elements of one array. Holds no more than the chunk that
- * it was given and the one element that has begun; of an element that is too long it keeps nothing but its place.
+ * Splits a stream of bytes into JSON texts: lines, or the elements of one array. Holds no more than the current chunk
+ * and the one incomplete element; of an element that is too long it keeps only the number.
  */
 import { Gathered } from './growing-buffer.ts'
 
-/** One line, or one element of the array, as it stands there. */
+/** One line, or one element of the array, as raw bytes. */
 export interface Element {
-  /** Its place, from 1. */
+  /** Its position, from 1. */
   readonly number: number
-  /** Undefined: it was longer than what is taken. */
+  /** Undefined if it was longer than allowed. */
   readonly bytes: Uint8Array | undefined
 }
 
 export interface Elements {
-  /** The next bytes. Only once the ones before are used up: `next` answered undefined. */
+  /** Adds the next bytes. Call it only after `next` has returned undefined, when the earlier bytes are used up. */
   push(chunk: Uint8Array): void
-  /** The next element; undefined while it is not whole. */
+  /** The next element; undefined until it is complete. */
   next(): Element | undefined
-  /** All bytes have come. The element that had no end yet, if it may stand so. */
+  /** Called when all bytes have come. Returns an unterminated last element, if one is allowed. */
   end(): Element | undefined
-  /** What is wrong with the whole, so that nothing more can be read from it. */
+  /** Why nothing more can be read from the stream. */
   readonly fault: string | undefined
 }
 
 const LINE_FEED = 0x0a
 const NOTHING = new Uint8Array(0)
 
-/** What has come of the element that is being read. */
+/** The bytes received so far of the element being read. */
 class Piece {
   readonly #bytesMax: number
   readonly #gathered = new Gathered()
-  /** Most come whole, within one chunk: they are given as they lie there. */
+  /** Most elements come whole, within one chunk, and are returned without a copy. */
   #first: Uint8Array | undefined
   #bytes = 0
 
@@ -55,7 +55,7 @@ class Piece {
     }
   }
 
-  /** The whole of it; undefined when it was too long. Begins anew. */
+  /** Returns the whole element, or undefined if it was too long, and starts anew. */
   take(): Uint8Array | undefined {
     const whole = this.#first ?? this.#gathered.take()
     const isTooLong = this.#bytes > this.#bytesMax
@@ -70,7 +70,7 @@ class Piece {
   }
 }
 
-/** JSON lines: one JSON text a line, blank lines passed over. Never at fault as a whole. */
+/** JSON lines: one JSON text per line; blank lines are skipped. `fault` is always undefined. */
 export class Lines implements Elements {
   readonly fault = undefined
   readonly #piece: Piece
@@ -106,7 +106,9 @@ export class Lines implements Elements {
     return this.#line()
   }
 
-  /** Byte by byte, since a chunk may be made of nothing else: as lines they would take forty times as long. */
+  /**
+   * Scanned byte by byte, since a chunk may consist of blank lines only: taking each as a line is forty times slower.
+   */
   #passBlankLines(): void {
     if (!this.#piece.isEmpty) return
     for (let at = this.#at; at < this.#chunk.length && isSpace(this.#chunk[at]!); ) {
@@ -133,13 +135,13 @@ const CLOSE_ARRAY = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** `{"events":` with any space in it. Longer than this before the array is not it. */
+/** `{"events":` with any whitespace. A longer prefix before the array cannot be it. */
 const HEAD = /^\s*\{\s*"events"\s*:\s*$/
 const HEAD_BYTES_MAX = 1_024
 
 /**
- * The elements of one JSON array, which may stand alone or as the member `events` of an object that has no other. Its
- * own brackets are checked here, each element's by whoever parses it.
+ * The elements of one JSON array, which stands alone or is the only member, `events`, of an object. Only the brackets
+ * around the elements are checked here; whoever parses an element checks the rest.
  */
 export class ArrayElements implements Elements {
   fault: string | undefined = undefined
@@ -148,11 +150,11 @@ export class ArrayElements implements Elements {
   #at = 0
   #number = 0
   #where: Where = 'before'
-  /** What stands before the array. */
+  /** The text before the array. */
   #head = ''
   #isWrapped = false
   #isClosed = false
-  /** A comma has promised one more element. */
+  /** A comma was read, so one more element must follow. */
   #owesElement = false
   #depth = 0
   #inString = false
@@ -186,7 +188,7 @@ export class ArrayElements implements Elements {
     else if (this.#isWrapped && !this.#isClosed) this.fault = 'It ends before its object does.'
   }
 
-  /** One byte around the elements. */
+  /** Reads one byte outside the elements. */
   #outside(byte: number): void {
     const where = this.#where
     if (where === 'before') {
@@ -228,7 +230,7 @@ export class ArrayElements implements Elements {
     else this.#where = 'between'
   }
 
-  /** Up to the end of the element, or of the chunk. Hot: every byte of the stream. */
+  /** Reads to the end of the element or of the chunk. Hot: sees every byte of the stream. */
   #inside(): Element | undefined {
     const chunk = this.#chunk
     const from = this.#at

@@ -1,6 +1,7 @@
 /**
- * Bytes that come in parts, put together as they come: in one buffer that is never more than twice as long as they are. Each
- * part kept by itself costs a hundred bytes beside its own, and who sends in chunks may send them a byte long.
+ * Concatenates bytes that arrive in parts, in one buffer that is never more than twice as long as they are. Keeping
+ * each part separately would cost a hundred bytes of overhead for each, and a chunked body may arrive in parts of one
+ * byte.
  */
 const NOTHING = Buffer.alloc(0)
 const CAPACITY_BYTES_MIN = 4_096
@@ -9,7 +10,7 @@ export class Gathered {
   #bytes: Buffer = NOTHING
   #length = 0
 
-  /** The next part: copied. */
+  /** Copies the next part. */
   add(part: Uint8Array): void {
     const length = this.#length + part.length
     if (length > this.#bytes.length) this.#grow(length)
@@ -17,7 +18,7 @@ export class Gathered {
     this.#length = length
   }
 
-  /** All of it, which is the caller's to keep. Begins anew. */
+  /** Returns all bytes, which then belong to the caller, and starts anew. */
   take(): Buffer {
     const whole = this.#bytes.subarray(0, this.#length)
     this.#bytes = NOTHING

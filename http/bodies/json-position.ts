@@ -1,12 +1,12 @@
 /**
- * Where a text stops being JSON (RFC 8259). V8 names a position for some faults only; this walks the text once
- * more, and only for a text that has failed already.
+ * Finds where a text stops being JSON (RFC 8259). V8 names a position only for some faults. This walks the text a
+ * second time, and only a text that has failed to parse.
  */
 
 const WHITESPACE = /[ \t\n\r]*/y
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a JSON string may not hold.
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y
-/** The part of a string that is still right: where it ends is where the string breaks. */
+/** The valid prefix of a string: where it ends is where the string breaks. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what a JSON string may not hold.
 const STRING_PART = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*/y
 const SCALAR = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
@@ -19,7 +19,7 @@ class Walk {
     this.#text = text
   }
 
-  /** One whole value and nothing behind it. */
+  /** Reads one whole value with nothing after it. */
   document(): boolean {
     return this.#value() && this.at === this.#text.length
   }
@@ -79,7 +79,10 @@ class Walk {
   }
 }
 
-/** Index of the first character that cannot stand where it stands; undefined for JSON. Nesting must be bounded. */
+/**
+ * Index of the first character that is not allowed where it stands; undefined if the text is JSON. Nesting must be
+ * bounded.
+ */
 export function jsonBreaksAt(text: string): number | undefined {
   const walk = new Walk(text)
   return walk.document() ? undefined : walk.at

@@ -1,6 +1,6 @@
 /**
- * What a JSON text looks like from outside: how deep it nests, and whether a member is given twice. JSON.parse
- * says neither: it overflows on the first, and of the second silently keeps the last (RFC 8259 section 4).
+ * Checks a JSON text for depth and for repeated members. JSON.parse reports neither: deep nesting overflows its stack,
+ * and of a repeated member it silently keeps the last (RFC 8259 section 4).
  */
 import { escaped } from '../../machines/canonical.ts'
 
@@ -11,11 +11,11 @@ const COLON = 0x3a
 interface Shape {
   /** Deepest nesting of objects and arrays. */
   readonly depth: number
-  /** Members of all objects, each as often as it stands there. */
+  /** Members of all objects; repeated ones count each time. */
   readonly members: number
 }
 
-/** Brackets and colons in strings are not counted. For text that may not even be JSON. Hot: one walk over the bytes. */
+/** Counts brackets and colons outside strings. Takes text that may not be JSON. Hot: one walk over the bytes. */
 export function shapeOf(bytes: Uint8Array): Shape {
   let depth = 0
   let deepest = 0
@@ -40,7 +40,7 @@ export function shapeOf(bytes: Uint8Array): Shape {
   return { depth: deepest, members }
 }
 
-/** Members of all objects in a parsed value: fewer than its text has where one was given twice. */
+/** Number of members of all objects in a parsed value: lower than in its text if one was repeated. */
 export function membersOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0
   let members = 0
@@ -55,15 +55,15 @@ export function membersOf(value: unknown): number {
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\]:,]|[^\s{}[\]:,"]+/g
 
 interface Level {
-  /** Names met so far; undefined in an array. */
+  /** Names seen so far; undefined in an array. */
   readonly names: Set<string> | undefined
-  /** The member or element that the walk is in. */
+  /** The current member or element. */
   at: string
   index: number
   isNameNext: boolean
 }
 
-/** JSON pointer to the first member that its object has already. The text must be JSON. */
+/** JSON pointer to the first repeated member; undefined if there is none. The text must be JSON. */
 export function doubledMember(text: string): string | undefined {
   const levels: Level[] = []
   for (const [token] of text.matchAll(TOKEN)) {

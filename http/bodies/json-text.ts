@@ -1,13 +1,13 @@
 /**
- * From bytes to a JSON value, strictly: UTF-8, one value, nesting that readers can stand, and no member twice. Every
- * door that takes JSON reads it here, be it a whole body or one line of a stream.
+ * From bytes to a JSON value, strictly: UTF-8, one value, bounded nesting, no repeated member. All JSON that comes in
+ * passes here, be it a whole body or one line of a stream.
  */
 import { isAscii, isUtf8 } from 'node:buffer'
 import type { FieldProblem } from '../problems.ts'
 import { jsonBreaksAt } from './json-position.ts'
 import { doubledMember, membersOf, shapeOf } from './json-shape.ts'
 
-/** Objects and arrays within each other: past this a recursive walk could end the stack. */
+/** Nesting of objects and arrays: beyond this a recursive walk might overflow the stack. */
 const DEPTH_MAX = 64
 
 type JsonReading =
@@ -15,12 +15,12 @@ type JsonReading =
   | {
       readonly ok: false
       readonly code: 'malformed_body' | 'body_too_deep'
-      /** What is wrong, of a text called `what`. */
+      /** What is wrong; calls the text `what`. */
       readonly detail: string
       readonly errors?: readonly FieldProblem[]
     }
 
-/** `what` names the text in sentences: `body`, `line`. */
+/** `what` names the text in messages: `body`, `line`. */
 export function readJson(bytes: Uint8Array, what: string): JsonReading {
   const text = textOf(bytes)
   if (text === undefined) return { ok: false, code: 'malformed_body', detail: `The ${what} is not valid UTF-8.` }
@@ -39,14 +39,14 @@ export function readJson(bytes: Uint8Array, what: string): JsonReading {
   return { ok: false, code: 'malformed_body', detail: `The ${what} gives a member twice.`, errors }
 }
 
-/** The bytes as text; undefined when they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
+/** The bytes as text; undefined if they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
 function textOf(bytes: Uint8Array): string | undefined {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   if (isAscii(bytes)) return buffer.toString('latin1')
   return isUtf8(bytes) ? buffer.toString('utf8') : undefined
 }
 
-/** Line and column of the first character that cannot stand where it stands, and what is there. */
+/** Describes the first character that is not allowed where it stands, with its line and column. */
 function whereItBreaks(text: string, what: string): string {
   const at = jsonBreaksAt(text)
   if (at === undefined) return `The ${what} is not JSON.`
@@ -55,7 +55,7 @@ function whereItBreaks(text: string, what: string): string {
   const column = before.length - before.lastIndexOf('\n')
   const there =
     at >= text.length ? `the end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
-  // Which line of a stream it is, its reader says.
+  // The reader of a stream reports the line number itself.
   const place = what === 'line' ? 'Column' : `Line ${line}, column`
   return `${place} ${column}: ${there} was not expected.`
 }

@@ -1,22 +1,22 @@
 /**
- * A request body that is taken as it comes, for what may be larger than memory should hold. The taker says when it has
- * enough: the socket is paused then, so that what waits is never more than one chunk of the kernel's.
+ * A request body read as a stream, for bodies that may be larger than memory should hold. The sink pauses the socket
+ * when it has enough, so that never more than one chunk from the kernel waits.
  */
 
 import type { Exchange } from '../wire/exchange.ts'
 import type { Waiting } from './body-turns.ts'
 
-/** Whoever takes the body. */
+/** The consumer of an upload. */
 export interface UploadSink {
-  /** The next bytes; they are the sink's to keep. */
+  /** The next bytes, which now belong to the sink. */
   chunk(bytes: Buffer): void
-  /** All of it has come. */
+  /** The whole body has arrived. */
   end(): void
-  /** The body is longer than what is taken, or the client has gone: nothing more comes. */
+  /** The body is too long, or the client has gone: no more bytes follow. */
   broken(why: 'too_large' | 'aborted'): void
 }
 
-/** What an upload is counted as among the bodies in flight: a chunk that waits, and a batch of what was in it. */
+/** What an upload counts for among the bodies in flight: a waiting chunk, and the batch read from it. */
 export const UPLOAD_HELD_BYTES = 8 * 1024 * 1024
 
 interface UploadOptions {
@@ -26,7 +26,7 @@ interface UploadOptions {
 }
 
 export class Upload {
-  /** Without parameters, in lower case. */
+  /** Lower case, without parameters. */
   readonly contentType: string
   readonly bytesMax: number
   readonly #exchange: Exchange
@@ -45,7 +45,7 @@ export class Upload {
     this.#stand = stand
   }
 
-  /** The reader of what has come takes its turn among all bodies: at once, where there is time. */
+  /** Queues the reader of what has arrived among all bodies; it runs at once if there is time. */
   stand(reader: Waiting): void {
     this.#stand(reader)
   }
@@ -57,7 +57,7 @@ export class Upload {
     this.#exchange._response.onData((chunk, isLast) => this.#data(chunk, isLast))
   }
 
-  /** Used by the body reader alone: whatever becomes of it, what it holds is given back once. */
+  /** For the body reader only: makes sure that the memory held is given back once, whatever the outcome. */
   watch(): void {
     this.#exchange.onAborted(() => this.#break('aborted'))
   }
@@ -74,7 +74,10 @@ export class Upload {
     this.#exchange._response.resume()
   }
 
-  /** Nothing more is wanted of it. What still comes is to be passed over, and the next request, if the connection goes on, to be read. */
+  /**
+   * No more of the body is wanted. The rest of it is dropped, and if the connection stays open the next request is
+   * read.
+   */
   finish(): void {
     if (this.#isOver) return
     this.resume()
@@ -91,7 +94,7 @@ export class Upload {
       return
     }
     const sink = this.#sink!
-    // A chunk is emptied when this callback returns: what must wait is copied.
+    // The chunk is detached when this callback returns, so whatever must wait is copied.
     if (chunk.byteLength > 0) sink.chunk(Buffer.from(new Uint8Array(chunk)))
     if (isLast && !this.#isOver) sink.end()
   }

@@ -1,6 +1,6 @@
 /**
- * Emitted requests to advance: no run request of their own, but a message to the actor that they name, which is
- * delivered after the event is recorded. The event's id is what the actor's own facts name as their cause.
+ * Emitted requests to advance: they create no run request but send a message to the actor that they name, delivered
+ * after the event is recorded. That actor's own facts name the event's id as their cause.
  */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { whyNotAdvanced } from '../../machines/campaign/rules.ts'
@@ -22,7 +22,10 @@ import type { Exchange } from '../wire/exchange.ts'
 const INITIATIVE = 'initiative_advance_requested'
 const CAMPAIGN = 'campaign_advance_requested'
 
-/** The messages of the requests among the events that the log does not hold yet. Undefined: a problem was answered. */
+/**
+ * The messages for those advance requests among the events that the log does not hold yet. Returns undefined if a
+ * problem was answered.
+ */
 export function advancesOf(
   service: ServiceContext,
   exchange: Exchange,
@@ -48,12 +51,15 @@ export function advancesOf(
   return sends
 }
 
-/** Its request went out with it, however things stand by now. */
+/** Whether the event is in the log: then its request was sent with it, whatever the state is now. */
 function isHeld({ journal }: Runtime, { project, trace_id, id }: PreparedEvent): boolean {
   return journal.eventSequence(project, trace_id, id) !== undefined
 }
 
-/** Refused before it is recorded where the initiative would not take it. Undefined: a problem was answered. */
+/**
+ * The advance for an initiative, refused before the event is recorded if the initiative would not take it. Returns
+ * undefined if a problem was answered.
+ */
 function toInitiative(
   service: ServiceContext,
   exchange: Exchange,
@@ -90,14 +96,17 @@ function toInitiative(
   return undefined
 }
 
-/** The same member under the same trigger is the same request, also by the initiative's own door. */
+/** The same member under the same trigger is the same request, including one posted to the initiative's own route. */
 function advanceOf({ by }: Exchange, { id, payload }: PreparedEvent) {
   const { member, trigger_id } = payload as PayloadOf<typeof INITIATIVE>
   const about = member === undefined ? {} : { member: { kind: member.kind, ref: member.ref } }
   return { type: 'advance', by, trigger_id, event_id: id, ...about, fingerprint: digestOf(about) } as const
 }
 
-/** Refused before it is recorded where the campaign would not take it. Undefined: a problem was answered. */
+/**
+ * The advance for a campaign, refused before the event is recorded if the campaign would not take it. Returns undefined
+ * if a problem was answered.
+ */
 function toCampaign(
   service: ServiceContext,
   exchange: Exchange,
@@ -111,7 +120,7 @@ function toCampaign(
       errors: [{ pointer: `/events/${place}/${member}`, detail }],
     })
   }
-  // A campaign works in full or not at all: asked for a simulation, it would have to do nothing.
+  // A campaign only works at throttle `full`: a dry run of it would do nothing.
   if (throttle !== 'full') return invalid('throttle', 'must be full: a campaign is not advanced in a dry run')
   const campaign: SnapshotOf<CampaignContext> | undefined = findCampaign(service, exchange.principal, name)
   if (campaign === undefined || campaign.context.project !== project) {

@@ -1,6 +1,7 @@
 /**
- * The traces of emitted commands. Each makes a run request, and an exact trace names one request: a trace that a
- * command states must be unused in its project, and a caller's `traceparent` is continued by one command only.
+ * The traces of emitted commands. Each command creates a run request, and a trace belongs to one run request. So a
+ * trace that a command states must be unused in its project, and only one command can continue the caller's
+ * `traceparent`.
  */
 import { TRACE_ID_PATTERN } from '../../machines/documents/fields.ts'
 import type { PreparedEvent } from '../../machines/events/envelope.ts'
@@ -12,30 +13,31 @@ import { holding, type Until } from '../holding.ts'
 import type { StatedEvent } from './strict-door.ts'
 
 export interface CommandTraces {
-  /** Places of the commands that cannot continue the caller's trace: they begin their own. */
+  /** Indexes of the commands that cannot continue the caller's trace and begin their own. */
   readonly others: ReadonlySet<number>
-  /** Place of the first command that states a trace which is in use. */
+  /** Index of the first command that states a trace already in use. */
   readonly inUse: number | undefined
 }
 
 /**
- * The command's key. It names the event, so that the same command, sent again, finds the request that it made.
+ * The command's idempotency key. It names the event, so that the same command, sent again, finds the run request it
+ * created.
  */
 export function commandKey({ id }: PreparedEvent): string {
   return `event:${id}`
 }
 
-/** W3C trace context: what the runner is handed as `traceparent` is made of it. */
+/** W3C trace context: the runner's `traceparent` is built from the trace id. */
 const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
 
-/** Place of the first command whose trace no run can be traced under; -1: there is none. */
+/** Index of the first command whose trace id no run can be traced under; -1 if there is none. */
 export function commandWithoutTrace(prepared: readonly PreparedEvent[]): number {
   return prepared.findIndex(({ event_type, trace_id }) => isCommand(event_type) && !TRACE_ID.test(trace_id ?? ''))
 }
 
 /**
- * Takes the traces of a post's commands for as long as `run` asks: they are given back once the commands are in the log, or
- * refused. A command that was recorded before keeps the trace that it has.
+ * Reserves the traces of a post's commands while `run` and the replies it wraps with `until` go on; by then the
+ * commands are in the log or refused. A command recorded before keeps the trace that it has.
  */
 export function holdingTraces(
   runtime: Runtime,

@@ -1,7 +1,7 @@
 /**
- * The strict door for events that are stated from outside: owned types are refused, known payloads satisfy their
- * schemas, ids are checked, and each event is identified and written once. All of a post, or none of it.
- * Hot: a post holds up to 1,000 events, and its envelopes have passed the body's compiled check already.
+ * Strict admission of events stated from outside: types owned by the service are refused, known payloads must satisfy
+ * their schemas, ids are checked, and each event is identified and written once. A post is taken as a whole or not at
+ * all. Hot: a post holds up to 1,000 events; their envelopes have passed the body's compiled check before.
  */
 import { NotJson } from '../../machines/canonical.ts'
 import { type EventFields, eventId, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
@@ -11,7 +11,7 @@ import { takesMoreThan } from '../../machines/utf8.ts'
 import type { FieldProblem } from '../problems.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
-/** An event as it is posted: what is left out comes from where it is posted. */
+/** An event as posted; what is left out follows from the route it is posted to. */
 export interface StatedEvent {
   readonly id?: string
   readonly event_type: string
@@ -30,18 +30,18 @@ interface Door {
   readonly project: string
   readonly traceId: string | null
   readonly throttle: Throttle
-  /** The post is about a run: project, trace and throttle may be left out, but not differ. */
+  /** The post is about one run: project, trace and throttle may be left out, but must not differ from the run's. */
   readonly isFixed: boolean
   readonly eventBytesMax: number
 }
 
-/** Faults told for one post: enough to repair it. */
+/** Faults reported for one post: enough to repair it. */
 const FAULTS_MAX = 50
 const TRACE_DIGITS = 32
 const SPAN_DIGITS = 16
 const NO_PAYLOAD = Object.freeze({})
 
-/** The post's events, ready to be recorded; or undefined, after the problem was answered. */
+/** The post's events, ready to be recorded. Returns undefined if a problem was answered. */
 export function admitEvents(
   exchange: Exchange,
   events: readonly StatedEvent[],
@@ -109,7 +109,7 @@ function prepare(fields: EventFields, i: number, faults: FieldProblem[]): Prepar
   }
 }
 
-/** Which member of the event is no JSON: the pointer of the error starts at that member. */
+/** Pointer to the member of the event that JSON cannot represent. */
 export function memberOf(fields: EventFields, { pointer }: NotJson): string {
   if (pointer !== '') return '/payload'
   const broken = Object.entries(fields).find(([, value]) => typeof value === 'string' && !value.isWellFormed())
@@ -117,8 +117,8 @@ export function memberOf(fields: EventFields, { pointer }: NotJson): string {
 }
 
 /**
- * A command without a trace begins one. Trace and span derive from what it says, so that the same command, sent
- * again, is the same event.
+ * A command without a trace begins one. Trace and span derive from its content, so that the same command, sent again,
+ * is the same event.
  */
 function rooted(fields: EventFields): EventFields {
   if (fields.trace_id !== null || !isCommand(fields.event_type)) return fields
@@ -135,7 +135,7 @@ function differences(
   if (stated.project !== undefined && stated.project !== project) {
     faults.push({ pointer: `/events/${i}/project`, detail: `must be ${project}, the run request's` })
   }
-  // Null is no trace (SPEC 6.1): as if left out.
+  // Null means no trace (SPEC 6.1), as if left out.
   if ((stated.trace_id ?? traceId) !== traceId) {
     faults.push({ pointer: `/events/${i}/trace_id`, detail: `must be ${traceId}, the run request's` })
   }

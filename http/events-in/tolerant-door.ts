@@ -1,6 +1,6 @@
 /**
- * The tolerant door for events of another log: a valid envelope is enough, and an id that was given is kept, since other
- * engines hash differently. A payload that its type's schema finds fault with is recorded all the same, and marked.
+ * Tolerant admission of events from another log: a valid envelope is enough, and a given id is kept, since other
+ * engines hash differently. An event whose payload violates its type's schema is recorded all the same, and marked.
  */
 import { NotJson } from '../../machines/canonical.ts'
 import { ingestedTraceEventSchema, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
@@ -11,13 +11,13 @@ import { takesMoreThan } from '../../machines/utf8.ts'
 import type { FieldProblem } from '../problems.ts'
 import { memberOf } from './strict-door.ts'
 
-/** What an event of the trace has where it says nothing itself, and which projects it may be of. */
+/** The defaults for events of the trace, and which projects they may belong to. */
 export interface TolerantDoor {
   readonly traceId: string
   readonly project: string | undefined
   readonly throttle: Throttle
   readonly eventBytesMax: number
-  /** Why an event may not be of this project; undefined: it may. */
+  /** Why an event may not belong to this project; undefined if it may. */
   whyNotProject(key: string): string | undefined
 }
 
@@ -41,14 +41,14 @@ interface GivenEvent {
   readonly gather_id?: string | null
 }
 
-/** The event, ready to be recorded, with what is wrong with its payload; or why it is refused. */
+/** The event, ready to be recorded, with the faults of its payload; or why it is refused. */
 export function admitTraceEvent(value: unknown, door: TolerantDoor): Admission {
   const faults = check(value)
   if (faults.length > 0) return { ok: false, errors: faults }
   const given = value as GivenEvent
   const { event_type, trace_id, project = door.project } = given
   if (isServiceOwned(event_type)) return refused('/event_type', 'is stated by the service alone')
-  // Null is no trace (SPEC 6.1): as if left out.
+  // Null means no trace (SPEC 6.1), as if left out.
   if ((trace_id ?? door.traceId) !== door.traceId) return refused('/trace_id', `must be ${door.traceId}, the path's`)
   if (project === undefined)
     return refused('/project', 'is missing: the trace belongs to no run, and the query names none')

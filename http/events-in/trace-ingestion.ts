@@ -1,7 +1,7 @@
 /**
- * One trace on its way in: taken apart as it comes, admitted event by event, and committed batch by batch. While a batch
- * commits the socket is paused, so that memory holds one batch and one chunk, however long the trace is. What was
- * committed stays, whatever becomes of the rest: the same trace sent again completes it.
+ * Ingestion of one trace: split as it arrives, admitted event by event, committed batch by batch. While a batch commits
+ * the socket is paused, so that memory holds one batch and one chunk, however long the trace is. What is committed
+ * stays, whatever happens to the rest: sending the same trace again completes it.
  */
 import type { PreparedEvent } from '../../machines/events/envelope.ts'
 import { projectIdOf } from '../../machines/ids.ts'
@@ -15,19 +15,19 @@ import type { FieldProblem } from '../problems.ts'
 import { admitTraceEvent, type TolerantDoor } from './tolerant-door.ts'
 
 /**
- * Elements read in one turn, and their bytes, whatever becomes of them, whichever comes first: a few milliseconds of the main thread,
- * and at most as much in one commit.
+ * Elements and bytes read in one turn, whichever bound is reached first and whether or not the elements are accepted: a
+ * few milliseconds of the main thread, and the most that one commit holds.
  */
 const TURN_ELEMENTS_MAX = 250
 const TURN_BYTES_MAX = 256 * 1024
-/** Refused and marked elements beyond these are only counted. */
+/** Refused and marked elements listed in the report; the rest are only counted. */
 const SHOWN_MAX = 200
-/** Faults told of one element. */
+/** Faults reported for one element. */
 const FAULTS_SHOWN_MAX = 5
 
-/** An element that was refused, or recorded with a mark. */
+/** An element that was refused, or that was recorded with a mark. */
 interface Noted {
-  /** Its line, or its place in the array, from 1. */
+  /** Its line, or its position in the array, from 1. */
   readonly line: number
   readonly errors: readonly FieldProblem[]
 }
@@ -46,18 +46,18 @@ export interface IngestReport extends Counts {
 
 type How =
   | { readonly how: 'done'; readonly sequence: number }
-  /** The body as a whole cannot be read on. */
+  /** The rest of the body cannot be parsed. */
   | { readonly how: 'malformed'; readonly detail: string }
   | { readonly how: 'too_large' }
-  /** Who sends it may no longer do so. */
+  /** The sender's token no longer admits it. */
   | { readonly how: 'unauthenticated' }
-  /** The service does not take writes now. */
+  /** The service takes no writes now. */
   | { readonly how: 'refused'; readonly refused: Refused }
-  /** It cannot be gone on with, for a fault that is not the body's. */
+  /** It failed for a reason other than the body. */
   | { readonly how: 'failed'; readonly error: unknown }
   | { readonly how: 'aborted' }
 
-/** How it has ended, and what was recorded until then. */
+/** How the ingestion ended, and what was recorded until then. */
 export type IngestEnd = How & {
   readonly report: IngestReport
   readonly byProject: ReadonlyMap<string, Readonly<Counts>>
@@ -67,9 +67,9 @@ export interface IngestionOptions {
   readonly runtime: Runtime
   readonly upload: Upload
   readonly elements: Elements
-  /** Who is said to have recorded the events: marks their ids as not computed here. */
+  /** Recorded as the source of the events; marks their ids as not computed here. */
   readonly by: By
-  /** Whether who sends it may still do so: asked before each turn, since a trace may take hours to come. */
+  /** Whether the sender is still admitted; asked before each turn, since a trace may take hours to arrive. */
   readonly mayGoOn: () => boolean
   readonly onEnd: (end: IngestEnd) => void
 }
@@ -87,20 +87,20 @@ export class Ingestion implements UploadSink, Waiting {
   readonly #byProject = new Map<string, Counts>()
   readonly #batch = new Map<string, PreparedEvent[]>()
   #batchEvents = 0
-  /** Of this turn and of those before it that ended for want of bytes. */
+  /** Elements and bytes read in this turn, and in turns before it that ended because no more bytes had arrived. */
   #readElements = 0
   #readBytes = 0
-  /** Who admits the events; undefined until that is known. */
+  /** Rules for admitting the events; undefined until `begin`. */
   #door: TolerantDoor | undefined
-  /** Chunks that came before there was a door, or while a batch was committing. */
+  /** Chunks that arrived before `begin`, or while a batch was committing. */
   #waiting: Buffer[] = []
   #isWhole = false
-  /** It waits for its turn to read on. */
+  /** The reader is queued for a turn. */
   #stands = false
   #committing = 0
   #sequence = 0
   #isOver = false
-  /** How it ends once the batch that is being committed is. */
+  /** How it ends once the current batch is committed. */
   #broken: How | undefined
 
   /** Must be called within uWebSockets.js's handler. Nothing is read before `begin`. */
@@ -125,7 +125,7 @@ export class Ingestion implements UploadSink, Waiting {
     this.#readOn()
   }
 
-  /** What is being committed is counted before the end; what was not read is not taken. */
+  /** A batch being committed is still counted before the end; what was not read yet is dropped. */
   broken(why: 'too_large' | 'aborted'): void {
     this.#waiting = []
     if (this.#committing === 0) this.#over({ how: why })
@@ -137,11 +137,11 @@ export class Ingestion implements UploadSink, Waiting {
     const { upload } = this.#options
     this.#stands = true
     upload.stand(this)
-    // What comes meanwhile stays with the kernel.
+    // What arrives meanwhile stays in the kernel's buffer.
     if (this.#stands) upload.pause()
   }
 
-  /** What is thrown in here ends this trace alone, and its client is told. */
+  /** An error in here ends only this trace, and its client is told. */
   takeTurn(): void {
     this.#stands = false
     try {
@@ -152,7 +152,7 @@ export class Ingestion implements UploadSink, Waiting {
     }
   }
 
-  /** Reads on until the turn is used up or nothing is left to read. */
+  /** Reads until the turn is used up or nothing is left to read. */
   #pump(door: TolerantDoor): void {
     const { elements, upload } = this.#options
     while (!this.#isOver) {
@@ -180,7 +180,7 @@ export class Ingestion implements UploadSink, Waiting {
     }
   }
 
-  /** What it has read is committed; where all of that was refused it stands behind the others. */
+  /** Commits what was read; if all of it was refused, queues for another turn. */
   #endTurn(): void {
     this.#readElements = 0
     this.#readBytes = 0
@@ -188,7 +188,7 @@ export class Ingestion implements UploadSink, Waiting {
     else this.#readOn()
   }
 
-  /** Everything has come and is read. */
+  /** Ends the ingestion once everything has arrived and is read. */
   #close(door: TolerantDoor): void {
     const { elements } = this.#options
     const last = elements.end()
@@ -236,7 +236,7 @@ export class Ingestion implements UploadSink, Waiting {
     if (report[list].length < SHOWN_MAX) report[list].push({ line, errors: errors.slice(0, FAULTS_SHOWN_MAX) })
   }
 
-  /** Each project records its own; the next batch is read when all of them have. */
+  /** Sends each project its events; once all have recorded them, goes on with `andThen`. */
   #commit(andThen: () => void = () => this.#readOn()): void {
     const { runtime, upload, by } = this.#options
     upload.pause()

@@ -1,6 +1,7 @@
 /**
- * What one actor's step makes of another comes by message, and is told of before it is there: on Watch, in a list, in an answer. Who asks
- * for it by its id waits, where the answer would be that there is no such thing.
+ * When one actor's step creates another, the new actor's message is delivered a moment later, but its id may already
+ * have been seen on Watch, in a list or in an answer. A request for such an id waits here, instead of being answered
+ * that there is no such entity.
  */
 import type { ActorKind, ActorRef } from '../../machines/machine.ts'
 import type { Runtime } from '../../runtime/api.ts'
@@ -15,7 +16,7 @@ const byId =
   (kind: ActorKind): RefOf =>
   (id) => ({ kind, id })
 
-/** What is named behind these, where others' messages may make it. */
+/** Collections whose entities messages from other actors may create, with the ref that an id in the path stands for. */
 const MADE_BY_MESSAGE: Readonly<Record<string, RefOf>> = {
   'agent-sessions': byId('agent_session'),
   hypotheses: byId('hypothesis'),
@@ -27,7 +28,7 @@ const MADE_BY_MESSAGE: Readonly<Record<string, RefOf>> = {
   'work-items': byId('work_item'),
 }
 
-/** How the first parameter of such a route names what may be on its way; undefined: nothing that it names may be. */
+/** How the first path parameter names an entity that may still be on its way; undefined if no such entity can be. */
 export function namedBy(path: string): RefOf | undefined {
   const [, collection] = /^(?:\/api)?\/([a-z-]+)\/:/.exec(path) ?? []
   return collection === undefined ? undefined : MADE_BY_MESSAGE[collection]
@@ -42,7 +43,7 @@ export class Arrivals {
     this.#ending = ending
   }
 
-  /** Has the route handle it: at once, or when what its path names is not on its way any more. */
+  /** Lets the route handle the request: at once, or once the entity that the path names is no longer on its way. */
   handle(refOf: RefOf, exchange: Exchange): void {
     const ref = refOf(exchange.params[0]!)
     if (ref === undefined || !this.#isComing(ref)) exchange.route.handle(exchange)
@@ -59,7 +60,7 @@ export class Arrivals {
     })
   }
 
-  /** Hot: of nearly all that is asked for no message waits. */
+  /** Hot: for nearly all requests no message is waiting. */
   #isComing(ref: ActorRef): boolean {
     return this.#runtime.isBusy(ref) && this.#runtime.read(ref) === undefined
   }

@@ -1,6 +1,6 @@
 /**
- * Backups of the running service: one at a time, whoever asked for it and whether they still wait, and what became of the
- * last ones. What is told of them is memory: a backup that is whole is its folder.
+ * Backups of the running service: one at a time, whoever asked for it and whether or not they still wait; and the
+ * outcome of recent ones. That outcome is kept in memory only: a complete backup is its folder.
  */
 import { join } from 'node:path'
 import type { Logger } from 'pino'
@@ -12,27 +12,30 @@ import type { BackupReport } from '../../storage/journal.ts'
 import { utcNow } from '../clock.ts'
 import type { ProblemCode } from '../problems.ts'
 
-/** While a backup is copied nothing of the log's old pages is freed: past so much growth it is given up. */
+/**
+ * While a backup is copied the log's old pages are not freed: if the log grows by more than this, the backup is
+ * aborted.
+ */
 const GROWTH_BYTES_MAX = 1024 ** 3
-/** So many that have ended are told of. */
+/** Number of ended backups to remember. */
 const ENDED_MAX = 100
 
-/** As it is told. */
+/** A backup as it is served. */
 export interface BackupDocument {
   readonly name: string
-  /** `damaged`: it is there, and is of a log that is damaged. */
+  /** `damaged`: it exists, but the log it copies is damaged. */
   readonly state: 'running' | 'completed' | 'damaged' | 'failed'
-  /** Where it lies, or is to lie. */
+  /** Its folder, even before that exists. */
   readonly path: string
   readonly begun_at: string
   readonly ended_at?: string
   readonly bytes?: number
-  /** Last event that it is sure to hold. */
+  /** The last event that it is certain to hold. */
   readonly sequence?: number
   readonly failure?: { readonly code: ProblemCode; readonly message: string }
 }
 
-/** Who asked for a backup with which `Idempotency-Key`, and with which body. Digests. */
+/** Digests of the caller's `Idempotency-Key` and of the body. */
 interface Asked {
   readonly key: string
   readonly fingerprint: string
@@ -40,9 +43,9 @@ interface Asked {
 
 export interface Backup {
   document: BackupDocument
-  /** Undefined: without a key. */
+  /** Undefined if asked for without a key. */
   readonly asked: Asked | undefined
-  /** Resolves when it is not running any more. */
+  /** Resolves when the backup is no longer running. */
   readonly ended: Promise<void>
 }
 
@@ -53,7 +56,7 @@ export class Backups {
   readonly #stop = new AbortController()
   #running: Backup | undefined
 
-  /** Of a journal that can be copied while it runs. */
+  /** The journal must be one that can be copied while it runs. */
   constructor(runtime: Runtime, log: Logger) {
     this.#runtime = runtime
     this.#log = log
@@ -63,19 +66,19 @@ export class Backups {
     return this.#running?.document
   }
 
-  /** How it stands with the one of that name; undefined: there is none that began in this life of the service, or too long ago. */
+  /** The backup of that name; undefined if none began since the service started, or if it is no longer remembered. */
   find(name: string): BackupDocument | undefined {
     return this.#running?.document.name === name ? this.#running.document : this.#ended.get(name)?.document
   }
 
-  /** What the key has begun and has not failed, as long as it is told of. */
+  /** The remembered backup that the key began and that has not failed. */
   findByKey(key: string): Backup | undefined {
     const isOf = (one: Backup): boolean => one.asked?.key === key && one.document.state !== 'failed'
     if (this.#running !== undefined && isOf(this.#running)) return this.#running
     return [...this.#ended.values()].findLast(isOf)
   }
 
-  /** Begins a backup. Call only while none is running. */
+  /** Begins a backup. Must only be called while none is running. */
   begin(name: string, asked?: Asked): Backup {
     const path = join(backupsPath(this.#runtime.settings.home), name)
     const document = { name, state: 'running', path, begun_at: this.#now() } as const
@@ -92,12 +95,12 @@ export class Backups {
     const giveUp = (): void => settle(GIVEN_UP)
     const settle = (outcome: Partial<BackupDocument>): void => {
       signal.removeEventListener('abort', giveUp)
-      // It was given up and told so, and the copy has come to its end only now.
+      // It was reported as aborted before, and only now has the copy ended.
       if (begun.document.state !== 'running') return
       begun.document = { ...document, ...outcome, ended_at: this.#now() }
       this.#running = undefined
       const isThere = outcome.failure?.code === 'already_exists'
-      // What is told of the one that is there stays.
+      // Keep what is remembered of the existing backup.
       if (!isThere || !this.#ended.has(name)) this.#keep(begun)
       end()
     }
@@ -106,7 +109,7 @@ export class Backups {
     return begun
   }
 
-  /** The service stops: what is running is given up and told so, since nobody can wait for it. */
+  /** The service is stopping: aborts the running backup and reports it as such, since nobody can wait for it. */
   close(): void {
     this.#stop.abort(new BackupAborted('the service is stopping'))
   }
@@ -169,7 +172,7 @@ const failure = (code: ProblemCode, message: string): Partial<BackupDocument> =>
 
 const GIVEN_UP = failure('stopping', 'The service is stopping: a backup that is not whole is given up.')
 
-/** Undefined for a journal that cannot be copied while it runs. */
+/** Undefined if the journal cannot be copied while it runs. */
 export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {
   return runtime.journal.backup === undefined ? undefined : new Backups(runtime, log)
 }

@@ -1,4 +1,4 @@
-/** What is served of a campaign: its document, completed by how the work item stands that is under way for it. */
+/** How a campaign is served: its document, with the state of the work item that is under way for it. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { document } from '../../machines/campaign/view.ts'
 import { CAMPAIGN_NAME_PATTERN, type CampaignDocument } from '../../machines/documents/campaign.ts'
@@ -13,7 +13,7 @@ import { findWorkItem, workItemDocumentOf } from './work-item-answers.ts'
 
 type CampaignSnapshot = SnapshotOf<CampaignContext>
 
-/** Names of campaigns; other texts in a path name nothing. */
+/** Campaign names; any other text in a path names no campaign. */
 const NAME = new RegExp(CAMPAIGN_NAME_PATTERN)
 
 export function campaignDocumentOf(
@@ -33,7 +33,7 @@ export function campaignDocumentOf(
   return { ...shown, work: { ...work, state, reason, ...now } }
 }
 
-/** The campaign that the path names, if it exists for the asker; else 404 is answered. */
+/** The campaign that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleCampaign(service: ServiceContext, exchange: Exchange): CampaignSnapshot | undefined {
   const name = exchange.params[0]!
   const snapshot = findCampaign(service, exchange.principal, name)

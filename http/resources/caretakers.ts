@@ -1,12 +1,15 @@
-/** Those who look after entities in turns of their own, and what they fail at: for whoever operates the service. */
+/**
+ * The background parts that work through entities in turns of their own, and how many entities they fail at: for
+ * operators.
+ */
 import type { Health } from '../../runtime/control/guard.ts'
 import type { ServiceContext } from '../route.ts'
 
-/** Who fails at what, for the documents. */
+/** What each of them may fail at, for the documents. */
 export const CARETAKERS_FAIL =
   'the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests), the steward (initiatives), the dispatcher (run requests, runners and projects), capabilities (manifests and runners) or sessions (agent sessions, maintenance runs and runners)'
 
-/** By the name under which the log knows them. */
+/** By the name that each has in the log. */
 export function caretakersOf(service: ServiceContext): readonly [string, { readonly health: Health }][] {
   const { scheduler, steward, dispatcher, capabilities, sessions } = service
   return Object.entries({ scheduler, steward, dispatcher, capabilities, sessions })

@@ -1,4 +1,4 @@
-/** What the routes of formation briefs have in common: how a brief is found, what it is told, and what it is compiled to. */
+/** What the routes of formation briefs share: finding a brief, sending it messages, and serving what it compiles to. */
 
 import type { BriefLapse } from '../../machines/documents/formation-brief.ts'
 import { compiledBriefId } from '../../machines/formation-brief/compiled.ts'
@@ -23,7 +23,7 @@ function briefOf(service: ServiceContext, exchange: Exchange): BriefSnapshot | u
   return isId('brief', id) ? service.runtime.read({ kind: 'formation_brief', id }) : undefined
 }
 
-/** The brief that the path names, if it exists for the person who asks; else 404 is answered. */
+/** The brief that the path names, if it exists for the caller, a person. Returns undefined if 404 was answered. */
 export function visibleBrief(service: ServiceContext, exchange: Exchange): BriefSnapshot | undefined {
   const brief = briefOf(service, exchange)
   if (brief !== undefined && maySee(exchange.principal, brief.context.project)) return brief
@@ -31,7 +31,10 @@ export function visibleBrief(service: ServiceContext, exchange: Exchange): Brief
   return undefined
 }
 
-/** The same for whoever may read it: persons, and a runner that holds or held a run of it. */
+/**
+ * Calls `found` with the brief for everybody who may read it: persons, and a runner that holds or held a run of it.
+ * Otherwise 404 is answered.
+ */
 export function withReadableBrief(
   service: ServiceContext,
   exchange: Exchange,
@@ -64,11 +67,11 @@ async function mayHold({ runtime }: ServiceContext, { context }: BriefSnapshot, 
     request.asked.brief?.id === id && hasHeld(request, runnerId)
   const page = (index: string, value: string) => runtime.list({ kind: 'run_request', index, value, limit: 1, matches })
   const own = await page('runner', runnerId)
-  // The project's newest requests, for one that has moved on to another runner since.
+  // The project's newest requests, for one that has since moved on to another runner.
   return own.snapshots.length > 0 || (await page('project', project)).snapshots.length > 0
 }
 
-/** Tell the brief, and answer with what it has become. */
+/** Sends the brief a message, and answers with the resulting brief. */
 export function tellBrief(
   service: ServiceContext,
   exchange: Exchange,
@@ -94,12 +97,15 @@ export function answerBrief(
   )
 }
 
-/** The brief, and why its approvals hold no more, as the records behind it are now. */
+/** The brief, with the reason if its approvals no longer hold, given the current state of the records it refers to. */
 export function briefDocument(brief: BriefSnapshot, lapsed: BriefLapse | undefined): object {
   return { ...modules.formation_brief.document(brief), ...(lapsed === undefined ? {} : { lapsed }) }
 }
 
-/** Goes on with the artifact that the digest names, which may still be on its way to its actor; 404 is answered where the brief has no such one. */
+/**
+ * Calls `found` with the compiled brief of that digest, whose creating message may still be on its way; if the brief
+ * has no such artifact, 404 is answered.
+ */
 export function withCompiled(
   service: ServiceContext,
   exchange: Exchange,
@@ -117,7 +123,7 @@ export function withCompiled(
     take(known)
     return
   }
-  // Its mailbox is in order: the answer comes behind the message that makes it.
+  // A mailbox is ordered: the answer comes after the message that creates the artifact.
   const looked = exchange.later((answer: Answer) => {
     if (!answer.ok && answer.retryAfterSeconds !== undefined) refuse(exchange, answer)
     else take(answer.ok ? answer.snapshot : undefined)
@@ -125,7 +131,7 @@ export function withCompiled(
   service.runtime.ask(ref, { type: 'look' }, looked)
 }
 
-/** Answer with the artifact that the brief is compiled to. */
+/** Answers with the artifact that the brief compiles to. */
 export function answerCompiled(
   service: ServiceContext,
   exchange: Exchange,

@@ -1,7 +1,7 @@
 /**
- * Who sees an initiative, and what of its assessments: their items and runs stand in one project, and what they were
- * told speaks of all of them. So who may not see each of them sees that an assessment runs and how it settled (SPEC 3.4 has the reason in it), and not what it
- * was asked and answered.
+ * What a reader sees of an initiative's assessments. Their items and runs belong to one project, but their payload and
+ * result concern all projects of the initiative. A reader who may not see every one of these projects sees that an
+ * assessment runs and how it settled (SPEC 3.4 includes the reason), but neither payload nor result.
  */
 import { INITIATIVE_NAME_PATTERN } from '../../machines/documents/initiative.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
@@ -35,7 +35,10 @@ interface Shown {
   readonly result?: unknown
 }
 
-/** The document of an item or of a run request, less what an assessment was told and answered that is not for the reader. */
+/**
+ * The document of an item or run request; for an assessment of an initiative that the reader may not see, without
+ * payload and result.
+ */
 export function withoutSteering<D extends Shown>(service: ServiceContext, reader: Principal, shown: D): D {
   const name = assessmentOf(shown)
   if (name === undefined || reader.projects === '*') return shown
@@ -46,6 +49,6 @@ export function withoutSteering<D extends Shown>(service: ServiceContext, reader
 
 function assessmentOf({ entry_event, work_item_id, payload, source }: Shown): string | undefined {
   if (source?.kind === 'initiative' && source.role === 'assessment') return source.ref
-  // One that somebody made by hand is no assessment.
+  // A run request made by hand, without a work item, is no assessment.
   return entry_event === ASSESSMENT && work_item_id !== undefined ? String(payload?.initiative) : undefined
 }

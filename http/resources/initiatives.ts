@@ -1,4 +1,4 @@
-/** Initiatives as they exist for who asks: seen by those who may see each of its projects, and by nobody else. */
+/** Initiatives as they exist for a caller: only those who may see every one of its projects see an initiative. */
 import type { Member } from '../../machines/documents/member.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
@@ -14,7 +14,7 @@ import { findCampaign } from './campaign-answers.ts'
 import { findInitiative } from './initiative-sight.ts'
 import { findWorkItem } from './work-item-answers.ts'
 
-/** The initiative that the path names, if it exists for the asker; else 404 is answered. */
+/** The initiative that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleInitiative(
   service: ServiceContext,
   exchange: Exchange,
@@ -25,12 +25,12 @@ export function visibleInitiative(
   return found
 }
 
-/** With the status that everybody is told of, not the chart's own word. */
+/** Refuses with the public status of the initiative instead of its chart's state. */
 export function refuseInitiative(exchange: Exchange, refused: Refused): void {
   refuse(exchange, refused.state === undefined ? refused : { ...refused, state: statusOf(refused.state) })
 }
 
-/** Key of the project that the member belongs to; undefined: it does not exist for the reader. */
+/** Key of the project that the member belongs to; undefined if the member does not exist for the reader. */
 export function homeOf(service: ServiceContext, reader: Principal, { kind, ref }: Member): string | undefined {
   if (kind === 'work_item') return findWorkItem(service, reader, ref)?.context.project
   if (kind === 'campaign') return findCampaign(service, reader, ref)?.context.project

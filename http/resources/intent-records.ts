@@ -1,4 +1,4 @@
-/** What the routes of intent have in common: how a record is named, found and told. */
+/** What the routes of intent records share: how a record is named, found and sent messages. */
 import { recordIdOfSlug } from '../../machines/ids.ts'
 import { utc } from '../../machines/instant.ts'
 import type { IntentRecordContext, RecordContent } from '../../machines/intent-record/context.ts'
@@ -17,21 +17,21 @@ import { projectId } from './projects.ts'
 export type RecordSnapshot = SnapshotOf<IntentRecordContext>
 export type RecordMessage = MessageBody & Record<string, unknown>
 
-/** The id of the record that is named by id or key, or in a project by its slug; undefined: it is none of these. */
+/** The id of the record with this id or key or, within a project, this slug; undefined if the text is none of these. */
 export function recordIdOfName(named: string, project_id?: string): string | undefined {
   const id = recordIdOf(named, projectId)
   if (id !== undefined) return id
   return project_id !== undefined && isSlug(named) ? recordIdOfSlug(project_id, named) : undefined
 }
 
-/** The record of that name, where it exists and, if a project is given, belongs to it. */
+/** The record of that name, if it exists and belongs to the given project, if any. */
 export function findRecord(service: ServiceContext, named: string, project_id?: string): RecordSnapshot | undefined {
   const id = recordIdOfName(named, project_id)
   const record = id === undefined ? undefined : service.runtime.read({ kind: 'intent_record', id })
   return project_id === undefined || record?.context.project_id === project_id ? record : undefined
 }
 
-/** The record that the path names, if it exists for the asker; else 404 is answered. */
+/** The record that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
   const named = exchange.params[0]!
   const record = findRecord(service, named)
@@ -40,14 +40,17 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
   return undefined
 }
 
-/** A scope is of the repository. False: it leads out of that, and the problem was answered. */
+/** Whether the scope stays within the repository. Returns false if a problem was answered. */
 export function staysWithin(exchange: Exchange, scope: RecordContent['scope'], pointer: string): boolean {
   const errors = pathFaults(scope, pointer)
   if (errors.length > 0) exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors })
   return errors.length === 0
 }
 
-/** Whatever is excused is looked at again, at a time to come as seen `from` then (UTC). False: a problem was answered. */
+/**
+ * Whether `review_at` is later than `from` (UTC), as every excuse needs a review in the future. Returns false if a
+ * problem was answered.
+ */
 export function reviewLiesAhead(
   exchange: Exchange,
   { what, review_at, pointer }: { readonly what: string; readonly review_at: string; readonly pointer: string },
@@ -60,7 +63,10 @@ export function reviewLiesAhead(
   return false
 }
 
-/** Tell the record, and answer with what it has become. What `until` holds is held until it has heard, also when who asked has gone. */
+/**
+ * Sends the record a message, and answers with the resulting record. What `until` holds is released after the record's
+ * reply, even if the client has gone.
+ */
 export function tellRecord(
   service: ServiceContext,
   exchange: Exchange,

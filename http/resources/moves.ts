@@ -1,4 +1,4 @@
-/** What owners do about one thing: each move is a route of its own, and one message to the thing's actor. */
+/** Actions of owners on an entity: each is a route of its own, and sends one message to the entity's actor. */
 import type { ActorRef, MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Refused } from '../../runtime/api.ts'
 import { askFor } from '../replies.ts'
@@ -6,15 +6,15 @@ import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { activeProject } from './projects.ts'
 
-/** The things that are moved; `S` is a snapshot of one. */
+/** The entities that the actions are about; `S` is the snapshot of one. */
 export interface Moved<S extends SnapshotOf<any>> {
-  /** Of one of them: a move's name follows. */
+  /** Path of one entity, to which the action's name is appended. */
   readonly path: string
-  /** What it is called in the names of its operations: `WorkItem`. */
+  /** Its name in operation ids: `WorkItem`. */
   readonly noun: string
   readonly area: string
   readonly answer: NonNullable<Route['answers'][200]>
-  /** The one that the path names; undefined: a problem was answered. */
+  /** The entity that the path names. Returns undefined if a problem was answered. */
   readonly find: (service: ServiceContext, exchange: Exchange) => S | undefined
   readonly refOf: (one: S) => ActorRef
   readonly documentOf: (service: ServiceContext, exchange: Exchange, one: S) => object
@@ -26,9 +26,9 @@ export interface Move<S extends SnapshotOf<any>> {
   readonly summary: string
   readonly description?: string
   readonly body: RouteBody
-  /** It makes work, which an archived project does not take. */
+  /** It creates work, which an archived project does not take. */
   readonly makesWork?: true
-  /** Members of the message beyond the body's. */
+  /** Members of the message besides the body's. */
   readonly more?: (service: ServiceContext, one: S) => object
 }
 
@@ -54,7 +54,7 @@ export function moveRoute<S extends SnapshotOf<any>>(service: ServiceContext, mo
   }
 }
 
-/** Says it to the actor, and answers with what has become of it. */
+/** Sends the message to the actor, and answers with the resulting entity. */
 export function tellMoved<S extends SnapshotOf<any>>(
   service: ServiceContext,
   exchange: Exchange,

@@ -1,9 +1,9 @@
-/** The only runner that may do the work, as the body of a create names it. */
+/** The runner to which the body of a create pins the work. */
 import { isRemovedRunner, removedForGood } from '../../runtime/entities/removed-runners.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
-/** False: it was removed for good, so that the work would wait for ever, and the problem was answered. */
+/** Returns false if the runner was removed for good, so that the work would wait forever; the problem was answered. */
 export function mayBePinned({ runtime }: ServiceContext, exchange: Exchange): boolean {
   const { runner_id: pin } = exchange.body as { readonly runner_id?: string }
   if (pin === undefined || !isRemovedRunner(runtime, pin, exchange.principal.projects)) return true

@@ -1,4 +1,4 @@
-/** The project that somebody names, as it exists for who asks. */
+/** Finds the project that a caller names, as far as it exists for them. */
 import { isId, projectIdOf } from '../../machines/ids.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
@@ -6,12 +6,12 @@ import { notFound } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
-/** The actor id of a project named by its id or by its key. */
+/** The actor id of a project named by its id or its key. */
 export function projectId(idOrKey: string): string {
   return isId('proj', idOrKey) ? idOrKey : projectIdOf(idOrKey)
 }
 
-/** The project that the path names by id or key, if it exists for the asker; else 404 is answered. */
+/** The project of that id or key, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleProject(
   service: ServiceContext,
   exchange: Exchange,
@@ -23,7 +23,7 @@ export function visibleProject(
   return undefined
 }
 
-/** The project, if it exists for the asker and takes new work; else the problem is answered. */
+/** The project, if it exists for the caller and takes new work. Returns undefined if a problem was answered. */
 export function activeProject(
   service: ServiceContext,
   exchange: Exchange,
@@ -33,7 +33,7 @@ export function activeProject(
   return project !== undefined && takesWork(exchange, project) ? project : undefined
 }
 
-/** Whether the project takes new work, which an archived one does not. False: the problem was answered. */
+/** Whether the project takes new work, which an archived one does not. Returns false if a problem was answered. */
 export function takesWork(exchange: Exchange, { value, context }: SnapshotOf<any>): boolean {
   if (value === 'active') return true
   exchange.problem('project_archived', `The project ${context.key} is archived and takes no new work.`)

@@ -1,4 +1,4 @@
-/** What is served of a run request: its document with what only the running service knows. */
+/** How a run request is served: its document, with what only the running service knows. */
 
 import type { RunRequest } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
@@ -21,7 +21,7 @@ type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 /** Its repository may be held for a project that the reader may not see. */
 const HELD_BY_OTHERS = { repository_busy: 'Its repository is held by other work.' } as const
 
-/** The document, with the end of the lease or the offer, and for a reader why it waits. */
+/** The document, with the end of the lease or offer and, for a reader, why it waits. */
 export function runRequestDocumentOf(
   service: ServiceContext,
   snapshot: RunRequestSnapshot,
@@ -45,7 +45,7 @@ function waitingBecauseOf(
   return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
 }
 
-/** The same as JSON text, for the answer that is given most; or as little of it as the caller prefers. */
+/** The same as JSON text, for the most frequent answer; or the minimal form, if the caller prefers that. */
 export function runRequestTextOf(service: ServiceContext, exchange: Exchange, snapshot: RunRequestSnapshot): string {
   if (exchange.prefersMinimal) return standingText(snapshot)
   return wholeText(service, exchange.principal, snapshot, leaseEndOf(service, snapshot))
@@ -62,7 +62,7 @@ function wholeText(
   return why === undefined ? text : `${text.slice(0, -1)},"waiting_because":${JSON.stringify(why)}}`
 }
 
-/** The answer to a runner's post: the request, whether to stop, and until when to be heard of again. JSON text. */
+/** The JSON answer to a runner's post: the request, whether to stop, and by when to post again. */
 export function runAnswerOf(service: ServiceContext, exchange: Exchange, taken: Taken, more?: object): string {
   const snapshot = taken.snapshot as RunRequestSnapshot
   const { cancel } = snapshot.context
@@ -79,7 +79,7 @@ export function runAnswerOf(service: ServiceContext, exchange: Exchange, taken: 
   return more === undefined ? `${text}}` : `${text},${JSON.stringify(more).slice(1)}`
 }
 
-/** A runner is shown all of what it holds; who acts on its behalf what they may see. */
+/** A runner is shown all of what it holds; a person who acts for it only what they may see. */
 function shownText(
   service: ServiceContext,
   { principal }: Exchange,
@@ -91,7 +91,7 @@ function shownText(
   return JSON.stringify(withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal)))
 }
 
-/** The request that the path names, if it exists for the asker; else 404 is answered. */
+/** The request that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleRunRequest(service: ServiceContext, exchange: Exchange): RunRequestSnapshot | undefined {
   const id = exchange.params[0]!
   const snapshot = isId('runreq', id) ? service.runtime.read({ kind: 'run_request', id }) : undefined
@@ -100,7 +100,10 @@ export function visibleRunRequest(service: ServiceContext, exchange: Exchange): 
   return undefined
 }
 
-/** A runner reaches what it holds or held, and what is of its projects: the machine tells it that it is not the holder. */
+/**
+ * A runner reaches what it holds or held, and everything in its projects; the machine refuses posts of a runner that is
+ * not the holder.
+ */
 function mayReach({ principal }: Exchange, { context }: RunRequestSnapshot): boolean {
   if (maySee(principal, context.project)) return true
   return principal.runnerId !== undefined && hasHeld(context, principal.runnerId)

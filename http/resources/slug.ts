@@ -1,8 +1,8 @@
-/** A short name made of a long one: what a project's key and a record's slug are made from. */
+/** Derives a short name from a long one: for a project's key and a record's slug. */
 
 const SLUG_CHARS_MAX = 63
 
-/** Lower-case letters, digits and single dashes; undefined when nothing is left that the pattern allows. */
+/** Lower-case letters, digits and single dashes; undefined if the result does not match the pattern. */
 export function slugOf(name: string, pattern: string): string | undefined {
   const slug = name
     .normalize('NFKD')

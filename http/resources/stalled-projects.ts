@@ -1,4 +1,4 @@
-/** Projects whose work waits for nothing but runners that are all away, for whoever is to start one. */
+/** Projects whose work waits only because all suitable runners are away, so that somebody can start one. */
 import { projectIdOf } from '../../machines/ids.ts'
 import type { ListRow, SnapshotOf } from '../../runtime/api.ts'
 import { type FindRows, firstOf } from '../../runtime/collections/newest.ts'
@@ -7,11 +7,11 @@ import type { Scheduler } from '../../runtime/scheduler/api.ts'
 
 interface StalledProjects {
   readonly rows: FindRows
-  /** Since when, and why, of a project that was found. */
+  /** Since when and why a found project is stalled. */
   moment(project: SnapshotOf<any>): Absence | undefined
 }
 
-/** The ledger is walked once. By key, since who was heard last changes, and of which work that is told. */
+/** Walks the ledger once. Rows are ordered by key, since the time and the work they show may change. */
 export function stalledProjects({ waiting }: Scheduler, sees: (project: string) => boolean): StalledProjects {
   let walked: ReadonlyMap<string, Absence> | undefined
   const absences = (): ReadonlyMap<string, Absence> => {

@@ -1,4 +1,4 @@
-/** Which run requests a trace belongs to: asked when a trace is read, and when events of it are taken in. */
+/** Which run requests a trace belongs to: used when a trace is read, and when its events are ingested. */
 import { isId } from '../../machines/ids.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { Runtime, SnapshotOf } from '../../runtime/api.ts'
@@ -6,13 +6,16 @@ import { readable } from '../../runtime/reader.ts'
 import { envelopeOfText } from '../../runtime/stream/fields.ts'
 import { pagesOfHistory } from '../../runtime/stream/find-events.ts'
 
-/** The first events of a trace are of its run request; more of them than this are not looked through for others. */
+/** The first events of a trace belong to its run request; no more than this many are searched for further ones. */
 const eventsSearchedMax = 10_000
-/** Nor more text than this: with large events their number alone is no bound. */
+/** Bound on the text searched: with large events a bound on their number is not enough. */
 const charsSearchedMax = 64 * 1024 * 1024
-/** Traces of which it is remembered what was found, so that each page of one, and each look at one that grows, reads on. */
+/**
+ * Traces whose search result is cached, so that each further page, and each look at a growing trace, continues the
+ * search.
+ */
 const tracesRememberedMax = 100
-/** Most have one run, and what names more than so many is searched anew. */
+/** Most traces have one run; those with more runs than this are searched anew each time. */
 const runsRememberedMax = 256
 
 export interface RunOfTrace {
@@ -22,7 +25,7 @@ export interface RunOfTrace {
 
 /** How far a trace was searched. */
 interface Searched {
-  /** Requests that its events are of. */
+  /** Run requests that its events belong to. */
   readonly ids: ReadonlySet<string>
   readonly upTo: number
   readonly events: number
@@ -38,7 +41,7 @@ function searchesOf(journal: Runtime['journal']): Map<string, Searched> {
   return known
 }
 
-/** What was looked at last is forgotten last. */
+/** Evicts the least recently used trace. */
 function remember(known: Map<string, Searched>, traceId: string, searched: Searched): void {
   known.delete(traceId)
   if (searched.ids.size <= runsRememberedMax) known.set(traceId, searched)
@@ -49,8 +52,9 @@ function remember(known: Map<string, Searched>, traceId: string, searched: Searc
 }
 
 /**
- * The run requests whose trace this is, in turns that others share. An event may be of a request with another trace: the
- * request itself is asked, each time. Which requests its events are of is remembered for a while, and only what has come since is read.
+ * The run requests that this trace belongs to, read in several turns so that other work goes on. An event may belong to
+ * a request with another trace, so each request's own trace is checked, every time. Which requests the events belong to
+ * is cached, and only later events are read.
  * @param isWanted asked between turns; once false the search ends with what it has
  */
 export async function* runsOfTrace(

@@ -1,4 +1,7 @@
-/** What waits may wait for work of projects that the reader may not see: that it does is told, and nothing of that work. */
+/**
+ * Why something waits may involve work of projects that the reader may not see: the reader learns that it waits for
+ * other work, but nothing about that work.
+ */
 import { idPattern, isId } from '../../machines/ids.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { readable } from '../../runtime/reader.ts'
@@ -26,6 +29,6 @@ export function withoutOthers<C extends string>(
 function isSeen({ runtime }: ServiceContext, reader: Principal, id: string): boolean {
   const kind = isId('wi', id) ? 'work_item' : 'run_request'
   const named = readable(() => runtime.read({ kind, id }), 'unreadable' as const)
-  // Its own run may be on its way yet; of what is gone there is nothing to tell.
+  // Its own run may still be on its way, and of deleted work there is nothing to hide.
   return named === undefined || (named !== 'unreadable' && maySee(reader, named.context.project))
 }

@@ -1,4 +1,6 @@
-/** What is served of a work item: its document with what only the running service knows, and for whose eyes. */
+/**
+ * How a work item is served: its document, with what only the running service knows, as far as the reader may see it.
+ */
 
 import { isBuiltUpon } from '../../machines/campaign/chain.ts'
 import type { CampaignContext } from '../../machines/campaign/context.ts'
@@ -24,7 +26,7 @@ import { withoutOthers } from './unseen-work.ts'
 
 type WorkItemSnapshot = SnapshotOf<WorkItemContext>
 
-/** Why it waits, where what it waits for belongs to a project that the reader may not see. */
+/** Reasons for waiting, used if the work waited for belongs to a project that the reader may not see. */
 const HELD_BY_OTHERS = {
   dependency_cannot_land: 'other work, which it depends on, did not land',
   stopping: 'other work has not ended',
@@ -33,7 +35,7 @@ const HELD_BY_OTHERS = {
   handed_out: 'handed out, and its repository is held by other work',
 } as const
 
-/** While it waits, its reason is the rule that holds it back now. */
+/** The document; while the item waits, its reason is the rule that holds it back now. */
 export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
   const shown = withoutSteering(service, reader, document(snapshot)) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
   const campaign = builtUponBy(service, snapshot)
@@ -47,7 +49,10 @@ export function workItemDocumentOf(service: ServiceContext, reader: Principal, s
 
 const KEEPS_WORK: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed'])
 
-/** The campaign that goes on from what its own cycle has kept, as far as that can be read. */
+/**
+ * The campaign that builds on the work that this item, a cycle of that campaign, has kept; undefined if its record
+ * cannot be read.
+ */
 export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
   const campaign = KEEPS_WORK.has(value) ? cycleOf(context.asked) : undefined
   if (campaign === undefined) return undefined
@@ -58,8 +63,8 @@ export function builtUponBy({ runtime }: ServiceContext, { value, context }: Wor
 }
 
 /**
- * Whether another item of its chain of resumptions says what is to be done, so that a chain calls somebody once: one that goes on from it,
- * until that is over; and beside one that was resumed anew, the newer one.
+ * Whether another item of the chain of resumptions already asks for a decision, so that a chain asks only once: a
+ * resumption of this item that is not over, or, of several resumptions of one item, a newer one.
  */
 export function isToldByResumption({ runtime }: ServiceContext, { context }: WorkItemSnapshot): boolean {
   const find = (id: string): WorkItemSnapshot | undefined | null =>
@@ -67,7 +72,7 @@ export function isToldByResumption({ runtime }: ServiceContext, { context }: Wor
   const isGoingOn = ({ item_id, state }: Resumption): boolean => {
     if (state !== undefined && isTerminalItem(state)) return false
     const found = find(item_id)
-    // It is told of at once, and made a moment later.
+    // A resumption is listed at once, and created a moment later.
     return found === undefined ? state === undefined : found !== null && !isTerminalItem(found.value)
   }
   if (context.resumptions.some(isGoingOn)) return true
@@ -81,13 +86,13 @@ export function waitingBecauseOf(
   reader: Principal,
   { value, context }: WorkItemSnapshot,
 ): ItemWaitingBecause | undefined {
-  // What runs waits, too, where its run does again.
+  // A running item waits too, if its run waits again.
   if (value !== 'submitted' && value !== 'queued' && value !== 'held' && value !== 'running') return undefined
   const why = service.scheduler.waitingBecause(context.id, reader.projects)
   return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
 }
 
-/** The item that the path names, if it exists for the asker; else 404 is answered. */
+/** The item that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 export function visibleWorkItem(service: ServiceContext, exchange: Exchange): WorkItemSnapshot | undefined {
   const id = exchange.params[0]!
   const snapshot = findWorkItem(service, exchange.principal, id)

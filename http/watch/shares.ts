@@ -1,4 +1,4 @@
-/** Streams of each token: who has many leaves others the rest. */
+/** Counts the open streams of each token, so that one token cannot take them all. */
 import type { Principal } from '../../runtime/access/principals.ts'
 
 export class Shares {
@@ -8,7 +8,7 @@ export class Shares {
     return this.#open.get(principal) ?? 0
   }
 
-  /** One more. Answers what gives it back, which may be called twice. */
+  /** Counts one more stream. Returns a function that gives it back, which may be called twice. */
   take(principal: Principal): () => void {
     this.#open.set(principal, this.of(principal) + 1)
     let isTaken = true

@@ -1,6 +1,6 @@
 /**
  * Watch over a WebSocket. Invariant: a frame is sent only when nothing is buffered for the socket, so that
- * uWebSockets.js never has a reason to drop one, and a reader that stops costs one frame.
+ * uWebSockets.js never has to drop one, and a reader that stops costs one frame.
  */
 
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -13,27 +13,27 @@ import type { Socket, SocketRoute } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { closeCodeOf, endFault, type HoldToken, problemFrame, type QueryFault } from './watch.ts'
 
-/** The subprotocol that browsers offer beside `bearer.<token>`. */
+/** The subprotocol that browsers offer besides `bearer.<token>`. */
 export const WATCH_PROTOCOL = 'intendant.watch.v1'
 
-/** Without a pong or any other sign for this long the peer is taken for dead. uWebSockets.js pings before. */
+/** A peer without a pong or other sign for this long is considered dead. uWebSockets.js sends pings before. */
 const idleTimeoutSeconds = 60
 
-/** Watch takes no messages: a few small ones are ignored, more or larger ones are a mistake worth telling. */
+/** Watch takes no messages: a few small ones are ignored; more or larger ones are a mistake worth reporting. */
 const messageBytesMax = 1_024
 const messagesMax = 64
 
 /**
- * Pings of the peer in one such time: each is read and answered, and 8 sockets that sent nothing else kept everybody
- * waiting for more than a second.
+ * Pings taken from a peer in each period. Each is read and answered, and 8 sockets that sent nothing else kept
+ * everybody waiting for more than a second.
  */
 const pingsMax = 64
 const pingsOfMs = 10_000
 
-/** Past this uWebSockets.js drops the connection without a word. */
+/** Beyond this uWebSockets.js drops the connection without a word. */
 const payloadBytesMax = 64 * 1024
 
-/** Asked only about what is buffered before a send, which is nothing: any bound above zero does. */
+/** Checked only for what is buffered before a send, which is nothing, so any bound above zero will do. */
 const backpressureBytesMax = 64 * 1024
 
 const SENT = 1
@@ -44,7 +44,7 @@ const POLICY_VIOLATION = 1008
 const MESSAGE_TOO_BIG = 1009
 const SERVICE_RESTART = 1012
 
-/** What was asked for, checked; or what is wrong with it, to be told once the socket is open. */
+/** The checked request; or its fault, to be reported once the socket is open. */
 export type WatchRequest =
   | { readonly ok: true; readonly filter: Filter; readonly after: number }
   | { readonly ok: false; readonly fault: QueryFault }
@@ -71,7 +71,7 @@ class SocketSink implements Sink {
     if (result === SENT) return 'sent'
     this.#isFull = true
     if (result === BUFFERED) return 'full'
-    // Dropped: it cannot be, and it would be a gap. The reader resumes by its cursor.
+    // A dropped frame cannot happen, and would leave a gap. The reader resumes by its cursor.
     this.#isOver = true
     this.forget()
     this.#socket.close()
@@ -84,10 +84,10 @@ class SocketSink implements Sink {
     else this.#finish(() => this.#socket.close())
   }
 
-  /** Tell the problem and close. One that does not read is not waited for. */
+  /** Reports the problem and closes. A peer that does not read is not waited for. */
   refuse(fault: QueryFault): void {
     const isFull = this.#isFull
-    // WebSockets have a word of their own for it: clients know that they are to come back.
+    // WebSockets have a close code for this, which tells clients to come back.
     const closeCode = fault.code === 'stopping' ? SERVICE_RESTART : closeCodeOf(fault.code)
     this.#finish(() => {
       if (!isFull) this.#socket.send(problemFrame(this.#path, fault).bytes, false)
@@ -135,10 +135,10 @@ class SocketSink implements Sink {
   }
 }
 
-/** What rides on a socket from its upgrade on. */
+/** The user data of a socket from its upgrade on. */
 class WatchState {
   readonly request: WatchRequest
-  /** Undefined for a socket that is opened only to be refused. */
+  /** Undefined if the socket is opened only to be refused. */
   readonly principal: Principal | undefined
   readonly path: string
   sink: SocketSink | undefined

@@ -1,6 +1,6 @@
 /**
- * Watch as server-sent events. Invariant: nothing is written while the kernel's buffer is full, so that a reader
- * that stops costs one frame; uWebSockets.js drops it after 10 s without progress, and it resumes by its cursor.
+ * Watch as server-sent events. Invariant: nothing is written while the kernel's buffer is full, so that a reader that
+ * stops costs one frame; uWebSockets.js drops it after 10 s without progress, and it resumes by its cursor.
  */
 
 import type { EventStream } from '../../runtime/stream/event-stream.ts'
@@ -12,16 +12,16 @@ import type { Exchange } from '../wire/exchange.ts'
 import type { Stream } from '../wire/stream.ts'
 import { endFault, type HoldToken, problemFrame } from './watch.ts'
 
-/** Milliseconds that a browser's EventSource waits before it connects again. */
+/** Milliseconds that a browser's EventSource waits before it reconnects. */
 const RETRY_FIELD = 'retry: 1000\n\n'
 
 /**
- * A comment. Written on `onWritable`, since uWebSockets.js keeps the rest of what it has buffered until the next
- * write once a handler for it is set.
+ * A comment. Written on `onWritable`, because once that handler is set uWebSockets.js sends the rest of its buffer only
+ * with the next write.
  */
 const COMMENT = ':\n'
 
-/** A fan-out hands the same frame to one sink after the other: what it looks like as SSE is made once. */
+/** A fan-out passes the same frame to one sink after the other, so its SSE form is built once. */
 let lastFrame: Frame | undefined
 let lastBytes: Buffer = Buffer.alloc(0)
 
@@ -60,7 +60,7 @@ class SseSink implements Sink {
     this.finish(fault === undefined ? undefined : problemFrame(this.#exchange.path, fault))
   }
 
-  /** The last words, if the connection can take them, and the end. */
+  /** Writes the last frame, if the connection can take it, and ends the stream. */
   finish(frame: Frame | undefined): void {
     if (this.#isOver) return
     const isFull = this.#isFull
@@ -84,7 +84,7 @@ class SseSink implements Sink {
   }
 }
 
-/** Answer with the stream. The exchange has been checked: who asks, what for, and from where. */
+/** Answers with the stream. The exchange has been checked: caller, filter and start. */
 export function watchBySse(
   exchange: Exchange,
   stream: EventStream,
@@ -94,7 +94,7 @@ export function watchBySse(
 ): void {
   exchange.setHeader('Content-Type', 'text/event-stream')
   exchange.setHeader('Cache-Control', 'no-store')
-  // Proxies that would gather the answer first (nginx) are asked not to.
+  // Asks proxies such as nginx not to buffer the answer.
   exchange.setHeader('X-Accel-Buffering', 'no')
   const sink = new SseSink(exchange, exchange.stream(200))
   const { principal, path } = exchange

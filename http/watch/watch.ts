@@ -1,6 +1,6 @@
 /**
- * What both forms of Watch share: the query, the filter that a token's confinement narrows, the frames' schemas
- * (the AsyncAPI document is made from them), and how the end of a stream is told.
+ * What both transports of Watch share: the query, the filter narrowed to the token's projects, the frames' schemas
+ * (from which the AsyncAPI document is made), and how the end of a stream is reported.
  */
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { isId } from '../../machines/ids.ts'
@@ -15,10 +15,13 @@ import { problemSchema } from '../api-documents/problem-schema.ts'
 import type { LostPast } from '../lost-past.ts'
 import { type ProblemCode, type ProblemExtra, problemDocument, problemTable } from '../problems.ts'
 
-/** A stream of the token has begun: tells when that is revoked. Answers what is called when the stream has ended. */
+/**
+ * Registers a new stream of the token; `revoked` is called if the token ends. Returns a function to call when the
+ * stream has ended.
+ */
 export type HoldToken = (principal: Principal, revoked: () => void) => () => void
 
-/** Values in all lists of one filter together: what a URL carries in good faith. */
+/** Values in all lists of one filter together: as many as a URL can reasonably carry. */
 const filterValuesMax = 500
 
 const meanings: Readonly<Record<FilterField, string>> = {
@@ -45,7 +48,7 @@ export const filterParameters = Object.fromEntries(FILTER_FIELDS.map((field) => 
 
 export const cursorParameter = (description: string) => Type.String({ minLength: 1, maxLength: 128, description })
 
-/** A query that asks for something impossible; answered as that problem. */
+/** A query that cannot be answered, with the problem for it. */
 export interface QueryFault {
   readonly code: ProblemCode
   readonly detail: string
@@ -83,7 +86,9 @@ function fault(pointer: string, detail: string): FilterResult {
   }
 }
 
-/** Events carry a project's key; a project may be named by its id as well. One that is not there matches nothing. */
+/**
+ * Events carry a project's key, but a filter may name its id as well. A project that does not exist matches nothing.
+ */
 function projectKey(name: string, runtime: Pick<Runtime, 'read'>): string {
   if (!isId('proj', name)) return name
   const key = runtime.read({ kind: 'project', id: name })?.context.key
@@ -105,13 +110,16 @@ export function startOf(since: string | undefined, service: CursorReader): Start
   return place.ok ? { ok: true, after: place.sequence } : place
 }
 
-/** What reads a cursor of a client. */
+/** What reading a client's cursor needs. */
 interface CursorReader {
   readonly runtime: Pick<Runtime, 'journal'>
   readonly lostPast: LostPast
 }
 
-/** Where a client's cursor points, or the problem that it is. A cursor of what the home has lost is told to its operator, too. */
+/**
+ * The place that a client's cursor points to, or the problem with it. A cursor for events that the home has lost is
+ * also reported to the operator.
+ */
 export function placeFor(cursor: string, { runtime, lostPast }: CursorReader): CursorResult {
   const place = placeOf(cursor, runtime.journal)
   if (place.ok) return place
@@ -119,17 +127,20 @@ export function placeFor(cursor: string, { runtime, lostPast }: CursorReader): C
   return { ok: false, fault: cursorFault(place) }
 }
 
-/** A cursor that cannot be used, as a problem; the oldest usable cursor rides along where there is one. */
+/** The problem for a cursor that cannot be used, with the oldest usable cursor if there is one. */
 function cursorFault({ code, detail, oldest }: Extract<CursorPlace, { ok: false }>): QueryFault {
   return oldest === undefined ? { code, detail } : { code, detail, extra: { members: { oldest } } }
 }
 
-/** The frame that tells a problem on a stream. */
+/** The frame that reports a problem on a stream. */
 export function problemFrame(path: string, { code, detail, extra }: QueryFault): Frame {
   return errorFrame(problemDocument(code, detail, path, extra))
 }
 
-/** A WebSocket's closing code for a problem: its HTTP status in the range that applications own (RFC 6455 7.4.2). */
+/**
+ * The WebSocket close code for a problem: 4000 plus its HTTP status, in the range reserved for applications (RFC 6455
+ * 7.4.2).
+ */
 export function closeCodeOf(code: ProblemCode): number {
   return 4_000 + problemTable[code].status
 }
@@ -139,7 +150,7 @@ const STOPPING: QueryFault = {
   detail: 'The service is stopping: come back with the cursor of the last frame.',
 }
 
-/** The problem in a stream's end, if its reader is to be told one. */
+/** The problem that ends a stream, if its reader is to be sent one. */
 export function endFault(end: StreamEnd): QueryFault | undefined {
   if (end.code === 'quarantined' || end.code === 'overloaded')
     return { code: end.code, detail: `The stream cannot go on: ${end.detail}.` }
@@ -173,5 +184,5 @@ export const frameSchemas = {
   ),
 } as const
 
-/** Any of them, told apart by `type`. */
+/** Any of the frames, told apart by `type`. */
 export const frameSchema = Type.Unsafe({ title: 'Frame', oneOf: Object.values(frameSchemas) })
