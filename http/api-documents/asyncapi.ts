@@ -1,4 +1,7 @@
-/** `/asyncapi.json`: the event stream and every event type in it as AsyncAPI 3, from the schemas that the code uses. */
+/**
+ * `/asyncapi.json`: the event stream and every type of event in it as AsyncAPI 3, built from the schemas that the code
+ * uses.
+ */
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { catalogue } from '../../machines/events/index.ts'
 import { WATCH_PROTOCOL } from '../watch/socket.ts'
@@ -61,7 +64,7 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
   }
 }
 
-/** An event of one type: the common envelope, with this payload. */
+/** The schema of events of one type: the common envelope with the type's payload. */
 function eventSchema(
   components: Components,
   type: string,

@@ -7,11 +7,11 @@ import { initiativeExamples } from './examples/initiatives.ts'
 import { intentExamples } from './examples/intent.ts'
 import { workItemExamples } from './examples/work-items.ts'
 
-/** Examples of bodies and answers for the documents, by route. A test holds each against its schema. */
+/** Examples of bodies and answers for the documents, by route. A test validates each against its schema. */
 export interface Example {
   readonly body?: unknown
   readonly answer?: unknown
-  /** Of a body that is taken as it comes, by content type. */
+  /** Example bodies of an upload, by content type. */
   readonly uploads?: Readonly<Record<string, unknown>>
 }
 

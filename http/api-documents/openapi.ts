@@ -1,4 +1,4 @@
-/** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, nothing described twice. */
+/** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, without describing anything twice. */
 
 import { PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
 import type { Route, RouteUpload } from '../route.ts'
@@ -7,7 +7,9 @@ import { parameters } from './parameters.ts'
 import { problemSchema } from './problem-schema.ts'
 import { Components } from './schemas.ts'
 
-/** Problems that many routes may answer with, and which: a word of each is part of the names of the answers. */
+/**
+ * Groups of problems that many routes may answer with. A group's name becomes part of the names of shared responses.
+ */
 const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; of(route: Route): boolean }>> = {
   Any: {
     codes: [
@@ -22,7 +24,7 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
     ],
     of: () => true,
   },
-  /** Whoever is let in may meet a record that cannot be read, or a view that is behind. */
+  /** Any request past the token check may meet an unreadable record or a view that is behind. */
   Token: {
     codes: ['unauthenticated', 'forbidden', 'view_behind', 'quarantined', 'storage_failed'],
     of: ({ access }) => access.right !== 'none',
@@ -37,13 +39,13 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
     ],
     of: ({ body, upload }) => body !== undefined || upload !== undefined,
   },
-  /** What takes time: the token may end meanwhile. */
+  /** Requests that take time: the token may be revoked or expire meanwhile. */
   Ended: {
     codes: ['token_expired', 'token_revoked'],
     of: ({ body, upload, query }) =>
       body !== undefined || upload !== undefined || Object.hasOwn(parametersOf(query), 'wait'),
   },
-  /** An upload is read piece by piece, and each piece has its own faults. */
+  /** Only bodies read as a whole: an upload is read in pieces, and each piece has faults of its own. */
   Whole: { codes: ['body_too_deep', 'invalid_body'], of: ({ body }) => body !== undefined },
   Change: {
     codes: ['too_many_in_flight', 'overloaded', 'view_backlog', 'disk_reserve', 'read_only'],
@@ -96,7 +98,7 @@ const AREAS: Readonly<Record<string, string>> = {
   service: 'The service about itself.',
 }
 
-/** The document. Throws if two different schemas have one title: a test makes it. */
+/** Builds the document. Throws if two different schemas have one title; a test builds it. */
 export function openApiDocument(routes: readonly Route[], version: string): Record<string, unknown> {
   const components = new Components()
   components.refer(problemSchema)
@@ -148,10 +150,12 @@ function operation(route: Route, components: Components): Record<string, unknown
   }
 }
 
-/** The paths that SPEC names without `/api` have twins beneath it. */
+/** Paths that SPEC names without `/api`, and that are also served beneath it. */
 const BESIDE_A_TWIN = /^\/(formation-briefs|projects|hypotheses)(\/|$)/
 
-/** `acceptRunRequest`; of the two paths of one operation the one that is not beneath `/api` is `acceptHypothesisAtRoot`. */
+/**
+ * `acceptRunRequest`. If an operation has two paths, the one that is not beneath `/api` is `acceptHypothesisAtRoot`.
+ */
 function operationId({ operation, path }: Route): string {
   return BESIDE_A_TWIN.test(path) ? `${operation}AtRoot` : operation
 }
@@ -181,12 +185,15 @@ const WATCH_CURSOR = {
   'Watch-Cursor': 'The point in the log that the answer is true for: what comes later is watched from there.',
 }
 
-/** Whether answers of the route say which point of the log they are true for: not those about the service itself, polls and streams. */
+/**
+ * Whether the route's answers carry the log position for which they are true: all but those about the service itself,
+ * polls and streams.
+ */
 function isMarked({ area, method, access, endless }: Route): boolean {
   return area !== 'service' && endless !== true && !(method === 'GET' && access.right === 'runner')
 }
 
-/** As OpenAPI tells of headers. */
+/** Headers in the form of OpenAPI. */
 function headersOf(described: Readonly<Record<string, string>>): object {
   const headers = Object.entries(described).map(
     ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
@@ -199,7 +206,7 @@ function responses(route: Route, components: Components, answerExample: unknown)
   const ofAll = isMarked(route) ? WATCH_CURSOR : {}
   for (const [status, answer] of Object.entries(route.answers)) {
     const example = answer.example ?? (Number(status) < 300 ? answerExample : undefined)
-    // A body without a schema (a stream) still has its type.
+    // A body without a schema (a stream) still has a content type.
     const isEmpty = answer.schema === undefined && answer.contentType === undefined
     const schema = answer.schema === undefined ? {} : { schema: components.refer(answer.schema) }
     const content = isEmpty ? undefined : { ...schema, ...(example === undefined ? {} : { example }) }
@@ -212,7 +219,7 @@ function responses(route: Route, components: Components, answerExample: unknown)
   return described
 }
 
-/** One response a status, naming the codes that it may carry. Routes that may answer with the same share it. */
+/** One response per status, which lists its possible codes. Routes with the same codes share it. */
 function problems(route: Route, components: Components): Record<string, object> {
   const byStatus = new Map<number, ProblemCode[]>()
   for (const code of problemsOf(route)) {
@@ -227,10 +234,13 @@ function problems(route: Route, components: Components): Record<string, object> 
   return Object.fromEntries(described)
 }
 
-/** Generators make file names and types of it. */
+/** Generators derive file and type names from it. */
 const NAME_CHARS_MAX = 100
 
-/** `Problem409AnyIllegalMove`: the status, the groups that some of its codes are of, and its further codes, as many as there is room for. */
+/**
+ * `Problem409AnyIllegalMove`: the status, the groups with codes of that status, and the remaining codes, as many as
+ * fit.
+ */
 function nameOfProblems(route: Route, status: number, codes: readonly ProblemCode[]): string {
   const known = new Set<ProblemCode>()
   const groups = Object.entries(GROUPS).flatMap(([name, group]) => {

@@ -1,4 +1,4 @@
-/** The parameters of a route as OpenAPI 3.1 describes them: of its path, of its query, and the headers that matter. */
+/** The parameters of a route in OpenAPI 3.1: those of its path, its query, and the headers it reads. */
 import { PROMPT_PHASES } from '../../machines/documents/compiled-brief.ts'
 import { IDEMPOTENCY_KEY_LENGTH_MAX } from '../../machines/documents/fields.ts'
 import type { TSchema } from '../../machines/schema.ts'
@@ -6,7 +6,7 @@ import { IF_MATCH_HEADER } from '../preconditions.ts'
 import type { Route } from '../route.ts'
 import { BRIEF_ID, BY, EVENT_ID, ITEM_ID, REQUEST_ID, RUN_ID, TRACE_ID } from './examples/constants.ts'
 
-/** What a parameter of a path names, by the segment before it. */
+/** What a path parameter names, by the segment before it. */
 const NAMED: Readonly<Record<string, string>> = {
   projects: 'The project, by its id or its key.',
   'intent-records': 'The intent record, by its id or its key.',
@@ -31,7 +31,7 @@ const NAMED: Readonly<Record<string, string>> = {
   backups: 'The name of the backup.',
 }
 
-/** One that such a parameter may be. */
+/** An example value of such a parameter. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   projects: 'shop',
   'intent-records': 'shop.intent.pay_by_invoice',
@@ -55,7 +55,7 @@ const EXAMPLES: Readonly<Record<string, string>> = {
   backups: '2030-01-31T02-00-00-000Z',
 }
 
-/** What such a parameter may be, where that is a few words. */
+/** The values of such a parameter, if there are only a few. */
 const WORDS: Readonly<Record<string, readonly string[]>> = { prompts: PROMPT_PHASES }
 
 const HEADERS: Readonly<Record<string, string>> = {
@@ -97,7 +97,7 @@ function inHeaders({ headers = [], problems = [] }: Route): object[] {
   return shown.map((name) => ({
     name,
     in: 'header',
-    // What is answered without it is 428.
+    // Without the header the answer is 428.
     required: name === IF_MATCH_HEADER && problems.includes('precondition_required'),
     ...described(HEADERS[name]),
     schema: { type: 'string' },

@@ -1,8 +1,8 @@
-/** What a problem is, for the documents: in answers, and in the last frame of a stream. */
+/** The schema of a problem for the documents: in answers, and in the last frame of a stream. */
 import { count, Type } from '../../machines/schema.ts'
 import { PROBLEM_CODES, type ProblemCode } from '../problems.ts'
 
-/** Where something is wrong. */
+/** One fault, and where it is. */
 export const fieldProblemSchema = Type.Object(
   {
     pointer: Type.String({ description: 'JSON pointer into the body; for the query `/name`.' }),
@@ -11,7 +11,7 @@ export const fieldProblemSchema = Type.Object(
   { title: 'FieldProblem' },
 )
 
-/** Body of every problem answer (RFC 9457). */
+/** The body of every problem answer (RFC 9457). */
 export const problemSchema = Type.Object(
   {
     type: Type.String({ format: 'uri-reference', description: '`/problems/` and the code: a path that tells of it.' }),

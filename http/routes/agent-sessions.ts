@@ -1,4 +1,4 @@
-/** Agent sessions: what runs now and what ran, as engines reported it. Heartbeats add what only memory knows. */
+/** Agent sessions: what runs now and what ran, as reported by engines. Heartbeats add what is only in memory. */
 
 import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
 import { isSessionId } from '../../machines/agent-session/reports.ts'
@@ -26,7 +26,7 @@ export function agentSessionRoutes(service: ServiceContext): readonly Route[] {
   return [listRoute(service), readRoute(service)]
 }
 
-/** With what the last heartbeat told of one that has not ended. */
+/** The document, with the last heartbeat's data if the session has not ended. */
 function documentOf({ sessions }: ServiceContext, snapshot: SessionSnapshot): AgentSession {
   const document = agentSessionModule.document(snapshot) as AgentSession
   return { ...document, ...sessions.pulseOf(document.session_id) }
@@ -60,7 +60,7 @@ function listRoute(service: ServiceContext): Route {
   }
 }
 
-/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, status, work_item, run_request, runner, campaign, trace_id } = exchange.query
   const named = namedProject(service, exchange, project)
@@ -69,7 +69,7 @@ function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest
   const indexes = [
     ['run_request', run_request],
     ['work_item', work_item],
-    // There are few that have not ended.
+    // Few sessions are still running, so this index is narrow.
     ['state', state === 'started' ? state : undefined],
     ['project', key],
     ['state', state],

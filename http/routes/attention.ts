@@ -1,4 +1,8 @@
-/** What needs a person: lost and unapproved run requests, work that no runner may take, or whose runners are all away, open items, escalated campaigns and such as their provider has paused for good, questions of initiatives, briefs to review or whose approvals hold no more, drift, hypotheses. */
+/**
+ * What needs a person: lost and unapproved run requests; work that no runner may take, or whose runners are all away;
+ * open work items; campaigns that escalated, or that their provider paused for good; questions of initiatives; briefs
+ * to review, or whose approvals no longer hold; drift; hypotheses.
+ */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
@@ -38,35 +42,37 @@ import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 /**
- * One reason to call a person. Unless they are found in memory, its entities stand in an index of their kind under its name:
- * `attention`, or `state`, where not all of that state need somebody.
+ * One reason to call for a person. Unless `find` finds its entities in memory, they are in an index of their kind under
+ * the reason's name: `attention`, or `state` if only some entities of that state need somebody (`isOf`).
  */
 interface Reason {
   readonly kind: ActorKind
-  /** The reason that is told, where that has entities of another kind, too. */
+  /** The reason shown, if several entries with different kinds share one. */
   readonly reason?: string
-  /** What it is called, where that is not its kind. */
+  /** The kind shown, if it is not the entity's. */
   readonly called?: string
-  /** What to do about it: for the documents. */
+  /** What to do about it, for the documents. */
   readonly advice: string
-  /** Rows of a time to come are not due yet. */
+  /** Rows whose order is a time in the future are not due yet. */
   readonly isTimed?: true
-  /** Which of the state that it is named after. */
+  /** Whether an entity of that state needs somebody. */
   isOf?(snapshot: SnapshotOf<any>): boolean
-  /** What is so of a row now and stands in no record: worked out once a row, since it takes reads. Undefined: it is not told. */
+  /**
+   * Computed, current details of a row that no record holds: once per row, since it takes reads. Undefined: not listed.
+   */
   moment?(service: ServiceContext, snapshot: SnapshotOf<any>): Moment | undefined
-  /** Who may see it, where its project alone does not say so. */
+  /** Whether the reader may see it, if that depends on more than its project. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
-  /** What is told with another thing, which says all of it. */
+  /** Whether another item already covers it, so that it is left out. */
   isToldOf?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
-  /** Key of the project that it is told under; default: the entity's. */
+  /** Key of the project it is listed under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
   since(snapshot: SnapshotOf<any>, moment?: Moment): string
-  /** Finds them in memory: of projects whose key `sees` admits. */
+  /** Finds the entities in memory, in projects whose key `sees` admits. */
   find?(service: ServiceContext, sees: (project: string) => boolean): Found
-  /** Why, where the document does not say so. */
+  /** Why, if the document does not say so. */
   because?(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): WaitingBecause | undefined
-  /** The brief that governs it, where the document says no more of that than its id. */
+  /** The brief that governs it, if the document has only the brief's id. */
   governor?(service: ServiceContext, snapshot: SnapshotOf<any>): object | undefined
   document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal, moment?: Moment): object
 }
@@ -78,7 +84,7 @@ interface Moment {
 
 interface Found {
   readonly rows: FindRows
-  /** Of each of them, as `moment` of a reason. */
+  /** The `moment` of each row. */
   moment?(snapshot: SnapshotOf<any>): Moment | undefined
 }
 
@@ -117,7 +123,7 @@ const noRunner = {
     'register a runner, or let one take it, as `because` says; or cancel it (the only way out with `runner_removed`)',
 } as const
 
-/** Most pressing first. */
+/** Most urgent first. */
 const REASONS = {
   lost: {
     ...runRequest,
@@ -214,7 +220,7 @@ const REASONS = {
   },
 } as const satisfies Record<string, Reason>
 
-/** A formation that came to nothing has escalated its campaign, and what is said to that closes it. */
+/** Whether a failed formation has escalated its campaign: the decision about the campaign then closes the item. */
 function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
   const { kind, ref, role } = asked.source
   if (kind !== 'campaign' || role !== 'advance') return false
@@ -222,7 +228,7 @@ function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: 
   return owner !== undefined && calledFor(needIn(owner)) === 'escalated' && owner.context.internal.owing === id
 }
 
-/** What the run is for, in the words of its brief: the request itself tells the event that it goes in by. */
+/** What the run is for, from its brief: the request itself only names its entry event. */
 function governingBrief({ runtime }: ServiceContext, { context }: SnapshotOf<RunRequestContext>): object | undefined {
   const id = context.asked.brief?.id
   const brief: SnapshotOf<FormationBriefContext> | undefined =
@@ -236,7 +242,7 @@ type SectionName = keyof typeof REASONS
 const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
 const NAMES = [...new Set(SECTIONS.map(reasonOf))]
 
-/** The document of each kind, under the kind's name. */
+/** The document schema of each kind, by its name. */
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   run_request: runRequestDocument,
   work_item: workItemDocument,
@@ -248,7 +254,7 @@ const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   formation_brief: formationBriefDocument,
 }
 
-/** Reasons for which somebody is called to a thing of this kind. */
+/** Reasons for which an item of this kind is listed. */
 function reasonsFor(kind: string): readonly string[] {
   const names = SECTIONS.filter((name) => calledOf(REASONS[name]) === kind)
   return [...new Set(names.map(reasonOf))]
@@ -272,7 +278,7 @@ const governedBy = Type.Object(
   { title: 'GoverningBrief', description: 'The formation brief that the run follows.' },
 )
 
-/** One shape a kind, so that whoever has looked at `kind` knows which document there is. */
+/** One schema for each kind, so that `kind` determines which document the item holds. */
 const attentionItem = Type.Unsafe({
   title: 'AttentionItem',
   description: 'What needs a person; its document stands under the name of its kind.',
@@ -283,7 +289,7 @@ const attentionItem = Type.Unsafe({
       kind: Type.Literal(kind),
       reason: stringEnum(reasons, { description: `Why: ${advice}.` }),
       ...told,
-      // Why no registered runner may take it, or none that is there.
+      // Why no registered runner, or none that is online, may take it.
       ...(reasons.some((reason) => reason.startsWith('no_runner')) ? { because: Type.Optional(waitingBecause) } : {}),
       ...(kind === 'run_request' ? { governed_by: Type.Optional(governedBy) } : {}),
       [kind]: schema,
@@ -330,7 +336,7 @@ function reasonOf(name: SectionName): string {
   return reason.reason ?? name
 }
 
-/** @param of key of the project that is asked for; undefined: all of them. */
+/** `of` is the key of the project asked for; undefined: all projects. */
 function sectionOf(
   service: ServiceContext,
   { principal }: Exchange,
@@ -340,7 +346,7 @@ function sectionOf(
   const { kind, isOf } = reason
   const isAsked = (project: string): boolean => of === undefined || project === of
   const found = reason.find?.(service, (project) => isAsked(project) && maySee(principal, project))
-  /** Of the rows that are told. */
+  /** Filled by `isSo` for the rows that are listed. */
   const moments = new Map<SnapshotOf<any>, Moment>()
   const document = (snapshot: SnapshotOf<any>) =>
     itemOf(service, principal, name, { snapshot, moment: found?.moment?.(snapshot) ?? moments.get(snapshot) })
@@ -366,7 +372,7 @@ function sectionOf(
   }
 }
 
-/** Key of the project that it is told under. */
+/** Key of the project it is listed under. */
 function projectOf(reason: Reason, snapshot: SnapshotOf<any>): string {
   return reason.project?.(snapshot) ?? snapshot.context.project
 }

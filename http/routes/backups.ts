@@ -1,4 +1,4 @@
-/** Backups of the whole service: asked for, and followed to their end. */
+/** Backups of the whole service: started, and followed to their end. */
 import { digestOf } from '../../machines/digest.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { utcNow } from '../clock.ts'
@@ -10,7 +10,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'service'
 const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
-/** How long an answer waits for the end of a backup, seconds: less than proxies wait, and clients. */
+/** How long an answer waits for the end of a backup, in seconds: less than proxies and clients wait. */
 const WAIT_DEFAULT = 20
 const WAIT_MAX = 60
 
@@ -143,7 +143,7 @@ function begin(service: ServiceContext, exchange: Exchange): void {
   exchange.await(endOr(backup, wait * 1000, service), () => answer(exchange, backup.document))
 }
 
-/** Resolves when the backup has ended, and after so many milliseconds at the latest. */
+/** Resolves when the backup has ended, or after `ms` milliseconds. */
 async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: ServiceContext): Promise<void> {
   let timer: unknown
   const isOver = new Promise<void>((resolve) => {
@@ -153,7 +153,7 @@ async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: Ser
   nature.clearTimer(timer)
 }
 
-/** `whole`: the status of one that is. */
+/** `whole` is the status of a completed backup. */
 function answer(exchange: Exchange, backup: BackupDocument, whole: 200 | 201 = 201): void {
   const { state, name, failure } = backup
   if (failure !== undefined)
@@ -170,7 +170,7 @@ function show(service: ServiceContext, exchange: Exchange): void {
   else exchange.answer(200, backup)
 }
 
-/** Undefined: a problem was answered. */
+/** Returns undefined if a problem was answered. */
 function backupsFor({ backups }: ServiceContext, exchange: Exchange): Backups | undefined {
   if (exchange.principal.projects !== '*') {
     exchange.problem('forbidden', 'A backup holds every project: the token must not be confined.')

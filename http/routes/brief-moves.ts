@@ -1,4 +1,4 @@
-/** A formation brief on its way: given to review, approved, compiled, its prompts changed, archived. */
+/** The moves of a formation brief: submit for review, approve, compile, change prompts, archive. */
 import {
   compiledBriefDocument,
   PROMPT_PHASES,

@@ -1,4 +1,6 @@
-/** What owners say of a campaign: advance, pause, resume, decide, complete, cancel. Each is one message to it. */
+/**
+ * Actions of owners on a campaign: advance, pause, resume, decide, complete, cancel. Each is one message to its actor.
+ */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import {
   campaignAdvanceBody,
@@ -98,13 +100,16 @@ function cancelRoute(service: ServiceContext): Route {
   return { ...moveRoute(service, campaigns, cancel), handle }
 }
 
-/** A runner is at it, as far as that can be read. */
+/** Whether a runner is working on the item, as far as its record can be read. */
 function isBegun({ runtime }: ServiceContext, id: string): boolean {
   const item: SnapshotOf<WorkItemContext> | undefined = readable(() => runtime.read({ kind: 'work_item', id }))
   return item?.value === 'running' && item.context.run?.reported !== true
 }
 
-/** The event that made the run which the item of this trace was handed out as last; undefined: it never was. Others may use the trace, too. */
+/**
+ * The event that created the latest run of the item with this trace; undefined if it was never handed out. Only events
+ * of the project and of this type count, since others may use the trace, too.
+ */
 async function rootOfRun({ runtime }: ServiceContext, project: string, traceId: string): Promise<string | undefined> {
   const { journal, readTurns } = runtime
   const filter = new Filter({ trace_id: [traceId], event_type: ['run_request_created'], project: [project] }, undefined)

@@ -1,4 +1,4 @@
-/** Campaigns as people and programs see them: added, listed, read. What owners say of them: campaign-moves. */
+/** Campaigns: added, listed, read. The actions of owners are in campaign-moves. */
 import { DEFAULT_MAX_CYCLES } from '../../machines/bounds.ts'
 import {
   CAMPAIGN_STATUSES,
@@ -112,7 +112,7 @@ function listRoute(service: ServiceContext): Route {
   }
 }
 
-/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, status } = exchange.query
   const named = namedProject(service, exchange, project)

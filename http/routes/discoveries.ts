@@ -1,4 +1,4 @@
-/** Discoveries: inspections of repositories, posted whole by people and by runners of the project. */
+/** Discoveries: inspections of repositories, each posted as a whole by people and by the project's runners. */
 
 import { digestOf } from '../../machines/digest.ts'
 import { discoverySummary } from '../../machines/discovery.ts'
@@ -137,7 +137,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   createKeyed(service, exchange, idempotency.key, { kind: 'discovery', prefix: 'disc', body, make }, reply)
 }
 
-/** The key that names it in the project: given, or made of what it says. */
+/** The hypothesis with its id and key: the given key, or one derived from its content. */
 function identified(project_id: string, drawn: HypothesisDrawn) {
   const { title = null, possible_intent } = drawn
   const key = drawn.key ?? digestOf({ title, possible_intent }).slice(-KEY_DIGITS)
@@ -164,7 +164,7 @@ function faultsOf({ observations }: DiscoveryCreate, hypotheses: readonly Return
   return faults
 }
 
-/** Answered when its hypotheses are there: whoever reads their ids may read them. */
+/** Answers once its hypotheses exist, so that whoever reads their ids can read them. */
 function answerCreate(service: ServiceContext, exchange: Exchange, taken: Taken): void {
   const { hypotheses } = taken.snapshot.context as { hypotheses: readonly { hypothesis_id: string }[] }
   const opened = (): true | undefined =>

@@ -1,6 +1,6 @@
 /**
- * Drift: for each record that guides runs, whether the code still is what it says. Read from what the records keep of
- * their observations, most pressing first, each page from ranges of one index.
+ * Drift: for each record that guides runs, whether the code still agrees with it. Read from the observations that the
+ * records keep, most urgent first; each page comes from ranges of one index.
  */
 import {
   classifyBody,
@@ -78,7 +78,10 @@ function listRoute(service: ServiceContext, path: string): Route {
   }
 }
 
-/** A record stands under its status but for time: what is quiet becomes stale when the order of its row has passed. */
+/**
+ * The index ranges for a status. A record is indexed under its status apart from time: a quiet one counts as stale once
+ * the time in its row's order has passed.
+ */
 function sectionsOf(project: string, status: DriftStatus, at: string, severity?: DriftSeverity): IndexSection[] {
   const list = (value: DriftStatus, bounds: Pick<IndexSection, 'below' | 'downTo'> = {}): IndexSection => ({
     name: `${status}/${value}`,
@@ -101,7 +104,7 @@ function sectionsOf(project: string, status: DriftStatus, at: string, severity?:
   }
 }
 
-/** The record that the path names, if it exists for the asker; else 404 is answered. */
+/** The record that the path names, if it exists for the caller. Returns undefined if 404 was answered. */
 function namedRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
   const project = visibleProject(service, exchange, exchange.params[0]!)
   if (project === undefined) return undefined
@@ -111,13 +114,13 @@ function namedRecord(service: ServiceContext, exchange: Exchange): RecordSnapsho
   return record
 }
 
-/** The same, if it guides runs; else 409 is answered. */
+/** The same, if the record guides runs. Returns undefined if a problem was answered. */
 function guidingRecord(service: ServiceContext, exchange: Exchange): RecordSnapshot | undefined {
   const record = namedRecord(service, exchange)
   return record !== undefined && guidesRuns(exchange, record) ? record : undefined
 }
 
-/** False: the problem was answered. */
+/** Returns false if a problem was answered. */
 function guidesRuns(exchange: Exchange, { value: state }: RecordSnapshot): boolean {
   if (isGuiding(state)) return true
   exchange.problem('illegal_move', `A record that is ${state} guides no runs: it has no drift.`, { state })
@@ -232,7 +235,10 @@ function repair(service: ServiceContext, exchange: Exchange, underWay: Turnstile
   })
 }
 
-/** Holds until the record has heard of its brief, or will not: whoever comes before that would draft another. */
+/**
+ * Drafts a repair brief, or finds the existing one. `until` holds the record until it has been told of its brief, or
+ * will not be: a request let in before that would draft another.
+ */
 function draftRepair(
   service: ServiceContext,
   exchange: Exchange,
@@ -246,7 +252,7 @@ function draftRepair(
     draft ??= draftOf(service, exchange, record)
     return draft?.message
   }
-  // A crash before the record hears of its brief: asked again, the same brief is made, and the record told.
+  // After a crash before the record was told of its brief, a retry creates the same brief and tells the record.
   const key = given ?? (draft?.twin === undefined ? draft?.key : undefined)
   const create = { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin } as const
   const refused = whenHeard(exchange, () => {})
@@ -260,13 +266,13 @@ function draftRepair(
 
 interface Draft {
   readonly message: MessageBody
-  /** The brief that was drafted for this drift before, unless it was given up: that stands in nobody's way. */
+  /** The brief drafted for this drift before, unless it was archived: an archived one is replaced. */
   readonly twin?: string
-  /** Names the drift. */
+  /** Identifies the drift. */
   readonly key: string
 }
 
-/** Undefined: there is nothing to repair, or nobody to do it, and that was answered. */
+/** Returns undefined if there is nothing to repair or the project takes no work; a problem was answered. */
 function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnapshot): Draft | undefined {
   const { project, project_id } = record.context
   if (!guidesRuns(exchange, record)) return undefined
@@ -289,8 +295,9 @@ function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnap
 }
 
 /**
- * The record hears which brief repairs it, also when who asked has gone. One that was answered before is told of only where
- * that can have been lost with a crash: not when it was given up, or belongs to a drift that is over.
+ * Tells the record which brief repairs it, even if the client has gone. For a repeated request the record is told again
+ * only if the first message may have been lost in a crash: not if the brief was archived, or belongs to an earlier
+ * drift.
  */
 function noteRepair(
   service: ServiceContext,

@@ -1,6 +1,6 @@
 /**
- * Events stated by themselves, not on a run: recorded by their project's actor. An emitted `*_requested` is a
- * command: with it, a run request is made whose key is the event's id, so that the same command runs once.
+ * Events stated outside a run: recorded by their project's actor. An emitted `*_requested` is a command: with it a run
+ * request is created whose key is the event's id, so that the same command runs once.
  */
 import { isSessionEvent, sessionNews } from '../../machines/agent-session/reports.ts'
 import { EVENTS_A_POST_MAX } from '../../machines/documents/fields.ts'
@@ -143,7 +143,10 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   })
 }
 
-/** Whether an engine of the project can do what the commands ask for, but for those made before. False: a problem was answered. */
+/**
+ * Whether an engine of the project can do what the commands ask for; commands made before are not checked again.
+ * Returns false if a problem was answered.
+ */
 function isServed(
   { runtime, capabilities }: ServiceContext,
   exchange: Exchange,
@@ -162,12 +165,12 @@ function isServed(
   return true
 }
 
-/** A trace that the caller would have continued is another's already: the command begins its own. */
+/** A command that would have continued the caller's trace, which another command already uses, begins its own. */
 function ownTraces<E extends StatedEvent>(events: readonly E[], { others }: CommandTraces): readonly E[] {
   return events.map((event, i) => (others.has(i) ? { ...event, trace_id: null } : event))
 }
 
-/** The message that makes the command's run request, delivered after the event is recorded. */
+/** The message that creates the command's run request, delivered after the event is recorded. */
 function commandOf(
   service: ServiceContext,
   exchange: Exchange,
@@ -194,7 +197,7 @@ function commandOf(
   return { to: { kind: 'run_request', id: place.id }, message: message as unknown as SendParams['message'] }
 }
 
-/** What actors hear of events that are about them: agent sessions and maintenance runs of no runner. */
+/** Messages to the actors that events are about: agent sessions and maintenance runs outside any runner. */
 function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }: Principal): SendParams[] {
   const recorded_at = utcNow({ runtime })
   const begun = new Set<string>()
@@ -207,7 +210,7 @@ function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }
     if (told === undefined) continue
     const { to, message } = told
     if (message.type === 'begin') begun.add(to.id)
-    // Most projects' ends are of no maintenance run that began here.
+    // The end of a run in a project mostly concerns no maintenance run that began here.
     if (isSession || begun.has(to.id) || runtime.read(to) !== undefined) news.push(told)
   }
   return news
@@ -232,7 +235,7 @@ function record(
     const ids = commands.map(({ to }) => to.id)
     const made = (): true | undefined =>
       ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
-    // Answered when they are there: whoever reads their ids may read them.
+    // Answered once they exist, so that whoever reads their ids can read them.
     inLaterTurns(service, exchange, made, () => {
       markCursor(service, exchange, answer.sequence)
       exchange.answer(200, {

@@ -1,4 +1,4 @@
-/** Engine capabilities: manifests posted by runners and by those who keep them, and listed. */
+/** Engine capabilities: manifests posted by runners and by the people who maintain them, and listed. */
 
 import { digestOf } from '../../machines/digest.ts'
 import {
@@ -95,7 +95,7 @@ function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabili
   return { ...modules.engine_capability.document(snapshot), state }
 }
 
-/** The manifest with whom it speaks for. Undefined: a problem was answered. */
+/** The manifest with the runner that it is for. Returns undefined if a problem was answered. */
 function spokenFor(exchange: Exchange): EngineCapabilityBody | undefined {
   const body = exchange.body as EngineCapabilityBody
   const { runnerId = body.runner_id } = exchange.principal
@@ -105,7 +105,10 @@ function spokenFor(exchange: Exchange): EngineCapabilityBody | undefined {
   return undefined
 }
 
-/** Whether the runner that a person names works for the project; one that speaks for itself does. False: a problem was answered. */
+/**
+ * Whether a runner that a person names works for the project; not checked for a runner that posts its own manifest.
+ * Returns false if a problem was answered.
+ */
 function worksFor(
   { runtime }: ServiceContext,
   exchange: Exchange,

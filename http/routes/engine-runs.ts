@@ -1,4 +1,4 @@
-/** Engine runs: what one attempt did inside the engine. Summaries and evidence are taken in every state. */
+/** Engine runs: what one attempt did inside the engine. Summaries and evidence are accepted in every state. */
 
 import { digestOf } from '../../machines/digest.ts'
 import {
@@ -33,7 +33,7 @@ export function engineRunRoutes(service: ServiceContext): readonly Route[] {
 /** An observation as posted, with its id. */
 type Identified = EvidenceObservationsBody['observations'][number] & { readonly id: string }
 
-/** Hand over the run that the path names, if it exists for the asker; else answer 404. */
+/** Calls `found` with the run that the path names, if it exists for the caller; else answers 404. */
 function withEngineRun(service: ServiceContext, exchange: Exchange, found: (run: KnownEngineRun) => void): void {
   const id = exchange.params[0]!
   const go = (run: KnownEngineRun | undefined): void => {
@@ -110,7 +110,7 @@ function evidenceRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const { observations } = exchange.body as EvidenceObservationsBody
       if (!nameOneRecordEach(exchange, observations)) return
-      // The same observation of the same run is one: its id derives from what it says.
+      // The same observation of the same run is one: its id derives from its content.
       const identified = observations.map((seen) => ({
         id: deriveId('obs', 'observation', exchange.params[0]!, digestOf(seen)),
         ...seen,
@@ -122,7 +122,7 @@ function evidenceRoute(service: ServiceContext): Route {
   }
 }
 
-/** An observation speaks of one record. False: a problem was answered. */
+/** Whether each observation names one record only. Returns false if a problem was answered. */
 function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservationsBody['observations']): boolean {
   const odd = observations.findIndex(namesTwoRecords)
   if (odd < 0) return true
@@ -135,8 +135,9 @@ function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservation
 }
 
 /**
- * Each observation that is new to the run is of a record of the run's project, of evidence that the record has or had, and
- * if it waives, until a time that was to come when it was seen. False: a problem was answered.
+ * Checks each observation that is new to the run: it must be about a record of the run's project and about evidence
+ * that the record has or had, and a waiver must have ended after the observation was made. Returns false if a problem
+ * was answered.
  */
 function areTakeable(
   service: ServiceContext,
@@ -147,14 +148,17 @@ function areTakeable(
   const known = new Set(document.evidence.map(({ id }) => id))
   return seen.every(
     (one, i) =>
-      // What was taken is answered as it was: time has passed since, and the record has gone on.
+      // Observations already recorded are answered as before: time has passed, and the record has changed, since then.
       known.has(one.id) ||
       (isOfProject(service, exchange, one, `/observations/${i}`, identity.project) &&
         waivesAhead(service, exchange, one, `/observations/${i}`)),
   )
 }
 
-/** It names a record of the project, and no evidence that this never had. False: a problem was answered. */
+/**
+ * Whether it names a record of the project, and no evidence that the record never had. Returns false if a problem was
+ * answered.
+ */
 function isOfProject(
   { runtime }: ServiceContext,
   exchange: Exchange,
@@ -185,7 +189,10 @@ function expectedEvidence(recordId: string, count: number): string {
   return count === 1 ? `must be ${recordId}.e1` : `must be one of ${recordId}.e1 to .e${count}`
 }
 
-/** Late news of a waiver is news: its review lies ahead of when it was seen. False: a problem was answered. */
+/**
+ * A waiver may be reported late: its review must only be later than the observation. Returns false if a problem was
+ * answered.
+ */
 function waivesAhead(
   service: ServiceContext,
   exchange: Exchange,
@@ -209,7 +216,7 @@ function tell(
     const { identity: run } = known
     const { runnerId } = exchange.principal
     if (runnerId !== undefined) service.dispatcher.touch(runnerId)
-    // Who held the request in another attempt has no word in this one.
+    // A runner that held the request in another attempt may not report on this one.
     if (runnerId !== undefined && run.runner_id !== runnerId) {
       exchange.problem('not_the_runner', `The engine run is of attempt ${run.attempt}, which another runner has.`)
       return

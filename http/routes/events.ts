@@ -23,8 +23,8 @@ import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch/
 import type { Exchange } from '../wire/exchange.ts'
 
 /**
- * Which history holds everything that the filter lets through. A run request has its trace to itself; one of others is looked for
- * as one that is not there.
+ * Which history holds all events that the filter lets through. A run request has a trace to itself. One that the caller
+ * may not see is handled like one that does not exist.
  */
 function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): Histories | undefined {
   const traces = filter.values('trace_id')
@@ -37,7 +37,7 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): Histories | und
   for (const id of requests) {
     const request = isId('runreq', id) ? readable(() => runtime.read({ kind: 'run_request', id })) : undefined
     const { trace_id: traceId, project } = request?.context ?? {}
-    // Events may have been imported without their request: then only a scan finds them.
+    // Events may have been imported without their request; only a scan finds those.
     if (typeof traceId !== 'string' || !filter.sees(project)) return undefined
     ids.push(traceId)
   }
@@ -45,8 +45,8 @@ function hintOf(filter: Filter, runtime: Pick<Runtime, 'read'>): Histories | und
 }
 
 /**
- * Where a list begins: behind its cursor, or at the end of the log that its order starts from. A cursor stands between two
- * events: a list that goes backwards begins with the one before it, with which a stream from there does not.
+ * Where a list begins: after its cursor, or at the end of the log where its order starts. A cursor stands between two
+ * events: a backward list begins with the event before it, a stream with the event after it.
  */
 function placeToBegin(service: ServiceContext, exchange: Exchange): number | undefined {
   const { journal } = service.runtime
@@ -59,7 +59,7 @@ function placeToBegin(service: ServiceContext, exchange: Exchange): number | und
   return undefined
 }
 
-/** The events' own texts, as the log holds them. */
+/** Answers with the events' own texts, as the log holds them. */
 function answerPage(service: ServiceContext, exchange: Exchange, found: EventsFound): void {
   markCursor(service, exchange, found.lastSequence)
   let tail = ''
@@ -71,7 +71,7 @@ function answerPage(service: ServiceContext, exchange: Exchange, found: EventsFo
   exchange.answer(200, `{"items":[${found.texts.join(',')}]${tail}}`)
 }
 
-/** A search goes on after the handler has returned: what it throws is answered here. */
+/** The search continues after the handler has returned, so its errors are answered here. */
 function guard(service: ServiceContext, exchange: Exchange, work: Promise<void>): void {
   const { journal } = service.runtime
   work.catch((error: unknown) => {

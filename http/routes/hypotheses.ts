@@ -1,4 +1,4 @@
-/** Hypotheses: what inspections believe that a project means, until a person has decided. */
+/** Hypotheses: what inspections assume that a project intends, until a person decides. */
 
 import { digestOf } from '../../machines/digest.ts'
 import {
@@ -31,7 +31,7 @@ import { both } from './intent-records.ts'
 
 const AREA = 'discoveries and hypotheses'
 const one = { description: 'The hypothesis.', schema: hypothesisDocument }
-/** Slugs looked at before one is proposed: the machine goes on from there if it is taken meanwhile. */
+/** Slugs tried before one is proposed; if it is taken meanwhile, the machine tries further ones. */
 const SLUGS_LOOKED_AT_MAX = 8
 
 type Snapshot = SnapshotOf<HypothesisContext>
@@ -179,7 +179,7 @@ function freeSlug(service: ServiceContext, context: HypothesisContext, title: st
   return slugOfTry(stem, SLUGS_LOOKED_AT_MAX, context.id)
 }
 
-/** Answered when the record is there: it may have found its slug taken, and have asked for another. */
+/** Answers once the record exists: it may have found its slug taken, and asked for another. */
 function answerAccepted(service: ServiceContext, exchange: Exchange, { snapshot }: Taken): void {
   const { id } = snapshot.context
   const both = () => {

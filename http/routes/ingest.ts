@@ -1,4 +1,4 @@
-/** Ingest: a whole trace of an engine into the log, streamed. It drives nothing; it is what happened. */
+/** Ingest: streams a whole trace of an engine into the log. It triggers nothing; it only records what happened. */
 import { ingestedTraceEventSchema, ingester, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -21,7 +21,7 @@ import type { Exchange } from '../wire/exchange.ts'
 const JSON_TYPE = 'application/json'
 const LINE_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/x-jsonlines'] as const
 const TRACE_ID_CHARACTERS_MAX = 128
-/** What an event may have around its payload, bytes. */
+/** The most that an event may have around its payload, in bytes. */
 const ENVELOPE_BYTES_MAX = 64 * 1024
 
 const lines = Type.String({ description: 'One event a line, as in `application/json`; blank lines are passed over.' })
@@ -93,7 +93,7 @@ interface Owner {
   readonly throttle: 'full' | 'dry_run'
 }
 
-/** What events of the trace have where they say nothing. Undefined: a problem was answered. */
+/** The defaults for events of the trace. Returns undefined if a problem was answered. */
 async function ownerOf(service: ServiceContext, exchange: Exchange, traceId: string): Promise<Owner | undefined> {
   const { principal, query } = exchange
   const named = query.project === undefined ? undefined : visibleProject(service, exchange, query.project)
@@ -108,8 +108,8 @@ async function ownerOf(service: ServiceContext, exchange: Exchange, traceId: str
 }
 
 /**
- * The run that the trace belongs to, as far as the asker may know: a runner, of what it holds or held, and in the project
- * that it names, since it may write into no other than the run's.
+ * The run that the trace belongs to, as far as the caller may know: for a runner, one that it holds or held; and, if a
+ * project was named, one of that project, since the caller may write into no other project than the run's.
  */
 async function firstRun(
   { runtime, dispatcher }: ServiceContext,
@@ -123,7 +123,7 @@ async function firstRun(
     runnerId === undefined
       ? maySee(principal, context.project)
       : hasHeld(context, runnerId) && (project === undefined || context.project === project)
-  // What goes on for longer than events are kept is found all the same.
+  // Finds a run that has been going on for longer than events are kept.
   for (const { id } of runnerId === undefined ? [] : dispatcher.heldBy(runnerId)) {
     const held = readable(() => runtime.read({ kind: 'run_request', id }))
     if (held?.context.trace_id === traceId && isIts(held.context)) return held
@@ -179,7 +179,10 @@ function doorOf(
   }
 }
 
-/** Of what was new each project is told, however the trace has ended and whoever has gone; then the whole is answered. */
+/**
+ * Tells each project what was recorded in it, however the ingestion ended and even if the client has gone; then
+ * answers.
+ */
 function ended(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
   const facts = factsOf(service, traceId, end)
   let waiting = facts.length
@@ -232,7 +235,7 @@ function answerReport(
   report: IngestReport,
   recorded: number,
 ): void {
-  // Of a trace that was there already nothing was recorded.
+  // If all of the trace was there before, nothing was recorded.
   const sequence = recorded === 0 ? service.runtime.journal.lastSequence : recorded
   markCursor(service, exchange, sequence)
   exchange.answer(200, { trace_id: traceId, ...report, cursor: cursorAt(service, sequence) })

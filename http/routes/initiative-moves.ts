@@ -1,6 +1,6 @@
 /**
- * What owners do about an initiative: ask for an assessment, decide, record what they did and what was found, end it.
- * Each is one message to the initiative.
+ * Actions of owners on an initiative: ask for an assessment, decide, record actions and findings, end it. Each is one
+ * message to its actor.
  */
 
 import { digestOf } from '../../machines/digest.ts'
@@ -70,18 +70,18 @@ export function initiativeMoveRoutes(service: ServiceContext): readonly Route[] 
   ]
 }
 
-/** A name that stands for what is asked under it: that of a trigger, or the id that a key makes. */
+/** A name for one request: that of a trigger, or the id derived from a key. */
 interface Name {
   readonly name: string
-  /** What the key, or the trigger, is for. */
+  /** What the key or the trigger is for. */
   readonly what: string
-  /** Of what is asked. */
+  /** Digest of the request. */
   readonly fingerprint: string
 }
 
 /**
- * Asks the initiative. Under a name it is asked once, for as long as keys are kept: the initiative itself remembers the newest
- * names only, and one that many are used on within a day would take an older one for new.
+ * Sends the message to the initiative; under a name only once, for as long as keys are kept. The initiative itself
+ * remembers only the newest names, so with many of them in a day it would take an old one for new.
  */
 function ask(
   service: ServiceContext,
@@ -98,7 +98,7 @@ function ask(
     return
   }
   const { what, fingerprint } = name
-  // The name of an initiative may come back: what was asked of the one before is none of this one's.
+  // An initiative's name may be reused: requests to the earlier one do not count as repeats.
   const place = digestOf([ref.kind, context.name, context.created_at, name.name])
   askNamed(service, exchange, { ref, place, fingerprint, what, make: () => message }, reply)
 }
@@ -161,7 +161,7 @@ function decideRoute(service: ServiceContext): Route {
   }
 }
 
-/** Answers with the initiative, and says where it was told so before. */
+/** Answers with the initiative, and marks an answer to a repeated request. */
 function askOnce(
   service: ServiceContext,
   exchange: Exchange,
@@ -176,7 +176,7 @@ function askOnce(
   })
 }
 
-/** Which initiative is asked, and the id for what is asked of it; undefined: a problem was answered. */
+/** The initiative asked, and an id for the request. Returns undefined if a problem was answered. */
 function readAsked(service: ServiceContext, exchange: Exchange, prefix: IdPrefix) {
   const initiative = visibleInitiative(service, exchange)
   if (initiative === undefined) return undefined
@@ -185,7 +185,7 @@ function readAsked(service: ServiceContext, exchange: Exchange, prefix: IdPrefix
   return { initiative, id: madeId(service, exchange, initiative, prefix, key.key), isKeyed: key.key !== undefined }
 }
 
-/** An id of the key, scoped to who asks and to the path; a random one without a key. */
+/** An id derived from the key, scoped to the caller and the path; a random one without a key. */
 function madeId(
   { runtime }: ServiceContext,
   { principal, path }: Exchange,
@@ -261,7 +261,7 @@ function findingRoute(service: ServiceContext): Route {
   }
 }
 
-/** Takes one entry into the initiative's record, and answers with it. */
+/** Adds one entry to the initiative's record, and answers with it. */
 function record(
   service: ServiceContext,
   exchange: Exchange,

@@ -1,4 +1,4 @@
-/** Initiatives as people and programs see them: added, listed, read. What owners do about them: initiative-moves. */
+/** Initiatives: added, listed, read. The actions of owners are in initiative-moves. */
 import {
   DEFAULT_BUDGET,
   INITIATIVE_STATUSES,
@@ -58,7 +58,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   createNamed(service, exchange, key.key, named, whenMade(service, exchange))
 }
 
-/** The message that adds it; undefined: a problem was answered. */
+/** The message that creates the initiative. Returns undefined if a problem was answered. */
 function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | undefined {
   const {
     name,
@@ -105,7 +105,7 @@ function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects
   return false
 }
 
-/** The project of each member. Undefined: one does not exist for the asker, and that was answered. */
+/** The project of each member. Returns undefined if a member does not exist for the caller; a problem was answered. */
 function homesOf(
   service: ServiceContext,
   exchange: Exchange,

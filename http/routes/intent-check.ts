@@ -1,4 +1,4 @@
-/** The integrity check of a project's intent: every record and hypothesis looked at, a page at a time. */
+/** The integrity check of a project's intent: examines every record and hypothesis, a page at a time. */
 import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
 import { IntentCheck } from '../../machines/intent-check.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
@@ -9,7 +9,7 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { INTENT_AREA } from './intent-records.ts'
 
-/** Entities looked at between two turns of the event loop: some milliseconds. */
+/** Entities examined between two turns of the event loop: some milliseconds. */
 const PAGE_ROWS = 200
 
 export function intentCheckRoutes(service: ServiceContext): readonly Route[] {

@@ -1,4 +1,4 @@
-/** What becomes of an intent record, and how records belong together. */
+/** Moves of intent records, and the relationships between records. */
 import {
   intentMoveBody,
   type RelationshipBody,
@@ -33,7 +33,9 @@ const MOVES = {
   contradict: 'Say that a record is not so. Terminal.',
 } as const
 
-/** Conflicts of one record, its own and those that others state of it: each move of it is told to all of them. */
+/**
+ * Conflicts of one record, both stated by it and stated by others: each of its moves is sent to all of these records.
+ */
 const CONFLICTS_MAX = 64
 
 export function intentMoveRoutes(service: ServiceContext): readonly Route[] {
@@ -47,8 +49,9 @@ export function intentMoveRoutes(service: ServiceContext): readonly Route[] {
 }
 
 /**
- * The moves that end records of one project, one at a time, each told when the one before is on disk: of a record that is to
- * take another's place no other move is under way that would end it. So no two take each other's, and what is gone takes none.
+ * Runs the moves that end records of a project one at a time, each sent once the one before is on disk. So while a
+ * record is to take another's place, no other move that would end it is under way: two records cannot take each other's
+ * place, and a record that has ended cannot take any.
  */
 class Endings {
   readonly #service: ServiceContext
@@ -58,7 +61,9 @@ class Endings {
     this.#service = service
   }
 
-  /** Tells the record what `messageOf` says once its turn has come; undefined: a problem was answered. */
+  /**
+   * Sends the record the message of `messageOf` once its turn has come; undefined means that a problem was answered.
+   */
   tell(
     exchange: Exchange,
     record: RecordSnapshot,
@@ -139,7 +144,7 @@ function asReplacement({ value, context }: RecordSnapshot) {
   return { replacement: id, replacement_key: recordKey(project, slug), replacement_state: value }
 }
 
-/** The record of the same project that the body names; else 422 is answered. */
+/** The record of the same project that the body names. Returns undefined if 422 was answered. */
 function otherRecord(
   service: ServiceContext,
   exchange: Exchange,
@@ -192,7 +197,7 @@ function relateRoute(service: ServiceContext): Route {
   }
 }
 
-/** Answered when the other record has heard of it, and what it said in return has come back. */
+/** Answers once the other record has handled its message and its reply has come back. */
 function answerWhenHeard(
   service: ServiceContext,
   exchange: Exchange,

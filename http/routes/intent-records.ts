@@ -35,14 +35,16 @@ import type { Exchange } from '../wire/exchange.ts'
 export const INTENT_AREA = 'intent records'
 const ENTITY_TAG = { ETag: 'The version, in quotes: `If-Match` of a change.' }
 export const oneRecord = { description: 'The record.', schema: intentRecordDocument, headers: ENTITY_TAG }
-/** Longest path asked for, and so the most folders looked under. */
+/** Longest path in a query, which also bounds the number of parent folders looked up. */
 const PATH_CHARS_MAX = 512
 const WORDS_CHARS_MAX = 200
 
 const words = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: WORDS_CHARS_MAX, description }))
 
-/** SPEC names the paths of the product without `/api`; beneath it are all the others, and these too. */
+/**
+ * SPEC names product paths without `/api`. They are served both as named and beneath `/api`, where all other paths are.
+ */
 export const both = (path: string): readonly string[] => [path, `/api${path}`]
 
 export function intentRecordRoutes(service: ServiceContext): readonly Route[] {
@@ -182,7 +184,7 @@ function sectionsOf(project: string, query: Filters, asked: string | undefined):
   }))
 }
 
-/** A record whose scope names several of the places is found once, under the nearest. */
+/** The nearest of the places in the record's scope, so that a record that names several is listed once. */
 function nearest({ context }: RecordSnapshot, places: readonly string[]): string | undefined {
   const named = placesOf(context.content)
   return places.find((place) => named.has(place))

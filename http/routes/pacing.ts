@@ -16,7 +16,7 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'pacing'
-/** Items shown of those that wait: the list of work items pages through all. */
+/** Waiting items shown: the list of work items pages through all. */
 const WAITING_SHOWN_MAX = 500
 
 export function pacingRoutes(service: ServiceContext): readonly Route[] {
@@ -73,7 +73,7 @@ function answerPacing(service: ServiceContext, exchange: Exchange): void {
   exchange.await(pacingOf(service, exchange.principal), (pacing) => exchange.answer(200, pacing))
 }
 
-/** As it is now; of the items it is told in a turn or two later what they are. */
+/** Pacing as it is now; the items' own data are read in the next turns. */
 async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pacing> {
   const view = service.scheduler.view()
   const sees = (project: string): boolean => maySee(reader, project)
@@ -94,7 +94,7 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
     lanes: view.isUnreadable ? LANES.map((lane) => ({ lane, paused: true })) : lanesOf(pausesOf(service)),
   }
   const paced = (entry: Entry) => pacedItem(service, reader, view, entry)
-  // Where they stand is of this moment.
+  // A copy of the entries at this moment.
   const entries = [...running, ...shown].map((entry) => ({ ...entry }))
   const items = await inTurns(service.runtime.nature, entries, paced)
   return { ...pacing, running: items.slice(0, running.length).flat(), waiting: items.slice(running.length).flat() }
@@ -102,7 +102,7 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
 
 type Entry = ReturnType<PacingView['firstWaiting']>[number]
 
-/** What runs, oldest start first, before what is only handed out. */
+/** Running items, oldest start first, before those that are only handed out. */
 function byStart(a: Entry, b: Entry): number {
   if (a.state !== b.state) return a.state === 'running' ? -1 : 1
   return a.since < b.since ? -1 : 1
@@ -112,7 +112,7 @@ function pausesOf({ runtime }: ServiceContext): Partial<PacingContext> {
   return (runtime.read(PACING) as SnapshotOf<PacingContext> | undefined)?.context ?? {}
 }
 
-/** The item; none where its record cannot be read. */
+/** The item; empty if its record cannot be read. */
 function pacedItem(service: ServiceContext, reader: Principal, view: PacingView, entry: Entry): Pacing['waiting'] {
   const { id, project, lane, state, since } = entry
   const snapshot: SnapshotOf<WorkItemContext> | undefined = readable(() =>

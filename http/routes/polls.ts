@@ -1,6 +1,6 @@
 /**
- * A runner asks for work, and waits for it. Hot: an empty poll passes the gate, touches the runner and answers,
- * and nothing is written. A parked poll ends with its connection, its token, or the service.
+ * A runner asks for work, and waits for it. Hot: an empty poll passes the checks, marks the runner as heard from, and
+ * answers; nothing is written. A parked poll ends with its connection, its token or the service.
  */
 import { Histogram } from 'prom-client'
 import { executionRequestDocument } from '../../machines/documents/execution-request.ts'
@@ -16,7 +16,7 @@ const newsHeaders = {
   'Intendant-Cancel': 'Ids of the run requests that it is to stop, separated by commas.',
 }
 
-/** Upper bounds of the buckets, seconds: from a wake-up at once to the longest wait. */
+/** Bucket bounds in seconds: from an immediate wake-up to the longest wait. */
 const WAIT_SECONDS = [0.005, 0.05, 0.5, 1, 5, 15, 30, POLL_WAIT_SECONDS_MAX]
 
 export function pollRoutes(service: ServiceContext): readonly Route[] {
@@ -96,7 +96,7 @@ function refusePoll(exchange: Exchange, refusal: PollRefusal): void {
   } else if (refusal === 'runner_removed') {
     exchange.problem('runner_removed', 'The runner was removed.')
   } else {
-    // Not an error: the runner just asks again, of the service that comes up.
+    // Not an error: the runner simply polls the restarted service.
     exchange.setHeader('Retry-After', '1').answer(204)
   }
 }

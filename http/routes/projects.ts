@@ -1,4 +1,4 @@
-/** Projects: what all else belongs to. Every `:id` of a project takes its id or its key. */
+/** Projects, to which everything else belongs. Every `:id` of a project takes its id or its key. */
 
 import { PROJECT_KEY_PATTERN } from '../../machines/documents/fields.ts'
 import {

@@ -1,6 +1,6 @@
 /**
- * What a runner posts about a run request that it holds. Each post goes to the request's actor, which alone
- * decides whether the attempt is still the runner's; a heartbeat reaches it only when it would change something.
+ * What a runner posts about a run request that it holds. Each post goes to the request's actor, which alone decides
+ * whether the attempt is still the runner's; a heartbeat reaches it only if it would change something.
  */
 
 import { digestOf } from '../../machines/digest.ts'
@@ -136,7 +136,7 @@ function releaseRoute(service: ServiceContext): Route {
   }
 }
 
-/** A post on its way to its actor. */
+/** A runner's post as a message to the request's actor. */
 interface PostMessage extends MessageBody {
   type: string
   by?: By
@@ -146,14 +146,17 @@ interface PostMessage extends MessageBody {
 
 type HeldPost = PostMessage & { runner_id: string }
 
-/** Hot: the body, which is this request's alone, becomes the message. A copy of an object of any shape costs as much as a step. */
+/**
+ * Hot: turns the body, which belongs to this request alone, into the message. Copying an object of arbitrary shape
+ * would cost as much as a step.
+ */
 function messageOf(exchange: Exchange, type: string): PostMessage {
   const message = exchange.body
   message.type = type
   return message
 }
 
-/** With the digest of all that was said: the same post again is one that was taken. */
+/** Adds the digest of the post's content, by which a repeated post is recognized. */
 function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
   const { attempt: _, ...said } = exchange.body
   const message = messageOf(exchange, type) as PostMessage & { digest: string }
@@ -161,7 +164,7 @@ function endOf(exchange: Exchange, type: 'completed' | 'failed'): PostMessage {
   return message
 }
 
-/** Put the post into the actor's mailbox and answer what came of it. */
+/** Sends the post to the actor and answers with the result. */
 function tell(
   service: ServiceContext,
   exchange: Exchange,
@@ -175,12 +178,13 @@ function tell(
   const { principal } = exchange
   if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
   message.by = exchange.by
-  // An operator's release names the holder of the moment; the machine refuses it if that has changed meanwhile.
+  // A person's release names the current holder; the machine refuses it if that has changed meanwhile.
   message.runner_id = principal.runnerId ?? context.offered_to ?? ''
   if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
   const reply = whenTaken(service, exchange, (answer) => {
-    // Any post of the holder renews its lease, also one that repeats and so takes no step; of an attempt that is over, none.
+    // Any post of the holder renews its lease, even a repeated one that takes no step; a post of an attempt that is
+    // over does not.
     const isRenewed = answer.repeat === undefined && answer.accepted > 0
     if (!isRenewed && holds(answer.snapshot.context, message as HeldPost)) service.runtime.renew(ref)
     exchange.answer(200, runAnswerOf(service, exchange, answer, more?.(answer)))
@@ -189,8 +193,8 @@ function tell(
 }
 
 /**
- * A runner that names the engine run itself may not name one of another request. Posts that name one go one after the other: whoever
- * comes next finds what the one before has written down.
+ * Sends a post in which the runner names the engine run itself, and refuses an id that belongs to another request.
+ * Posts with one engine run id run one after the other, so that each sees what the one before has recorded.
  */
 function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: PostMessage): void {
   const { engine_run_id: id } = message as { engine_run_id?: string }

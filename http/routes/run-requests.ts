@@ -1,4 +1,4 @@
-/** Run requests as people and programs see them: made, listed, read, stopped, queued again, given up, approved. */
+/** Run requests: created, listed, read, cancelled, requeued, failed, approved. */
 import {
   cancelBody,
   cancelManyBody,
@@ -168,7 +168,7 @@ interface Filter {
   readonly label?: string
 }
 
-/** The narrowest index that the filter names, and a predicate for the rest. Undefined: 404 was answered. */
+/** The narrowest index for the filter, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(
   service: ServiceContext,
   exchange: Exchange,
@@ -194,7 +194,7 @@ function filterOf(
 
 function narrowest({ project, state: at, runner, label }: Filter): readonly [index: string, value: string] {
   if (runner !== undefined) return ['runner', runner]
-  // Settled requests pile up; the others are few.
+  // Settled requests accumulate; those in other states are few.
   if (at !== undefined && !isSettledRun(at)) return ['state', at]
   if (label !== undefined) return ['label', label]
   if (project !== undefined) return ['project', project]
@@ -208,7 +208,7 @@ interface Move {
   readonly description?: string
   readonly body?: Route['body']
   readonly problems?: readonly ProblemCode[]
-  /** Why it is not done as things stand, where its machine cannot know. */
+  /** Why it cannot be done now, for conditions that its machine cannot check. */
   readonly whyNot?: typeof whyNotApprovable
 }
 
@@ -298,7 +298,10 @@ function cancelManyRoute(service: ServiceContext): Route {
   }
 }
 
-/** The first page that has something: one may pass over nothing but settled requests, and others have their turns. */
+/**
+ * The first page with any row: a page may consist of settled requests only, which are skipped. Other work goes on
+ * between pages.
+ */
 async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
   let page = await runtime.list(request)
   while (page.snapshots.length === 0 && page.next !== undefined && !exchange.done) {

@@ -1,4 +1,4 @@
-/** Runners: who may take work. A runner's token is shown once, when it is made or rotated. */
+/** Runners: who may take work. A runner's token is shown once, when it is created or rotated. */
 import { RUNNER_ID_PATTERN } from '../../machines/documents/fields.ts'
 import {
   type RunnerCreate,
@@ -27,7 +27,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'runners'
 const one = { description: 'The runner.', schema: runnerDocument }
-/** Other texts name no runner, and may be longer than a key of the storage can be. */
+/** Any other text names no runner, and might be too long for a storage key. */
 const RUNNER_ID = new RegExp(RUNNER_ID_PATTERN)
 
 export function runnerRoutes(service: ServiceContext): readonly Route[] {
@@ -44,7 +44,7 @@ function documentOf(service: ServiceContext, { principal }: Exchange, snapshot: 
   const document = modules.runner.document(snapshot) as { readonly allowed_projects: readonly string[] }
   const seen = service.dispatcher.runnerSeen(snapshot.context.id)
   if (principal.projects === '*' || principal.runnerId === snapshot.context.id) return { ...document, ...seen }
-  // Who is confined is told of a shared runner what concerns its own projects.
+  // A confined caller sees only its own projects' part of a shared runner.
   const allowed_projects = document.allowed_projects.filter((key) => key === '*' || maySee(principal, key))
   const in_flight = seen.in_flight.filter((id) => {
     const request = readable(() => service.runtime.read({ kind: 'run_request', id }))
@@ -67,7 +67,7 @@ function visibleRunner(service: ServiceContext, exchange: Exchange): SnapshotOf<
   return runner
 }
 
-/** The runner of that id, if it exists for the asker. */
+/** The runner of that id, if it exists for the caller. */
 function findRunner({ runtime }: ServiceContext, { principal }: Exchange, id: string): SnapshotOf<any> | undefined {
   const runner = RUNNER_ID.test(id) ? runtime.read({ kind: 'runner', id }) : undefined
   return runner !== undefined && isVisible(principal, runner) ? runner : undefined
@@ -120,12 +120,12 @@ function create(service: ServiceContext, exchange: Exchange): void {
   createNamed(service, exchange, key.key, named, whenTaken(service, exchange, made, refused))
 }
 
-/** That a runner was removed says where it stands, too. */
+/** Hides that a runner with this id was removed, which would disclose its state. */
 function withoutEnd(refusal: Refused['refusal']): Refused['refusal'] {
   return refusal.code === 'runner_removed' ? { code: 'already_exists', detail: 'this runner exists already' } : refusal
 }
 
-/** No one grants more than they hold, in projects or in trust. False: a problem was answered. */
+/** Nobody grants more than they hold, in projects or in trust. Returns false if a problem was answered. */
 function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPatch): boolean {
   const { principal } = exchange
   if (grants.trusted === true && !mayDo(principal, 'approve.full')) {
@@ -150,7 +150,10 @@ function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPat
   return false
 }
 
-/** Who is confined sees a runner by its projects: without one it would be gone for them. True: a problem was answered. */
+/**
+ * A confined caller sees runners by their projects, so a runner without any would disappear from its view. Returns true
+ * if a problem was answered.
+ */
 function isLost(exchange: Exchange, allowed: readonly string[]): boolean {
   if (exchange.principal.projects === '*' || allowed.length > 0) return false
   exchange.problem('invalid_body', 'The token is confined to projects, and would not see a runner of none of them.', {
@@ -237,7 +240,10 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
   ]
 }
 
-/** Who is confined may not change a runner that also works for others: it would change what they have. */
+/**
+ * A confined caller may not change a runner that also works for other projects. Returns false if a problem was
+ * answered.
+ */
 function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   const { principal } = exchange
   if (principal.projects === '*' || (context.allowed_projects as string[]).every((key) => maySee(principal, key)))
@@ -246,13 +252,16 @@ function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   return false
 }
 
-/** Whether a runner that stays trusted would be let into projects where nobody has trusted it yet. */
+/** Whether the change would let a runner that stays trusted into projects where nobody has trusted it yet. */
 function widens({ trusted, allowed_projects = [] }: RunnerPatch, { context }: SnapshotOf<any>): boolean {
   const known = context.allowed_projects as readonly string[]
   return trusted !== false && !known.includes('*') && allowed_projects.some((key) => !known.includes(key))
 }
 
-/** Whoever holds a trusted runner's token may do what it is trusted with: no one gets that who may not grant it. */
+/**
+ * Whoever holds a trusted runner's token can use its trust, so only a caller that may grant trust gets that token.
+ * Returns false if a problem was answered.
+ */
 function mayTrust(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   if (context.trusted !== true || mayDo(exchange.principal, 'approve.full')) return true
   exchange.problem('grants_too_much', 'The runner is trusted: this needs the right approve.full.')
@@ -348,7 +357,7 @@ function endSession(
 ): void {
   const message = { type: 'end_session', by: exchange.by, instance: exchange.body.instance, in_flight } as MessageBody
   const taken = ({ snapshot }: Taken): void => exchange.answer(200, documentOf(service, exchange, snapshot))
-  // Where it is not written it is as if it had not been said: the runner called, and is there.
+  // If this cannot be written, the call still shows that the runner is there.
   const refused = (_: Exchange, answer: Refused): void => {
     service.dispatcher.touch(id)
     refuse(exchange, answer)

@@ -1,4 +1,4 @@
-/** The service about itself: whether it lives, whether it takes work, what it is, what it can be asked. */
+/** The service about itself: whether it is alive and takes work, what it is, and what API it has. */
 import { anyObject, mapOf, stringEnum, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Settings } from '../../runtime/settings.ts'
@@ -10,13 +10,13 @@ import { CARETAKERS_FAIL, passedOverCount } from '../resources/caretakers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
-/** What the routes must know beyond the parts of the service. */
+/** What these routes need beyond the parts of the service. */
 export interface About {
   readonly version: string
-  /** All routes, these included. */
+  /** All routes, including these. */
   readonly routes: () => readonly Route[]
   readonly isClosing: () => boolean
-  /** Where it listens. */
+  /** The port it listens on. */
   readonly port: () => number
 }
 
@@ -112,7 +112,7 @@ function ready(service: ServiceContext, about: About, exchange: Exchange): void 
 }
 
 function documentRoutes(about: About): readonly Route[] {
-  // Made when first asked for: a hundred schemas are walked, and nothing changes while the service runs.
+  // Built on first use: that walks a hundred schemas, and nothing changes while the service runs.
   let openApi: string | undefined
   let asyncApi: string | undefined
   const anyDocument = anyObject()
@@ -194,7 +194,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
   ]
 }
 
-/** A confined token sees no project's line but its own. */
+/** A confined token sees only the lines of its own projects, and those of no project. */
 function visibleLines(principal: Principal, text: string): string {
   if (principal.projects === '*') return text
   return text
@@ -208,7 +208,7 @@ function visibleLines(principal: Principal, text: string): string {
 
 function versionOf({ runtime }: ServiceContext, about: About, { kind, projects }: Principal): object {
   const settings = settingsOf({ ...runtime.settings, port: about.port() })
-  // Where it stands on its machine is for people who may see all of it.
+  // Where the service is on its machine is shown only to people who may see every project.
   if (kind === 'runner' || projects !== '*') for (const name of ['home', 'host', 'port']) delete settings[name]
   return {
     name: 'intendant',
@@ -220,7 +220,7 @@ function versionOf({ runtime }: ServiceContext, about: About, { kind, projects }
   }
 }
 
-/** The bounds that a client runs into, and those that engines keep. */
+/** The bounds that clients run into, and those that engines must keep. */
 function limitsOf(settings: Settings): Record<string, number> {
   return {
     body_bytes_max: settings.bodyBytesMax,
@@ -238,7 +238,7 @@ function limitsOf(settings: Settings): Record<string, number> {
   }
 }
 
-/** Keys of files are named, never shown; the settings hold no other secret. */
+/** Key files are named but never shown; the settings hold no other secret. */
 function settingsOf({ tls, ...settings }: Settings): Record<string, unknown> {
   const shown: Record<string, unknown> = { tls: tls !== undefined }
   for (const [name, value] of Object.entries(settings)) shown[snake(name)] = value

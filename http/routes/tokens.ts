@@ -1,4 +1,4 @@
-/** Tokens of people and programs. No one hands out more than they hold; the secret is shown once. */
+/** Tokens of people and programs. Nobody grants more than they hold; the secret is shown once. */
 
 import {
   RIGHTS,
@@ -27,7 +27,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'access'
 
-/** As it stands now: that its time is over is no move of it. */
+/** The document with the current state: expiry is no step of the actor, so it is computed here. */
 function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): object {
   const document = modules.token.document(snapshot)
   const isOver = snapshot.value === 'active' && isExpired(snapshot.context, runtime.nature.wallMs())
@@ -97,7 +97,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
 }
 
 function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: TokenCreate): boolean {
-  // A leap second is no number here, and so never in the future.
+  // A leap second parses to no number, so it never counts as in the future.
   if (!isExpired(body, runtime.nature.wallMs())) return true
   exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
     errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
@@ -105,7 +105,7 @@ function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: Tok
   return false
 }
 
-/** Whether it would let in for longer than who makes it: answered, if so. */
+/** Whether the new token would outlive its creator's. Returns true if a problem was answered. */
 function outlives(exchange: Exchange, { expires_at }: TokenCreate): boolean {
   const { expiresAtMs } = exchange.principal
   if (expiresAtMs === undefined) return false
@@ -145,7 +145,10 @@ function mayGrant(
   return false
 }
 
-/** A confined manager of tokens sees those that reach no further than it does; who reaches nothing is its maker's. */
+/**
+ * A confined manager of tokens sees tokens that reach no further than its own; a token without projects is visible to
+ * its creator only.
+ */
 function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean {
   if (principal.projects === '*') return true
   const projects = context.projects as '*' | readonly string[]
@@ -194,12 +197,12 @@ function revokeRoute(service: ServiceContext): Route {
     }),
     answers: { 204: { description: 'Revoked.' } },
     problems: ['not_found', 'grants_too_much', 'last_admin_token'],
-    // One at a time: of the last two that may do everything each could revoke the other.
+    // One at a time: of the last two tokens with all rights, each could otherwise revoke the other.
     handle: (exchange) => underWay.enter('', exchange, (leave) => revoke(service, exchange, leave)),
   }
 }
 
-/** Leaves when it is known which tokens are let in from now on. */
+/** Calls `leave` once it is decided which tokens remain valid. */
 function revoke(service: ServiceContext, exchange: Exchange, leave: () => void): void {
   holding(leave, (until) => {
     const token = revocable(service, exchange)
@@ -211,7 +214,7 @@ function revoke(service: ServiceContext, exchange: Exchange, leave: () => void):
   })
 }
 
-/** The token that is to be revoked; undefined: it was answered. */
+/** The token to revoke. Returns undefined if a problem was answered. */
 function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any> | undefined {
   const id = exchange.params[0]!
   const { principal } = exchange

@@ -1,4 +1,4 @@
-/** A trace: everything that was recorded under one trace id, also of runs that never came to their end. */
+/** A trace: everything recorded under one trace id, including runs that never ended. */
 
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { saysNotBegun } from '../../machines/run-request/failure.ts'
@@ -31,13 +31,13 @@ interface RunsShown {
   readonly run_requests: readonly { readonly id: string; readonly state: string }[]
 }
 
-/** What a run leaves behind is whole only when its runner had the last word about it. */
+/** A run's record is complete only if its runner had the last word. */
 function isWhole(state: string, failure: { readonly class?: string; readonly code?: string } | undefined): boolean {
   if (state === 'completed') return true
   return state === 'failed' && !saysNotBegun(failure?.class) && failure?.code !== 'timeout'
 }
 
-/** What the reader may see of the runs whose trace this is. One that cannot be read may be open. */
+/** The runs of this trace that the reader may see. One that cannot be read may still be open. */
 async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<RunsShown> {
   const run_requests: { id: string; state: string }[] = []
   let complete = true
@@ -69,7 +69,7 @@ async function read(service: ServiceContext, exchange: Exchange): Promise<void> 
   const isWanted = (): boolean => !exchange.aborted
   const found = await findEvents(journal, readTurns, { filter, order: 'asc', from, limit, hint }, isWanted)
   if (!isWanted()) return
-  // What is there for the reader may stand behind much that is not: only the end of the trace says that there is nothing.
+  // The reader's events may come after many that are hidden: only the end of the trace tells that there are none.
   const isNone = found.texts.length === 0 && found.next === undefined
   if (isNone && cursor === undefined) return notFound(exchange, 'trace', traceId)
   const runs = await runsOf(runsOfTrace(runtime, traceId, isWanted), filter)

@@ -1,4 +1,4 @@
-/** Watch: the one path on which events are followed, as a WebSocket or as server-sent events. */
+/** Watch: the one path on which events are followed, over a WebSocket or as server-sent events. */
 import { Gauge } from 'prom-client'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -11,12 +11,12 @@ import { watchBySse } from '../watch/sse.ts'
 import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch/watch.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
-/** Watchers at one moment. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
+/** Watchers at one time. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
 const watchersMax = 10_000
-/** Of one token: a quarter, so that no one has all of them. */
+/** Per token: a quarter, so that none takes all. */
 const watchersPerTokenMax = watchersMax / 4
 
-/** The route, and the stream behind it, which listens to commits from now on. */
+/** The routes, and the stream behind them, which listens to commits from now on. */
 export function watchRoutes(service: ServiceContext): readonly Route[] {
   const { runtime, principals, log } = service
   const stream = new EventStream(runtime.journal, runtime.readTurns, streamLimits, log)
@@ -42,7 +42,10 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
   })
 
   const shares = new Shares()
-  /** Until the stream ends: `revoked` when its token does. Answers what forgets both. */
+  /**
+   * Holds the token's share until the stream ends; calls `revoked` if the token ends first. Returns a function that
+   * undoes both.
+   */
   const hold = (principal: Principal, revoked: () => void): (() => void) => {
     const giveBack = shares.take(principal)
     const forget = principals.onRevoked(principal, revoked)
@@ -64,7 +67,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
     }
     const filtered = filterOf(exchange.query, exchange.principal, runtime)
     if (!filtered.ok) return filtered
-    // A browser's EventSource connects again with the same URL and tells in this header how far it came.
+    // A browser's EventSource reconnects with the same URL, and sends its position in this header.
     const start = startOf(exchange.header('last-event-id') || exchange.query.since, service)
     return start.ok ? { ok: true, filter: filtered.filter, after: start.after } : start
   }

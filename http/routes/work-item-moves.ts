@@ -1,4 +1,4 @@
-/** What owners do about a work item: hold, release, close, cancel, resume. Each is one message to the item. */
+/** Actions of owners on a work item: hold, release, close, cancel, resume. Each is one message to the item. */
 
 import { digestOf } from '../../machines/digest.ts'
 import {
@@ -63,7 +63,7 @@ const moves: readonly Move<Item>[] = [
   },
 ]
 
-/** Why it will wait, by the scheduler's own rules, and what it waits for no more. */
+/** By the scheduler's rules, why the item will wait once released, and which dependencies it need not wait for. */
 function releaseOf({ scheduler }: ServiceContext, { context }: Item): object {
   const unlandable = scheduler.unlandable(context.depends_on)
   const depends_on = context.depends_on.filter((id) => !unlandable.includes(id))
@@ -95,8 +95,8 @@ function resumeRoute(service: ServiceContext): Route {
 }
 
 /**
- * The preserved item's own step makes the child, so that it exists once and for certain; the child is asked with
- * the same words only to be answered.
+ * The preserved item's own step creates the child, so that it is created exactly once. The same message is then sent to
+ * the child only to get its answer.
  */
 function resume(service: ServiceContext, exchange: Exchange): void {
   const { runtime, scheduler } = service
@@ -119,7 +119,7 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   })
 }
 
-/** What stands against a new item alone. False: a problem was answered. */
+/** Conditions that only a new item must meet. Returns false if a problem was answered. */
 function mayGoOn(service: ServiceContext, exchange: Exchange, item: Item): boolean {
   const { context, value: state } = item
   const campaign = builtUponBy(service, item)

@@ -1,4 +1,4 @@
-/** The ledger as people and programs see it: items submitted, listed, read. What owners do about them: work-item-moves. */
+/** Work items: submitted, listed, read. The actions of owners are in work-item-moves. */
 
 import { LANES } from '../../machines/documents/run-request.ts'
 import {
@@ -67,7 +67,7 @@ function createRoute(service: ServiceContext): Route {
   }
 }
 
-/** Lets items in one at a time for each objective, so that of two that say the same one is made. */
+/** Admits items one at a time for each objective, so that of two identical ones only one is created. */
 class Admission {
   readonly #service: ServiceContext
   readonly #objectives = new Turnstile()
@@ -87,7 +87,7 @@ class Admission {
     else this.#objectives.enter(twinKey, exchange, admit)
   }
 
-  /** `twinKey`: one that asks for the same is answered in its place. */
+  /** With a `twinKey`, an existing item that asks for the same is answered instead. */
   #create(
     exchange: Exchange,
     project: SnapshotOf<any>,
@@ -114,7 +114,7 @@ class Admission {
   }
 }
 
-/** By what the ledger tells the work that the body asks for from other work of the project. */
+/** The key by which the ledger recognizes work that asks for the same within the project. */
 function twinKeyIn({ body }: Exchange, { context }: SnapshotOf<any>): string {
   return twinKeyOf(context.id, { kind: 'task', ...(body as WorkItemCreate) })
 }
@@ -124,7 +124,7 @@ function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   return whenCreated(service, exchange, pathOf, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
-/** What a schema cannot say: dependencies exist for the asker, times are times, an entry event has its payload. */
+/** What a schema cannot check: dependencies exist for the caller, times are valid, an entry event has its payload. */
 function isSound(service: ServiceContext, exchange: Exchange): boolean {
   const { payload = {}, kind = 'task' } = exchange.body as WorkItemCreate
   if (!dependenciesExist(service, exchange) || !mayBePinned(service, exchange)) return false
@@ -137,7 +137,7 @@ function isSound(service: ServiceContext, exchange: Exchange): boolean {
   return invalid(exchange, `/payload${fault.pointer}`, `${fault.detail} (${entry_event})`)
 }
 
-/** What no engine of the project can do is refused, not left waiting. */
+/** Work that no engine of the project can do is refused instead of left waiting. */
 function isServed({ capabilities }: ServiceContext, exchange: Exchange, project: SnapshotOf<any>): boolean {
   const { kind = 'task', runner_id: runnerId } = exchange.body as WorkItemCreate
   const { entry_event: entryEvent } = entryEventOf(kind)
@@ -147,7 +147,10 @@ function isServed({ capabilities }: ServiceContext, exchange: Exchange, project:
   return false
 }
 
-/** Items that it is to wait on, and a time that it is not to start before. Answers the problem and says false. */
+/**
+ * Whether the dependencies exist for the caller and `not_before` is a valid time. Returns false if a problem was
+ * answered.
+ */
 export function dependenciesExist(service: ServiceContext, exchange: Exchange): boolean {
   const { depends_on = [], not_before } = exchange.body as Pick<WorkItemCreate, 'depends_on' | 'not_before'>
   const unknown = depends_on.findIndex((id) => findWorkItem(service, exchange.principal, id) === undefined)
@@ -157,12 +160,12 @@ export function dependenciesExist(service: ServiceContext, exchange: Exchange): 
     })
     return false
   }
-  // RFC 3339 allows a leap second, which no clock here shows.
+  // RFC 3339 allows leap seconds, which no clock here shows.
   if (not_before === undefined || !Number.isNaN(instantMs(not_before))) return true
   return invalid(exchange, '/not_before', 'is in a leap second: give the second before or behind it')
 }
 
-/** Of an operator's own item the kind alone decides. */
+/** The entry event of an operator's item, which depends on its kind alone. */
 function entryEventOf(kind: WorkItemKind): { readonly entry_event: string } {
   return entryOf({ id: '', project: '', asked: { kind, source: { kind: 'operator', ref: '' }, objective: '' } })
 }
@@ -242,7 +245,7 @@ function listRoute(service: ServiceContext): Route {
   }
 }
 
-/** The narrowest index that the query names, and a predicate for the rest. Undefined: 404 was answered. */
+/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, kind, lane, source } = exchange.query
   const named = namedProject(service, exchange, project)

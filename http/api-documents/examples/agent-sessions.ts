@@ -1,4 +1,4 @@
-/** Examples of what is answered about agent sessions, by route. */
+/** Examples of answers about agent sessions, by route. */
 import type { Example } from '../examples.ts'
 import { AT, REQUEST_ID, TRACE_ID } from './constants.ts'
 

@@ -1,4 +1,4 @@
-/** Examples of what a project means, by route: records, inspections, hypotheses, drift. */
+/** Examples for a project's intent, by route: records, inspections, hypotheses, drift. */
 import type { Example } from '../examples.ts'
 import { AT, BRIEF_ID, BY, PROJECT_ID, REQUEST_ID, RUN_ID } from './constants.ts'
 
@@ -153,7 +153,7 @@ const brief = {
 }
 const moved = (state: string) => ({ body: { reason: 'We mean it.' }, answer: { ...accepted, state } })
 
-/** What stands under a path of SPEC stands under its twin beneath `/api` too. */
+/** The paths that SPEC names are served a second time beneath `/api`, with the same examples. */
 function both(examples: Readonly<Record<string, Example>>): Record<string, Example> {
   const twins = Object.entries(examples).map(([route, example]) => [route.replace(' /', ' /api/'), example] as const)
   return { ...examples, ...Object.fromEntries(twins) }

@@ -1,4 +1,4 @@
-/** Examples of the ledger's and of pacing's bodies and answers, by route. */
+/** Examples of bodies and answers of work items and pacing, by route. */
 import type { Example } from '../examples.ts'
 import { AT, BY, ITEM_ID, PROJECT_ID, TRACE_ID } from './constants.ts'
 
