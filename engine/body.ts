@@ -1,9 +1,9 @@
 /**
- * An answer's body, read so that an abort ends it. The signal of a fetch alone does not: Node 20 holds it weakly
- * once the headers are there, and after the next garbage collection an abort went unheard for ever (measured).
+ * Reads an answer's body so that an abort ends it. The signal given to fetch is not enough: once the headers have
+ * arrived, Node 20 holds it weakly, and after the next garbage collection an abort went unnoticed forever (measured).
  */
 
-/** The chunks as they arrive. Throws the reason of `signal`, at once, when that aborts. */
+/** The chunks as they arrive. Throws the reason of `signal` as soon as it aborts. */
 export async function* chunksOf(response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {
   if (response.body === null) return
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
@@ -24,7 +24,7 @@ export async function* chunksOf(response: Response, signal: AbortSignal): AsyncG
   }
 }
 
-/** The whole body as text. UTF-8. `onChunk` is told that more of it has come. */
+/** The whole body as UTF-8 text. Calls `onChunk` for each part that arrives. */
 export async function textOf(response: Response, signal: AbortSignal, onChunk = (): void => {}): Promise<string> {
   const decoder = new TextDecoder()
   const parts: string[] = []

@@ -1,7 +1,7 @@
 /**
- * The compiled brief of a run, laid down with its prompts where the run's command can read them: the command has no token
- * to fetch them with. What is handed on is exactly what the run's digest names: the digests are computed anew here, so that
- * neither a service nor a proxy between is taken at its word.
+ * Writes a run's compiled brief and its prompts to files for the run's command, which has no token to fetch them. The
+ * digests are computed again here, so that the files are exactly what the run's digest names, even if the service or a
+ * proxy should alter them.
  */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,21 +25,21 @@ interface BriefOptions {
 }
 
 export interface BriefFiles {
-  /** A file with the compiled brief as JSON. */
+  /** File with the compiled brief as JSON. */
   readonly brief: string
-  /** A folder with a file for each phase, such as `execution.md`. */
+  /** Folder with a file for each phase, such as `execution.md`. */
   readonly prompts: string
   remove(): Promise<void>
 }
 
-/** What the service holds is not what the run was made for. */
+/** The service's brief is not the one that the run was made for. */
 export class BriefMismatch extends Error {
   override readonly name = 'BriefMismatch'
 }
 
 /**
- * Fetches the brief, retrying while the service is away. Throws BriefMismatch, ServiceRefused, or what the file system finds fault
- * with; nothing stays behind then.
+ * Fetches the brief, retrying while the service is away. Throws BriefMismatch, ServiceRefused or a file system error,
+ * and then leaves nothing behind.
  */
 export async function fetchBrief(brief: BriefReference, options: BriefOptions): Promise<BriefFiles> {
   const compiled = await readCompiled(brief, options)
@@ -58,7 +58,7 @@ export async function fetchBrief(brief: BriefReference, options: BriefOptions): 
   return { ...files, remove }
 }
 
-/** What fails the run, when `fetchBrief` has thrown that. */
+/** The run's failure for an error thrown by `fetchBrief`. */
 export function briefFailure(error: unknown): Failure {
   if (error instanceof BriefMismatch) {
     return { class: 'safety', code: 'brief_digest_mismatch', message: error.message }
@@ -82,7 +82,7 @@ async function readCompiled({ id, digest }: BriefReference, options: BriefOption
 
 type Prompts = readonly (readonly [phase: string, text: string])[]
 
-/** The prompts, by phase, once brief and prompts are proved to be those that the digest names. */
+/** The prompts by phase, after checking that brief and prompts match the digest. */
 function promptsOf({ id, digest }: BriefReference, { snapshot, prompt_pack: pack }: Record<string, any>): Prompts {
   const found = digestIfAny(snapshot)
   if (found !== digest) throw new BriefMismatch(`what the service holds of brief ${id} is ${found}, not ${digest}`)
@@ -92,7 +92,7 @@ function promptsOf({ id, digest }: BriefReference, { snapshot, prompt_pack: pack
   if (foundPack !== agreed) throw new BriefMismatch(`the prompts of brief ${id} are ${foundPack}, not ${agreed}`)
   const prompts = Array.isArray(content.prompts) ? content.prompts : []
   return prompts.map(({ phase, prompt_text: text }) => {
-    // It becomes the name of a file.
+    // The phase becomes a file name.
     if (typeof phase === 'string' && /^[a-z][a-z_]{0,63}$/.test(phase) && typeof text === 'string') return [phase, text]
     throw new BriefMismatch(`brief ${id} has a prompt that this runner cannot lay down`)
   })

@@ -1,6 +1,6 @@
 /**
- * The one way in which the command line and the runner speak to the service: HTTP, nothing else. A call either
- * gives a 2xx answer or throws ServiceRefused or ServiceUnreachable; it never retries by itself (retry.ts does).
+ * How the command line and the runner talk to the service: only over HTTP. A call returns a 2xx answer or throws
+ * ServiceRefused or ServiceUnreachable; it never retries (retry.ts does).
  */
 import { textOf } from './body.ts'
 import {
@@ -16,24 +16,24 @@ import { type Fetch, fetchThrough, isProxied, type Proxies } from './proxy.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
-/** How long an answer may take to begin unless told otherwise, milliseconds. */
+/** Default time for an answer to begin, in milliseconds. */
 export const ANSWER_MS_DEFAULT = 30_000
 const DOTS_ALONE = /(^|\/)(\.|%2e){1,2}(\/|$)/i
-/** How long Node.js by itself waits for an answer to begin, milliseconds, whatever it is told. */
+/** How long Node.js waits for an answer to begin, whatever it is told, in milliseconds. */
 const NODE_WAITS_MS = 300_000
 
 interface ClientOptions {
-  /** Where the service listens: `http://HOST:PORT`. A path, if any, is put before every request's path. */
+  /** The service's address: `http://HOST:PORT`. A path in it is put before each request's path. */
   readonly url: string
-  /** Read before each request, so that a rotated token is taken up without a restart. */
+  /** Read before each request, so that a rotated token takes effect without a restart. */
   readonly token: () => string | undefined
   /** Shown in the service's log. */
   readonly userAgent: string
-  /** Where what a person changes comes from: told with every request that may change something. */
+  /** Origin of a person's changes: sent with every request that may change something. */
   readonly origin?: string
   /** Absent: the service is asked directly. */
   readonly proxies?: Proxies
-  /** The one certificate that the service shows (PEM): no other is taken. Absent: one that names it, of an issuer that is trusted. */
+  /** The only certificate to accept from the service (PEM). Absent: any that names it and has a trusted issuer. */
   readonly certificate?: string
 }
 
@@ -41,26 +41,29 @@ export type QueryValue = string | number | boolean | undefined
 
 interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
-  /** Sent as JSON. A string is sent as it is: JSON text made before. What comes in chunks is sent as it comes. */
+  /** Sent as JSON. A string is taken as JSON text, an async iterable is streamed. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** How long the answer may take to begin, and then say nothing before it is whole, milliseconds. */
+  /** Limit for the answer to begin, and for each pause until it is complete, in milliseconds. */
   readonly answerMs?: number
 }
 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** The parsed JSON body; undefined when there is none. */
+  /** The parsed JSON body; undefined if there is none. */
   readonly body: any
 }
 
 export interface Client {
   readonly url: string
-  /** Throws TokenUnsendable, ServiceRefused, ServiceUnreachable (AnswerTimeout), or the reason of `signal` when that ended it. */
+  /**
+   * Throws TokenUnsendable, ServiceRefused, ServiceUnreachable (AnswerTimeout), or the reason of `signal` if that ended
+   * it.
+   */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
-  /** The same, but hands over the body as it arrives; the caller reads it to its end or aborts `signal`. */
+  /** Like `request`, but returns the body as a stream; the caller must read it to its end or abort `signal`. */
   stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Response>
 }
 
@@ -102,13 +105,13 @@ export function createClient(options: ClientOptions): Client {
     throw refusal(method, path, response, await textOf(response, signal))
   }
 
-  /** A part that is nothing but dots would lead elsewhere: no id is written so. */
+  /** A path segment of dots alone would lead elsewhere, and no id looks like that. */
   function urlOf(method: string, path: string): URL {
     if (!DOTS_ALONE.test(path)) return new URL(base + path)
     throw new ServiceRefused(method, path, { status: 404, code: 'not_found', detail: `${path} names nothing.` })
   }
 
-  /** A DELETE and an upload have it in the query, everything else in the body. */
+  /** Puts the origin into the query of a DELETE or an upload, and into the body of anything else. */
   function withOrigin(method: string, url: URL, body: unknown): unknown {
     const { origin } = options
     if (origin === undefined || typeof body === 'string') return body
@@ -132,7 +135,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         request.signal?.throwIfAborted()
         const response = await send(method, path, request, token, limit.signal)
-        // A large page comes over a slow line for as long as it comes.
+        // Each chunk restarts the timer: a large page may take long on a slow line.
         const text = await textOf(response, limit.signal, () => timer.refresh())
         return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
@@ -161,7 +164,10 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** What sends a request: made when first asked for, each for answers that come soon or (`isLong`) may take hours. */
+/**
+ * Returns what sends requests, created on first use: one for ordinary answers, one (`isLong`) for answers that may take
+ * hours.
+ */
 function fetches(
   url: URL,
   proxies: Proxies | undefined,
@@ -173,20 +179,20 @@ function fetches(
     let one = made.get(isLong)
     if (one !== undefined) return one
     const isPlain = through === undefined && certificate === undefined && !isLong
-    // By its name at each request: tests and tools put another in its place.
+    // Global `fetch` is looked up at each request, since tests and tools replace it.
     one = isPlain ? Promise.resolve((at, init) => fetch(at, init)) : fetchThrough(through, isLong, certificate)
     made.set(isLong, one)
     return one
   }
 }
 
-/** Throws TokenUnsendable: what Node.js says of such a header has the token in it. */
+/** Throws TokenUnsendable itself, since the error that Node.js throws for such a header contains the token. */
 function sendable(token: string | undefined): string | undefined {
   if (token === undefined || isToken(token)) return token
   throw new TokenUnsendable()
 }
 
-/** Whether a header can carry it (RFC 6750: `b64token`, and whatever else is seen and is no space). */
+/** Whether a header can carry it (RFC 6750: `b64token`, and any other visible character). */
 export function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text)
 }
@@ -195,10 +201,10 @@ function isStreamed(body: unknown): boolean {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
 }
 
-/** A longer one is cut where it is told. */
+/** A longer address is cut in messages. */
 const PLACE_CHARS_MAX = 200
 
-/** Where a redirect says that the service is: what it names, without the path that was asked for there. */
+/** The address to which a redirect points, without the requested path. */
 function redirection(asked: URL, { status, headers }: Response): string | undefined {
   const location = headers.get('location')
   if (status < 300 || status > 399 || location === null || !URL.canParse(location, asked.href)) return undefined
@@ -216,13 +222,13 @@ function refusal(method: string, path: string, response: Response, text: string)
   return new ForeignRefusal(method, path, problemMadeUp(response.status, text), retryAfterSeconds)
 }
 
-/** The problem in an answer's body, if it is the service's. */
+/** The problem in an answer's body, if it is one of the service's. */
 function problemIn(status: number, text: string): Problem | undefined {
   try {
     const body = JSON.parse(text)
     if (typeof body === 'object' && body !== null && typeof body.code === 'string') return { ...body, status }
   } catch {
-    // Not JSON: a proxy's page, perhaps.
+    // Not JSON; perhaps a proxy's page.
   }
   return undefined
 }

@@ -1,6 +1,6 @@
 /**
- * A run's command: a shell in a process group of its own, so that stopping it stops everything it started. The
- * request goes to its standard input; the service's credentials never reach it.
+ * A run's command: a shell in its own process group, so that a stop reaches everything it started. The request goes to
+ * its standard input; the service's credentials never reach it.
  */
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -10,9 +10,9 @@ import type { ExecutionRequest } from './execution-request.ts'
 import { statusOf } from './process-status.ts'
 import type { MajorTasks } from './service-limits.ts'
 
-/** How long output may still arrive after a command and its group are gone, milliseconds. */
+/** How long output may still arrive after a command and its process group are gone, in milliseconds. */
 export const LAST_OUTPUT_MS = 2_000
-/** How long a group that got SIGKILL may take to be gone, milliseconds. */
+/** How long a process group may take to disappear after SIGKILL, in milliseconds. */
 const GONE_MS = 1_000
 const GROUP_LOOK_MS = 20
 const GROUP_LOOK_MS_MAX = 250
@@ -28,11 +28,11 @@ export interface Command {
   readonly pid: number | undefined
   /** Resolves when the command has ended, its process group is gone and its output is read. Never rejects. */
   readonly ended: Promise<CommandEnd>
-  /** Whether the command itself has ended: the rest of its group, and its output, may still take a while. */
+  /** Whether the command itself has ended; its process group and output may take a little longer. */
   readonly isOver: () => boolean
-  /** Asks the group to end (SIGTERM), and ends it (SIGKILL) when `graceMs` have passed. Only the first call does. */
+  /** Sends SIGTERM to the group, and SIGKILL after `graceMs`. Only the first call has an effect. */
   stop(graceMs: number): void
-  /** Ends the group at once (SIGKILL). */
+  /** Sends SIGKILL to the group at once. */
   kill(): void
   /** Stops reading the output: the command blocks on its next write once the pipe is full. */
   pause(): void
@@ -47,13 +47,13 @@ interface CommandOptions {
   readonly input: string
   readonly onStdout: (chunk: Buffer) => void
   readonly onStderr: (chunk: Buffer) => void
-  /** How long what the command left behind in its group may take to end by itself after SIGTERM, milliseconds. */
+  /** How long processes that the command left in its group may take to end after SIGTERM, in milliseconds. */
   readonly leftoverGraceMs: number
 }
 
 /**
- * The environment of a command: the runner's own without `ENGINE_*` (where to find the service and with what
- * token), the run's identity and W3C trace context for tools that continue traces, and what maintenance may dispatch.
+ * The environment of a command: the runner's own without `ENGINE_*` (the service's address and token), plus the run's
+ * identity, W3C trace context for tools that continue traces, and the limits on maintenance.
  */
 export function commandEnvironment(
   environment: NodeJS.ProcessEnv,
@@ -93,14 +93,14 @@ export function startCommand(options: CommandOptions): Command {
       ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
     })
   } catch (error) {
-    // Node.js throws some faults (ENOTDIR, ENOMEM), and tells of others in a moment (ENOENT, EMFILE).
+    // Node.js throws some errors (ENOTDIR, ENOMEM), and reports others a moment later (ENOENT, EMFILE).
     return notStarted(Promise.resolve(error as Error), options)
   }
   if (child.pid !== undefined) return running(child, child.pid, options)
   return notStarted(new Promise((resolve) => child.once('error', resolve)), options)
 }
 
-/** A command that the machine could not start: it has ended with the reason. */
+/** A command that the machine could not start: it ends with the error. */
 function notStarted(reason: Promise<Error>, { cwd }: CommandOptions): Command {
   const where = cwd === undefined ? '' : ` in ${cwd}`
   const ended = reason.then(({ message }) => ({ code: null, signal: null, error: new Error(`${message}${where}`) }))
@@ -108,7 +108,7 @@ function notStarted(reason: Promise<Error>, { cwd }: CommandOptions): Command {
 }
 
 function running(child: ChildProcessWithoutNullStreams, pid: number, options: CommandOptions): Command {
-  // A command need not read its input: a closed pipe is its right.
+  // A command need not read its input, so a closed pipe is no error.
   child.stdin.on('error', () => {})
   child.stdin.end(options.input)
   child.stdout.on('data', options.onStdout)
@@ -117,9 +117,9 @@ function running(child: ChildProcessWithoutNullStreams, pid: number, options: Co
   let killTimer: NodeJS.Timeout | undefined
   let killAtMs: number | undefined
   const stop = (graceMs: number): void => {
-    // Once: a second signal would cut short its clearing up.
+    // Only once: a second signal could interrupt the command's clean-up.
     if (killAtMs !== undefined || !signalGroup(pid, 'SIGTERM')) return
-    // A stopped process takes no SIGTERM until it goes on.
+    // A stopped process handles SIGTERM only after SIGCONT.
     signalGroup(pid, 'SIGCONT')
     killAtMs = performance.now() + graceMs
     killTimer = setTimeout(() => signalGroup(pid, 'SIGKILL'), graceMs)
@@ -146,14 +146,16 @@ function running(child: ChildProcessWithoutNullStreams, pid: number, options: Co
   }
 }
 
-/** @param stopLeftovers answers when SIGKILL is due, on the monotonic clock. */
+/**
+ * @param stopLeftovers returns when SIGKILL is due, on the monotonic clock
+ */
 async function endOf(child: ChildProcess, pid: number, stopLeftovers: () => number): Promise<CommandEnd> {
   const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
   const end = await new Promise<CommandEnd>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
-  // The shell is gone; what it started in the background is not left to run on under nobody's lease. The wait is
-  // bounded: a process in an uninterruptible wait outlives even SIGKILL.
+  // The shell is gone. Processes it left in the background must not run on without a lease. The wait is bounded: a
+  // process in uninterruptible sleep survives even SIGKILL.
   const patienceEnds = stopLeftovers() + GONE_MS
   for (let lookMs = GROUP_LOOK_MS; groupLives(pid) && performance.now() < patienceEnds; lookMs *= 2) {
     await pause(Math.min(lookMs, GROUP_LOOK_MS_MAX))
@@ -162,11 +164,13 @@ async function endOf(child: ChildProcess, pid: number, stopLeftovers: () => numb
   return end
 }
 
-/** Waits until the output is read to its end. Something that left the group may hold the pipes: not waited for long. */
+/**
+ * Waits until the output is read to its end, but not for long: a process that left the group may hold the pipes open.
+ */
 async function lastOutput(child: ChildProcess, closed: Promise<void>): Promise<void> {
   let quietMs = 0
   const timer = setInterval(() => {
-    // Held back by a full queue, output is still to come.
+    // While a full queue holds it back, output is still to come.
     if (child.stdout?.isPaused()) quietMs = 0
     else quietMs += LAST_OUTPUT_MS / 10
     if (quietMs < LAST_OUTPUT_MS) return
@@ -177,7 +181,7 @@ async function lastOutput(child: ChildProcess, closed: Promise<void>): Promise<v
   clearInterval(timer)
 }
 
-/** False when no process of the group is left. */
+/** Returns false if no process of the group is left. */
 export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-pid, signal)
@@ -188,8 +192,8 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
- * Whether a process of the group still runs. Dead ones that nobody has collected do not count: where nothing reaps
- * orphans (a container without an init) they stay for ever, and the group with them.
+ * Whether a process of the group is still running. Zombies do not count: where nothing reaps orphans (a container
+ * without an init), they and their group stay forever.
  */
 function groupLives(pid: number): boolean {
   if (!signalGroup(pid, 0)) return false
@@ -201,7 +205,7 @@ function groupLives(pid: number): boolean {
   }
 }
 
-/** False also of one that was gone between the listing and the look. */
+/** Also false for a process that ended after the listing. */
 function isLiveMember(pid: number, group: number): boolean {
   const status = statusOf(pid)
   return status?.group === group && !/[ZX]/.test(status.state)

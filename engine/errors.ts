@@ -1,9 +1,9 @@
 /**
- * What can go wrong between a client and the service, one class a cause, so that a caller decides by type and
- * never by the text of a message: the service said no, or the service did not answer.
+ * What can go wrong between a client and the service, one class for each cause, so that callers decide by type and
+ * never by message text: the service refused, or it did not answer.
  */
 
-/** An RFC 9457 problem as the service sends it. Only `status` and `code` are always there. */
+/** An RFC 9457 problem from the service. Only `status` and `code` are always present. */
 export interface Problem {
   readonly status: number
   readonly code: string
@@ -14,13 +14,13 @@ export interface Problem {
   readonly allowed?: readonly string[]
 }
 
-/** The service answered, and the answer was no (or a fault of its own: 5xx). */
+/** The service refused, or failed internally (5xx). */
 export class ServiceRefused extends Error {
   override readonly name = 'ServiceRefused'
   readonly method: string
   readonly path: string
   readonly problem: Problem
-  /** What `Retry-After` asked for, seconds; undefined where it was a date, or nothing that can be read. */
+  /** Seconds from `Retry-After`; undefined if it was a date or unreadable. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {
@@ -33,8 +33,8 @@ export class ServiceRefused extends Error {
 }
 
 /**
- * A refusal without a problem of the service: what stands between (a proxy, an ingress), or what listens there in its place, has
- * answered. It says nothing about what was asked for.
+ * A refusal that carries no problem of the service: an intermediary (a proxy, an ingress), or another server at its
+ * address, has answered. It says nothing about the request itself.
  */
 export class ForeignRefusal extends ServiceRefused {
   constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {
@@ -43,11 +43,11 @@ export class ForeignRefusal extends ServiceRefused {
   }
 }
 
-/** No answer: refused connection, reset, time-out, or something that is not HTTP. The request may have arrived. */
+/** No answer: connection refused or reset, time-out, or not HTTP. The request may have arrived. */
 export class ServiceUnreachable extends Error {
   override readonly name = 'ServiceUnreachable'
   readonly url: string
-  /** How long after the request had begun, milliseconds. */
+  /** Time since the request began, in milliseconds. */
   readonly afterMs: number
 
   constructor(url: string, cause: unknown, afterMs = 0) {
@@ -57,10 +57,12 @@ export class ServiceUnreachable extends Error {
   }
 }
 
-/** No answer within the time that there was for it: the line may be too slow for what was sent, or nobody is there. */
+/** No answer in time: the line may be too slow for the request, or the service is not there. */
 export class AnswerTimeout extends ServiceUnreachable {}
 
-/** The answer names another place. Nobody goes there with the token: it is for the operator to say where the service is. */
+/**
+ * The answer redirects elsewhere. The client does not follow with its token: the operator has to correct the address.
+ */
 export class Redirected extends ServiceUnreachable {
   constructor(url: string, to: string) {
     super(url, 'a redirect')
@@ -68,10 +70,10 @@ export class Redirected extends ServiceUnreachable {
   }
 }
 
-/** What is wrong with what was given as a token, as the end of a sentence: it is not told itself, since it is a secret. */
+/** What is wrong with a given token, as the end of a sentence. The token itself is secret and not shown. */
 export const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
 
-/** Nothing was sent. */
+/** The token cannot be sent; nothing was sent. */
 export class TokenUnsendable extends Error {
   override readonly name = 'TokenUnsendable'
 
@@ -89,14 +91,14 @@ function reasonOf(error: unknown): string {
   return code !== undefined && !error.message.includes(code) ? `${error.message} (${code})` : error.message
 }
 
-/** A refusal as a log tells it: its code, and what the service found at fault. */
+/** A refusal for a log: its code, and the faults that the service found. */
 export function describeRefusal({ problem, message }: ServiceRefused): string {
   const { code, errors = [] } = problem
   const where = errors.map(({ pointer, detail }) => `${pointer} ${detail}`).join('; ')
   return `${code}: ${where === '' ? message : where}`
 }
 
-/** Why something is said once more, for a log. What the service says is a sentence. */
+/** The reason for a retry, for a log. The service's messages are sentences with a full stop. */
 export function describeRetry({ message }: Error): string {
   return `${message.replace(/\.$/, '')}; trying again`
 }

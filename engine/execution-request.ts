@@ -1,6 +1,6 @@
 /**
- * The Execution Request as a runner reads it: what a poll answers. A runner must not guess at a document of a
- * major version that it does not know, so reading is strict about the version and tolerant about everything else.
+ * The Execution Request, a poll's answer, as a runner reads it. Reading is strict about the major version, since a
+ * runner must not guess at a document of an unknown one, and tolerant about everything else.
  */
 
 const SCHEMA = 'intendant.execution_request'
@@ -9,11 +9,11 @@ const MAJOR_KNOWN = '1'
 export interface ExecutionRequest {
   readonly schema_version: string
   readonly request_id: string
-  /** The fencing token: goes into every post about this request. */
+  /** The fencing token: sent in every post about this request. */
   readonly attempt: number
   readonly project: { readonly id: string; readonly key: string }
   readonly brief?: { readonly id: string; readonly digest: string }
-  /** Absent of a request that somebody made by hand. */
+  /** Absent if a person made the request. */
   readonly work_item_id?: string
   readonly engine: {
     readonly entry_event: string
@@ -21,24 +21,24 @@ export interface ExecutionRequest {
     readonly access?: string
     readonly payload: Readonly<Record<string, unknown>>
   }
-  /** Where in the repository the run begins, unless its payload says. */
+  /** Where in the repository the run begins, unless the payload says so. */
   readonly repo?: { readonly revision?: string; readonly branch?: string }
   readonly trace?: { readonly trace_id?: string; readonly span_id?: string; readonly traceparent?: string }
 }
 
-/** What makes an offer unfit to be run, as a runner reports it: nobody but a newer runner can change it. */
+/** What makes an offer unfit to run, as the runner reports it. Only a newer runner could run it. */
 interface Unfit {
   readonly code: 'unsupported_schema_version' | 'malformed_execution_request'
   readonly message: string
 }
 
-/** The request's identity, without which nothing can even be reported about it; undefined when it is missing. */
+/** The request's identity, needed to report anything about it; undefined if it is missing. */
 export function identityOf(body: unknown): { readonly request_id: string; readonly attempt: number } | undefined {
   if (!isObject(body) || typeof body.request_id !== 'string' || !Number.isSafeInteger(body.attempt)) return undefined
   return { request_id: body.request_id, attempt: body.attempt as number }
 }
 
-/** Why this runner cannot run the request, or undefined. */
+/** Why this runner cannot run the request; undefined if it can. */
 export function unfit(body: Record<string, any>): Unfit | undefined {
   const version = String(body.schema_version)
   const [, major] = /^(?:.+)\.v(\d+)(?:\.\d+)*$/.exec(version) ?? []

@@ -1,7 +1,7 @@
 /**
- * What a command says about its engine run as a whole: observations of evidence, and a trace summary of which the last one
- * counts. They go out while the run is under way, beside its events; none of them is lost while the service is away,
- * and a refused one is told in words.
+ * What a command reports about its engine run as a whole: evidence observations, and a trace summary, of which the last
+ * one counts. Posted during the run, beside its events. None is lost while the service is away, and a refused one is
+ * reported as output.
  */
 import { OBSERVATIONS_A_POST_MAX } from '../machines/bounds.ts'
 import { occurredAt } from './clock.ts'
@@ -16,18 +16,18 @@ interface FindingsOptions {
   readonly request: ExecutionRequest
   /** The engine run that they are about. */
   readonly engineRunId: string
-  /** More is held than should be (true), or there is room again (false). */
+  /** Too much is held (true), or there is room again (false). */
   readonly onPressure: (full: boolean) => void
-  /** The service wants nothing more of this runner about the run. */
+  /** The service accepts nothing more from this runner about the run. */
   readonly onEnded: (error: unknown) => void
-  /** The service finds fault with what a line said. */
+  /** The service refused the content of a line. */
   readonly onRefused: (line: string, refusal: ServiceRefused) => void
 }
 
 export class Findings {
   readonly #options: FindingsOptions
   readonly #observations: PostQueue
-  /** The newest summary that is not under way yet. */
+  /** The newest summary not yet being posted. */
   #summary: { readonly line: string; readonly body: string } | undefined
   #summing: Promise<void> | undefined
 
@@ -43,7 +43,7 @@ export class Findings {
     })
   }
 
-  /** An observation, and the line that it was said in. When it was seen, and in which trace, need not be said. */
+  /** Queues an observation, with the line that stated it. Time and trace are filled in if they are missing. */
   observe({ schema_version: _, ...said }: Record<string, unknown>, line: string): void {
     const traceId = this.#options.request.trace?.trace_id
     const observation = { observed_at: occurredAt(), ...(traceId === undefined ? {} : { trace_id: traceId }), ...said }
@@ -62,7 +62,7 @@ export class Findings {
     this.#summing ??= this.#postSummaries()
   }
 
-  /** Resolves when everything said so far is taken or refused. Never rejects. */
+  /** Resolves when everything reported so far is taken or refused. Never rejects. */
   async empty(): Promise<void> {
     await this.#observations.empty()
     await this.#summing
@@ -89,7 +89,7 @@ export class Findings {
   }
 }
 
-/** A conflict is about what was said (there are too many observations), not about the attempt: an engine run has but one. */
+/** A conflict concerns the content (too many observations), not the attempt: an engine run has only one attempt. */
 function endsRun(refusal: ServiceRefused): boolean {
   return refusal.problem.status !== 409 && concernsRun(refusal)
 }

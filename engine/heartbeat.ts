@@ -1,29 +1,32 @@
 /**
- * Keeps a run's lease alive and hears of its cancellation while nothing else is posted. Independent of the events
- * on purpose: a queue that waits for the service must not let the lease end.
+ * Keeps a run's lease alive, and learns of a cancellation, while nothing else is posted. Independent of the event queue
+ * on purpose: a queue that waits for the service must not let the lease expire.
  */
 import { ServiceRefused } from './errors.ts'
 import { mayHelpInTime } from './retry.ts'
 import type { RunPosts } from './run-posts.ts'
 import type { Sessions } from './sessions.ts'
 
-/** Up to this share of the pause is taken off at random, so that a fleet's heartbeats spread. */
+/** Up to this share of the interval is subtracted at random, so that a fleet's heartbeats spread out. */
 const JITTER = 0.2
-/** After a heartbeat that got no answer the next one comes sooner, by this factor. */
+/** After an unanswered heartbeat the next interval is shortened by this factor. */
 const SOONER = 0.25
-/** A token that may change is given up when so many heartbeats in a row have found it unknown: it may be about to be replaced. */
+/**
+ * With a token that may be replaced, this many heartbeats in a row must be refused as unknown before the run is
+ * abandoned.
+ */
 const UNKNOWN_MAX = 3
 
 interface HeartbeatOptions {
   readonly posts: RunPosts
   readonly sessions: Sessions
-  /** From one to the next, milliseconds; jitter is taken off it. Asked each time: it follows the lease. */
+  /** Interval in milliseconds, before jitter. Read each time, since it follows the lease. */
   readonly everyMs: () => number
   /** Whether the token is read anew for each request. */
   readonly tokenMayChange: boolean
-  /** The service wants no more of it: the run is not ours. */
+  /** The service has refused the run for good: it is no longer ours. */
   readonly onRefused: (refusal: ServiceRefused) => void
-  /** It was answered, and not taken; the next one may be. */
+  /** Refused, but the next heartbeat may succeed. */
   readonly onRetry: (refusal: ServiceRefused, pauseMs: number) => void
 }
 
@@ -31,7 +34,7 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions
   #timer: NodeJS.Timeout | undefined
   #stopped = false
-  /** So many heartbeats, one after the other, were refused for their token. */
+  /** Heartbeats in a row refused for their token. */
   #unknown = 0
 
   constructor(options: HeartbeatOptions) {
@@ -55,11 +58,11 @@ export class Heartbeat {
   async #beat(): Promise<void> {
     const { posts, sessions } = this.#options
     const everyMs = this.#options.everyMs()
-    // A post of events renewed the lease already; of agents at work there is news to tell all the same.
+    // A post of events has renewed the lease already; running agent sessions still need a heartbeat for their progress.
     const quietMs = performance.now() - posts.lastAnswerMs
     if (quietMs < everyMs / 2 && sessions.size === 0) return this.#next(everyMs - quietMs)
     try {
-      // One on a connection that has silently gone must leave the next ones their time before the lease ends.
+      // A request on a silently dead connection must leave time for further ones before the lease ends.
       await posts.heartbeat(await sessions.pulses(), everyMs)
       this.#unknown = 0
       this.#next(this.#options.everyMs())
@@ -78,7 +81,7 @@ export class Heartbeat {
     this.#next(pauseMs)
   }
 
-  /** Whether it is the token that was refused, and another one may be there for the next heartbeat. */
+  /** Whether the token was refused, and may have been replaced by the next heartbeat. */
   #mayBeReplaced({ problem }: ServiceRefused): boolean {
     if (problem.status !== 401 || !this.#options.tokenMayChange) return false
     this.#unknown += 1

@@ -1,9 +1,12 @@
 /**
- * JSON as it goes to the service, without halves of surrogate pairs, which that cannot keep: each becomes U+FFFD. They come of
- * cutting a text to a length, and of what a command escaped.
+ * JSON as it is sent to the service. Half surrogate pairs, which the service cannot store, become U+FFFD. They come
+ * from texts cut to a length, and from escapes in a command's output.
  */
 
-/** The text of a value; `JSON.stringify` writes halves as \\udXXX and nothing else so (ECMA-262, QuoteJSONString). */
+/**
+ * The JSON text of a value. `JSON.stringify` writes lone surrogates, and only those, as \\udXXX (ECMA-262,
+ * QuoteJSONString).
+ */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value).replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === '\\\\' ? found : '\ufffd'))
 }

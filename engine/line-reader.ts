@@ -1,10 +1,10 @@
 /**
- * What a command writes, line by line as it comes. A line that does not end (a prompt, dots of progress) is told in
- * pieces, so that one sees from afar what the command is at.
+ * Splits a command's output into lines as it arrives. A line that does not end (a prompt, progress dots) is passed on
+ * in pieces, so that a remote viewer sees what the command is doing.
  */
 import { type Line, LineSplitter } from './output.ts'
 
-/** How long a line may take to end before what there is of it is given out, milliseconds. */
+/** How long a line may stay open before its beginning is passed on, in milliseconds. */
 const OPEN_LINE_MS = 1_000
 
 export class LineReader {
@@ -22,7 +22,7 @@ export class LineReader {
     else this.#rest()
   }
 
-  /** The output is over. */
+  /** The output has ended. */
   end(): void {
     this.#rest()
     this.#give(this.#lines.end())

@@ -1,6 +1,6 @@
 /**
- * Plain output lines gathered into `run_output` events, so that a chatty command costs few events and a quiet one
- * is still seen at once: a batch is given out when it is full, when it is old, or when an event line follows it.
+ * Gathers plain output lines into `run_output` events, so that a chatty command costs few events and a quiet one is
+ * still seen at once: a batch is passed on when it is full, when it is old, or when an event line follows it.
  */
 import { OUTPUT_BYTES_MAX } from '../machines/bounds.ts'
 import { occurredAt } from './clock.ts'
@@ -8,16 +8,16 @@ import { describeRefusal } from './errors.ts'
 import { cutText } from './output.ts'
 import { type OutgoingEvent, outgoing } from './post-queue.ts'
 
-/** Longest that a line waits for others, milliseconds. */
+/** Longest that a line waits for others, in milliseconds. */
 const BATCH_MS = 250
-/** What is refused although it is no longer than this, UTF-8 bytes, is not refused for its length. */
+/** An output event refused although it is no longer than this, in UTF-8 bytes, is not refused for its length. */
 const HALVED_BYTES_MIN = 256
 
 export type OutputStream = 'stdout' | 'stderr'
 
 /**
- * Output as an event. Where the service takes no event of that size, or something before it no such body, it goes in halves.
- * @param onLost told in words of what is refused all the same.
+ * Output as an event. If the service, or a proxy before it, refuses it as too large, it is split in half.
+ * @param onLost told, in words, what is refused all the same
  */
 export function outputEvent(stream: OutputStream, text: string, onLost: (what: string) => void): OutgoingEvent {
   const event = { event_type: 'run_output', occurred_at: occurredAt(), payload: { stream, text } }
@@ -39,12 +39,12 @@ export class OutputBatch {
   #bytes = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** `give` gets texts of at most 64 KiB, whole lines with their ends wherever a line fits. */
+  /** `give` gets texts of at most 64 KiB, made of whole lines with their ends unless a line is longer. */
   constructor(give: (stream: OutputStream, text: string) => void) {
     this.#give = give
   }
 
-  /** One line, or a piece of one (`ended` false: its line goes on in the next). */
+  /** Adds a line, or a piece of one (`ended` is false if the line continues in the next piece). */
   add(stream: OutputStream, line: string, ended: boolean): void {
     if (stream !== this.#stream) this.flush()
     this.#stream = stream
@@ -57,7 +57,7 @@ export class OutputBatch {
     else this.#timer ??= setTimeout(() => this.flush(), BATCH_MS)
   }
 
-  /** Gives out what is held, now. */
+  /** Passes on what is held, now. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

@@ -1,47 +1,50 @@
 /**
- * What a command writes, taken apart: bytes to lines, and lines to events, documents, or plain text. No byte
- * is dropped: a line too long to be held, or that does not end, is passed on in pieces.
+ * Splits a command's output: bytes into lines, and lines into events, documents or plain text. No byte is dropped: a
+ * line that is too long to hold, or does not end, is passed on in pieces.
  */
 import { StringDecoder } from 'node:string_decoder'
 import { OUTPUT_BYTES_MAX } from '../machines/bounds.ts'
 import { takesMoreThan } from '../machines/utf8.ts'
 import { isObject } from './execution-request.ts'
 
-/** Longest line that is read as one, characters: an event of 512 KiB is the largest that the service takes. */
+/** Longest line read as a whole, in characters: the largest event that the service takes is 512 KiB. */
 export const LINE_CHARS_MAX = 512 * 1024
 
 export interface Line {
   readonly text: string
   /** False for every piece of a line that was too long, or did not end in time. */
   readonly whole: boolean
-  /** False for all but the last piece of such a line: the line goes on in the next. And for a last line that has no end. */
+  /**
+   * False for all but the last piece of such a line, which continues in the next, and for a last line without a line
+   * feed.
+   */
   readonly ended: boolean
 }
 
 /**
- * Splits a stream of bytes into lines without the line feeds at their ends: put together again they are what was written, a carriage
- * return before a line feed too. UTF-8; invalid bytes become U+FFFD.
+ * Splits a stream of bytes into lines without their line feeds; joined with line feeds they are the original, including
+ * a carriage return before a line feed. UTF-8; invalid bytes become U+FFFD.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')
-  /** Parts of the line that has no end yet. A list, so that a long line costs no repeated copying. */
+  /** Parts of the open line. A list, so that a long line is not copied repeatedly. */
   #parts: string[] = []
   #chars = 0
-  /** Whether pieces of the present line have been handed out. */
+  /** Whether pieces of the current line have been passed on. */
   #cut = false
 
   push(chunk: Buffer): Line[] {
     return this.#take(this.#decoder.write(chunk))
   }
 
-  /** Whether a line has begun that has no end yet. */
+  /** Whether a line is open. */
   get isWithin(): boolean {
     return this.#chars > 0
   }
 
   /**
-   * What has come of the line that has no end yet, as a piece of it. Not where that may still become an event or a
-   * document, which is read whole.
+   * What has arrived of the open line, as a piece of it. Nothing if it may still become an event or a document, which
+   * is read whole.
    */
   begun(): Line[] {
     const text = this.#join('')
@@ -101,7 +104,7 @@ type Reading =
   | { readonly kind: 'result' | 'trace_summary' | 'observation'; readonly said: Record<string, unknown> }
   | { readonly kind: 'text' }
 
-/** What a line says by its `schema_version`. */
+/** Kinds of document by `schema_version`. */
 const DOCUMENTS: Readonly<Record<string, 'result' | 'trace_summary' | 'observation'>> = {
   run_result: 'result',
   trace_summary: 'trace_summary',
@@ -109,8 +112,8 @@ const DOCUMENTS: Readonly<Record<string, 'result' | 'trace_summary' | 'observati
 }
 
 /**
- * What a line of standard output says: a JSON object with a string `event_type` is an event; one whose `schema_version`
- * is that of a Run Result, a trace summary or an observation is that; everything else is text.
+ * What a line of standard output is: a JSON object with a string `event_type` is an event; one with the
+ * `schema_version` of a Run Result, trace summary or observation is that document; everything else is text.
  */
 export function readLine(line: string): Reading {
   if (!line.trimStart().startsWith('{')) return { kind: 'text' }
@@ -144,7 +147,7 @@ export function cutText(text: string, bytesMax: number = OUTPUT_BYTES_MAX): stri
   const pieces: string[] = []
   for (let from = 0; from < bytes.length; ) {
     let to = Math.min(from + bytesMax, bytes.length)
-    // 10xxxxxx continues a character: step back to where one begins.
+    // 10xxxxxx continues a character: step back to where it begins.
     while (to < bytes.length && to > from && (bytes[to]! & 0xc0) === 0x80) to -= 1
     pieces.push(bytes.toString('utf8', from, to))
     from = to

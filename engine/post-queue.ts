@@ -1,7 +1,7 @@
 /**
- * The events of one run on their way to the service, in order. It keeps three promises: an event leaves the queue
- * only when the service has it or has refused it; what is refused costs no other event; and the queue is bounded,
- * so that a service that is away slows the command down instead of losing its output. Posts are as large as the line takes.
+ * The events of one run on their way to the service, in order. Three guarantees: an event leaves the queue only once
+ * the service has taken or refused it; a refused event costs no other event; and the queue is bounded, so that while
+ * the service is away the command slows down instead of its output being lost. The size of posts adapts to the line.
  */
 import { ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { jsonText } from './json-text.ts'
@@ -9,13 +9,13 @@ import { jsonText } from './json-text.ts'
 const BATCH_EVENTS_MAX = 500
 /** Half of what the service takes in one post of events. */
 const BATCH_BYTES_MAX = 1024 * 1024
-/** After a post that was answered sooner than this, milliseconds, the next may be twice as large: that one has 30 s. */
+/** After a post answered sooner than this, in milliseconds, the next may be twice as large: its limit is 30 s. */
 const QUICK_MS = 5_000
-/** Near a size that took too long posts grow by this share of theirs: to try that size again costs as long as it took. */
+/** Growth of posts near a size that took too long: trying that size again costs as much time as before. */
 const NEAR_GROWTH = 1 / 16
 /** The command's output is paused above this ... */
 const HELD_BYTES_HIGH = 4 * 1024 * 1024
-/** ... and read on below this. */
+/** ... and read again below this. */
 const HELD_BYTES_LOW = 1024 * 1024
 
 /** An event as it will be posted. Its text never changes, so that a repeated post is recognized by the event's id. */
@@ -24,7 +24,7 @@ export interface OutgoingEvent {
   readonly bytes: number
   /** Called once, when the service has taken it. */
   readonly onTaken?: () => void
-  /** Called once when the service refused it for what it is; what it returns is posted in its place. */
+  /** Called once, when the service has refused its content; what it returns is posted instead. */
   readonly onRefused?: (refusal: ServiceRefused) => readonly OutgoingEvent[]
 }
 
@@ -35,19 +35,19 @@ export function outgoing(event: object, callbacks: Pick<OutgoingEvent, 'onTaken'
 
 interface PostQueueOptions {
   /**
-   * Posts the JSON texts of events and retries until the service has answered for good. Resolves when they are
-   * taken; rejects with ServiceRefused when the post is refused, with ServiceUnreachable when several of them took too long.
+   * Posts the JSON texts of events, retrying until a final answer. Resolves when they are taken; rejects with
+   * ServiceRefused if the post is refused, with ServiceUnreachable if several events took too long.
    */
   readonly post: (texts: readonly string[]) => Promise<void>
-  /** Most events of one post. */
+  /** Most events in one post. */
   readonly batchMax?: number
-  /** Whether a refusal concerns the run as a whole (stale attempt, settled, token) and not what was posted. */
+  /** Whether a refusal concerns the whole run (stale attempt, settled, token) and not the posted content. */
   readonly concernsRun: (refusal: ServiceRefused) => boolean
-  /** What was to go in one post took too long, and goes in halves. */
+  /** A post took too long, and is split in half. */
   readonly onSlow?: (error: ServiceUnreachable) => void
-  /** The queue is fuller than its bound (true), or has room again (false). */
+  /** The queue is above its bound (true), or has room again (false). */
   readonly onPressure: (full: boolean) => void
-  /** The run is over as far as the service is concerned: the queue has dropped everything and stays empty. */
+  /** For the service the run is over: the queue has dropped everything and stays empty. */
   readonly onEnded: (error: unknown) => void
 }
 
@@ -55,9 +55,9 @@ export class PostQueue {
   readonly #options: PostQueueOptions
   #waiting: OutgoingEvent[] = []
   #heldBytes = 0
-  /** What a post may hold now. */
+  /** Bound on the next post. */
   #batchBytesMax = BATCH_BYTES_MAX
-  /** So much took too long as one post; nothing as large has got through since. */
+  /** Size of a post that took too long; none as large has got through since. */
   #slowBytes = Number.POSITIVE_INFINITY
   #full = false
   #posting: Promise<void> | undefined
@@ -80,7 +80,7 @@ export class PostQueue {
   }
 
   async #postAll(): Promise<void> {
-    // A turn later, so that what one chunk of output holds goes out in one post.
+    // Waits one turn, so that everything in one chunk of output goes into one post.
     await new Promise((resolve) => setImmediate(resolve))
     try {
       while (this.#waiting.length > 0) await this.#postBatch(this.#waiting.splice(0, this.#countOf(this.#waiting)))
@@ -94,7 +94,7 @@ export class PostQueue {
     }
   }
 
-  /** How many of the first events go in one post. */
+  /** How many of the first events fit in one post. */
   #countOf(events: readonly OutgoingEvent[]): number {
     const { batchMax = BATCH_EVENTS_MAX } = this.#options
     let count = 0
@@ -108,8 +108,9 @@ export class PostQueue {
   }
 
   /**
-   * A post is taken whole or not at all: a refused one is halved until the event at fault stands alone. One that took too
-   * long goes in posts of what gets through: of it the service may have all the same, and knows the events again.
+   * The service takes a post as a whole or not at all, so a refused one is halved until the faulty event is alone. One
+   * that took too long is sent again in smaller posts; the service may have received it, and recognizes repeated
+   * events.
    */
   async #postBatch(batch: readonly OutgoingEvent[]): Promise<void> {
     const fromMs = performance.now()
@@ -134,7 +135,7 @@ export class PostQueue {
     }
   }
 
-  /** In posts as large as the line takes by then. */
+  /** Sends the events in posts of the size that the line allows at the time. */
   async #postParts(batch: readonly OutgoingEvent[]): Promise<void> {
     for (let rest = batch; rest.length > 0; ) {
       const count = this.#countOf(rest)
@@ -153,7 +154,7 @@ export class PostQueue {
     const bytes = bytesOf(batch)
     if (bytes >= this.#slowBytes) this.#slowBytes = Number.POSITIVE_INFINITY
     const twice = bytes * 2
-    // What is less than half full says nothing about more than that.
+    // A post less than half full says nothing about larger ones.
     if (twice <= this.#batchBytesMax) return
     const larger = twice <= this.#slowBytes / 2 ? twice : this.#batchBytesMax * (1 + NEAR_GROWTH)
     this.#batchBytesMax = Math.min(BATCH_BYTES_MAX, Math.ceil(larger))

@@ -1,6 +1,6 @@
 /**
- * How a command's end is told to the service: the Run Result, the failure, and for a task the typed verdict that
- * settles it. Pure: everything is computed from the request, the command's end and what the command said.
+ * How a command's end is reported to the service: the Run Result, the failure, and for a task the typed verdict that
+ * settles it. Pure: computed from the request, the command's end and what it stated.
  */
 import { FAILURE_CLASSES } from '../machines/documents/run-request.ts'
 import { RUN_STATUSES } from '../machines/documents/run-result.ts'
@@ -9,10 +9,10 @@ import { type ExecutionRequest, isObject } from './execution-request.ts'
 
 export const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
 
-/** How much of the end of standard error goes into a failure's message, characters. */
+/** How much of the end of standard error goes into a failure's message, in characters. */
 export const STDERR_TAIL_CHARS = 2_000
 
-/** Bounds of a failure's fields at the service, characters. */
+/** Bounds of a failure's fields at the service, in characters. */
 export const MESSAGE_CHARS_MAX = 4_000
 const CODE_CHARS_MAX = 128
 const WORD_CHARS_MAX = 1_000
@@ -28,14 +28,14 @@ export interface CommandStory {
   readonly request: ExecutionRequest
   readonly engineRunId: string | undefined
   readonly end: CommandEnd
-  /** The last Run Result line of the command, if it wrote one. */
+  /** The command's last Run Result line, if there was one. */
   readonly said: Readonly<Record<string, unknown>> | undefined
   readonly stderrTail: string
   /** RFC 3339. */
   readonly at: string
 }
 
-/** The Run Result: what the command said, under the run's identity, which the command cannot change. */
+/** The Run Result: what the command stated, with the run's identity, which the command cannot change. */
 export function runResult(story: CommandStory, failure?: Failure): Record<string, unknown> {
   const { request, said, end } = story
   const { failure: _, status = STATUSES[0], ...own } = said ?? {}
@@ -43,7 +43,7 @@ export function runResult(story: CommandStory, failure?: Failure): Record<string
     completed_at: story.at,
     ...own,
     schema_version: RUN_RESULT_SCHEMA,
-    // Of a run that fails its failure says how.
+    // A failed run's status is in its failure.
     ...(failure === undefined ? { status } : {}),
     run_request_id: request.request_id,
     ...(story.engineRunId === undefined ? {} : { engine_run_id: story.engineRunId }),
@@ -55,7 +55,7 @@ export function runResult(story: CommandStory, failure?: Failure): Record<string
   }
 }
 
-/** Why the command's run failed; undefined when it did not: exit code 0, and a Run Result, if any, that says nothing else. */
+/** Why the run failed; undefined if it did not: exit code 0, and no Run Result that says otherwise. */
 export function failureOf(story: CommandStory): Failure | undefined {
   const { end, said, stderrTail } = story
   const failure = said?.failure ?? undefined
@@ -85,7 +85,7 @@ function saidFailure(failure: Record<string, any>): Failure {
   }
 }
 
-/** What a Run Result says that is neither of its two good ends is no good end, whatever was meant. */
+/** Any status but the two successful ones counts as a failure, whatever was meant. */
 function statusFailure(status: unknown = 'completed'): Failure | undefined {
   if (STATUSES.includes(status as string)) return undefined
   const message = `the command’s Run Result has the status ${wordOf(status)}: a good end is ${STATUSES.join(' or ')}`
@@ -96,14 +96,14 @@ function wordOf(value: unknown): string {
   return typeof value === 'string' ? value.slice(0, WORD_CHARS_MAX) : JSON.stringify(value).slice(0, WORD_CHARS_MAX)
 }
 
-/** Whether a request with this entry event is settled by `task_run_completed`. */
+/** Whether `task_run_completed` settles a request with this entry event. */
 export function isTask(request: ExecutionRequest): boolean {
   return request.engine.entry_event === 'execution_requested'
 }
 
 /**
- * The payload of `task_run_completed` (SPEC 6.7) for a command that did not state one itself. The runner knows of
- * no landing: a command that lands work says so in an event of its own.
+ * The payload of `task_run_completed` (SPEC 6.7) for a command that stated none. The runner knows of no landing: a
+ * command that lands work states that in an event of its own.
  */
 export function taskResult(
   request: ExecutionRequest,
@@ -117,7 +117,8 @@ export function taskResult(
     summary: failure === undefined ? 'the command ended with exit code 0' : failure.message,
     verdict: failure === undefined ? 'complete' : 'runner_error',
     ...(failure === undefined ? {} : { detail: failure.message }),
-    // That its run could not begin, and that a provider cannot be used, are no fault of the task: who dispatched it can tell.
+    // A run that could not begin, or a provider that cannot be used, is not the task's fault: the fields let the
+    // dispatching entity see that.
     ...(failure === undefined ? {} : { failure_class: failure.class }),
     ...(failure?.code === undefined ? {} : { failure_code: failure.code }),
     ...(failure === undefined || said?.retry_after === undefined ? {} : { retry_after: said.retry_after }),
@@ -125,7 +126,7 @@ export function taskResult(
   }
 }
 
-/** What dispatched the task, as each of its events carries it along (SPEC 6.7). */
+/** The entity that dispatched the task, as each of its events carries it (SPEC 6.7). */
 export function dispatcherOf({ engine }: ExecutionRequest): Record<string, unknown> {
   const { campaign, campaign_cycle: cycle } = engine.payload
   return {

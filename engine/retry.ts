@@ -1,26 +1,26 @@
 /**
- * Retries with exponential backoff and jitter, so that a fleet does not come back in step after a restart of the
- * service. What the service refused is never sent again as it was; what it did not answer is.
+ * Retries with exponential backoff and jitter, so that a fleet does not return in step after the service restarts. A
+ * refused request is never sent again unchanged; an unanswered one is.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ForeignRefusal, ServiceRefused, ServiceUnreachable } from './errors.ts'
 
 export interface Backoff {
-  /** First pause, milliseconds; it doubles from one to the next. */
+  /** First pause, in milliseconds; each further one is twice as long. */
   readonly firstMs: number
-  /** Longest pause, milliseconds. `Retry-After` may ask for more, up to a minute. */
+  /** Longest pause, in milliseconds. `Retry-After` may ask for more, up to a minute. */
   readonly longestMs: number
 }
 
 export const DEFAULT_BACKOFF: Backoff = { firstMs: 100, longestMs: 10_000 }
 
 /**
- * The longest that `Retry-After` holds anybody off, milliseconds. The service asks for 30 s at most; what stands before it may ask for
- * days, and a timer of Node.js that is set to more than 2^31 - 1 ms is over at once.
+ * Longest pause that `Retry-After` can cause, in milliseconds. The service asks for at most 30 s, but an intermediary
+ * may ask for days, and a Node.js timer set to more than 2^31 - 1 ms fires at once.
  */
 const RETRY_AFTER_MS_MAX = 60_000
 
-/** A fault inside the service (500) may be one that this very request provokes: after so many it counts as refused. */
+/** The request itself may cause a fault inside the service (500), so this many count as a refusal. */
 const FAULTS_MAX = 10
 
 interface RetryOptions {
@@ -28,15 +28,15 @@ interface RetryOptions {
   readonly backoff?: Backoff
   /** Whether the same request may succeed later. Default: `mayHelp`. */
   readonly mayHelp?: (error: unknown) => boolean
-  /** So many faults inside the service count as a refusal. Default 10; Infinity for a request that provokes none. */
+  /** How many faults inside the service count as a refusal. Default 10; Infinity for requests that cannot cause any. */
   readonly faultsMax?: number
-  /** Told before each pause. */
+  /** Called before each pause. */
   readonly onRetry?: (error: Error, pauseMs: number, tries: number) => void
 }
 
 /**
- * Calls `attempt` until it succeeds, is refused for good, or `signal` aborts (its reason is thrown). There is no
- * limit of tries: a service that is down for an hour is waited for.
+ * Calls `attempt` until it succeeds, is refused for good, or `signal` aborts (throws its reason). The number of tries
+ * is not limited: a service that is down for an hour is waited for.
  */
 export async function retrying<T>(attempt: () => Promise<T>, options: RetryOptions = {}): Promise<T> {
   const { mayHelp: isWorthwhile = mayHelp, faultsMax = FAULTS_MAX } = options
@@ -67,16 +67,17 @@ export function mayHelp(error: unknown): boolean {
 }
 
 /**
- * The same for who has time, as a runner or a follower, and outlives whatever stands between it and the service: the service's own word
- * alone is final. But where a body is too large for what stands there (413), it stays so.
+ * The same for callers that can wait, such as a runner or a follower: they outlast any intermediary, and only the
+ * service's own refusal is final. Except 413: an intermediary will not accept a body that is too large for it later
+ * either.
  */
 export function mayHelpInTime(error: unknown): boolean {
   return error instanceof ForeignRefusal ? error.problem.status !== 413 : mayHelp(error)
 }
 
 /**
- * Milliseconds before try number `tries` + 1. `random` is in [0, 1): half of the pause is certain, half is jitter
- * (the "equal jitter" of the AWS architecture blog, 2015).
+ * Milliseconds before try number `tries` + 1. `random` is in [0, 1): half of the pause is fixed, half is jitter (the
+ * "equal jitter" of the AWS architecture blog, 2015).
  */
 export function pauseAfter(error: Error, tries: number, backoff: Backoff, random: number): number {
   const full = Math.min(backoff.longestMs, backoff.firstMs * 2 ** Math.min(tries - 1, 30))
@@ -86,7 +87,7 @@ export function pauseAfter(error: Error, tries: number, backoff: Backoff, random
   return Math.max(jittered, asked > 0 ? asked + jittered / 2 : 0)
 }
 
-/** Waits; ends early by throwing the reason of `signal`. */
+/** Waits; if `signal` aborts, throws its reason early. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, signal === undefined ? {} : { signal })

@@ -1,6 +1,6 @@
 /**
- * What a runner says to the service about one run. Every post carries the attempt; every answer is read for news:
- * an attempt that is no longer ours, or a cancellation.
+ * What a runner posts about one run. Every post carries the attempt, and every answer is checked for news: an attempt
+ * that is no longer ours, or a cancellation.
  */
 import { ANSWER_MS_DEFAULT, type Client } from './client.ts'
 import { AnswerTimeout, ServiceRefused, ServiceUnreachable } from './errors.ts'
@@ -19,43 +19,43 @@ interface RunPostsOptions {
   readonly client: Client
   readonly requestId: string
   readonly attempt: number
-  /** Aborts every post, also one that waits for its next try. */
+  /** Aborts every post, including one that waits for a retry. */
   readonly signal: AbortSignal
   readonly backoff: Backoff
-  /** Hear of the lease from each answer. */
+  /** Told of the lease in each answer. */
   readonly limits: ServiceLimits
-  /** How long the answer to a post may take at first, milliseconds. */
+  /** Initial limit for the answer to a post, in milliseconds. */
   readonly answerMs?: number
   readonly onCancel: (cancel: Cancel) => void
   readonly onRetry: (error: Error, pauseMs: number) => void
 }
 
 interface Limit {
-  /** How long the answer may take, milliseconds. */
+  /** Limit for the answer, in milliseconds. */
   readonly answerMs: number
 }
 
 type LifecyclePost = 'accepted' | 'started' | 'release' | 'completed' | 'failed'
 
-/** After these the next attempt may wait already, where the run goes back or is tried again. */
+/** After these posts the next attempt may already be waiting, if the run is requeued or retried. */
 const HANDS_BACK: ReadonlySet<string> = new Set(['release', 'failed'])
 
-/** The longest that a post may take which gets longer with each time that it took too long, milliseconds. */
+/** Upper bound for the limit of a post, which grows each time that it was too short, in milliseconds. */
 const ANSWER_MS_MAX = 240_000
 
 /**
- * A connection that breaks behind this share of the time that an answer has (5 s of 30) breaks for what is being sent: the service closes one
- * whose body comes too slowly, after 10 s.
+ * A connection that breaks after this share of an answer's limit (5 s of 30) breaks because of the size of what is
+ * being sent: the service closes a connection whose body arrives too slowly after 10 s.
  */
 const BROKEN_LATE_SHARE = 1 / 6
 
-/** A runner knows what it runs: of the request it reads where it stands (RFC 7240). */
+/** A runner knows what it runs, so of the request it only asks for the state (RFC 7240). */
 const MINIMAL = { prefer: 'return=minimal' }
 
 export class RunPosts {
   readonly #options: RunPostsOptions
   readonly #path: string
-  /** When the service last answered, on the monotonic clock: the lease was renewed then. Milliseconds. */
+  /** When the service last answered, on the monotonic clock, in milliseconds: the lease was renewed then. */
   lastAnswerMs = 0
 
   constructor(options: RunPostsOptions) {
@@ -63,14 +63,14 @@ export class RunPosts {
     this.#path = `/api/run-requests/${encodeURIComponent(options.requestId)}`
   }
 
-  /** A move of the run. Retried until the service has answered; rejects with ServiceRefused. */
+  /** Posts a move of the run. Retries until the service has answered; rejects with ServiceRefused. */
   async move(post: LifecyclePost, body: object): Promise<Record<string, any>> {
     return await this.#post(post, jsonText({ attempt: this.#options.attempt, ...body }))
   }
 
   /**
-   * Events, given as their JSON texts. Retried until the service has answered; rejects with ServiceRefused, and where there are
-   * several with the ServiceUnreachable that says that it took long: fewer of them may get through.
+   * Posts events, given as JSON texts. Retries until the service has answered; rejects with ServiceRefused and, for
+   * several events that took long, with ServiceUnreachable: fewer of them may get through.
    */
   async events(texts: readonly string[]): Promise<void> {
     const body = `{"attempt":${this.#options.attempt},"events":[${texts.join(',')}]}`
@@ -82,14 +82,14 @@ export class RunPosts {
     }
   }
 
-  /** A statement about an engine run. Retried until the service has answered; rejects with ServiceRefused. */
+  /** Posts a document about an engine run. Retries until the service has answered; rejects with ServiceRefused. */
   async about(engineRunId: string, what: 'trace-summary' | 'evidence-observations', body: string): Promise<void> {
     const { client, signal } = this.#options
     const path = `/api/engine-runs/${encodeURIComponent(engineRunId)}/${what}`
     await this.#retrying((limit) => client.request('POST', path, { body, signal, ...limit }))
   }
 
-  /** One try, answered within `answerMs` or given up: the next heartbeat is the retry. */
+  /** A single try, given up after `answerMs`: the next heartbeat is the retry. */
   async heartbeat(sessions: readonly object[], answerMs: number): Promise<void> {
     const told = sessions.length === 0 ? {} : { sessions }
     await this.#send('heartbeat', jsonText({ attempt: this.#options.attempt, ...told }), { answerMs })
@@ -99,7 +99,7 @@ export class RunPosts {
     return await this.#retrying((limit) => this.#send(post, body, limit))
   }
 
-  /** What took too long has twice the time at the next try: on a slow line nothing else helps. */
+  /** Doubles the limit after each time-out: on a slow line nothing else helps. */
   async #retrying<T>(attempt: (limit: Limit) => Promise<T>, mayHelp = mayHelpInTime): Promise<T> {
     const { signal, backoff, onRetry } = this.#options
     let { answerMs = ANSWER_MS_DEFAULT } = this.#options
@@ -126,12 +126,12 @@ export class RunPosts {
   }
 }
 
-/** Whether a post has had no answer for its size, so that a smaller one may have. */
+/** Whether a post may have failed because of its size, so that a smaller one may get through. */
 function tookLong(error: unknown, longMs: number): boolean {
   return error instanceof AnswerTimeout || (error instanceof ServiceUnreachable && error.afterMs > longMs)
 }
 
-/** Whether a refusal ends the run for this runner, rather than finding fault with the post's content. */
+/** Whether a refusal ends the run for this runner, instead of concerning the post's content. */
 export function concernsRun(refusal: ServiceRefused): boolean {
   const { status, code } = refusal.problem
   if (status === 403) return code !== 'service_owned_type'

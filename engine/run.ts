@@ -1,7 +1,7 @@
 /**
- * One run: from the offer to the last post. The command starts only after the service has taken `started`, every
- * event goes out before the run's end does, and once the service says that the attempt is not ours any more,
- * the command is ended and nothing else is said.
+ * One run, from the offer to the last post. The command starts only after the service has taken `started`; every event
+ * is posted before the run's end; and once the service says that the attempt is no longer ours, the command is ended
+ * and nothing more is posted.
  */
 import { saysNotBegun } from '../machines/run-request/failure.ts'
 import { type BriefFiles, BriefMismatch, briefFailure, fetchBrief } from './brief.ts'
@@ -34,7 +34,7 @@ import { UnreadLines } from './unread-lines.ts'
 export class Run {
   readonly requestId: string
   readonly attempt: number
-  /** Resolves when the service has taken `started`, or when the run has ended without. */
+  /** Resolves when the service has taken `started`, or when the run has ended without it. */
   readonly begun: Promise<void>
   /** Never rejects. */
   readonly ended: Promise<RunEnd>
@@ -51,13 +51,13 @@ export class Run {
   /** The last post is under way. */
   #isSettling = false
   #command: Command | undefined
-  /** The command came to its own end, before any stop. */
+  /** The command ended by itself, before any stop. */
   #hasEnded = false
   #brief: BriefFiles | undefined
   #findings: Findings | undefined
   #said: Record<string, unknown> | undefined
   readonly #unread: UnreadLines
-  /** How many queues hold more than they should: while there is one, the command's output is not read. */
+  /** Number of queues that hold too much: while there is one, the command's output is not read. */
   #pressing = 0
   #lastPosts: NodeJS.Timeout | undefined
   #stderrTail = ''
@@ -99,7 +99,7 @@ export class Run {
       sessions: this.#sessions,
       everyMs: () => options.heartbeatMs ?? options.limits.beatMs,
       tokenMayChange: options.tokenMayChange,
-      // One that the last post has overtaken is refused for that; what stands against the run that post hears itself.
+      // A heartbeat overtaken by the last post is refused for that; if the run itself is refused, that post learns it.
       onRefused: (error) => (this.#isSettling ? undefined : this.abandon(error)),
       onRetry: (error, ms) => this.#log(`${error.message}; the next heartbeat is in ${Math.ceil(ms / 1000)} s`),
     })
@@ -115,14 +115,14 @@ export class Run {
     this.#end({ why: 'cancelled', cancel })
   }
 
-  /** The runner itself stops: the run is handed back, or fails if its command is at work. What is left to be said has a bounded time. */
+  /** The runner itself stops: the run is handed back, or fails if its command is running. Its last posts are timed. */
   stop(): void {
     if (this.#isFinished) this.#log('stopping: its command has ended, and its last posts have little time')
     else this.#end({ why: 'runner_stopped' })
     this.#limitLastPosts()
   }
 
-  /** The same at once: the command is killed, and nothing more is said. */
+  /** The same at once: the command is killed, and nothing more is posted. */
   kill(): void {
     this.#end({ why: 'runner_stopped' })
     this.#command?.kill()
@@ -140,7 +140,7 @@ export class Run {
     this.#lastPosts = setTimeout(() => this.#posting.abort(new Untold()), commandMs + lastPostsMs)
   }
 
-  /** The run is no longer this runner's: the command ends, and nothing more is posted. */
+  /** The run is no longer this runner's: the command is ended, and nothing more is posted. */
   abandon(error: unknown): void {
     this.#end({ why: 'abandoned', error })
     this.#posting.abort(error)
@@ -181,7 +181,7 @@ export class Run {
     await this.#posts.move('accepted', {})
     this.#heartbeat.start()
     const unread = await this.#layDownBrief()
-    // Read with the first answer, and at hand by now.
+    // Requested with the first answer, so available by now.
     const majorTasks = await this.#options.limits.majorTasks()
     if (this.#stop !== undefined) return await this.#settleUnstarted(this.#stop)
     if (unread !== undefined) return await this.#fail(unread)
@@ -191,14 +191,14 @@ export class Run {
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     this.#log('started')
     const end = await this.#runCommand(majorTasks)
-    // First what may turn into output when it is refused.
+    // First the findings, which may turn into output if they are refused.
     await this.#findings?.empty()
     await this.#queue.empty()
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     return await this.#settle(end, engineRunId)
   }
 
-  /** The brief for the command to read, if the run has one. Why the run cannot begin where it is another one, or cannot be had. */
+  /** Writes the run's brief, if any, to files. Returns the failure if it cannot be had or is not the right one. */
   async #layDownBrief(): Promise<Failure | undefined> {
     const { brief } = this.#request
     if (brief === undefined) return undefined
@@ -213,7 +213,7 @@ export class Run {
     }
   }
 
-  /** Says `started`; the engine run's id. A request that is being cancelled takes no `started`: that is news too. */
+  /** Posts `started`; returns the engine run's id. A refusal because the request is being cancelled is news too. */
   async #start(): Promise<string | undefined> {
     try {
       const said = await this.#posts.move('started', {})
@@ -256,7 +256,7 @@ export class Run {
     const failure = await this.#verdict.settle(failureOf(story) ?? this.#unread.result, story)
     if (this.#stop !== undefined) return await this.#settleStopped(this.#stop)
     if (failure !== undefined) {
-      // Its command has not found what it needs: the next one would find it no more.
+      // The command lacks something it needs, and the next run's would lack it too.
       if (saysNotBegun(failure.class)) this.#options.onNotBegun()
       return await this.#fail({
         ...failure,
@@ -275,7 +275,7 @@ export class Run {
     return 'completed'
   }
 
-  /** The failure is told in any case: where the service finds fault with its Run Result, without that. */
+  /** Reports the failure in any case: if the service refuses its Run Result, then without it. */
   async #fail(body: { class: string; code?: string; message: string; result?: object }): Promise<RunEnd> {
     this.#isSettling = true
     try {
@@ -318,7 +318,7 @@ export class Run {
     for (const line of lines) {
       const reading = line.whole ? readLine(line.text) : ({ kind: 'text' } as const)
       if (reading.kind === 'event') {
-        // What was printed before an event stays before it.
+        // Output printed before an event stays before it.
         this.#output.flush()
         this.#queue.add(this.#statedEvent(reading.event, line.text))
       } else if (reading.kind === 'result') {
@@ -358,7 +358,7 @@ export class Run {
     }
   }
 
-  /** An event of the command. The service's own time is not the command's to state; a missing time is now. */
+  /** An event of the command. The service's own time is not the command's to set; a missing time becomes now. */
   #statedEvent(event: Record<string, unknown>, line: string): OutgoingEvent {
     const { recorded_at: _, ...fields } = event
     const isVerdict = event.event_type === TASK_VERDICT
@@ -377,7 +377,7 @@ export class Run {
     )
   }
 
-  /** A refused line is not lost: it becomes output, with the reason behind it. */
+  /** A refused line is not lost: it becomes output, followed by the reason. */
   #refused(line: string, refusal: ServiceRefused): OutgoingEvent[] {
     const reason = `intendant runner: the service refused this line: ${describeRefusal(refusal)}`
     this.#log(reason)

@@ -1,6 +1,6 @@
 /**
- * The bundled runner: polls for offers, runs each one's command, and lives through every restart of the service.
- * It holds at most as many runs as it may, and leaves none behind when it ends.
+ * The bundled runner: polls for offers, runs each one's command, and survives every restart of the service. It never
+ * holds more runs than its capacity, and leaves none behind when it ends.
  */
 import { randomUUID } from 'node:crypto'
 import type { Answer, Client } from './client.ts'
@@ -11,17 +11,22 @@ import { Run } from './run.ts'
 import type { RunEnd } from './run-options.ts'
 import { ServiceLimits } from './service-limits.ts'
 
-/** How long a poll is parked at the service, seconds; under the 60 s after which proxies cut a silent connection. */
+/** How long a poll is parked at the service, in seconds; below the 60 s after which proxies cut silent connections. */
 const POLL_SECONDS = 50
-/** How much longer than that its answer may take, milliseconds. */
+/** Extra time for the poll's answer, in milliseconds. */
 const POLL_SLACK_MS = 15_000
-/** A poll answered empty sooner than this, milliseconds, was not parked: the next one waits a little. */
+/** A poll answered empty sooner than this, in milliseconds, was not parked: the next one waits a little. */
 const PARKED_MS_MIN = 1_000
-/** After a run that could not begin here nothing is taken for so long, milliseconds: it would fail the whole queue. */
+/**
+ * How long nothing is taken after a run that could not begin here, in milliseconds: otherwise the whole queue would
+ * fail.
+ */
 const REST_MS = 1_000
-/** The longest that this becomes, doubling from one such run to the next. Below what makes a runner offline. */
+/**
+ * Upper bound of that pause, which doubles with each such run in a row; below the time after which a runner is offline.
+ */
 const REST_MS_MAX = 60_000
-/** How long a word that may be the last waits to be taken, milliseconds. */
+/** How long a last post may take to be taken, in milliseconds. */
 const LAST_POSTS_MS = 5_000
 
 export interface RunnerOptions {
@@ -33,19 +38,19 @@ export interface RunnerOptions {
   readonly environment: NodeJS.ProcessEnv
   /** The runner's own version, shown by the service. */
   readonly version: string
-  /** Hold at most this many runs. Absent: as many as the service's record of this runner allows. */
+  /** Most runs to hold. Absent: as many as the service's record of this runner allows. */
   readonly capacity?: number
-  /** End after one run. */
+  /** Ends after one run. */
   readonly once: boolean
-  /** When asked to end: how long the present runs may take, milliseconds. */
+  /** How long current runs may take after a drain, in milliseconds. */
   readonly drainMs: number
-  /** From SIGTERM to SIGKILL of a command, milliseconds. */
+  /** From SIGTERM to SIGKILL of a command, in milliseconds. */
   readonly stopGraceMs?: number
-  /** How long a stopped run waits for the service to take its last posts, milliseconds. */
+  /** How long a stopped run waits for the service to take its last posts, in milliseconds. */
   readonly lastPostsMs?: number
-  /** Absent: as often as the lease asks for. */
+  /** Absent: derived from the lease. */
   readonly heartbeatMs?: number
-  /** How long the answer to a post about a run may take at first, milliseconds. Default 30 s. */
+  /** Initial limit for the answer to a post about a run, in milliseconds. Default 30 s. */
   readonly answerMs?: number
   readonly backoff?: Backoff
   /** Whether the client's token is read anew for each request. Default: no. */
@@ -56,15 +61,15 @@ export interface RunnerOptions {
 
 export interface Runner {
   /**
-   * The ends of all runs, in order, when the runner has ended by `drain`, `stop` or `once`. Rejects with
-   * ServiceRefused when the service does not want this runner (unknown id, wrong token).
+   * The ends of all runs, in order, once the runner has ended by `drain`, `stop` or `once`. Rejects with ServiceRefused
+   * if the service refuses this runner (unknown id, wrong token).
    */
   readonly finished: Promise<readonly RunEnd[]>
-  /** Take nothing more; end when the present runs have, or fail them after `drainMs`. */
+  /** Takes no more work; ends when the current runs have ended, or stops them after `drainMs`. */
   drain(): void
-  /** Take nothing more and stop the present runs now; a service that is away is told of it for a bounded time. */
+  /** Takes no more work and stops the current runs now; a service that is away is retried for a limited time. */
   stop(): void
-  /** The same without a word: when this returns, no command is left that could outlive the process. */
+  /** The same without any post: when this returns, no command is left that could outlive the process. */
   kill(): void
 }
 
@@ -85,13 +90,13 @@ class Loop {
   /** Whether the service was told of this process. */
   #isKnown = false
   readonly #instance = randomUUID()
-  /** Aborted when nothing more is to be taken. */
+  /** Aborted when no more work is to be taken. */
   readonly #taking = new AbortController()
   #fatal: unknown
   #isKilled = false
   #drained = false
   #emptyAnswers = 0
-  /** Runs, one after the other, that could not begin here. */
+  /** Runs in a row that could not begin here. */
   #notBegun = 0
   #restsUntilMs = 0
 
@@ -137,7 +142,7 @@ class Loop {
     return this.#ends
   }
 
-  /** Tells the service that this process is a new one: what an earlier process of this runner held is over. */
+  /** Tells the service that this is a new process: what an earlier process of this runner held is over. */
   async #openSession(): Promise<void> {
     const { client, id, log } = this.#options
     await this.#retrying(() => this.#tellSession({}, { signal: this.#taking.signal }))
@@ -145,7 +150,7 @@ class Loop {
     log(`runner ${id} connected to ${client.url}`)
   }
 
-  /** Tells it that this process is gone, once: where that is not heard, its silence says so later. */
+  /** Tells the service, with one try, that this process is gone; otherwise its silence shows that later. */
   async #endSession(): Promise<void> {
     const answerMs = this.#options.lastPostsMs ?? LAST_POSTS_MS
     await this.#tellSession({ ended: true }, { signal: AbortSignal.timeout(answerMs) }).catch(() => {})
@@ -178,16 +183,19 @@ class Loop {
     else await this.#afterNothing(performance.now() - askedMs)
   }
 
-  /** A service that answers at once without work (draining, a proxy that does not wait) is not asked in a tight loop. */
+  /**
+   * Keeps a service that answers at once without work (draining, or behind a proxy that does not wait) from being
+   * polled in a tight loop.
+   */
   async #afterNothing(waitedMs: number): Promise<void> {
     this.#emptyAnswers = waitedMs < PARKED_MS_MIN ? this.#emptyAnswers + 1 : 0
-    // The first short answer is news (a drain, a cancel): the next poll parks.
+    // The first short answer may be news (a drain, a cancellation): the next poll parks.
     if (this.#emptyAnswers < 2) return
     const { firstMs, longestMs } = this.#backoff
     await pause(Math.min(longestMs / 2, firstMs * 2 ** Math.min(this.#emptyAnswers - 2, 20)), this.#taking.signal)
   }
 
-  /** Headers of a poll's answer: which runs are to be stopped, and whether this runner is drained. */
+  /** Headers of a poll's answer: which runs to stop, and whether this runner is drained. */
   #readNews({ headers }: Answer): void {
     for (const id of (headers.get('intendant-cancel') ?? '').split(',')) this.#runs.get(id.trim())?.cancel({})
     const drained = headers.get('intendant-draining') === 'true'
@@ -199,7 +207,7 @@ class Loop {
     this.#drained = drained
   }
 
-  /** Whether the answer was an offer that is new to this runner. */
+  /** Returns whether the answer was an offer that is new to this runner. */
   async #take(body: unknown): Promise<boolean> {
     const identity = identityOf(body)
     if (identity === undefined) {
@@ -216,7 +224,7 @@ class Loop {
       if (this.#taking.signal.aborted) return false
     }
     const run = this.#startRun(body as ExecutionRequest)
-    // One offer at a time: the service would only repeat this one.
+    // One offer at a time: until `started` the service would only repeat this one.
     await run.begun
     return true
   }
@@ -270,7 +278,7 @@ class Loop {
     })
     signal.addEventListener('abort', onAbort)
     await Promise.race([asked, ...[...this.#runs.values()].map((run) => run.ended)])
-    // The signal lives as long as the runner, which comes here with each run.
+    // The signal lives as long as the runner, and each run comes here.
     signal.removeEventListener('abort', onAbort)
   }
 
@@ -285,7 +293,7 @@ class Loop {
       backoff: this.#backoff,
       onRetry,
       mayHelp: mayHelpInTime,
-      // Neither a session nor a poll asks for anything that the service could stumble over: no fault of its own is final.
+      // Neither a session nor a poll can cause a fault inside the service, so none is final.
       faultsMax: Number.POSITIVE_INFINITY,
     })
     if (told) this.#options.log('answered again')

@@ -1,23 +1,31 @@
 /**
- * The bounds that the service names in GET /api/version: how long a lease lasts, and with that how often a run must be heard of, and
- * how many major upgrades an engine's maintenance may dispatch. Answers name the end of a lease by the service's clock, which need
- * not be ours: they only tell when its length has changed.
+ * The limits that the service states in GET /api/version: how long a lease lasts, hence how often to send heartbeats,
+ * and how many major upgrades an engine's maintenance may dispatch. Answers give the end of a lease by the service's
+ * clock, which may differ from ours; they only show whether its length has changed.
  */
 import type { Client } from './client.ts'
 
-/** A beat is due when this share of the lease is over: two more have their time before it ends. */
+/** A heartbeat is due after this share of the lease: two more fit in before it ends. */
 const SHARE = 0.3
-/** Shortest pause between beats, milliseconds: a lease of 3 s, the shortest that the service takes, still holds three. */
+/**
+ * Shortest interval between heartbeats, in milliseconds: a lease of 3 s, the shortest that the service allows, still
+ * fits three.
+ */
 const BEAT_MS_MIN = 1_000
-/** Longest pause, milliseconds: a beat also brings the news of a cancellation. What a lease of a minute, the default, asks for. */
+/**
+ * Longest interval, in milliseconds: heartbeats also bring the news of a cancellation. What a lease of a minute, the
+ * default, asks for.
+ */
 const BEAT_MS_MAX = 18_000
-/** Answers whose leases seem to differ by less, milliseconds, have only been on their way for longer. */
+/** Leases that seem to differ by less, in milliseconds, only had answers that took longer to arrive. */
 const SAME_MS = 2_000
-/** When the service is slow each answer may look like news: its limits are not read more often than this, milliseconds. */
+/**
+ * With a slow service each answer may look like a change: its limits are read no more often than this, in milliseconds.
+ */
 const READ_AGAIN_MS = 60_000
 const ANSWER_MS = 5_000
 
-/** What an engine's maintenance may dispatch. What is not known is not there: an older service does not say it. */
+/** What an engine's maintenance may dispatch. Unknown limits are absent: an older service does not state them. */
 export interface MajorTasks {
   readonly perProject?: number
   readonly perNight?: number
@@ -27,7 +35,7 @@ export class ServiceLimits {
   readonly #client: Client
   #beatMs = BEAT_MS_MAX
   #majorTasks: MajorTasks = {}
-  /** How long before its end, by our clock, the lease was named when its length was read. */
+  /** Time left of a lease, by our clock, in the answer for which its length was read. */
   #leftMs: number | undefined
   #readAtMs = Number.NEGATIVE_INFINITY
   #reading: Promise<void> | undefined
@@ -36,18 +44,20 @@ export class ServiceLimits {
     this.#client = client
   }
 
-  /** From one beat to the next, milliseconds. */
+  /** Interval between heartbeats, in milliseconds. */
   get beatMs(): number {
     return this.#beatMs
   }
 
-  /** As last read, a minute ago at most where the service can be asked. Never rejects. */
+  /** As last read, at most a minute ago if the service can be asked. Never rejects. */
   async majorTasks(): Promise<MajorTasks> {
     if (!this.#isFresh()) await this.#readOnce()
     return this.#majorTasks
   }
 
-  /** An answer named the end of a lease (RFC 3339). Resolves when its length is known, if it can be. Never rejects. */
+  /**
+   * Takes the end of a lease (RFC 3339) from an answer. Resolves when its length is known, if it can be. Never rejects.
+   */
   async heard(expiresAt: string): Promise<void> {
     const leftMs = Date.parse(expiresAt) - Date.now()
     const isKnown = this.#leftMs !== undefined
@@ -67,7 +77,7 @@ export class ServiceLimits {
     await this.#reading
   }
 
-  /** What cannot be read now stays as it was, and is asked for with the next answer. */
+  /** If the limits cannot be read they stay as they were, and are asked for again with the next answer. */
   async #read(leftMs: number | undefined): Promise<void> {
     try {
       const { body } = await this.#client.request('GET', '/api/version', { answerMs: ANSWER_MS })
@@ -85,7 +95,7 @@ export class ServiceLimits {
       if (typeof leaseMs !== 'number') return
       this.#beatMs = Math.min(BEAT_MS_MAX, Math.max(BEAT_MS_MIN, leaseMs * SHARE))
     } catch {
-      // Away, or an answer that is none: what was known is the best guess.
+      // The service is away, or the answer is not usable: the known values are the best guess.
     }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * The agent sessions that a command has told of and not ended: what the runner adds to its heartbeats, so that one
- * can see from afar that an agent is still writing. The transcript is looked at where the command said that it is.
+ * Agent sessions that a command has started and not ended: the runner adds their progress to its heartbeats, so that
+ * one can see from afar that an agent is still writing. The transcript is read where the command said it is.
  */
 import { stat } from 'node:fs/promises'
 
-/** What a heartbeat may carry. */
+/** Most sessions in one heartbeat. */
 const SESSIONS_MAX = 100
 
 interface SessionPulse {
@@ -14,7 +14,7 @@ interface SessionPulse {
 }
 
 export class Sessions {
-  /** Where the transcript of each is said to be. */
+  /** The stated transcript path of each open session. */
   readonly #open = new Map<string, string | undefined>()
 
   /** Takes in an event that the command printed. */
@@ -30,7 +30,7 @@ export class Sessions {
     return this.#open.size
   }
 
-  /** How far each has come. Never rejects: of a transcript that is not there nothing is said. */
+  /** The progress of each session. Never rejects: a missing transcript has no progress. */
   async pulses(): Promise<SessionPulse[]> {
     return await Promise.all(
       Array.from(this.#open, async ([session_id, path]) => ({ session_id, ...(await written(path)) })),

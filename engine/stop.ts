@@ -1,4 +1,4 @@
-/** Why a run does not come to its own end. */
+/** Why a run is ended from outside. */
 import type { Cancel } from './run-posts.ts'
 
 export type Stop =

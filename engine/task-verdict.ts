@@ -1,6 +1,7 @@
 /**
- * What settles a task: the `task_run_completed` that its command has stated, else the runner's own. A verdict that the service refused,
- * or whose line was too long to be read, is none: what the command meant by it is not known, so that the task is never `complete` for it.
+ * What settles a task: the `task_run_completed` stated by its command, else the runner's own. A verdict that the
+ * service refused, or whose line was too long to read, does not count: since its meaning is unknown, the task is never
+ * `complete` then.
  */
 import { describeRefusal, type ServiceRefused } from './errors.ts'
 import type { ExecutionRequest } from './execution-request.ts'
@@ -18,14 +19,14 @@ interface TaskVerdictOptions {
 export class TaskVerdict {
   readonly #options: TaskVerdictOptions
   #isTaken = false
-  /** Why the last one that was stated is none, if one was. */
+  /** Why the last stated verdict does not count, if there was one. */
   #unheard: Failure | undefined
 
   constructor(options: TaskVerdictOptions) {
     this.#options = options
   }
 
-  /** The service has taken one of the command's. */
+  /** The service has taken a verdict of the command. */
   taken(): void {
     this.#isTaken = true
   }
@@ -36,12 +37,12 @@ export class TaskVerdict {
     this.#unheard = { class: 'execution', code: 'verdict_refused', message: message.slice(0, MESSAGE_CHARS_MAX) }
   }
 
-  /** One may have been in a line that was too long. */
+  /** A line that was too long may have held one. */
   unread(failure: Failure): void {
     this.#unheard = failure
   }
 
-  /** States one for a command of which none was taken. Answers why the run has failed, if it has; never rejects. */
+  /** States a verdict for a command of which none was taken. Resolves to the run's failure, if any; never rejects. */
   async settle(failure: Failure | undefined, { at, said = {} }: CommandStory): Promise<Failure | undefined> {
     const { request, queue } = this.#options
     if (!isTask(request) || this.#isTaken) return failure
@@ -56,7 +57,7 @@ export class TaskVerdict {
     const onRefused = (refusal: ServiceRefused): OutgoingEvent[] => {
       this.refused(refusal)
       log(`the service refused the runner's ${TASK_VERDICT}: ${describeRefusal(refusal)}`)
-      // Once more without what the command has said of it.
+      // Once more, without what the command stated.
       return said === undefined ? [] : [this.#own(failure, at, undefined)]
     }
     return outgoing({ event_type: TASK_VERDICT, occurred_at: at, payload }, { onRefused })

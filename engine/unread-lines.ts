@@ -1,28 +1,31 @@
 /**
- * Lines that are too long to be read: they are output like any text, but one of them may have been the command's word on
- * how its run ended. That is looked for in their pieces, so that a run whose word was not read does not pass as one that had none.
+ * Lines too long to be parsed: they are output like any text, but one of them may have been the command's statement of
+ * how its run ended. Their pieces are searched for that, so that such a run does not pass as one that stated nothing.
  */
 import { isRunResult, LINE_CHARS_MAX, type Line } from './output.ts'
 import type { Failure } from './result.ts'
 import { TASK_VERDICT } from './task-verdict.ts'
 
-/** A member that says what an object is. Within a text that quotes one there are backslashes before its quotes. */
+/** The member that names a document's kind. In a quoted document the quotes are preceded by backslashes. */
 const NAMING = /(?<!\\)"(?:event_type|schema_version)"\s*:\s*"([\w.-]{1,128})"/g
-/** More than such a member takes, so that one that is cut in two is found. */
+/** Longer than such a member, so that one cut in two is found. */
 const TAIL_CHARS = 512
 
 interface UnreadOptions {
-  /** One was perhaps `task_run_completed`. */
+  /** A line may have been `task_run_completed`. */
   readonly onVerdict: (failure: Failure) => void
   /** One line for whoever looks after the run. */
   readonly tell: (message: string) => void
 }
 
 export class UnreadLines {
-  /** Why the run has failed whatever its exit code: one was perhaps a Run Result. Whoever reads another behind it takes it back. */
+  /**
+   * Why the run has failed whatever its exit code: a line may have been a Run Result. Cleared if a later Run Result is
+   * read.
+   */
   result: Failure | undefined
   readonly #options: UnreadOptions
-  /** The end of the piece before, and what was named in the line so far; undefined where it is no object. */
+  /** The end of the piece before, and the names found in the line so far; undefined if the line is no object. */
   #line: { tail: string; readonly named: Set<string> } | undefined
   #isWithin = false
 
@@ -30,9 +33,9 @@ export class UnreadLines {
     this.#options = options
   }
 
-  /** The next piece of a line that is not whole. */
+  /** The next piece of an incomplete line. */
   piece({ text, ended }: Line): void {
-    // What begins otherwise would have been text however short.
+    // A line that begins otherwise is plain text, however long.
     if (!this.#isWithin) this.#line = text.trimStart().startsWith('{') ? { tail: '', named: new Set() } : undefined
     this.#isWithin = !ended
     const line = this.#line

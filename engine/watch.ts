@@ -1,13 +1,13 @@
 /**
- * Watch, followed for ever: server-sent events over one long answer, taken up again behind the last cursor after
- * every break. A caller sees each matching event once and in order, and never the break.
+ * Follows Watch indefinitely: server-sent events over one long answer, resumed after the last cursor whenever the
+ * connection breaks. A caller sees each matching event once and in order, and never the break.
  */
 import { chunksOf } from './body.ts'
 import type { Client, QueryValue } from './client.ts'
 import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelp, mayHelpInTime, pause, pauseAfter } from './retry.ts'
 
-/** Bookmarks come every 10 s. Milliseconds. */
+/** Milliseconds without a frame; bookmarks come every 10 s. */
 const SILENCE_MS = 35_000
 
 export type WatchFrame =
@@ -24,15 +24,15 @@ interface WatchOptions {
   readonly filters?: Readonly<Record<string, QueryValue>>
   readonly signal: AbortSignal
   readonly backoff?: Backoff
-  /** A stream that says nothing for this long is dead, milliseconds. */
+  /** A stream that is silent for this long is considered dead, in milliseconds. */
   readonly silenceMs?: number
-  /** Told when the stream broke, before it is taken up again. */
+  /** Called when the stream broke, before it is resumed. */
   readonly onBreak?: (error: Error, pauseMs: number) => void
 }
 
 /**
- * Every frame but errors, in order, for ever. Throws the ServiceRefused that says why it cannot go on (a cursor
- * too old, a revoked token); returns when `signal` aborts.
+ * Every frame but errors, in order, indefinitely. Throws the ServiceRefused that says why it cannot go on (cursor too
+ * old, token revoked); returns when `signal` aborts.
  */
 export async function* watch(
   options: WatchOptions,
@@ -52,7 +52,7 @@ export async function* watch(
       throw new ServiceUnreachable(options.client.url, new Error('the stream ended'))
     } catch (error) {
       if (options.signal.aborted) return
-      // At first a page in place of an answer may mean that nothing of ours is there; later, that it is away.
+      // At first, another server's answer may mean that the service is not there at all; later, that it is away.
       const isWorthwhile = isHeard ? mayHelpInTime : mayHelp
       if (!(error instanceof Error) || !isWorthwhile(error)) throw error
       tries += 1
@@ -63,7 +63,7 @@ export async function* watch(
   }
 }
 
-/** One connection's frames. Ends when the connection does; throws ServiceUnreachable when it breaks. */
+/** One connection's frames. Ends when the connection does; throws ServiceUnreachable if it breaks. */
 async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<WatchFrame, void, void> {
   const { client, filters, signal, silenceMs = SILENCE_MS } = options
   const connection = new AbortController()
@@ -84,12 +84,12 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
     for await (const chunk of chunksOf(response, connection.signal)) {
       clearTimeout(silence)
       for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
-      // Not while the caller was at these: that is no silence of the service.
+      // Not restarted earlier: the time that the caller takes is no silence of the service.
       silence = setTimeout(onSilence, silenceMs)
     }
   } catch (error) {
     if (signal.aborted) return
-    // What the service said stays as it is; a broken or silent connection is a service that cannot be reached.
+    // The service's own errors are passed on; a broken or silent connection counts as unreachable.
     if (error instanceof TypeError || connection.signal.aborted) throw new ServiceUnreachable(client.url, error)
     throw error
   } finally {
@@ -99,7 +99,9 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
   }
 }
 
-/** The `data` of each event in a text/event-stream (HTML standard, section 9.2); comments and other fields are passed over. */
+/**
+ * The `data` of each event in a text/event-stream (HTML standard, section 9.2); comments and other fields are skipped.
+ */
 export class SseFrames {
   #rest = ''
   #data: string[] = []

@@ -1,7 +1,7 @@
 /**
- * A command for a runner: one task of the ledger, done by a coding agent in a git worktree of its own. What the agent changed is
- * committed to a branch, whatever came of it; the gate decides whether the task is complete. The next step of a campaign or an
- * initiative is decided by the same agent, which looks at trunk; nothing that it changes then is kept.
+ * A runner's command: a coding agent does one task in a git worktree of its own. Its changes are committed to a branch,
+ * whatever the outcome, and the gate decides whether the task is complete. The same agent also decides the next step of
+ * a campaign or an initiative: it then looks at trunk, and none of its changes are kept.
  */
 import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
@@ -23,18 +23,24 @@ import { readWork } from './work.ts'
 import { Worktree } from './worktree.ts'
 
 interface AgentOptions {
-  /** Where the settings are; what is run inherits it. */
+  /** Holds the settings; inherited by everything that is run. */
   readonly environment: NodeJS.ProcessEnv
-  /** Reads the Execution Request, JSON. */
+  /** Reads the Execution Request as JSON. */
   readonly readInput: () => string
-  /** Events and the Run Result, a line each. */
+  /** Gets events and the Run Result, one per line. */
   readonly stdout: Writable
   readonly stderr: Writable
-  /** From now on `onStop` is called when the runner asks for a stop, and `onUnheard` when nobody reads what is printed. */
+  /**
+   * Registers for signals: `onStop` is called when the runner asks for a stop, `onUnheard` when nobody reads the output
+   * any more.
+   */
   readonly outlive: (onStop: () => void, onUnheard: () => void) => void
 }
 
-/** Does what is asked for, and tells of it. Resolves to the exit code: 0, or 1 where the run failed, could not begin or was stopped. */
+/**
+ * Does the requested work and reports it. Resolves to the exit code: 0, or 1 if the run failed, could not begin or was
+ * stopped.
+ */
 export async function runAgent(options: AgentOptions): Promise<0 | 1> {
   const report = new Report(options.stdout, options.stderr)
   const stop = new StopRequest()
@@ -54,7 +60,10 @@ export async function runAgent(options: AgentOptions): Promise<0 | 1> {
   }
 }
 
-/** Throws Refused, or what is outside (`isOutside`), before there is a worktree; undefined: it was stopped before it had a place to work in. */
+/**
+ * Prepares the run. Throws Refused, or an outside error (`isOutside`), before a worktree exists. Resolves to undefined
+ * if the run was stopped before that.
+ */
 async function begin(
   { environment, readInput, stderr }: AgentOptions,
   report: Report,
@@ -79,7 +88,7 @@ async function begin(
   return { ...tools, worktree, shell, base, trunk, isContinued, since: isContinued ? trunk : base, remains }
 }
 
-/** Throws Refused where it is none, GitUnavailable where git is not there to say so. */
+/** Throws Refused if the clone is no git repository, and GitUnavailable if git cannot be run. */
 function checkRepository(clone: Clone): void {
   try {
     clone.run('rev-parse', '--git-dir')
@@ -89,13 +98,13 @@ function checkRepository(clone: Clone): void {
   }
 }
 
-/** Resolves to whether the run did its part. Nothing stays in the clone then, nor elsewhere, that is not told of. */
+/** Does the work; resolves to whether it succeeded. Anything left behind in the clone or elsewhere is reported. */
 async function carryOut(run: Run): Promise<boolean> {
   const { work, clone, worktree, base, report, remains } = run
   try {
     return await (work.isStep ? decide(run) : doTask(run))
   } catch (error) {
-    // What the agent has committed by itself.
+    // The agent may have committed its work itself.
     const made = remains.isBegun && !work.isStep ? clone.commitOf(`refs/heads/${work.branch}`) : undefined
     if (made !== undefined && !clone.isWithin(made, base)) remains.keptAt ??= work.branch
     if (!isOutside(error)) throw error
@@ -107,7 +116,7 @@ async function carryOut(run: Run): Promise<boolean> {
   }
 }
 
-/** Git does not go on. What was done stays where it is, and whoever asked is told where that is. */
+/** Ends a run because git failed. Whatever was done stays where it is, and the report names the place. */
 function giveUp(run: Run, { message }: Error): void {
   const { work, worktree, base, report, stop, remains } = run
   if (stop.isMade) {

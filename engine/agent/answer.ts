@@ -1,10 +1,13 @@
-/** What an agent has decided or asks, read out of an answer in its own words. */
+/** Extracts an agent's decision or question from its free-text answer. */
 import { endOf } from './tail.ts'
 
-/** How far back in an answer it is looked for, characters. */
+/** How much of the end of an answer is searched, in characters. */
 const ANSWER_CHARS = 64_000
 
-/** The decision that it gives last, as `docs/CAMPAIGNS.md` and `docs/INITIATIVES.md` have it; nothing: it decides nothing. */
+/**
+ * The last decision in the answer, in the form of `docs/CAMPAIGNS.md` and `docs/INITIATIVES.md`; undefined if there is
+ * none.
+ */
 export function decisionIn(answer: string): unknown {
   const said = objectIn(endOf(answer, ANSWER_CHARS), 'decision')?.said
   return typeof said?.decision === 'object' ? said.decision : said
@@ -15,7 +18,7 @@ interface Question {
   readonly options: string[]
 }
 
-/** The question for a person with which it ends; undefined: it asks nothing. */
+/** The question for a person that ends the answer; undefined if there is none. */
 export function questionIn(answer: string): Question | undefined {
   const found = objectIn(endOf(answer, ANSWER_CHARS), 'question')
   if (found === undefined || !/^[\s`]*$/.test(found.behind)) return undefined
@@ -26,11 +29,11 @@ export function questionIn(answer: string): Question | undefined {
 
 interface Found {
   readonly said: Record<string, unknown>
-  /** What stands behind it. */
+  /** The text after it. */
   readonly behind: string
 }
 
-/** The last JSON object that has such a member, whatever stands around it. */
+/** The last JSON object with this member, whatever text surrounds it. */
 function objectIn(answer: string, member: string): Found | undefined {
   let last: Found | undefined
   for (let from = answer.indexOf('{'); from !== -1; from = answer.indexOf('{', from + 1)) {
@@ -45,7 +48,7 @@ function objectIn(answer: string, member: string): Found | undefined {
   return last
 }
 
-/** Behind the brace that closes the one at `from`, which is returned where none does; braces in strings are none. */
+/** Index after the brace that closes the one at `from`, or `from` if none does; braces in strings do not count. */
 function endOfObject(text: string, from: number): number {
   const tokens = /"(?:[^"\\]|\\.)*"|[{}]/g
   tokens.lastIndex = from

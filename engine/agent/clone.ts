@@ -1,4 +1,4 @@
-/** The clone that runs share (`REPOSITORY`): the commits it knows, and how it is brought up to its remote. */
+/** The clone that runs share (`REPOSITORY`): its commits, and how it is updated from its remote. */
 import { resolve } from 'node:path'
 import type { Git, GitFailed } from './git.ts'
 import type { Report } from './report.ts'
@@ -14,7 +14,7 @@ interface CloneOptions {
 }
 
 export class Clone {
-  /** Its folder. */
+  /** The clone's folder. */
   readonly path: string
   readonly #git: Git
   readonly #report: Report
@@ -31,17 +31,17 @@ export class Clone {
     this.#trunk = settings.land
   }
 
-  /** What git prints there. Throws as `Git.run`. */
+  /** Runs git in the clone; returns its output. Throws as `Git.run` does. */
   run(...args: string[]): string {
     return this.#git.run(this.path, args)
   }
 
-  /** Whether git says so there. */
+  /** Whether git exits with 0 in the clone. */
   does(...args: string[]): boolean {
     return this.#git.does(this.path, args)
   }
 
-  /** The commit of that name, here or of the remote; undefined: there is none. */
+  /** The commit of that name, local or of a remote; undefined if there is none. */
   commitOf(name: string): string | undefined {
     for (const prefix of ['', 'refs/remotes/']) {
       try {
@@ -51,7 +51,7 @@ export class Clone {
     return undefined
   }
 
-  /** The newest commit of trunk, as it was fetched last; where nothing lands, of what is checked out. Undefined: there is none. */
+  /** The newest commit of trunk as last fetched, or HEAD if nothing is landed; undefined if there is none. */
   trunk(): string | undefined {
     return this.commitOf(this.#trunk === undefined ? 'HEAD' : `${this.#remote}/${this.#trunk}`)
   }
@@ -60,18 +60,18 @@ export class Clone {
     return this.does('merge-base', '--is-ancestor', commit, other)
   }
 
-  /** Git takes it for the name of something, and for nothing else. */
+  /** Whether the name is a valid ref name, and cannot be taken for an option. */
   isName(name: string): boolean {
     return this.does('check-ref-format', '--allow-onelevel', name)
   }
 
-  /** Options with which git commits where its settings name nobody. */
+  /** Options that name a committer, for when git's configuration names none. */
   committer(): string[] {
     if (this.does('config', 'user.email')) return []
     return ['-c', 'user.name=intendant', '-c', 'user.email=intendant@localhost']
   }
 
-  /** Does it while no other run does such a thing in the clone. */
+  /** Runs `act` while no other run does so in the same clone. */
   async inTurn<T>(act: () => T | Promise<T>): Promise<T> {
     let folder: string
     try {
@@ -83,22 +83,25 @@ export class Clone {
     return await inTurn({ lock, stop: this.#stop, note: (why) => this.#report.note(why) }, act)
   }
 
-  /** Runs git over a line there; resolves to what it has against it. */
+  /** Runs git over the network in the clone; resolves to its error, if any. */
   overLine(...args: string[]): Promise<GitFailed | undefined> {
     return this.#git.overLine(this.path, args)
   }
 
-  /** Fetches, in its turn; resolves to what git has against it. */
+  /** Fetches, one run at a time; resolves to git's error, if any. */
   fetch(...what: string[]): Promise<GitFailed | undefined> {
     return this.inTurn(() => this.overLine('fetch', '--quiet', ...what))
   }
 
-  /** A branch by its name: a clone of one branch (`--single-branch`, `--depth 1`) does not fetch others by itself. */
+  /**
+   * Fetches one branch by its name: a clone of a single branch (`--single-branch`, `--depth 1`) would not fetch others
+   * otherwise.
+   */
   fetchBranch(name: string): Promise<GitFailed | undefined> {
     return this.fetch(this.#remote!, `+refs/heads/${name}:refs/remotes/${this.#remote}/${name}`)
   }
 
-  /** The same of trunk, which is not there any more where the remote has none. */
+  /** Fetches trunk. If the remote no longer has it, the local remote-tracking ref is deleted. */
   async fetchTrunk(): Promise<GitFailed | undefined> {
     const fault = await this.fetchBranch(this.#trunk!)
     if (!/couldn't find remote ref/.test(fault?.message ?? '')) return fault

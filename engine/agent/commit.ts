@@ -1,12 +1,15 @@
-/** What the agent changed, as commits on the branch of the run: whatever came of it, wherever in git it went. */
+/**
+ * Turns what the agent changed into commits on the run's branch, whatever the outcome, and wherever in git the agent
+ * left it.
+ */
 import { clipped } from '../../machines/clipped.ts'
 import type { Run } from './run.ts'
 import type { Worktree } from './worktree.ts'
 
-/** Longest first line of a commit's message, characters. */
+/** Longest subject line of a commit message, in characters. */
 const SUBJECT_CHARS_MAX = 72
 
-/** Adds what there is, for the next commit. What git has against some of it, or the machine; undefined: nothing. */
+/** Stages everything for the next commit. Returns git's error about what could not be staged, or undefined. */
 export function addAll(worktree: Worktree): Error | undefined {
   try {
     worktree.run('add', '--all')
@@ -18,21 +21,22 @@ export function addAll(worktree: Worktree): Error | undefined {
 }
 
 /**
- * Commits what was added, and has the branch hold all that the agent made; what does not follow from another stays on a branch beside
- * it. `from`: where the agent began. Returns the newest commit, which is checked out; undefined: it holds nothing that is new.
+ * Commits what is staged, and makes the run's branch hold everything the agent made; commits that cannot be part of it
+ * stay on a branch beside it. `from` is the commit at which the agent began. Returns the newest commit, which is
+ * checked out, or undefined if nothing is new.
  */
 export function commit(run: Run, from: string): string | undefined {
   const { work, clone, worktree, remains } = run
   const isMerge = worktree.does('rev-parse', '--quiet', '--verify', 'MERGE_HEAD')
   if (isMerge || !worktree.does('diff', '--cached', '--quiet', '--ignore-submodules=none')) commitAdded(run)
-  // It may have made a branch of its own, renamed this one, or gone back from what it had committed.
+  // The agent may have created its own branch, renamed this one, or moved back from its own commits.
   const ref = `refs/heads/${work.branch}`
   const [head, left] = [worktree.head(), clone.commitOf(ref) ?? from]
   const trunk = clone.trunk()
   const isOld = (commit: string): boolean =>
     clone.isWithin(commit, from) || (trunk !== undefined && clone.isWithin(commit, trunk))
   if (isOld(head)) {
-    // The gate is asked about what is to land.
+    // The gate checks the commit that is to land, so it is checked out.
     if (left !== head) worktree.checkout(left)
     return isOld(left) ? undefined : left
   }

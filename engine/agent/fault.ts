@@ -1,4 +1,4 @@
-/** What is wrong with work by itself, before its gate is asked: it does not land, and whoever goes on from it is told. */
+/** Faults of the work itself, found before its gate runs: such work does not land, and whoever continues it is told. */
 import { markedSince } from './merge.ts'
 import type { Run } from './run.ts'
 import { changedIn, isDeclared, isElsewhere, isPopulated, populate } from './submodules.ts'
@@ -11,15 +11,15 @@ export interface Fault {
 
 const UNPUSHED = 'a submodule is at a commit that was not pushed'
 
-/** What the agent has left of what it began in git. */
+/** Git operations that the agent began and did not finish. */
 interface Leftovers {
   /** Files in conflict. */
   readonly unresolved: readonly string[]
-  /** A command of git's. */
+  /** The git command. */
   readonly unfinished: string | undefined
 }
 
-/** The first thing that is wrong with the work at that commit; undefined: nothing, but for its gate. */
+/** The first fault of the work at that commit; undefined if there is none. The gate is not run. */
 export async function faultIn(
   run: Run,
   head: string,
@@ -47,24 +47,26 @@ export async function faultIn(
   for (const { path, commit } of changedIn(worktree, since, head, 'AMT')) {
     if (isPopulated(worktree, path) && !isElsewhere(run, path, [commit]))
       return unpushedFault(run, `no remote of ${path} has ${commit}`)
-    // The run that made it may have had it to itself.
+    // Only the worktree of the run that made it may have had the commit.
     const fault = isContinued && !isPopulated(worktree, path) ? await populate(run, path) : undefined
     if (fault !== undefined) return { summary: UNPUSHED, diagnosis: fault.message }
   }
   return undefined
 }
 
-/** Only in the worktree is there a commit of a submodule that the work names. */
+/** The work names a submodule commit that exists only in the worktree. */
 export function unpushedFault(run: Run, why: string): Fault {
   return { summary: UNPUSHED, diagnosis: `${why}; ${staysIn(run)}` }
 }
 
-/** Git keeps some of the work, and not the rest. */
+/** Git stores only part of the work. */
 export function unaddedFault({ worktree }: Run, { message }: Error): Fault {
   return { summary: 'git does not keep all of it', diagnosis: `${message}; what is there stays in ${worktree.path}` }
 }
 
-/** The worktree has what is nowhere else, once the agent was there. */
+/**
+ * Keeps the worktree if the agent has run, as it then holds something that is nowhere else. Returns the note about it.
+ */
 function staysIn({ worktree, remains }: Run): string {
   remains.mayGo &&= !remains.isBegun
   return `what is there stays in ${worktree.path}`

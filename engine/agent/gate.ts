@@ -1,4 +1,4 @@
-/** Gates: what the work of a task must pass, and what those of a campaign say of trunk as it stands. */
+/** Gates: the check that a task's work must pass, and the checks of a campaign that describe trunk as it is. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { GATE_OUTPUT_LINES_MAX } from '../../machines/bounds.ts'
@@ -9,22 +9,28 @@ import type { Run } from './run.ts'
 import type { Ended } from './shell.ts'
 import { endOf } from './tail.ts'
 
-/** How much of the output of each of a campaign's gates is told, characters, and of all together: the Run Result has it twice. */
+/**
+ * How much of the output of each campaign gate, and of all together, is reported, in characters: the Run Result holds
+ * it twice.
+ */
 const OUTPUT_CHARS_MAX = 16_000
 const OUTPUTS_CHARS_MAX = 96_000
 
-/** A gate's result as a campaign quotes it (SPEC 6.11). */
+/** A gate's result in the form that campaigns quote (SPEC 6.11). */
 export interface GateResult {
   readonly name: string
   readonly command: string
   readonly required: boolean
   readonly passed: boolean
   readonly output: string
-  /** Absent: it was ended by a signal. */
+  /** Absent if a signal ended it. */
   readonly exit_code?: number
 }
 
-/** What `GATE` has against the work as it stands in the worktree; undefined: nothing. Throws GitFailed as `regain` does. */
+/**
+ * Runs `GATE` on the work in the worktree. Resolves to the fault, or undefined if it passes. Throws GitFailed as
+ * `regain` does.
+ */
 export async function gateFault({ settings: { gate }, shell, worktree }: Run): Promise<Fault | undefined> {
   if (gate === undefined) return undefined
   const ended = await shell.run(gate, { cwd: worktree.path })
@@ -33,7 +39,7 @@ export async function gateFault({ settings: { gate }, shell, worktree }: Run): P
   return { summary: `the gate does not pass: ${gate}`, diagnosis: outputOf(ended, MESSAGE_CHARS_MAX) }
 }
 
-/** Each gate of a campaign, in order. A file that it should have left and did not makes it red. A stop leaves out the rest. */
+/** Runs a campaign's gates in order. A missing artifact makes a gate fail. A stop skips the remaining gates. */
 export async function campaignGates({ work, shell, worktree, stop }: Run): Promise<GateResult[]> {
   const results: GateResult[] = []
   const gates = (work.request.engine.payload.gates ?? []) as readonly Gate[]
@@ -52,7 +58,7 @@ export async function campaignGates({ work, shell, worktree, stop }: Run): Promi
   return results
 }
 
-/** The end of what a gate printed, of both streams: neither pushes the other out. */
+/** The end of a gate's output from both streams, so that neither crowds out the other. */
 function outputOf({ printed, complained }: Ended, chars: number): string {
   const [out, err] = [lastLines(printed), lastLines(complained)]
   const half = Math.ceil(chars / 2)

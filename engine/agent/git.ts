@@ -1,6 +1,6 @@
 /**
- * Running git, bounded in time. Each git has a group of processes of its own, so that a stop does not cut it off in the middle:
- * what works on this machine comes to its end, and what goes over a line is ended in order.
+ * Runs git, with time limits. Each git process has its own process group, so that a stop does not kill it half-way:
+ * local operations run to their end, and network operations are ended in an orderly way.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import type { Writable } from 'node:stream'
@@ -8,23 +8,26 @@ import { LAST_OUTPUT_MS, signalGroup } from '../command.ts'
 import type { StopRequest } from './stop-request.ts'
 import { tailOf } from './tail.ts'
 
-/** How long git may take for what is on this machine, milliseconds. */
+/** Time limit for local operations, in milliseconds. */
 const LOCAL_MS = 10 * 60_000
-/** How long it may take over a line, which may hang. */
+/** Time limit for network operations, which may hang. */
 export const LINE_MS = 8 * 60_000
-/** The same behind a stop: an agent that does not heed it has had its time by then. */
+/** The same after a stop was requested: by then an agent that ignores the stop has used up its time. */
 const LAST_LINE_MS = 3_000
-/** How long git that was asked to leave may go on before it is killed, milliseconds. */
+/** How long git may go on after SIGTERM before it is killed, in milliseconds. */
 const LEAVE_MS = 1_000
-/** Most that git may print, bytes. */
+/** Largest output of git, in bytes. */
 const OUTPUT_BYTES_MAX = 256 * 1024 * 1024
-/** How much of what git has against something is told, characters. It begins with the cause. */
+/** How much of git's error output is reported, in characters. It begins with the cause. */
 const COMPLAINT_CHARS_MAX = 1_000
 
-/** Hooks are the business of whoever works in a checkout: the gate is what checks here. Not in a push: LFS needs its own. */
+/**
+ * Hooks are meant for people who work in a checkout; here the gate does the checking. Not used for a push: LFS needs
+ * its hook.
+ */
 export const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'] as const
 
-/** Git does not do what it was to do; the message is one line. */
+/** Git failed; the message is one line. */
 export class GitFailed extends Error {
   override readonly name = 'GitFailed'
 }
@@ -38,7 +41,7 @@ export class GitUnavailable extends Error {
   }
 }
 
-/** Git or the machine is at fault, and not what is written here. */
+/** Whether the error comes from git or the machine, and is not a bug in this program. */
 export function isOutside(error: unknown): error is Error {
   const isGits = error instanceof GitFailed || error instanceof GitUnavailable
   return isGits || (error as NodeJS.ErrnoException).syscall !== undefined
@@ -56,19 +59,19 @@ export class Git {
   readonly #stop: StopRequest
 
   constructor({ environment, stderr, stop }: GitOptions) {
-    // Its messages are read here.
+    // Its messages are parsed here.
     this.#environment = { ...environment, LANGUAGE: 'en' }
     this.#stderr = stderr
     this.#stop = stop
   }
 
-  /** What git prints. Throws GitFailed or GitUnavailable. */
+  /** Runs git; returns its output. Throws GitFailed or GitUnavailable. */
   run(cwd: string, args: readonly string[], input = ''): string {
     const { pid, status, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...NO_HOOKS, ...args], {
       input,
       encoding: 'utf8',
       env: this.#environment,
-      // Not in the types of Node.js; a group of its own, as with spawn.
+      // Missing in the types of Node.js: a process group of its own, as for spawn.
       ...{ detached: true },
       maxBuffer: OUTPUT_BYTES_MAX,
       timeout: LOCAL_MS,
@@ -80,7 +83,7 @@ export class Git {
       throw new GitFailed(`git ${subcommandOf(args)} did not end in ${LOCAL_MS / 60_000} min`)
     }
     if (error) throw new GitUnavailable(error)
-    // What ends with NUL may begin with a space.
+    // Only the newline is removed: NUL-separated output may begin with a space.
     if (status === 0) return stdout.replace(/\n$/, '')
     const lines = linesOf(stderr)
     throw new GitFailed(
@@ -88,7 +91,7 @@ export class Git {
     )
   }
 
-  /** Whether git says so: by its exit code. What it has to say against it is on standard error. */
+  /** Whether git exits with 0. Its error output goes to standard error. */
   does(cwd: string, args: readonly string[]): boolean {
     try {
       this.run(cwd, args)
@@ -98,7 +101,7 @@ export class Git {
     }
   }
 
-  /** What git prints between NULs. Throws as `run`. */
+  /** NUL-separated output as a list. Throws as `run` does. */
   list(cwd: string, args: readonly string[]): string[] {
     return this.run(cwd, args)
       .split('\0')
@@ -106,8 +109,8 @@ export class Git {
   }
 
   /**
-   * Runs git, with its hooks, where that goes over a line; resolves to what it has against it, undefined: nothing. A stop is heard
-   * meanwhile.
+   * Runs git, with its hooks, for an operation over the network. Resolves to its error, or undefined. A stop interrupts
+   * it.
    */
   overLine(cwd: string, args: readonly string[]): Promise<GitFailed | undefined> {
     const child = spawn('git', ['-C', cwd, ...args], {
@@ -140,13 +143,13 @@ export class Git {
         const said = lines.join('; ').slice(0, COMPLAINT_CHARS_MAX).toWellFormed()
         settle(code === 0 ? undefined : (ending?.why ?? `failed: ${said || `it ended with ${code}`}`))
       })
-      // What it left running in the background (a shared connection of ssh's) may keep its output open.
+      // A background process of git's (an ssh connection that is shared) may keep its output open.
       child.on('exit', () => setTimeout(() => child.stderr.destroy(), LAST_OUTPUT_MS).unref())
     })
   }
 }
 
-/** What git has against it, as from `overLine`; undefined: nothing. Throws what is not git's. */
+/** Git's error from `act`, in the form of `overLine`; undefined if there is none. Rethrows other errors. */
 export function faultOf(act: () => void): GitFailed | undefined {
   try {
     act()

@@ -1,6 +1,6 @@
 /**
- * How work gets to trunk: pushed, never by force. Where trunk has moved on it is merged in and the gate asked again; where it was
- * renamed or rewritten nothing is put back on it.
+ * Lands work on trunk: pushes, but never overwrites. If trunk has moved on, it is merged in and the gate runs again; if
+ * it was renamed or rewritten, nothing is pushed to it.
  */
 import { unpushedFault } from './fault.ts'
 import { gateFault } from './gate.ts'
@@ -10,23 +10,23 @@ import type { TaskResult } from './outcome.ts'
 import type { Run } from './run.ts'
 import { CHECKED, isOfSubmodules } from './submodules.ts'
 
-/** How often work is brought up to a trunk that moves on while it is landed. */
+/** How often the work is merged with a trunk that keeps moving while it is landed. */
 const MERGES_MAX = 2
-/** Commits of others that are told of. */
+/** Commits of others that are reported. */
 const ARRIVALS_MAX = 100
 
-/** What became of it: `landed`, why it did not land, or neither where the run ended before. */
+/** The result: `landed`, the reason why not, or neither if the run ended first. */
 type LandingResult = Partial<TaskResult> & {
-  /** The newest commit of the work, with what of trunk was merged in. */
+  /** The newest commit of the work, including what was merged in from trunk. */
   readonly head: string
 }
 
-/** Lands that commit, which passed the gate. Resolves to what became of it. Throws GitFailed where git does not go on. */
+/** Lands a commit that has passed the gate. Resolves to the result. Throws GitFailed if git fails. */
 export async function land(run: Run, commit: string): Promise<LandingResult> {
   const { clone, worktree, settings, base, trunk, stop, giver } = run
   let head = commit
   let arrivals: TaskResult['trunk_arrivals']
-  /** The newest commit of trunk that the work is known to be in step with. */
+  /** The newest commit of trunk that the work is known to build on. */
   let seen = trunk
   let refused: { readonly at: string; readonly fault: GitFailed } | undefined
   const end = (said: Partial<TaskResult>): LandingResult => ({
@@ -35,7 +35,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     ...said,
   })
   const isOver = (): boolean => stop.isMade || giver.isGone
-  // What began at a branch of somebody's is brought to trunk by whoever knows what for.
+  // Work based on another branch is brought to trunk by whoever knows what it is for.
   if (seen === undefined || !(run.isContinued || clone.isWithin(base, seen)))
     return end({ land_blocked: 'checkout_not_ready' })
   for (let merges = 0; ; ) {
@@ -44,14 +44,14 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     if (isOver()) return end({})
     if (unfetched !== undefined) return end(blockedBy(run, 'git_failed', unfetched.message))
     const moved = clone.trunk()
-    // It was renamed, or something was taken out of it, which would be back on it.
+    // Trunk was renamed, or commits were removed from it, which a push would restore.
     if (moved === undefined)
       return end(blockedBy(run, 'checkout_not_ready', `${settings.land} is gone from ${settings.push}`))
     if (!clone.isWithin(seen, moved)) {
       const why = `${settings.land} was rewritten, and no longer holds what this began at`
       return end(blockedBy(run, 'checkout_not_ready', why))
     }
-    // Also where the remote has taken it, and its word for that was lost.
+    // Also the case if the remote accepted a push whose answer was lost.
     if (clone.isWithin(head, moved)) return end({ landed: true })
     if (clone.isWithin(moved, head)) {
       if (moved === refused?.at) return end(blockedBy(run, 'git_failed', refused.fault.message))
@@ -77,7 +77,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
   }
 }
 
-/** What the event has no word for stands in the summary. */
+/** A reason for which the event has no field goes into the summary. */
 export function blockedBy(
   { remains }: Run,
   land_blocked: NonNullable<TaskResult['land_blocked']>,
@@ -88,8 +88,8 @@ export function blockedBy(
 }
 
 /**
- * The lease demands more than that trunk is within `head`: that it still is where it was seen, so that one that was renamed
- * meanwhile is not made anew. A submodule's commit that nobody else could check out is refused.
+ * The lease requires trunk to be exactly where it was seen, not only an ancestor of `head`, so that a trunk renamed
+ * meanwhile is not recreated. A push that names a submodule commit which nobody else could check out is refused.
  */
 function pushToTrunk({ settings, worktree }: Run, head: string, seen: string): Promise<GitFailed | undefined> {
   const ref = `refs/heads/${settings.land}`

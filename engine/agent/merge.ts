@@ -1,15 +1,15 @@
-/** Merges in the worktree: trunk into the work, and what the agent has left of a merge, a rebase or a stash that was not ended. */
+/** Merges in the worktree: trunk into the work, and what the agent left of an unfinished merge, rebase or stash. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Run } from './run.ts'
 import { contentOf, type Worktree } from './worktree.ts'
 
-/** Files in which a merge conflicts, and each as git left it. */
+/** Files in which a merge conflicts, each with its content as git left it. */
 export type Conflicts = ReadonlyMap<string, string | number | undefined>
 
 export const NO_CONFLICTS: Conflicts = new Map()
 
-/** What git keeps in its folder of what was begun and not ended. */
+/** Files in git's folder that show an unfinished operation. */
 const BEGUN = {
   'rebase-merge': 'rebase',
   'rebase-apply': 'rebase',
@@ -17,7 +17,7 @@ const BEGUN = {
   REVERT_HEAD: 'revert',
 }
 
-/** Merges a commit of trunk into what is checked out. */
+/** Merges a commit of trunk into the checked-out commit. */
 export function merge(run: Run, commit: string): { readonly isMerged: boolean; readonly conflicts: Conflicts } {
   const { settings, work, clone, worktree } = run
   const said = ['-m', `Merge ${settings.land}`, '-m', `Intendant-Request: ${work.request.request_id}`]
@@ -31,8 +31,8 @@ function unmergedIn(worktree: Worktree): string[] {
 }
 
 /**
- * The files of a merge that nobody has resolved: marks stand in them, or (what is no text gets none) they are as the merge
- * left them. Of a merge that the agent began and did not end, all.
+ * Files of a merge that are not resolved: they contain conflict markers, or (binary files get none) are still as the
+ * merge left them. Of a merge that the agent began itself, all unmerged files count.
  */
 export function unresolvedIn(worktree: Worktree, conflicts: Conflicts): string[] {
   const unmerged = new Set(unmergedIn(worktree))
@@ -45,25 +45,25 @@ export function unresolvedIn(worktree: Worktree, conflicts: Conflicts): string[]
   return [...new Set([...conflicts.keys(), ...unmerged])].filter(isLeft)
 }
 
-/** The same of merges that are committed: what differs from both sides was merged by hand. */
+/** The same for committed merges: files that differ from both parents were merged by hand. */
 export function markedSince({ since, worktree }: Run, head: string): string[] {
   const merged = ['log', '--first-parent', '--merges', '-c', '--name-only', '-z', '--format=', `${since}..${head}`]
   return [...new Set(worktree.list(...merged))].filter((file) => isMarked(join(worktree.path, file)))
 }
 
-/** Git's marks stand in it. */
+/** Whether it contains git's conflict markers. */
 function isMarked(path: string): boolean {
   return /^(<{7}|>{7}) /m.test(String(contentOf(path) ?? ''))
 }
 
-/** What the agent has begun in git and not ended, by its command; undefined: nothing. */
+/** The git command that the agent began and did not finish; undefined if there is none. */
 export function unfinishedIn({ gitFolder }: Worktree): string | undefined {
   return Object.entries(BEGUN).find(([name]) => existsSync(join(gitFolder, name)))?.[1]
 }
 
 /**
- * Takes back what the agent has stashed where it has left nothing else; whether that is so. Otherwise it is told of. `from`: where
- * the agent began.
+ * Restores what the agent has stashed, if it left no other changes; returns whether that was done. Otherwise the stash
+ * is reported. `from` is the commit at which the agent began.
  */
 export function isUnstashed({ clone, worktree, work, remains }: Run, from: string): boolean {
   const stashed = stashedIn(worktree, work.branch)
@@ -74,7 +74,9 @@ export function isUnstashed({ clone, worktree, work, remains }: Run, from: strin
   return false
 }
 
-/** The newest of what was stashed on the branch and not taken back, as a commit. A clone has one stash for all its worktrees. */
+/**
+ * The newest stash entry of the branch that was not restored, as a commit. A clone has one stash for all its worktrees.
+ */
 function stashedIn(worktree: Worktree, branch: string): string | undefined {
   const entries = worktree.run('stash', 'list', '--format=%H %gs').split('\n')
   return entries.find((entry) => /^\S+ (WIP on|On) (.*?): /.exec(entry)?.[2] === branch)?.split(' ')[0]

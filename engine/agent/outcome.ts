@@ -1,4 +1,4 @@
-/** What came of a task, in the words of `task_run_completed` (SPEC 6.7). */
+/** The outcome of a task as `task_run_completed` (SPEC 6.7). */
 import type { taskRunCompleted } from '../../machines/events/task.ts'
 import { NOT_BEGUN, PROVIDER_UNAVAILABLE } from '../../machines/run-request/failure.ts'
 import type { Static } from '../../machines/schema.ts'
@@ -8,30 +8,35 @@ import type { Run } from './run.ts'
 import type { SessionEnd } from './session.ts'
 import { endOf } from './tail.ts'
 
-/** The payload of the event. A run that failed says so in it, too: who dispatched it can tell what is no fault of the task. */
+/**
+ * The event's payload. A failed run states its failure here too, so that the dispatching entity can recognize failures
+ * that are not the task's.
+ */
 export type TaskResult = Static<typeof taskRunCompleted> & {
   readonly failure_class?: string
   readonly failure_code?: string
-  /** Where the files are, where git does not go on with them. */
+  /** Where the files are, if git failed to store them. */
   readonly worktree?: string
 }
 
-/** Of a run that was stopped nothing is told. */
+/** Empty for a stopped run, which reports nothing. */
 export type Outcome = Partial<TaskResult>
 
-/** Nothing was done, and the next task would find no agent either: the runner takes nothing for a while. */
+/** Nothing was done, and the next task would not find the agent either: the runner then takes no work for a while. */
 export function notThere(message: string): Failure {
   return { class: NOT_BEGUN, code: PROVIDER_UNAVAILABLE, message }
 }
 
-/** Of an agent that has not done its part; `isKept`: it changed something before. */
+/** The outcome of an agent session that failed. `isKept`: the agent had changed something. */
 export function failedBy({ isThere, how, text, complaint }: SessionEnd, isKept: boolean): Outcome {
   const detail = `${how}: ${endOf(text) || complaint}`
   const said = { verdict: 'runner_error', summary: how, detail } as const
   return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: PROVIDER_UNAVAILABLE }
 }
 
-/** Of work that is no item's, whose run has to tell that it did not come off; and of an agent that is not there. */
+/**
+ * The failure of a run that must fail: one without an item to carry the verdict, or one whose agent is not available.
+ */
 export function failureOf({ work, settings, remains }: Run, outcome: Outcome): Failure | undefined {
   const { verdict, summary, diagnosis, detail, failure_code, land_blocked } = outcome
   if (failure_code === PROVIDER_UNAVAILABLE) return notThere(endOf(detail!))
@@ -42,7 +47,7 @@ export function failureOf({ work, settings, remains }: Run, outcome: Outcome): F
   return { class: 'semantic', code, message: endOf([summary, diagnosis, where].filter(Boolean).join('\n')) }
 }
 
-/** Tells it; `from`: the commit at which the agent began. */
+/** Reports the outcome. `from` is the commit at which the agent began. */
 export function tellOutcome({ work, trunk, report, remains }: Run, from: string, outcome: Outcome): void {
   report.event(TASK_VERDICT, {
     project: work.request.project.key,

@@ -1,19 +1,19 @@
-/** What the agent is told. */
+/** The prompts given to the agent. */
 import type { Fault } from './fault.ts'
 import type { GateResult } from './gate.ts'
 import type { Run } from './run.ts'
 import type { Work } from './work.ts'
 
-/** Told behind a task in its own words: a brief says it in its. */
+/** Appended to a task without a brief; a brief's prompts have their own. */
 const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
 {"question": "...", "options": ["...", "..."]}`
 
-/** The task, and what there is to know of it where it was begun before: where trunk conflicts with it, or what is wrong with it. */
+/** The task and, for work begun before, what is known of it: conflicts with trunk, or its fault. */
 export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault | undefined): string {
   return `${askedPrompt(run.work)}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
 }
 
-/** The prompt of the brief that the run follows, or the task in its own words. */
+/** The prompt of the run's brief, or the task's own text. */
 function askedPrompt({ briefPrompt, task, request }: Work): string {
   if (briefPrompt !== undefined) return briefPrompt
   const { context } = request.engine.payload
@@ -33,7 +33,7 @@ A file that is right as it stands wants \`git add\`.`
   return fault === undefined ? `${begun}\n` : `${begun} As it stands ${fault.summary}\n\n${fault.diagnosis}\n`
 }
 
-/** What the service asks of the next step, and what the gates of a campaign say. */
+/** The service's prompt for the next step, with the results of a campaign's gates. */
 export function stepPrompt({ request }: Work, gates: readonly GateResult[]): string {
   const prompt = request.engine.payload.prompt as string
   if (gates.length === 0) return prompt

@@ -1,6 +1,6 @@
 /**
- * What the runner is told: events and the Run Result on standard output, a line of JSON each, and notes for people on standard
- * error, where the output of git, of the agent and of the gate goes, too.
+ * Output for the runner: events and the Run Result as JSON lines on standard output; notes for people on standard
+ * error, where the output of git, the agent and the gate goes, too.
  */
 import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
@@ -29,7 +29,7 @@ export class Report {
     this.result({ failure })
   }
 
-  /** Nothing was done. */
+  /** Reports that nothing was done. */
   notBegun(code: string, message: string): void {
     this.failure({ class: NOT_BEGUN, code, message })
   }
@@ -38,7 +38,7 @@ export class Report {
     this.#stderr.write(`${text}\n`)
   }
 
-  /** Does what can be done without. */
+  /** Runs a dispensable clean-up; a failure is only noted. */
   quietly(tidy: () => void): void {
     try {
       tidy()

@@ -1,4 +1,4 @@
-/** What the parts of a run share: what it was given, where it works, and what is left of it as far as it has come. */
+/** What the parts of a run share: its input, its place of work, and what it leaves behind. */
 import type { Clone } from './clone.ts'
 import type { Git } from './git.ts'
 import type { Giver } from './giver.ts'
@@ -9,7 +9,7 @@ import type { StopRequest } from './stop-request.ts'
 import type { Work } from './work.ts'
 import type { Worktree } from './worktree.ts'
 
-/** What a run has before it has a place to work in. */
+/** What a run has before its worktree exists. */
 export interface Tools {
   readonly settings: Settings
   readonly work: Work
@@ -23,25 +23,28 @@ export interface Tools {
 export interface Run extends Tools {
   readonly worktree: Worktree
   readonly shell: Shell
-  /** The commit that the worktree was made at. */
+  /** The commit at which the worktree was created. */
   readonly base: string
-  /** The newest commit of trunk then; undefined: there is none. */
+  /** The newest commit of trunk at that time; undefined if there is none. */
   readonly trunk: string | undefined
-  /** Whether it goes on from work of an earlier run that is not on trunk. */
+  /** Whether it continues an earlier run's work that is not on trunk. */
   readonly isContinued: boolean
-  /** Behind this commit is what would land. */
+  /** What would land are the commits after this one. */
   readonly since: string
   readonly remains: Remains
 }
 
-/** What is left of a run. The one part of it that changes while it runs. */
+/** What the run leaves behind: the only part that changes while it runs. */
 interface Remains {
-  /** The name of the branch that has the work, with its remote if it is there; undefined: nothing was changed. */
+  /**
+   * Name of the branch that holds the work, prefixed with the remote if it was pushed; undefined if nothing was
+   * changed.
+   */
   keptAt: string | undefined
-  /** Nothing is in the worktree that is nowhere else. */
+  /** The worktree holds nothing that is not elsewhere too, so it may be removed. */
   mayGo: boolean
   /** The agent was launched. */
   isBegun: boolean
-  /** Behind the summary: what the result's members have no word for, such as where commits are that the agent left behind. */
+  /** Appended to the summary: facts that have no field in the result, such as where the agent left commits. */
   aside: string
 }

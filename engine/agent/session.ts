@@ -1,24 +1,27 @@
-/** One session of the agent: it is launched with a prompt, kept in a transcript, and told of as `agent_session_*` (SPEC 6.17). */
+/**
+ * One session of the agent: launches it with a prompt, records its transcript, and reports it as `agent_session_*`
+ * (SPEC 6.17).
+ */
 import { randomUUID } from 'node:crypto'
 import { basename, resolve } from 'node:path'
 import type { Run } from './run.ts'
 import { endOf } from './tail.ts'
 
-/** What the shell says of a program that cannot be run, or is not there (POSIX, 2.8.2). */
+/** A shell's exit codes for a program that cannot be run or is not found (POSIX, 2.8.2). */
 const NOT_THERE = [126, 127]
 
 export interface SessionEnd {
   readonly isDone: boolean
   readonly isThere: boolean
-  /** What the agent said last. */
+  /** The agent's last output. */
   readonly text: string
   /** How it ended, for people. */
   readonly how: string
-  /** The end of standard error. */
+  /** The end of its standard error. */
   readonly complaint: string
 }
 
-/** Launches the agent in the worktree, and tells of its session. */
+/** Launches the agent in the worktree, and reports the session. */
 export async function runSession(run: Run, prompt: string): Promise<SessionEnd> {
   const { settings, work, worktree, shell, report } = run
   const { request, isStep, mayChange } = work
@@ -54,14 +57,20 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
   return { isDone, isThere, text, how: `the agent ${inWords}`, complaint: endOf(ended.complained) }
 }
 
-/** The program that a command runs. No other word is told: secrets may stand behind it, and before (`KEY=... agent`). */
+/**
+ * Name of the program that a command runs. No other word of the command is reported, since secrets may stand before or
+ * after it (`KEY=... agent`).
+ */
 export function programOf(command: string): string {
   const settings = /^(?:\s*[A-Za-z_]\w*=(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^)]*\)|\\.|[^\s'"\\])*(?=\s))*/
   const [word = ''] = command.replace(settings, '').trim().split(/\s/)
   return (word.includes('=') ? '' : basename(word).replace(/[^\w.+@-]/g, '')) || 'agent'
 }
 
-/** Text, or the result that `claude -p --output-format json` (or `stream-json`) ends with; `cost`: US dollars. */
+/**
+ * The output as text, or the result in the last line of `claude -p --output-format json` (or `stream-json`); `cost` in
+ * US dollars.
+ */
 function lastWord(printed: string): { readonly text: string; readonly cost?: number } {
   try {
     const { result, total_cost_usd: cost } = JSON.parse(printed.split('\n').at(-1)!)

@@ -1,6 +1,6 @@
 /**
- * What whoever starts the runner says of all its runs: variables of the environment, in one table that the command's help is
- * made of, too. An empty variable is one that is not set.
+ * Settings of the agent command, the same for all runs of a runner: environment variables, in one table from which the
+ * help is also made. An empty variable counts as not set.
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,24 +9,24 @@ import { Refused } from './refused.ts'
 export interface Settings {
   /** A clone of the project's repository; any number of runs may share it. */
   readonly repository: string
-  /** The agent, for `/bin/sh -c`: its prompt comes on standard input, and it works in its current folder. */
+  /** The agent's command, for `/bin/sh -c`. It gets its prompt on standard input and works in its current folder. */
   readonly agent: string
-  /** What work must pass, for `/bin/sh -c`; undefined: the agent's word is taken. */
+  /** The check that work must pass, for `/bin/sh -c`; undefined: work is not checked. */
   readonly gate: string | undefined
-  /** A remote of the clone to which branches are pushed; undefined: they stay in the clone. */
+  /** The remote of the clone to which branches are pushed; undefined: they stay in the clone. */
   readonly push: string | undefined
-  /** Trunk: the branch of that remote to which goes what has passed; undefined: somebody else lands it. */
+  /** Trunk: the remote's branch on which work that passed lands; undefined: somebody else lands it. */
   readonly land: string | undefined
-  /** A folder. */
+  /** Folder for transcripts. */
   readonly transcripts: string
 }
 
 interface Variable {
   readonly name: string
-  /** What it holds, in a few words. */
+  /** Kind of value, in a few words. */
   readonly shape: string
   readonly help: string
-  /** What holds where it is not set, in words; undefined: it must be set. */
+  /** The default, in words; undefined if the variable is required. */
   readonly byDefault?: string
 }
 
@@ -69,7 +69,7 @@ export const VARIABLES = [
 
 type Name = (typeof VARIABLES)[number]['name']
 
-/** Throws Refused (`not_configured`) where one is missing that has no default. */
+/** Throws Refused (`not_configured`) if a required variable is missing. */
 export function readSettings(environment: NodeJS.ProcessEnv): Settings {
   const given = (name: Name): string | undefined => environment[name] || undefined
   const [repository, agent] = [given('REPOSITORY'), given('AGENT')]

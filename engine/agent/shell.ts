@@ -1,4 +1,4 @@
-/** Commands of whoever set the run up, an agent or a gate: run in the worktree, passed on to the runner, and ended behind a stop. */
+/** Runs the agent's and the gate's commands in the worktree: passes their output on, and ends them after a stop. */
 import { spawn } from 'node:child_process'
 import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
@@ -9,8 +9,8 @@ import type { StopRequest } from './stop-request.ts'
 import { goOn, tailOf } from './tail.ts'
 
 /**
- * How long a signal that has ended a command may take to be heard here, too, milliseconds: whoever stops the run signals its whole
- * group, and that we were meant may be heard behind the command's end.
+ * How long a signal that has ended a command may take to arrive here too, in milliseconds. A stop signals the whole
+ * process group, and our own signal may be handled only after the command's end.
  */
 const SIGNAL_MS = 250
 
@@ -24,15 +24,15 @@ interface ShellOptions {
 interface Given {
   readonly cwd: string
   readonly input?: string
-  /** The file that its standard output goes to; absent: standard error of this process. */
+  /** File for its standard output; absent: this process's standard error. */
   readonly transcript?: string
 }
 
 /** How a command ended. */
 export interface Ended {
-  /** Null: by a signal. */
+  /** Null if a signal ended it. */
   readonly code: number | null
-  /** Of standard output. */
+  /** Length of standard output. */
   readonly bytes: number
   /** The end of standard output. */
   readonly printed: string
@@ -47,7 +47,7 @@ export class Shell {
     this.#options = options
   }
 
-  /** Runs it with `/bin/sh -c`. Never rejects: what cannot be run has ended. */
+  /** Runs a command with `/bin/sh -c`. Never rejects: a command that cannot be run counts as ended. */
   run(command: string, { cwd, input, transcript }: Given): Promise<Ended> {
     const { environment, stderr, report, stop } = this.#options
     const child = spawn('/bin/sh', ['-c', command], { cwd, env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
@@ -60,9 +60,9 @@ export class Shell {
     })
     child.stdout.pipe(transcript === undefined ? stderr : this.#file(transcript), { end: transcript !== undefined })
     child.stderr.pipe(stderr, { end: false })
-    // Its folder is gone.
+    // The folder is gone.
     child.on('error', ({ message }) => report.note(message))
-    // It need not read its prompt.
+    // The command need not read its prompt.
     child.stdin.on('error', () => {})
     child.stdin.end(input)
     const letGo = (): void => {
@@ -71,9 +71,10 @@ export class Shell {
     }
     child.on('exit', async (code) => {
       if (code === null) await pause(SIGNAL_MS)
-      // Behind a stop the shell ends at once: what keeps the output open is the agent, which has its time.
+      // After a stop the shell ends at once; what still holds the output open is the agent, which has its own time to
+      // end.
       if (stop.isAwaited && !stop.isOverdue) stop.running(letGo)
-      // What it left running in the background may keep its output open.
+      // A background process of the command may keep the output open.
       else setTimeout(letGo, LAST_OUTPUT_MS).unref()
     })
     return new Promise((resolve) => {

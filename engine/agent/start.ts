@@ -1,4 +1,4 @@
-/** Where a run begins: the commit of the name that it was given, as the remote has it now, or trunk. */
+/** Finds the commit at which a run begins: the named base as it is on the remote now, or trunk. */
 import { UNKNOWN_BASE } from '../../machines/run-request/failure.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
@@ -9,8 +9,8 @@ interface Start {
 }
 
 /**
- * Fetches what the run is to begin with. Throws Refused where trunk cannot be fetched (`fetch_failed`), there is no commit of the
- * name (`unknown_base`) or commits cannot be signed (`no_signature`); undefined: it was stopped.
+ * Fetches what the run begins with. Throws Refused if trunk cannot be fetched (`fetch_failed`), the base has no commit
+ * (`unknown_base`) or commits cannot be signed (`no_signature`). Resolves to undefined if the run was stopped.
  */
 export async function findStart(tools: Tools): Promise<Start | undefined> {
   const { settings, work, clone, stop } = tools
@@ -26,14 +26,14 @@ export async function findStart(tools: Tools): Promise<Start | undefined> {
     const message = isTrunk ? `${push} has no branch ${land}` : `${clone.path} has no commit ${work.base ?? 'HEAD'}`
     throw new Refused(UNKNOWN_BASE, message)
   }
-  // Of a shallow clone, where they come together is not here.
+  // A shallow clone may lack the merge base.
   if (push !== undefined && trunk !== undefined && !clone.does('merge-base', base, trunk))
     await clone.fetch('--unshallow', push)
   if (work.mayChange) await trySigning(tools, base)
   return stop.isMade ? undefined : { base, trunk }
 }
 
-/** Brings the clone up to the remote. Where trunk cannot be asked for the run does not begin. */
+/** Updates the clone from the remote. The run does not begin if trunk cannot be fetched. */
 async function fetchFirst({ settings, work, clone, stop }: Tools, remote: string): Promise<void> {
   const { land } = settings
   const fault = land === undefined ? undefined : await clone.fetchTrunk()
@@ -45,18 +45,18 @@ async function fetchFirst({ settings, work, clone, stop }: Tools, remote: string
   if (wanted !== undefined && wanted !== land && !isAll && clone.isName(wanted)) await clone.fetchBranch(wanted)
 }
 
-/** The name by which the remote knows it. */
+/** The name without the remote's prefix. */
 function ofRemote(name: string | undefined, remote: string): string | undefined {
   return name?.startsWith(`${remote}/`) ? name.slice(remote.length + 1) : name
 }
 
-/** The commit to begin at, as it is known here; undefined: it is not. */
+/** The commit to begin at, if the clone has it. */
 function baseHere({ settings: { push }, work: { base }, clone }: Tools): string | undefined {
   if (base === undefined) return clone.trunk()
   return (push === undefined ? undefined : clone.commitOf(`${push}/${base}`)) ?? clone.commitOf(base)
 }
 
-/** The same from the remote: a tag, a commit of no branch, one behind the end of a shallow clone. */
+/** Fetches the base from the remote: a tag, a commit on no branch, or one beyond the end of a shallow clone. */
 async function fetchBase(tools: Tools, remote: string): Promise<string | undefined> {
   const { work, clone } = tools
   const wanted = ofRemote(work.base, remote)!
@@ -71,7 +71,7 @@ async function fetchBase(tools: Tools, remote: string): Promise<string | undefin
   return baseHere(tools)
 }
 
-/** Tries to sign where commits are: whoever has no key here would hear of it when the work is done. */
+/** Tries to sign if commits are signed: without a key the commit would only fail after the work is done. */
 async function trySigning({ clone, stop }: Tools, base: string): Promise<void> {
   if (clone.run('config', '--type=bool', '--default=false', '--get', 'commit.gpgsign') !== 'true') return
   const fault = await clone.overLine(...clone.committer(), 'commit-tree', '-S', '-m', 'signed', `${base}^{tree}`)

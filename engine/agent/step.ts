@@ -1,4 +1,4 @@
-/** The next step of a campaign or an initiative: the agent looks at trunk and decides. Nothing that it changes there is kept. */
+/** The next step of a campaign or an initiative: the agent looks at trunk and decides. Its changes are not kept. */
 import { decisionIn } from './answer.ts'
 import { campaignGates } from './gate.ts'
 import { notThere } from './outcome.ts'
@@ -8,8 +8,8 @@ import { programOf, runSession } from './session.ts'
 import { endOf } from './tail.ts'
 
 /**
- * Concludes with the agent's advice. One that decides nothing is told as it is: the service hands that to its owner. Resolves to
- * whether the agent has done its part.
+ * Reports the agent's decision. An answer without one is passed on as it is, and the service shows it to the owner.
+ * Resolves to whether the agent succeeded.
  */
 export async function decide(run: Run): Promise<boolean> {
   const { settings, work, report, stop } = run

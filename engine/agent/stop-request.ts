@@ -1,40 +1,41 @@
 /**
- * That the run is to end. Whoever asks for it signals the whole group of processes, so that the agent hears it by itself; what does
- * not heed it is ended here, in time for its work to be kept before the runner's patience (`--stop-grace`) is over.
+ * The request to stop the run. The stopping side signals the whole process group, so the agent gets the signal
+ * directly. If it ignores the signal it is ended here, early enough to save its work before the runner's patience
+ * (`--stop-grace`) ends.
  */
 
-/** How long what runs may go on after a stop, milliseconds: the rest of `--stop-grace` is for keeping what was done. */
+/** How long a command may go on after a stop, in milliseconds: the rest of `--stop-grace` is for saving the work. */
 const STOP_MS = 5_000
 
 export class StopRequest {
-  /** Nothing is begun, landed or told any more. What was done is still kept. */
+  /** Nothing is begun, landed or reported any more. The work is still saved. */
   isMade = false
   #madeAtMs: number | undefined
   #end: (() => void) | undefined
 
-  /** The runner has asked for it. */
+  /** The runner has asked for a stop. */
   make(): void {
     this.isMade = true
     this.#madeAtMs ??= Date.now()
     setTimeout(() => this.#end?.(), STOP_MS).unref()
   }
 
-  /** Nobody hears any more what becomes of the run. It has its time: who would wait for it is gone. */
+  /** Nobody reads the run's output any more. There is no time limit, since nobody is waiting. */
   unheard(): void {
     this.isMade = true
   }
 
-  /** Whether somebody waits for the end. */
+  /** Whether somebody waits for the run to end. */
   get isAwaited(): boolean {
     return this.#madeAtMs !== undefined
   }
 
-  /** What runs has had its time. */
+  /** Whether the running command has used up its time. */
   get isOverdue(): boolean {
     return this.#madeAtMs !== undefined && Date.now() - this.#madeAtMs > STOP_MS
   }
 
-  /** How to end what runs now, which is called once that is overdue; undefined: nothing runs. */
+  /** Sets how to end the current command, which is called when its time is up; undefined if none runs. */
   running(end: (() => void) | undefined): void {
     this.#end = end
   }

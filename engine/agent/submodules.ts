@@ -1,6 +1,6 @@
 /**
- * Repositories within the worktree, of which a commit holds no more than a commit of theirs: what it names has to be where others
- * find it, and what is nowhere else must not go with the worktree.
+ * Submodules of the worktree. A commit holds only the id of a submodule's commit, so that commit must be available to
+ * others, and nothing that exists only in a submodule may be removed with the worktree.
  */
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,25 +8,25 @@ import { GitFailed } from './git.ts'
 import type { Run } from './run.ts'
 import type { Worktree } from './worktree.ts'
 
-/** The mode of such an entry. */
+/** File mode of a submodule entry. */
 const MODE = '160000'
 
-/** For a push: git looks whether what new commits name of submodules is on a remote of theirs. */
+/** Option for a push: git checks that the submodule commits named by new commits are on one of their remotes. */
 export const CHECKED = '--recurse-submodules=check'
 export const UNCHECKED = '--recurse-submodules=no'
 
-/** Whether a push was refused for that. */
+/** Whether a push was refused because of that check. */
 export function isOfSubmodules({ message }: GitFailed): boolean {
   return message.includes('not be found on any remote')
 }
 
 interface Pinned {
   readonly path: string
-  /** What the repository that it is in holds of it. */
+  /** The submodule commit that the parent repository names. */
   readonly commit: string
 }
 
-/** Those that differ between the two commits; `changes`: a `--diff-filter`. */
+/** Submodules that differ between the two commits; `changes` is a `--diff-filter`. */
 export function changedIn(worktree: Worktree, since: string, head: string, changes: string): Pinned[] {
   const shown = ['--raw', '-z', '--no-renames', '--no-abbrev', '--ignore-submodules=none', `--diff-filter=${changes}`]
   const entries = new RegExp(`(?<=^|\\0):\\d+ ${MODE} \\S+ (\\S+) \\w\\0([^\\0]+)`, 'g')
@@ -34,12 +34,15 @@ export function changedIn(worktree: Worktree, since: string, head: string, chang
   return [...found].map(([, commit, path]) => ({ commit: commit!, path: path! }))
 }
 
-/** Whether the worktree declares it, in `.gitmodules`. */
+/** Whether the worktree declares it in `.gitmodules`. */
 export function isDeclared(worktree: Worktree, path: string): boolean {
   return worktree.does('submodule', '--quiet', 'status', '--', path)
 }
 
-/** Whether one that the worktree has holds commits that would be gone with it; `from`: where the agent began. */
+/**
+ * Whether a submodule holds commits that would be lost with the worktree. `from` is the commit at which the agent
+ * began.
+ */
 export function areOnlyHere(run: Run, from: string): boolean {
   const entries = run.worktree.list('ls-files', '--stage', '-z').filter((entry) => entry.startsWith(`${MODE} `))
   return entries.some((entry) => isOnlyHere(run, entry.slice(entry.indexOf('\t') + 1), from))
@@ -57,7 +60,9 @@ export function isPopulated(worktree: Worktree, path: string): boolean {
   return existsSync(join(worktree.path, path, '.git'))
 }
 
-/** Whether a remote of that repository has what is named, so far as is known here; `but`: what need not be asked for. */
+/**
+ * Whether the submodule's remotes have the commits, as far as is known locally; commits of `but` need not be checked.
+ */
 export function isElsewhere(
   { git, worktree }: Run,
   path: string,
@@ -72,7 +77,10 @@ export function isElsewhere(
   }
 }
 
-/** What no commit of the worktree can hold, as git's fault: changes within a submodule; undefined: nothing. */
+/**
+ * Uncommitted changes within submodules, which no commit of the worktree can hold, as git's error; undefined if there
+ * are none.
+ */
 export function unheldIn(worktree: Worktree): GitFailed | undefined {
   const entries = worktree.run('status', '--porcelain=v2', '-z', '--no-renames', '--ignore-submodules=none').split('\0')
   const held = new RegExp(`^[1u] \\S\\S S.*? ${MODE} (?:[0-9a-f]{40,} )+(.*)$`, 's')
@@ -80,7 +88,7 @@ export function unheldIn(worktree: Worktree): GitFailed | undefined {
   return paths.length === 0 ? undefined : new GitFailed(`changes in ${paths.join(', ')} are not committed there`)
 }
 
-/** Has it checked out; resolves to what git has against that, and leaves nothing half made. */
+/** Checks the submodule out. Resolves to git's error, if any, and then leaves nothing half done. */
 export async function populate({ worktree, report }: Run, path: string): Promise<GitFailed | undefined> {
   const fault = await worktree.overLine('submodule', '--quiet', 'update', '--init', '--', path)
   if (fault === undefined) return undefined

@@ -1,16 +1,16 @@
-/** The end of what a command prints: as much as is quoted of it. */
+/** The end of a command's output, as much as is quoted. */
 import type { Readable } from 'node:stream'
 import { MESSAGE_CHARS_MAX } from '../result.ts'
 
-/** How much of what a stream has printed is held, characters. */
+/** How much of a stream's output is kept, in characters. */
 const HELD_CHARS = 64 * MESSAGE_CHARS_MAX
 
-/** The end of a text, without half of a character before it. */
+/** The end of a text, without half a surrogate pair at its start. */
 export function endOf(text: string, chars: number = MESSAGE_CHARS_MAX): string {
   return text.slice(-chars).toWellFormed()
 }
 
-/** Reads a stream (UTF-8). Returns what tells its end so far, without the white space around it. */
+/** Reads a stream (UTF-8). Returns a function that returns the end of its text so far, trimmed. */
 export function tailOf(stream: Readable): () => string {
   const decoder = new TextDecoder()
   let text = ''
@@ -20,7 +20,10 @@ export function tailOf(stream: Readable): () => string {
   return () => text.trim()
 }
 
-/** For `unpipe`: a stream that takes no more (its disk is full, who reads it is gone) pauses for good what is piped into it. */
+/**
+ * Handler for `unpipe`: when a destination fails (disk full, reader gone), its source would otherwise stay paused for
+ * good.
+ */
 export function goOn(source: Readable): void {
   source.resume()
 }

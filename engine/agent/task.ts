@@ -1,4 +1,4 @@
-/** One task, from what it goes on from to what came of it: the agent, its commits, the faults of the work, the gate, the landing. */
+/** One task from start to outcome: the agent, its commits, the faults of the work, the gate, the landing. */
 import { questionIn } from './answer.ts'
 import { addAll, commit } from './commit.ts'
 import { type Fault, faultIn, unaddedFault, unpushedFault } from './fault.ts'
@@ -13,7 +13,7 @@ import { runSession, type SessionEnd } from './session.ts'
 import { areOnlyHere, CHECKED, isOfSubmodules, UNCHECKED, unheldIn } from './submodules.ts'
 import { endOf } from './tail.ts'
 
-/** Does it, and tells what came of it. Resolves to whether the run did its part. Throws GitFailed where git does not go on. */
+/** Does the task and reports its outcome. Resolves to whether the run succeeded. Throws GitFailed if git fails. */
 export async function doTask(run: Run): Promise<boolean> {
   const { work, worktree, isContinued, remains, stop } = run
   const isToMerge = isContinued && run.settings.land !== undefined && work.mayChange
@@ -25,7 +25,7 @@ export async function doTask(run: Run): Promise<boolean> {
   remains.mayGo = !work.mayChange
   remains.isBegun = true
   const agent = await runSession(run, taskPrompt(run, [...conflicts.keys()], before))
-  // It may have been told to nobody.
+  // Lets a write error show that nobody reads the output.
   await new Promise((heard) => setImmediate(heard))
   const kept = work.mayChange ? await keep(run, from, conflicts) : NOTHING
   const { head, isChanged } = kept
@@ -35,21 +35,21 @@ export async function doTask(run: Run): Promise<boolean> {
   const failure = isTold ? failureOf(run, outcome) : undefined
   if (isTold) tellOutcome(run, from, outcome)
   if (failure !== undefined) run.report.failure(failure)
-  // What has landed is on trunk.
+  // What has landed is on trunk, so its branch is deleted.
   if (outcome.landed) await push(run, `:refs/heads/${work.branch}`)
   return agent.isDone && !stop.isMade && failure === undefined
 }
 
-/** What is wrong with work that is gone on from, as it stands. */
+/** The fault of the continued work as it stands. */
 async function faultBefore(run: Run, from: string): Promise<Fault | undefined> {
   const fault = (await faultIn(run, from, { unresolved: [], unfinished: undefined })) ?? (await gateFault(run))
   run.worktree.sweep()
   return fault
 }
 
-/** What there is of the work behind the agent. */
+/** The state of the work after the agent. */
 interface Kept {
-  /** The commit that is to land; undefined: there is nothing. */
+  /** The commit that is to land; undefined if there is none. */
   readonly head: string | undefined
   /** The agent has changed something. */
   readonly isChanged: boolean
@@ -58,14 +58,14 @@ interface Kept {
 
 const NOTHING: Kept = { head: undefined, isChanged: false, fault: undefined }
 
-/** Commits what the agent has changed. Throws what git has against it where it keeps nothing. */
+/** Commits what the agent has changed. Throws git's error if nothing could be kept. */
 async function keep(run: Run, from: string, conflicts: Conflicts): Promise<Kept> {
   const { work, worktree, isContinued, remains } = run
   await worktree.regain()
   const isStashed = isUnstashed(run, from)
   const unresolved = unresolvedIn(worktree, conflicts)
   const unfinished = isStashed ? 'stash' : unfinishedIn(worktree)
-  // Committed as no merge, so that whoever goes on from it has the conflicts again.
+  // Not committed as a merge, so that whoever continues it meets the conflicts again.
   if (unresolved.length > 0) worktree.run('merge', '--quit')
   const unadded = addAll(worktree)
   const made = commit(run, from)
@@ -74,13 +74,16 @@ async function keep(run: Run, from: string, conflicts: Conflicts): Promise<Kept>
   remains.mayGo = unkept === undefined && !areOnlyHere(run, from)
   const fault =
     unkept === undefined ? await faultIn(run, made ?? from, { unresolved, unfinished }) : unaddedFault(run, unkept)
-  // What it goes on from is to land also where nothing had to be done about it.
+  // Continued work is to land even if nothing more had to be done.
   const head = made ?? (isContinued ? from : undefined)
   if (made === undefined && isContinued) worktree.run('update-ref', `refs/heads/${work.branch}`, from)
   return { head, isChanged: made !== undefined || unkept !== undefined, fault }
 }
 
-/** Pushes the branch where a remote is named, and notes where the work is; what the remote has against it is a fault of the work or its own. */
+/**
+ * Pushes the branch, if a remote is configured, and notes where the work is. An error of the push is a fault of the
+ * work, or the remote's.
+ */
 async function pushBranch(run: Run, { head, fault }: Kept): Promise<Pick<Judged, 'unpushed' | 'fault'>> {
   const { settings, work, remains } = run
   if (head === undefined) return { unpushed: undefined, fault }
@@ -100,13 +103,13 @@ function push({ settings, worktree }: Run, ref: string, ...options: string[]): P
 
 interface Judged {
   readonly head: string | undefined
-  /** What the remote has against the branch. */
+  /** The remote's error about the branch. */
   readonly unpushed: GitFailed | undefined
   readonly agent: SessionEnd
   readonly fault: Fault | undefined
 }
 
-/** What became of the work of an agent that has done its part. */
+/** The outcome of the work of an agent that succeeded. */
 async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promise<Outcome> {
   const { settings, work, stop } = run
   if (stop.isMade) return {}

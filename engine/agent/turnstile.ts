@@ -1,6 +1,6 @@
 /**
- * What runs that share a clone do one at a time, since git's own locks refuse whoever comes second. A lock is a symbolic link that
- * names who has it, `HOST:PID`: to make one is atomic on every file system, and one of a run that was killed counts for nothing.
+ * Runs that share a clone take turns here, since git's own locks refuse the second one. A lock is a symbolic link that
+ * names its holder, `HOST:PID`: creating one is atomic on every file system, and the lock of a killed run is ignored.
  */
 import { lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -8,21 +8,24 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { LINE_MS } from './git.ts'
 import type { StopRequest } from './stop-request.ts'
 
-/** How long another run may have its turn, milliseconds: more than git may take over a line. */
+/** How long another run may hold the lock, in milliseconds: longer than a network operation of git. */
 const TURN_MS = LINE_MS + 2 * 60_000
 export const LOOK_MS = 50
-/** This process, as a lock names it. */
+/** This process, as locks name it. */
 const SELF = `${hostname()}:${process.pid}`
 
 interface Turn {
   /** The path of the lock. */
   readonly lock: string
   readonly stop: StopRequest
-  /** Told why no turn can be taken: whoever may not write there is told so by git, too, and is not held up. */
+  /**
+   * Told why no lock can be created. The action runs all the same: without write permission, git will report that
+   * itself.
+   */
   readonly note: (why: string) => void
 }
 
-/** Does it in its turn, or behind a stop that is overdue without one. */
+/** Runs `act` once the lock is held, or without it if a stop is overdue. */
 export async function inTurn<T>({ lock, stop, note }: Turn, act: () => T | Promise<T>): Promise<T> {
   try {
     while (!isTaken(lock) && !stop.isOverdue) await pause(LOOK_MS)
@@ -37,8 +40,8 @@ export async function inTurn<T>({ lock, stop, note }: Turn, act: () => T | Promi
 }
 
 /**
- * Whether the turn is ours now. Who takes the place of one that was killed has a turn for that, too, and looks again then: of two
- * that saw it, the second would take the lock of the first.
+ * Tries to take the lock. To replace the lock of a killed run a second lock is needed, and the first is checked again
+ * then: of two runs that saw the dead lock, the second would otherwise take the new lock of the first.
  */
 function isTaken(lock: string): boolean {
   try {
@@ -55,11 +58,11 @@ function isTaken(lock: string): boolean {
   return isOurs
 }
 
-/** Who had it was killed, or has had it for too long. */
+/** Whether the holder was killed, or has held the lock for too long. */
 function isLeft(lock: string): boolean {
   const holder = holderOf(lock)
   if (holder === undefined) return false
-  // In a container that was started again numbers of processes come again: who had ours is gone.
+  // Process ids repeat in a restarted container: whoever had ours is gone.
   if (holder === SELF) return true
   const [host, pid] = holder.split(':')
   if (host === hostname() && !lives(Number(pid))) return true
@@ -67,7 +70,7 @@ function isLeft(lock: string): boolean {
   return Date.now() - since > TURN_MS
 }
 
-/** Undefined: nobody has it any more. */
+/** Undefined if nobody holds it any more. */
 function holderOf(lock: string): string | undefined {
   try {
     return readlinkSync(lock)

@@ -1,4 +1,4 @@
-/** What is asked for: the Execution Request on standard input, and the brief that it follows. */
+/** The requested work: the Execution Request from standard input, and the run's brief. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { LOOKING_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
@@ -8,20 +8,20 @@ import { Refused } from './refused.ts'
 
 export interface Work {
   readonly request: ExecutionRequest
-  /** The next step of a campaign or an initiative is asked for, which the agent only decides. Else a task is. */
+  /** Whether the next step of a campaign or an initiative is requested, which the agent only decides; else a task. */
   readonly isStep: boolean
   readonly mayChange: boolean
-  /** The branch of this attempt, and of nobody else. */
+  /** The branch of this attempt alone. */
   readonly branch: string
-  /** In the words of whoever asked for it, or of the brief that the run follows. Of a step it may be empty. */
+  /** In the requester's words, or the brief's. May be empty for a step. */
   readonly task: string
-  /** The name of what it is to begin at: a branch, a tag, a revision, with or without a remote. Undefined: trunk. */
+  /** Name of the commit to begin at: a branch, tag or revision, with or without a remote. Undefined: trunk. */
   readonly base: string | undefined
-  /** The prompt of the brief that the run follows; undefined: the task in its own words. */
+  /** The prompt of the run's brief; undefined: the task's own text is used. */
   readonly briefPrompt: string | undefined
 }
 
-/** `text`: the Execution Request, JSON. Throws Refused. */
+/** `text` is the Execution Request as JSON. Throws Refused. */
 export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
   const request = readRequest(text)
   const { request_id, attempt, engine, repo } = request
@@ -34,7 +34,7 @@ export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
       'unsupported_entry_event',
       'only tasks and the next steps of campaigns and initiatives are done here',
     )
-  // Its gates are commands: what a person made by hand is not done with an owner's word.
+  // Its gates are commands: only an owner, not whoever makes a request by hand, may have them run.
   if (isStep && request.work_item_id === undefined)
     throw new Refused(
       'unsupported_entry_event',

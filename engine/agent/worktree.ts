@@ -1,6 +1,6 @@
 /**
- * Where a run works: a worktree of its own in a folder of its own. Nothing of the run stays in the clone but its branch, where that is
- * kept, and what an agent or a gate did to the worktree is seen before git is asked there again.
+ * Where a run works: a git worktree in a folder of its own. Only the run's branch, if kept, remains in the clone. After
+ * a command of the agent or the gate, the worktree is checked before git is used in it again.
  */
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,15 +11,15 @@ import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
 import { LOOK_MS } from './turnstile.ts'
 
-/** How long what a command left running in the background may still hold a lock of the worktree, milliseconds. */
+/** How long a background process left by a command may still hold a lock in the worktree, in milliseconds. */
 const LOCK_MS = 1_000
 
 export class Worktree {
   readonly path: string
-  /** The folder of git's for this worktree, absolute. */
+  /** Git's folder for this worktree, absolute. */
   readonly gitFolder: string
   readonly #tools: Tools
-  /** What its `.git` says, which names that folder. */
+  /** The content of its `.git` file, which names that folder. */
   readonly #link: string | number | undefined
 
   private constructor(tools: Tools, path: string) {
@@ -29,7 +29,10 @@ export class Worktree {
     this.gitFolder = this.run('rev-parse', '--absolute-git-dir')
   }
 
-  /** Makes one at that commit, on the branch of the run. Throws Refused (`no_folder`, `no_worktree`), and leaves nothing then. */
+  /**
+   * Creates a worktree at that commit, on the run's branch. Throws Refused (`no_folder`, `no_worktree`), and then
+   * leaves nothing behind.
+   */
   static async add(tools: Tools, base: string): Promise<Worktree> {
     const { settings, work, git, clone } = tools
     needed(() => mkdirSync(settings.transcripts, { recursive: true, mode: 0o700 }))
@@ -37,9 +40,10 @@ export class Worktree {
     const path = join(folder, 'work')
     const as = work.isStep ? ['--detach'] : ['-b', work.branch]
     const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, path, base]
-    // Who looks at all worktrees of a clone fails at one that is half made. Files take longer, and are nobody else's.
+    // Done in turn, since git commands that list all worktrees fail at a half-created one. The checkout takes longer,
+    // but concerns nobody else.
     const notAdded = await clone.inTurn(() => faultOf(() => clone.run(...add)))
-    // A filter (LFS) may fetch them.
+    // A filter (LFS) may fetch the files.
     const fault = notAdded ?? (await git.overLine(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
     if (fault === undefined) return new Worktree(tools, path)
     if (notAdded !== undefined) rmSync(folder, { recursive: true })
@@ -47,27 +51,27 @@ export class Worktree {
     throw new Refused('no_worktree', `${clone.path} gives no worktree for ${work.branch}: ${fault.message}`)
   }
 
-  /** What git prints there. Throws as `Git.run`. */
+  /** Runs git in the worktree; returns its output. Throws as `Git.run` does. */
   run(...args: string[]): string {
     return this.#tools.git.run(this.path, args)
   }
 
-  /** Whether git says so there. */
+  /** Whether git exits with 0 in the worktree. */
   does(...args: string[]): boolean {
     return this.#tools.git.does(this.path, args)
   }
 
-  /** What git prints there between NULs. */
+  /** NUL-separated output of git in the worktree. */
   list(...args: string[]): string[] {
     return this.#tools.git.list(this.path, args)
   }
 
-  /** Runs git over a line there; resolves to what it has against it. */
+  /** Runs git over the network in the worktree; resolves to its error, if any. */
   overLine(...args: string[]): Promise<GitFailed | undefined> {
     return this.#tools.git.overLine(this.path, args)
   }
 
-  /** The commit that is checked out. Throws GitFailed where there is none. */
+  /** The checked-out commit. Throws GitFailed if there is none. */
   head(): string {
     return this.run('rev-parse', 'HEAD')
   }
@@ -81,9 +85,10 @@ export class Worktree {
   }
 
   /**
-   * Behind a command that ran in the worktree: git can go on there. Locks that a git left that was killed are removed: the worktree
-   * and its branch are this run's alone, and its command is over; what that left in the background has its time to let go. Throws
-   * GitFailed where it is no worktree any more: git would do its work in whatever repository there is above it.
+   * Called after a command has run in the worktree, before git is used there. Removes the locks of killed git
+   * processes: the worktree and branch belong to this run alone and its command has ended; processes that it left in
+   * the background first get time to finish. Throws GitFailed if this is no longer a worktree, since git would then
+   * work in whatever repository lies above it.
    */
   async regain(): Promise<void> {
     if (contentOf(join(this.path, '.git')) !== this.#link || !existsSync(this.gitFolder))
@@ -93,18 +98,18 @@ export class Worktree {
     for (const lock of this.#locks()) rmSync(lock, { force: true })
   }
 
-  /** Clears away what a gate left behind: it is in nobody's way, and in no commit. */
+  /** Removes what a gate left behind, so that it ends up in no commit. */
   sweep(): void {
     this.run('reset', '--quiet', '--hard')
     this.run('clean', '--quiet', '-d', '--force')
   }
 
-  /** Removes it, and where that is said its branch from the clone. What cannot be removed is noted. */
+  /** Removes the worktree and, if asked, its branch in the clone. Failures are only noted. */
   async takeDown(isWithBranch: boolean): Promise<void> {
     await takeDown(this.#tools, this.path, isWithBranch)
   }
 
-  /** What is locked in it, or its branch. */
+  /** Lock files of the worktree and of its branch. */
   #locks(): string[] {
     const own = readdirSync(this.gitFolder).filter((name) => name.endsWith('.lock'))
     const ofBranch = resolve(this.gitFolder, '../../refs/heads', `${this.#tools.work.branch}.lock`)
@@ -112,7 +117,7 @@ export class Worktree {
   }
 }
 
-/** What the run cannot begin without. */
+/** Creates something that the run cannot begin without. */
 function needed<T>(make: () => T): T {
   try {
     return make()
@@ -129,7 +134,9 @@ async function takeDown({ work, clone, report }: Tools, path: string, isWithBran
   })
 }
 
-/** What a file holds, a character a byte; of what is no file, when it was changed. Undefined: there is nothing. */
+/**
+ * A file's content, one character per byte; for anything but a file, its change time. Undefined if nothing is there.
+ */
 export function contentOf(path: string): string | number | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   return found?.isFile() ? readFileSync(path, 'latin1') : found?.ctimeMs
