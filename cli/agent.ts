@@ -1,4 +1,4 @@
-/** `intendant agent`: the command of a runner that has a coding agent do its work. */
+/** `intendant agent`: a runner's command that has a coding agent do the work. */
 import type { Command } from 'commander'
 import { VARIABLES } from '../engine/agent/settings.ts'
 import { inputText } from './input-file.ts'
@@ -36,7 +36,7 @@ function variableHelp(variable: (typeof VARIABLES)[number]): string {
 }
 
 async function runAgentCommand({ world }: Cli): Promise<number> {
-  // Here and not above: no other command has use for it.
+  // Imported here because no other command uses it.
   const { runAgent } = await import('../engine/agent/agent.ts')
   return await runAgent({
     environment: world.env,

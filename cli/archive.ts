@@ -1,4 +1,4 @@
-/** `intendant verify`, `export`, `import`: the log looked at, taken out and taken in, without the service. */
+/** `intendant verify`, `export`, `import`: check, export and import the log without the service. */
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
@@ -13,7 +13,7 @@ import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 const FINDINGS_SHOWN = 50
-/** Of a home, or of a backup: what has one of them was one, and may be damaged. */
+/** What a home or a backup contains: a folder with any of these was one, and may be damaged. */
 const PARTS = ['log', 'view', 'backup.json']
 
 export function addArchive(program: Command, act: Act): void {
@@ -61,13 +61,13 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
 
-/** A folder that cannot be made for it is a setting, and said as everywhere. */
+/** A temporary folder that cannot be created is a wrong setting, reported as by any command. */
 function notLookedAt(error: Error): never {
   if (error.name === 'TemporaryFolderFailed' || !('code' in error)) throw error
   throw new CliFailure(error.message, EXIT.notLookedAt, error)
 }
 
-/** A cursor, or the sequence number in it alone. */
+/** A cursor, or just its sequence number. */
 function place(text: string): ExportPlace {
   const sequence = readInteger(text, 0, 1e15)
   const read = sequence === undefined ? decodeCursor(text) : { sequence }
@@ -75,7 +75,7 @@ function place(text: string): ExportPlace {
   return read
 }
 
-/** The report, its members named as everywhere in JSON. */
+/** The report with member names as in all JSON output. */
 function exportShown({ log, firstSequence, lastSequence, gaps, unread, ...rest }: ExportReport): object {
   const cursor = encodeCursor(log, lastSequence)
   return {
@@ -92,7 +92,7 @@ function bounds({ firstSequence, lastSequence }: Gap): object {
   return { first_sequence: firstSequence, last_sequence: lastSequence }
 }
 
-/** What is not there is not made: a mistyped folder would be an empty home. */
+/** A missing home is not created: a mistyped folder would be an empty home. */
 function present(home: string): string {
   if (existsSync(join(home, 'log'))) return home
   throw new CliFailure(`${home} is no home: there is no log in it. Name one with --home.`)

@@ -1,4 +1,4 @@
-/** Readers of option values. Each refuses what it cannot read with a sentence; commander names the option. */
+/** Parsers of option values. Each refuses an invalid value with a sentence; commander adds the option's name. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
 import { utcOf } from '../machines/instant.ts'
@@ -13,7 +13,7 @@ export function integer(least: number, most: number): (text: string) => number {
   }
 }
 
-/** Milliseconds of a duration with its unit. */
+/** A duration with its unit, in milliseconds. */
 export function duration(text: string): number {
   const ms = readDuration(text)
   if (ms === undefined || ms > DURATION_MS_MAX)
@@ -21,22 +21,22 @@ export function duration(text: string): number {
   return ms
 }
 
-/** The same of a time that the command itself waits. */
+/** The same for a time that the command itself waits. */
 export function waitingTime(text: string): number {
   const ms = duration(text)
   if (ms > TIMER_MS_MAX) throw new InvalidArgumentError(`At most ${showDuration(TIMER_MS_MAX)} can be waited for.`)
   return ms
 }
 
-/** An option that says how long something is waited for; its help shows the default as a user would write it. */
+/** An option for a waiting time; the help shows the default as a user would write it. */
 export function waitingTimeOption(flags: string, help: string, byDefaultMs: number): Option {
   return new Option(flags, help).argParser(waitingTime).default(byDefaultMs, showDuration(byDefaultMs))
 }
 
-/** Of commands that follow what they made. */
+/** For commands that follow what they have created. */
 export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most so long.', waitingTime] as const
 
-/** Of the moves that stop a run. */
+/** For moves that stop a run. */
 export const DISCARD_WORK = [
   '--discard-work',
   'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
@@ -47,7 +47,7 @@ const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 /** RFC 3339 from a time, or from a duration counted from now. */
 export function moment(text: string): string {
   const ms = readDuration(text)
-  // Date.parse reads whatever might be a date: 10 is the first of October 2001.
+  // Date.parse accepts nearly anything: 10 is the first of October 2001.
   const at = ms !== undefined ? Date.now() + ms : RFC_3339.test(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at) || at > 8.64e15) {
     throw new InvalidArgumentError(
@@ -57,13 +57,13 @@ export function moment(text: string): string {
   return utcOf(at)
 }
 
-/** RFC 3339, to the letter: what is known by its time is the same only under the same one. */
+/** RFC 3339, kept to the letter: events are identified by their time as written. */
 export function time(text: string): string {
   if (RFC_3339.test(text) && !Number.isNaN(Date.parse(text))) return text
   throw new InvalidArgumentError('A time such as 2030-01-31T08:00:00Z is expected.')
 }
 
-/** A JSON object: given as it is, or `@FILE` to read it from a file. */
+/** A JSON object, given directly or as `@FILE`. */
 export function jsonObject(text: string): Record<string, unknown> {
   let value: unknown
   try {
@@ -77,26 +77,26 @@ export function jsonObject(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** The command of a runner. An empty one, of a variable that is not set, would do nothing and be called done. */
+/** A runner's command. An empty one, from a variable that is not set, would do nothing and count as done. */
 export function shellCommand(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('A shell command is expected.')
   return text
 }
 
-/** For options that may be given several times, or once with commas. */
+/** For options that may be repeated, or given once with commas. */
 export function collect(text: string, before: readonly string[] | undefined): string[] {
   const added = text.split(',').map((part) => part.trim())
   return [...(before ?? []), ...added.filter((part) => part !== '')]
 }
 
-/** Texts may hold commas: each occurrence is one of them. */
+/** For options with texts that may contain commas: each occurrence is one text. */
 export function each(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), text]
 }
 
 const ORIGIN_CHARS_MAX = 180
 
-/** Of every command that changes something. */
+/** For every command that changes something. */
 export const ORIGIN = [
   '--origin <text>',
   'Where this comes from: kept behind the name of this machine.',
@@ -110,9 +110,9 @@ function origin(text: string): string {
   return text
 }
 
-/** Of moves that are meant for what was read. */
+/** For moves that apply only to the version that was read. */
 export const IF_VERSION = ['--if-version <n>', 'Only if this is still its version.', integer(1, 1_000_000_000)] as const
 
-/** The limit of every list. */
+/** Bound on the limit of every list. */
 const LIMIT_MAX = 100_000
 export const LIMIT = ['--limit <n>', 'Show at most so many.', integer(1, LIMIT_MAX), 50] as const

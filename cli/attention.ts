@@ -1,4 +1,4 @@
-/** `intendant attention`: what waits for a person, and nothing else. */
+/** `intendant attention`: only what waits for a person. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
@@ -10,7 +10,7 @@ import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 const ABOUT_COLUMNS = 40
-/** A question is read before it is answered. */
+/** Wide enough to read a question before answering it. */
 const ASKED_COLUMNS = 160
 
 export function addAttention(program: Command, act: Act): void {
@@ -32,7 +32,7 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   print.rest(items.length, more)
 }
 
-/** A drift is named by its record, an initiative or a campaign by its name. */
+/** A drift item is named by its record, an initiative or campaign by its name. */
 function idOf(item: Record<string, any>): string {
   return String(
     item.id ??
@@ -44,7 +44,7 @@ function idOf(item: Record<string, any>): string {
   )
 }
 
-/** What it asks or why it stands, where that is the matter; else what it is. */
+/** What it asks or why it is stuck, if that matters most; else what it is. */
 function whatOf(item: Record<string, any>): string {
   const { reason, campaign, initiative, work_item } = item
   const asked = {
@@ -60,7 +60,7 @@ function whatOf(item: Record<string, any>): string {
   return cut(work_item === undefined ? words : `${cut(aboutOf(item), ABOUT_COLUMNS)}: ${words}`, ASKED_COLUMNS)
 }
 
-/** What it is, in its own first words. */
+/** What it is, in the first words of its own text. */
 function aboutOf(item: Record<string, any>): string {
   const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, work_item, run_request } = item
   if (item.stalled_project !== undefined) return `work of ${safe(item.stalled_project.name)} waits for a runner`
@@ -110,25 +110,27 @@ function adviceFor(item: Record<string, any>, id: string): string {
   }
 }
 
-/** What lacks a part is refused at its approval. */
+/** A brief that lacks a part would be refused at its approval. */
 function reviewMove({ id, missing }: Record<string, any>): string {
   return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it lacks something`
 }
 
-/** What has moved, and the way on: what guides no more is approved by nobody. */
+/** What has changed, and the next step: a brief whose records no longer guide runs cannot be approved. */
 function lapsedAdvice({ id, lapsed }: Record<string, any>): string {
   const moves =
     lapsed?.code === 'reapproval_required' ? `approve ${id} --throttle dry_run or full, or archive` : 'archive'
   return `${lapsed?.detail ?? ''} intendant brief ${moves} ${id}`.trim()
 }
 
-/** Who may take it and is away; its work goes on by itself with one that comes, an old one or a new one. */
+/** The runners that may take the work and are away. It goes on by itself once one of them, or a new one, connects. */
 function awayAdvice({ project, because: why }: Record<string, any>): string {
   const start = 'Start one where it runs (who was heard when: intendant runner list)'
   return `${why?.detail ?? ''} ${start}, or intendant runner add ID --project ${project} --save-token (with the labels and --trusted that it needs)`.trim()
 }
 
-/** Why none may take it, what would let one, and the way out. A run request of an item is stopped with its item. */
+/**
+ * Why no runner may take it, what would let one, and how to cancel. An item's run request is cancelled with the item.
+ */
 function noRunnerAdvice({ run_request: run, work_item: work, because: why }: Record<string, any>, id: string): string {
   const item = run === undefined ? id : run.work_item_id
   const cancel = item === undefined ? `intendant run-request cancel ${id}` : `intendant queue cancel ${item}`

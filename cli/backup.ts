@@ -1,4 +1,4 @@
-/** `intendant backup`, from the running service, and `intendant restore`, while there is none. */
+/** `intendant backup`, taken from the running service, and `intendant restore`, done while there is none. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { Answer, Client } from '../engine/client.ts'
@@ -12,9 +12,12 @@ import { loadSettings } from './settings.ts'
 import { tellVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
-/** From one look at a backup that takes long to the next, milliseconds. */
+/** Interval between two looks at a slow backup, in milliseconds. */
 const LOOK_MS = 2_000
-/** Who repeats a command that was cut off does so sooner; who makes backups by the clock under one name, later. Milliseconds. */
+/**
+ * A command repeated after an interruption comes sooner than this; scheduled backups under one name come later.
+ * Milliseconds.
+ */
 const REPEATED_WITHIN_MS = 3_600_000
 
 const BACKUP_HELP = `
@@ -79,7 +82,7 @@ async function backup({ client, json, print, note }: Cli, _: readonly any[], { n
   if (body.state === 'damaged') throw new CliFailure(body.failure.message, EXIT.failed)
 }
 
-/** Where it stands: begun now, or by an earlier command that asked for the same. */
+/** The state of the backup: begun now, or by an earlier command with the same name. */
 async function beginBackup(
   client: Client,
   name: string | undefined,
@@ -98,7 +101,7 @@ async function beginBackup(
       problem?.code === 'already_exists' && name !== undefined ? await look().catch(() => undefined) : undefined
     const known = seen?.body
     if (known?.state !== 'completed' && known?.state !== 'damaged') throw error
-    // Both times are of the service's clock, where it tells its own.
+    // Both times are by the service's clock, if it sends its own.
     const nowMs = Date.parse(seen!.headers.get('date') ?? '') || Date.now()
     if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return { body: known, isOfBefore: true }
     const detail = `A backup of that name is there already, of ${known.ended_at}, and no other was made: ask for one of another name, or of none.`
@@ -118,7 +121,7 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
     ])
   const by = restorer(originOf(origin))
   let outcome: { restored: any; token: string } | undefined
-  // Fenced before it stands in its place: killed half way, nothing is there that could be served.
+  // Fenced before it takes its place: after a kill half-way there is nothing that could be served.
   const settle = async (draft: string): Promise<void> => {
     outcome = await withRuntime({ ...settings, home: draft }, async (runtime) => {
       const restored = await fenceRestored(runtime, by)
@@ -145,8 +148,8 @@ async function restore(cli: Cli, [from]: readonly any[], { origin, verify }: any
 }
 
 /**
- * The copy is looked at: it is what will be served, and what was there may be on a disk that takes no writes. Where something is
- * wrong the copy is of no more use, and `settle` tells whether a restore that looks for nothing would come to its end.
+ * Verifies the copy, since that is what will be served, and the original may be on a read-only disk. If it is damaged,
+ * the copy may be spoiled: `settle` is tried on it to find out whether a restore without verification would succeed.
  */
 async function assertSound(
   cli: Cli,
@@ -170,7 +173,7 @@ async function assertSound(
   throw new CliFailure(`${source} is damaged, and nothing was restored: ${advice}`, EXIT.failed)
 }
 
-/** Of a draft whose pages were looked at; its log is, here. */
+/** For a draft whose view was checked already; its log is checked here. */
 async function reportOn(draft: string): Promise<VerifyReport> {
   const [{ verifyWhole }, { reportOf }, { assertLogWhole }, { verifyHooks }, { HomeRefused }] = await Promise.all([
     import('../storage/verify/verify.ts'),

@@ -1,4 +1,4 @@
-/** The options by which a person says what a formation brief says: its usual parts, and `--body` for all others. */
+/** The options for the content of a formation brief: its usual parts, and `--body` for all others. */
 import type { Command } from 'commander'
 import { looksLikeRecordKey } from '../machines/record-key.ts'
 import { each, jsonObject } from './arguments.ts'
@@ -24,7 +24,7 @@ const LISTS = [
   ['evidence', '<text>', 'What must be shown.', 'evidence_plan', 'required'],
 ] as const
 
-/** Options that are said once. */
+/** Options that are given once. */
 const TEXTS = [
   ['objective', '<text>', 'What to achieve.', 'mission', 'objective'],
   ['entry-event', '<type>', 'The event that starts the work.', 'engine_controls', 'entry_event'],
@@ -35,12 +35,12 @@ const TEXTS = [
   ['throttle', '<throttle>', 'full may change things, dry_run (the default) only simulates.', 'throttle'],
 ] as const
 
-/** A record by its key, its id, or the beginning of that. */
+/** A record by its key, its id, or the beginning of its id. */
 function recordOption(flags: string, help: string): IdOption {
   return new IdOption(flags, help, INTENT_RECORD).argParser(each) as IdOption
 }
 
-/** The text names a record, and says nothing else: a brief refers to others as they are. */
+/** Whether the text only names a record. A brief may also refer to other things, in its own words. */
 export function isRecord(text: string): boolean {
   return /^ir_\S*$/.test(text) || looksLikeRecordKey(text)
 }
@@ -59,7 +59,7 @@ export function briefOptions(command: Command): Command {
     .option('--body <json>', 'More of the brief as the API takes it: a JSON object, or @FILE.', jsonObject)
 }
 
-/** The sections that were said, laid over those that are there. Options win over the body. */
+/** The sections given, laid over the existing ones. Options win over the body. */
 export function sectionsOf(options: any, there: Document = {}): Document {
   const sections: Document = { ...options.body }
   if (options.title !== undefined) sections.title = options.title
@@ -69,7 +69,7 @@ export function sectionsOf(options: any, there: Document = {}): Document {
   return sections
 }
 
-/** A section is given whole: what is not said of it is as it was. */
+/** The service takes a section as a whole, so members not given are kept as they were. */
 function set(sections: Document, there: Document, [section, member]: readonly string[], value: unknown): void {
   if (value === undefined) return
   if (member === undefined) sections[section!] = value

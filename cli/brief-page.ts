@@ -1,4 +1,4 @@
-/** One formation brief for people: where it stands, what it says, who has approved it, and what its run came to. */
+/** A formation brief for people: its state, its content, who has approved it, and the outcome of its run. */
 import { TO_BE_RUN } from '../machines/formation-brief/states.ts'
 import { isId } from '../machines/ids.ts'
 import { isRecord } from './brief-content.ts'
@@ -11,7 +11,7 @@ type Document = Record<string, any>
 const INTENT_KINDS = ['product', 'design', 'engineering']
 const DIGEST_SHOWN = 'sha256:'.length + 12
 
-/** `keys`: those of the records that it names by id. */
+/** `keys`: the keys of the records that it names by id. */
 export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<string, string>): void {
   const { mission, compiled, engine_controls: controls = {}, repo } = brief
   print.fields([
@@ -58,7 +58,7 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
   )
 }
 
-/** What a person may do next with it. */
+/** What a person can do with it next. */
 export function nextStep(brief: Document): string {
   const { id, state, throttle, lapsed, missing = [] } = brief
   if (lapsed !== undefined) return TO_BE_RUN.has(state) ? againStep(brief) : ''
@@ -72,7 +72,7 @@ export function nextStep(brief: Document): string {
   return steps[state] ?? ''
 }
 
-/** What nobody has approved to the letter, with the intent as it stands, does not run. */
+/** A brief runs only if exactly this text was approved with the records as they are now. */
 function againStep({ id, lapsed, throttle, approvals }: Document): string {
   if (lapsed.code !== 'reapproval_required') return `Archive it with: intendant brief archive ${id}`
   const wanted = approvals.at(-1)?.throttle ?? throttle
@@ -92,14 +92,14 @@ function section(print: Printer, title: string, lines: readonly string[] = []): 
   print.section(title, lines.map(safe))
 }
 
-/** Records, or what else it refers to: their words are in no prompt. */
+/** Records, or whatever else it refers to, for which no prompt has the text. */
 function intentOf(mission: Document, isOne: (ref: string) => boolean, keys: ReadonlyMap<string, string>): string[] {
   return INTENT_KINDS.flatMap((kind) =>
     (mission[`${kind}_intent_refs`] ?? []).filter(isOne).map((ref: string) => `${kind}: ${keys.get(ref) ?? ref}`),
   )
 }
 
-/** The ids of records by which it names the intent that it serves, and what it protects. */
+/** The ids of the records that it names as its intent or as protected. */
 export function recordIdsOf({ mission, protected_capabilities: kept = [] }: Document): readonly string[] {
   const refs: string[] = INTENT_KINDS.flatMap((kind) => mission[`${kind}_intent_refs`] ?? [])
   for (const { id = '' } of kept) refs.push(id)

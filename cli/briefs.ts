@@ -1,4 +1,4 @@
-/** `intendant brief`: formation briefs, from the first word to the frozen text that a run follows. */
+/** `intendant brief`: formation briefs, from the first draft to the frozen text that a run follows. */
 
 import type { Command } from 'commander'
 import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
@@ -176,7 +176,7 @@ async function tell({ client, json, print }: Cli, id: string, move: string, body
   printNext(answer.body, print)
 }
 
-/** Nothing, while it is at its run. */
+/** Prints nothing while its run is going on. */
 function printNext(brief: Document, print: Cli['print']): void {
   const next = nextStep(brief)
   if (next !== '') print.line(next)
@@ -198,7 +198,7 @@ async function compile({ client, json, print }: Cli, [id]: readonly any[], { rev
   if (json) return print.json(body)
   print.line(`Brief ${id} is compiled: ${body.digest}`)
   print.line(`${body.prompt_pack.prompts.length} prompts: intendant brief prompts ${id}`)
-  // The artifact does not say what the brief was approved for.
+  // The artifact does not show what the brief was approved for.
   printNext((await client.request('GET', briefPath(id))).body, print)
 }
 
@@ -242,7 +242,7 @@ async function editPrompt({ client, json, print }: Cli, id: string, options: any
   print.line(`It does not run before somebody approves it: intendant brief approve ${id} --throttle dry_run or full`)
 }
 
-/** The condition that the brief is still compiled to this digest. */
+/** The precondition that the brief still compiles to this digest. */
 async function present(client: Cli['client'], id: string, digest: string): Promise<Record<string, string>> {
   const { body } = await client.request('GET', briefPath(id))
   if (body.digest === digest) return { 'if-match': `"${body.version}"` }

@@ -1,4 +1,4 @@
-/** The options by which a person says what a campaign is: a file of JSON, and options laid over it. */
+/** The options for the content of a campaign: a JSON file, and options laid over it. */
 import type { Command } from 'commander'
 import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../machines/bounds.ts'
 import { collect, each, integer } from './arguments.ts'
@@ -22,8 +22,8 @@ export function campaignOptions(command: Command): Command {
 }
 
 /**
- * The campaign as it is asked for. What an option says stands instead of what the file says; evidence is added to it.
- * Throws CliFailure where the file cannot be taken.
+ * The campaign to create. Options replace what the file says; evidence is added to it. Throws CliFailure if the file
+ * cannot be used.
  */
 export function campaignOf(named: string | undefined, options: any): Document {
   const file = named === undefined ? {} : inputObject(named, 'campaign add')
@@ -37,7 +37,7 @@ export function campaignOf(named: string | undefined, options: any): Document {
     project,
     name,
     mission,
-    // What is no list is for the service to refuse.
+    // A value that is no list is for the service to refuse.
     done_evidence: Array.isArray(told) ? [...told, ...evidence] : told,
     budget: maxCycles === undefined ? undefined : { ...file.budget, max_cycles: maxCycles },
     escalation: escalateWhen,

@@ -1,4 +1,4 @@
-/** Campaigns for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+/** Campaigns for people: one in full, or a list, on wide and narrow terminals. */
 import { type Need, needOf } from '../machines/campaign/needs.ts'
 import { age, INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
@@ -35,7 +35,7 @@ function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
   }
 }
 
-/** Dispatched of those that the budget allows; and landed, where any has. */
+/** Dispatched cycles of those that the budget allows, and landed ones, if any. */
 function cyclesOf({ cycles_completed, cycles_landed, budget }: Campaign): string {
   const landed = cycles_landed === 0 ? '' : `, ${cycles_landed} landed`
   return `${cycles_completed}/${budget.max_cycles}${landed}`
@@ -48,12 +48,12 @@ function nowOf({ stage, work }: Campaign): string {
   return work.state === undefined ? what : `${what}, ${work.state}`
 }
 
-/** Why it stands there; what its item waits for, or has lost, is what one looks for first. */
+/** Why; first of all the reason of its item, which waits or has failed. */
 function whyOf({ reason, work }: Campaign): string {
   return safe(work?.reason === undefined ? reason : `${work.reason}; ${reason}`)
 }
 
-/** One campaign: where it stands and why, what happens now, what it needs, what was done. */
+/** One campaign: its status and why, what happens now, what it needs, what was done. */
 export function showCampaign(campaign: Campaign, print: Printer): void {
   const { question, paused, budget } = campaign
   print.fields([
@@ -136,7 +136,7 @@ function needFor({ status, stage, question, paused, budget }: Campaign): Need | 
   return needOf({ status, isIdle: stage === 'idle', cyclesLeft: budget.remaining, question, paused })
 }
 
-/** What a person can do about one that needs somebody, as commands. */
+/** Commands that a person can use when the campaign needs somebody. */
 export function adviceFor(campaign: Campaign): string[] {
   const { name } = campaign
   const resume = `intendant campaign resume ${name}`

@@ -1,4 +1,4 @@
-/** `intendant campaign`: missions that are worked off one task at a time, and what owners say of them. */
+/** `intendant campaign`: missions done one task at a time, and the actions of their owners. */
 import type { Command } from 'commander'
 import { CYCLES_MAX } from '../machines/bounds.ts'
 import { OWN_TYPES } from '../machines/campaign/own-types.ts'
@@ -15,7 +15,7 @@ import type { Act, Cli } from './world.ts'
 
 const HISTORY_SHOWN = 50
 
-/** Of resume and decide. */
+/** For resume and decide. */
 const FROM_TRUNK = [
   '--from-trunk',
   'Let its next task start from trunk, not from kept work that has not landed.',

@@ -31,7 +31,7 @@ async function showOrWrite({ client, json, print }: Cli, [project]: readonly any
   const named = Object.entries(said).filter(([, text]) => text !== undefined)
   let { body } = await client.request('GET', path)
   if (named.length > 0) {
-    // The service takes the whole of it.
+    // The service takes the charter as a whole.
     const whole = { ...body, ...Object.fromEntries(named) }
     body = (await client.request('PUT', path, { body: whole })).body
   }

@@ -1,4 +1,4 @@
-/** `intendant discovery`: the inspections that were posted, and what each of them saw. */
+/** `intendant discovery`: posted inspections, and what each of them saw. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { called, printSeen, UNTRUSTED } from './hypotheses.ts'

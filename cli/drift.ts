@@ -1,4 +1,4 @@
-/** `intendant drift`: what holds, what is threatened, and what nobody has looked at. */
+/** `intendant drift`: which records hold, which are threatened, and which nobody has checked. */
 
 import { type Command, Option } from 'commander'
 import { PROBLEMS } from '../machines/drift/problems.ts'
@@ -89,7 +89,7 @@ function word(print: Printer, status: string): string {
   return print.tint(status, TINTS[status])
 }
 
-/** The path of a record's drift, whose project only the record tells. */
+/** The path of a record's drift; only the record itself knows its project. */
 async function driftPath({ client }: Cli, record: string, more = ''): Promise<string> {
   const { body } = await client.request('GET', recordPath(record))
   return `/api/projects/${body.project}/drift/${body.id}${more}`

@@ -1,4 +1,4 @@
-/** `intendant emit`: state an event. A `*_requested` is a command, and makes a run request. */
+/** `intendant emit`: states an event. A `*_requested` is a command, and creates a run request. */
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
 import { jsonObject, ORIGIN, time, WAIT_LIMIT } from './arguments.ts'
@@ -53,7 +53,7 @@ async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<num
   return isFollowed ? await follow(cli, request, undefined, waitLimit) : undefined
 }
 
-/** States it; where nobody knows whether it was recorded, it is told how to state the very same once more. */
+/** Posts the event. If it is unknown whether it was recorded, prints how to state the very same event again. */
 async function stated({ client, note }: Cli, event: { readonly occurred_at: string }): Promise<Answer> {
   try {
     return await client.request('POST', '/api/events', { body: { events: [event] } })

@@ -1,4 +1,4 @@
-/** `intendant engine`: what the engines of a project say they can do. */
+/** `intendant engine`: what the engines of a project declare they can do. */
 import type { Command } from 'commander'
 import { collect, jsonObject, LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'

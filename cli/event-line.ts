@@ -1,11 +1,11 @@
-/** An event as a line for people: when, what, about which run, and what it says. Made from any event, known or not. */
+/** An event as a line for people: when, what, about which run, and its content. Works for any event, known or not. */
 import { type Printer, safe, type Tint } from './print.ts'
 
 const DETAIL_CHARS_MAX = 400
-/** As long as nearly every type is. */
+/** Wide enough for nearly every type. */
 const TYPE_COLUMNS = 28
 
-/** The fields of a payload that say most, in this order; the rest follows as it comes. */
+/** The most telling fields of a payload, in this order; the others follow as they come. */
 const FIRST_FIELDS = [
   'state',
   'decision',
@@ -28,19 +28,19 @@ const TINTS: readonly (readonly [RegExp, Tint])[] = [
   [/(cancel|offline|requeued|paused|escalated)/, 'warn'],
 ]
 
-/** Of pages and more, or told by an event before: they would leave no room for the rest. `--json` has them. */
+/** Fields that are pages long, or were in an event before: they would leave no room for others. `--json` has them. */
 const LONG_FIELDS = ['prompt', 'run_result', 'gate_results']
 
-/** Columns of the time: what does not fit on the first line stands behind them. */
+/** Width of the time: continuation lines are indented by this much. */
 const TIME_INDENT = ' '.repeat(11)
 
-/** Prints events, each behind so much: on one line, or on as many as a narrow terminal needs. */
+/** Prints events, each indented: on one line, or on as many as a narrow terminal needs. */
 export function printEvents(events: readonly Record<string, any>[], print: Printer, indent = ''): void {
   for (const event of events)
     for (const line of eventLines(event, print)) print.text(`${indent}${line}`, indent + TIME_INDENT)
 }
 
-/** The lines to print for one event: one, but for output of a command one for each of its lines. */
+/** The lines to print for an event: one, except for command output, which has one for each of its lines. */
 export function eventLines(event: Record<string, any>, print: Printer): string[] {
   const time = print.tint(clock(event.occurred_at), 'dim')
   const subject = safe(String(event.run_request_id ?? event.payload?.item_id ?? ''))
@@ -68,7 +68,7 @@ export function eventLines(event: Record<string, any>, print: Printer): string[]
   ]
 }
 
-/** In UTC, as every other time that is told; with its date where that is not today's. */
+/** In UTC, as all times shown; with the date unless it is today's. */
 function clock(time: unknown): string {
   const at = new Date(String(time))
   if (Number.isNaN(at.getTime())) return safe(String(time))
@@ -95,7 +95,7 @@ function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** A text as it is, a list of texts by comma, whoever did something by name, and all else as JSON. */
+/** A plain text as it is, a list joined by commas, a person by name, and everything else as JSON. */
 function word(value: unknown): string {
   if (Array.isArray(value) && value.every((one) => typeof one === 'string' && /^[^\s",=]+$/.test(one)))
     return value.join(',')

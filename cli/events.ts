@@ -1,4 +1,4 @@
-/** `intendant events`: the events of the past. */
+/** `intendant events`: recorded events. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { printEvents } from './event-line.ts'
@@ -32,7 +32,7 @@ async function listEvents({ client, json, print, note }: Cli, [id]: readonly any
   const { items, more, next } = await list(client, '/api/events', limit, { ...filtersOf(options), ...from })
   // The latest come last, as in a log, wherever the list begins.
   const events = since === undefined ? items.toReversed() : items
-  // Of the latest, what comes before them is asked for with a larger limit.
+  // To see events before the latest ones, ask with a larger limit.
   if (since !== undefined && next !== undefined) note(`what follows: --since ${next}`)
   if (json) return print.json(events)
   if (events.length === 0) print.line('No such events.')

@@ -1,6 +1,6 @@
 /**
- * How every command ends: one table of exit codes, and failures told as sentences that say what was wrong, where,
- * and what to do.
+ * How every command ends: one table of exit codes, and failures as sentences that say what was wrong, where, and what
+ * to do.
  */
 import { CommanderError } from 'commander'
 import { Redirected, ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
@@ -12,18 +12,18 @@ export const EXIT = {
   failed: 1,
   /** The command line or a setting is wrong. */
   usage: 2,
-  /** The service said no. */
+  /** The service refused. */
   refused: 3,
-  /** The service did not answer, or cannot now. */
+  /** The service did not answer, or cannot do it now. */
   unreachable: 4,
-  /** The run that was waited for was cancelled. */
+  /** The run that was followed was cancelled. */
   cancelled: 5,
-  /** The time to wait is over. */
+  /** The time limit for waiting is over. */
   timeout: 6,
-  /** What was to be verified was not looked at, and may be whole. */
+  /** What was to be verified could not be examined, and may be sound. */
   notLookedAt: 7,
   interrupted: 130,
-  /** Who read its output went away before the outcome that it was to end with. */
+  /** The reader of its output went away before the outcome on which the command was to end. */
   readerGone: 141,
 } as const
 
@@ -47,7 +47,7 @@ same members (code, title, detail) for what the command found itself; exit_code 
 Until then, notes on what it waits for are lines such as {"note":"..."}.
 `
 
-/** A failure that the command itself found. Its message is shown as it is. */
+/** A failure found by the command itself. Its message is shown as it is. */
 export class CliFailure extends Error {
   override readonly name = 'CliFailure'
   readonly exitCode: number
@@ -58,19 +58,19 @@ export class CliFailure extends Error {
   }
 }
 
-/** Errors of the folders below whose message is a sentence for the operator: why the service or a home cannot be opened. */
+/** Errors of other folders whose message is a sentence for the operator: why the service or a home cannot be opened. */
 const OWN_SENTENCES: ReadonlySet<string> = new Set(['ServerFailure', 'HomeRefused', 'JournalFailure'])
 
-/** How a command has failed: for people, and as it is told with `--json`. */
+/** How a command has failed: for people, and for `--json`. */
 interface Failure {
-  /** Empty: it was said already. */
+  /** Empty if it was printed already. */
   readonly text: string
   readonly exitCode: number
-  /** The service's problem as it came (RFC 9457), or what the command found, in the same members. */
+  /** The service's problem as received (RFC 9457), or the command's own failure in the same members. */
   readonly problem: Readonly<Record<string, unknown>>
 }
 
-/** `code` and `title` of what the command itself found, by its exit code. */
+/** `code` and `title` of the command's own failures, by exit code. */
 const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = {
   [EXIT.failed]: ['failed', 'It could not be done'],
   [EXIT.usage]: ['usage', 'The command line or a setting is wrong'],
@@ -79,7 +79,9 @@ const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = 
   [EXIT.notLookedAt]: ['not_looked_at', 'It was not looked at'],
 }
 
-/** @param tokenFrom where the token comes from that was sent, in words. */
+/**
+ * @param tokenFrom where the token that was sent comes from, in words
+ */
 export function explain(error: unknown, tokenFrom?: string): Failure {
   if (error instanceof ServiceRefused) {
     const later = mayHelp(error) && error.problem.status !== 500
@@ -112,7 +114,7 @@ function hasCode(error: NodeJS.ErrnoException): boolean {
   return typeof error.code === 'string'
 }
 
-/** Commander prints its help where a command is missing, and says no more. */
+/** Commander prints its help if a command is missing, and gives no message. */
 function usageText({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'a command is missing: see --help' : message.replace(/^error: /, '')
 }

@@ -1,6 +1,6 @@
 /**
- * Following one thing to its end. Its document decides, the events only tell: a missed event delays the answer by
- * a bookmark, and never changes it.
+ * Follows one entity to its end. The entity's document decides; events only trigger reading it. So a missed event
+ * delays the answer until the next bookmark, but never changes it.
  */
 import type { QueryValue } from '../engine/client.ts'
 import { describeRetry } from '../engine/errors.ts'
@@ -12,29 +12,32 @@ import type { Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-/** What is followed, and what its documents and events mean. */
+/** The entity to follow, and what its documents and events mean. */
 export interface Followed {
   readonly path: string
   readonly filters: Readonly<Record<string, QueryValue>>
-  /** The command that shows where it stands. */
+  /** The command that shows its state. */
   readonly show: string
-  /** Shows events as they come. Default: as Watch does, and with `--json` not at all. */
+  /** Shows events as they come. Default: as Watch does; with `--json` not at all. */
   print?(events: readonly Document[]): void
-  /** Whether the document may have changed with this event. A bookmark looks again anyway. */
+  /** Whether this event may have changed the document. A bookmark causes a read anyway. */
   concerns(eventType: string): boolean
-  /** Its last event: not before that is shown is the end told, since documents are ahead of the stream. */
+  /**
+   * Whether this is its last event. The end is reported only after that is shown, since documents are ahead of the
+   * stream.
+   */
   isLast(event: Document): boolean
   isSettled(body: Document): boolean
-  /** Why nothing happens, for people. */
+  /** Why it makes no progress, for people. */
   whyNot(body: Document): string | undefined
-  /** Tells the end; the exit code. */
+  /** Reports the end; returns the exit code. */
   settle(body: Document): number
 }
 
 /**
- * Prints what happens until it is settled; the exit code is its outcome.
- * @param since the cursor of its creation, to see everything; without it, from now on.
- * @param limitMs longest time to follow it.
+ * Prints events until the entity is settled; the exit code is its outcome.
+ * @param since the cursor of its creation, to see everything; without it, from now on
+ * @param limitMs longest time to follow it
  */
 export async function followTo(
   cli: Cli,
@@ -62,7 +65,7 @@ async function followUntil(
   const { client, json, print } = cli
   const show = followed.print ?? ((events) => (json ? undefined : printEvents(events, print)))
   const onBreak = (error: Error): void => cli.note(describeRetry(error))
-  // What is followed was there a moment ago: no page in place of an answer says that it is not.
+  // The entity was there a moment ago, so a 404 from an intermediary is not final.
   const patience = { signal, mayHelp: mayHelpInTime, onRetry: onBreak }
   const read = () => retrying(() => client.request('GET', followed.path, { signal }), patience)
   try {
@@ -98,7 +101,7 @@ function mayEnd(followed: Followed, frame: WatchFrame): boolean {
   return frame.type !== 'events' || frame.events.some((event) => followed.isLast(event))
 }
 
-/** Says on standard error, once for each reason, why nothing happens. */
+/** Says on standard error, once for each reason, why it makes no progress. */
 function tell({ note }: Cli, followed: Followed, body: Document, before: string): string {
   const text = followed.whyNot(body)
   if (text === undefined || text === before) return before

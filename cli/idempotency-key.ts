@@ -1,23 +1,23 @@
-/** `--idempotency-key` of commands that make something: what is said twice under one key is made once. */
+/** `--idempotency-key` of commands that create something: two requests with one key create one entity. */
 import { InvalidArgumentError } from 'commander'
 import type { Answer } from '../engine/client.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 
-/** The option; the help says what is made once, such as `Asking twice with one key makes one item.` */
+/** The option; the help says what is created once, such as `Asking twice with one key makes one item.` */
 export const keyOption = (help: string) => ['--idempotency-key <key>', help, key] as const
 
-/** An empty one, of a variable that was not set, would make a second thing of what is said again. */
+/** An empty key, from a variable that is not set, would make a repeated command create a second entity. */
 function key(text: string): string {
   if (HEADER_KEY.test(text) && text.length <= IDEMPOTENCY_KEY_LENGTH_MAX) return text
   throw new InvalidArgumentError(`1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters are expected.`)
 }
 
-/** The request headers that carry the key, if one was given. */
+/** The request headers with the key, if one was given. */
 export function keyHeaders({ idempotencyKey }: { readonly idempotencyKey?: string }): Record<string, string> {
   return idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
 }
 
-/** The key, or the body, had made it before. */
+/** Whether the entity had been created before with the key or the body. */
 export function isReplay({ headers }: Pick<Answer, 'headers'>): boolean {
   return headers.get('idempotent-replay') === 'true'
 }

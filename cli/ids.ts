@@ -1,6 +1,6 @@
 /**
- * Ids of which the beginning is given, as of a commit: found in the lists of the service, newest first. Its invariant:
- * a whole id costs no call, and what is not there is asked for as it was given, so that the service says so.
+ * Abbreviated ids, like those of git commits, resolved through the service's lists, newest first. Invariant: a full id
+ * costs no call, and an id that is not found is sent as it was given, so that the service reports it.
  */
 import { Argument, type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
@@ -10,17 +10,17 @@ import { collect, ORIGIN } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 
-/** Things with an id of their own, in one list, or in one of each project. */
+/** Entities with an id of their own, in one list or in one for each project. */
 interface Kind {
   /** What its ids begin with; undefined: people or engines choose them. */
   readonly prefix?: string
   /** What an id with the prefix names, and the command that shows it. */
   readonly noun?: string
   readonly show?: string
-  /** The list, and what comes before an id in a path; with `perProject`: what comes behind a project's path. */
+  /** The list's path, and the prefix of an id's path; with `perProject`, the part after a project's path. */
   readonly path: string
   readonly perProject?: true
-  /** The member of its document. Default: `id`. */
+  /** The document member that holds the id. Default: `id`. */
   readonly member?: string
 }
 
@@ -66,16 +66,16 @@ export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
 
 const WITH_PREFIX = [RUN_REQUEST, WORK_ITEM, TOKEN, BRIEF, DISCOVERY, HYPOTHESIS, INTENT_RECORD]
 
-/** Characters of an id, behind what its kind begins with, that are taken for its beginning. */
+/** Fewest characters after the prefix that count as an abbreviation. */
 const CHARS_MIN = 6
 const SHORT = new RegExp(`^[0-9a-f]{${CHARS_MIN},${ID_DIGITS - 1}}$`)
 const TOO_SHORT = new RegExp(`^[0-9a-f]{1,${CHARS_MIN - 1}}$`)
 const DIGITS = new RegExp(`^[0-9a-f]{1,${ID_DIGITS}}$`)
-/** Of each list: what is older is named whole. */
+/** Entities searched in each list: older ones need their full id. */
 const LOOKED_AT_MAX = 10_000
 const CANDIDATES_SHOWN = 5
 
-/** An operand that is the id of such a thing, or the beginning of one. */
+/** An operand that is the id of such an entity, or an abbreviation of it. */
 export class IdArgument extends Argument {
   readonly kinds: readonly Kind[]
 
@@ -95,12 +95,12 @@ export class IdOption extends Option {
   }
 }
 
-/** Of work items that depend on others. */
+/** For commands that create work items which depend on others. */
 export function afterOption(): Option {
   return new IdOption('--after <id>', 'Only once this item has landed. May be repeated.', WORK_ITEM).argParser(collect)
 }
 
-/** The operands of the command, their ids whole; and those of its options, in place. */
+/** The command's operands with full ids; the ids in its options are replaced in place. */
 export async function withWholeIds(
   client: () => Client,
   command: Command,
@@ -128,7 +128,7 @@ async function whole(client: () => Client, kinds: readonly Kind[], given: any): 
   return onlyOne(given, await beginningWith(client(), kind, given)) ?? given
 }
 
-/** It was not looked for as the beginning of an id: so many begin so. */
+/** Adds to a refusal that the id was too short to be searched as an abbreviation. */
 function tellIfTooShort(
   kinds: readonly Kind[],
   given: string,
@@ -140,7 +140,10 @@ function tellIfTooShort(
   throw new ServiceRefused(method, path, { ...problem, detail })
 }
 
-/** The id of another kind of thing was meant for another command. What people name may look like one. */
+/**
+ * Refuses the id of another kind of entity, which belongs to another command. Names that people choose may look like
+ * ids.
+ */
 function assertNoOther(kinds: readonly Kind[], given: string): void {
   if (kinds.some(({ prefix }) => prefix === undefined)) return
   const other = WITH_PREFIX.find(({ prefix }) => given.startsWith(prefix!) && DIGITS.test(given.slice(prefix!.length)))
@@ -150,9 +153,9 @@ function assertNoOther(kinds: readonly Kind[], given: string): void {
 }
 
 /**
- * The operands once more, where the service has just said that there is no such name: a name can be whole whatever it
- * looks like, so that it is asked for first. Undefined: no name begins so. What changes something is told the names and
- * not done: nobody meant it who mistyped a name that people chose.
+ * Resolves abbreviated names, after the service has answered that no such name exists: any text may be a full name, so
+ * it is sent as it is first. Returns undefined if no name begins with it. A command that changes something is not
+ * carried out: it fails and lists the names, because the text may just be a mistyped name.
  */
 export async function withWholeNames(
   client: () => Client,

@@ -1,11 +1,11 @@
-/** Initiatives for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+/** Initiatives for people: one in full, or a list, on wide and narrow terminals. */
 import { age, cut, INDENT, type Printer, safe, type Tint } from './print.ts'
 
 type Document = Record<string, any>
 
 const OUTCOME_COLUMNS = 48
 const BAR_CELLS = 12
-/** Newest assessments and findings that are shown with the initiative. */
+/** Number of recent assessments and findings shown with the initiative. */
 const ROWS_SHOWN = 8
 const TWICE = INDENT + INDENT
 
@@ -49,7 +49,7 @@ export function printInitiatives(items: readonly Document[], print: Printer): vo
   print.table(['NAME', 'STATUS', 'MEMBERS', 'ASSESSED', 'ACTIONS', 'AGE', 'NOW', 'OUTCOME'], rows, '')
 }
 
-/** What goes on, in few words; what needs a person first. */
+/** What is going on, in a few words; first what needs a person. */
 function nowOf({ status, questions, close_proposals, assessment, waiting, reason }: Document, print: Printer): string {
   if (status !== 'active') return safe(reason ?? '')
   if (questions.length > 0) return print.tint(`asks you (${questions.length})`, 'bad')
@@ -90,7 +90,7 @@ export function showInitiative(item: Document, print: Printer): void {
   }
 }
 
-/** How much of a bound is used: seen before it is read. */
+/** How much of a bound is used, as a bar and in numbers. */
 function spent(used: number, most: number, print: Printer): string {
   const share = most === 0 ? 1 : Math.min(1, used / most)
   const full = Math.round(share * BAR_CELLS)
@@ -122,7 +122,7 @@ function needsYou({ status, name, questions, close_proposals }: Document, print:
   }
 }
 
-/** What steering last did about the member. */
+/** The latest steering action about the member. */
 function memberLine({ actions }: Document, member: Document): string {
   const about = (one: Document): boolean => one.member?.kind === member.kind && one.member?.ref === member.ref
   const last = actions.findLast(about)

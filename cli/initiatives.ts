@@ -1,4 +1,4 @@
-/** `intendant initiative`: shared outcomes, and what owners do about them. */
+/** `intendant initiative`: shared outcomes, and the actions of their owners. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { BUDGET_MAX } from '../machines/bounds.ts'

@@ -1,10 +1,10 @@
-/** Files that a command reads, `-` for standard input: whoever reads one, what is wrong with it is told in the same words. */
+/** Files that a command reads, `-` for standard input. All commands report their faults in the same words. */
 import { readFileSync } from 'node:fs'
 import { CliFailure, EXIT } from './exit.ts'
 
 const STANDARD_INPUT = 0
 
-/** All of its text. Throws CliFailure. */
+/** The whole text. Throws CliFailure. */
 export function inputText(file: string): string {
   try {
     return readFileSync(file === '-' ? STANDARD_INPUT : file, 'utf8')
@@ -13,7 +13,7 @@ export function inputText(file: string): string {
   }
 }
 
-/** The JSON object that it holds. `command`: whose help tells the form of it. Throws CliFailure. */
+/** The JSON object in the file. `command` is the one whose help describes its form. Throws CliFailure. */
 export function inputObject(file: string, command: string): Record<string, any> {
   const text = inputText(file)
   const help = `See ${command} --help for its form.`

@@ -1,4 +1,4 @@
-/** The options by which a person says what a record says, shared by all commands that take them. */
+/** The options for the content of a record, shared by all commands that take them. */
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { collect, each, jsonObject } from './arguments.ts'
@@ -30,8 +30,8 @@ export function contentOptions(command: Command): Command {
 }
 
 /**
- * The members that were said. Options win over the body. Of a record that is edited (`read`) they replace what they name:
- * the paths of its scope, what must show that it holds, what may.
+ * The members that were given. Options win over the body. For an existing record (`read`) they replace the lists that
+ * they name: the scope's paths, the required evidence, the optional evidence.
  */
 export function contentOf(options: any, read: Record<string, any> = {}): Record<string, unknown> {
   const { title, capability, threat, expectation, strategy, tradeoff, evidenceSummary, confidence } = options
@@ -63,8 +63,8 @@ function evidenceOf({ evidence, optionalEvidence }: any, read: Record<string, an
 }
 
 /**
- * Entries that say the same are the same: they keep their ids, their gates, and what was observed of them. Each is given
- * once, those that are required (or are not) alike first.
+ * Matches evidence by its text, so that unchanged entries keep their ids, gates and observations. Each entry is used
+ * once; those that are equally required are matched first.
  */
 export function sameEntries(
   entries: readonly Record<string, any>[],
@@ -83,7 +83,7 @@ const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   evidence: ['evidence', 'optional-evidence'],
 }
 
-/** The option by which that member of the content was said. */
+/** The option by which this member of the content was given. */
 export function optionOf(member: string, options: any): string {
   const names = OPTIONS[member] ?? [member.replaceAll('_', '-')]
   const isGiven = (name: string): boolean => options[name.replaceAll(/-(.)/g, (_, c) => c.toUpperCase())] !== undefined

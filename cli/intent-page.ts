@@ -1,11 +1,11 @@
-/** One intent record for people: what it says, what shows that it holds, and how it belongs together with others. */
+/** An intent record for people: its content, the evidence that it holds, and its relationships. */
 import { type Printer, safe, said } from './print.ts'
 
 type Document = Record<string, any>
 
 const WORDS = ['capability', 'threat', 'expectation', 'strategy', 'tradeoff', 'evidence_summary']
 
-/** `keys`: those of the records that it names, by id. */
+/** `keys`: the keys of the records that it names, by id. */
 export function showRecord(record: Document, print: Printer, keys: ReadonlyMap<string, string>): void {
   const { scope = {}, superseded_by } = record
   const key = (id: string): string => keys.get(id) ?? id
@@ -43,7 +43,7 @@ function evidence({ id, description, required, latest, command, gate_name }: Doc
   return `${name}  ${safe(description)}${how.length === 0 ? '' : ` (${safe(how.join(', '))})`}  ${print.tint(shown, tint)}`
 }
 
-/** Every record that it names, by id. */
+/** The ids of all records that it names. */
 export function namedBy({ superseded_by, supersedes, relationships }: Document): readonly string[] {
   const related = relationships.map(({ to }: Document) => to)
   return [...new Set<string>([...(superseded_by === undefined ? [] : [superseded_by]), ...supersedes, ...related])]
@@ -53,7 +53,7 @@ function relationship({ id, type, to, notes }: Document, key: (id: string) => st
   return `${id.slice(id.indexOf('.') + 1)}  ${type} ${key(to)}${notes === undefined ? '' : `: ${safe(notes)}`}`
 }
 
-/** What is quoted from a repository is named as such: a reader must not take it for the record’s own words. */
+/** Text quoted from a repository is marked as such, so that a reader does not take it for the record's own. */
 function source({ source_type, source_ref, summary, excerpt, untrusted }: Document): string {
   const words = [summary, excerpt].filter((part) => part !== undefined).join(' | ')
   const label = untrusted ? ' (untrusted text)' : ''

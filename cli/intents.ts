@@ -1,4 +1,4 @@
-/** `intendant intent`: what a project means to keep, written, reviewed and found. */
+/** `intendant intent`: what a project means to keep; written, reviewed and found. */
 import type { Command } from 'commander'
 import { partsOfRecordKey, recordKey } from '../machines/record-key.ts'
 import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
@@ -13,7 +13,7 @@ import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
-/** What names a record. */
+/** The operand that names a record. */
 export const recordOperand = (): IdArgument =>
   new IdArgument('<record>', 'Its id (ir_..., or its beginning) or its key (PROJECT.intent.SLUG).', INTENT_RECORD)
 
@@ -183,7 +183,7 @@ async function keysOf(client: Cli['client'], ids: readonly string[]): Promise<Re
   return new Map(records.map(({ body }) => [body.id, body.key]))
 }
 
-/** The same, but for what is not there: a brief may name whatever its author likes. */
+/** The same without records that do not exist: a brief may name whatever its author likes. */
 export async function knownKeys(client: Cli['client'], ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
   const found = await Promise.allSettled(ids.map((id) => keysOf(client, [id])))
   return new Map(found.flatMap((one) => (one.status === 'fulfilled' ? [...one.value] : [])))
@@ -211,7 +211,7 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
   print.line(version === read.body.version ? `${key} says that already.` : `${key} is version ${version} now.`)
 }
 
-/** Entries that say the same are the same: they keep their ids, and what was observed of them. */
+/** Entries with the same text keep their ids and observations. */
 function withKnownEvidence(body: Record<string, any>, record: Record<string, any>): object {
   if (!Array.isArray(body.evidence)) return {}
   const named = new Set(body.evidence.map(({ id }: any) => id))

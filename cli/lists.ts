@@ -1,4 +1,4 @@
-/** Lists of the service, page after page, up to as many items as were asked for. */
+/** Reads the service's lists page by page, up to the number of items asked for. */
 import type { Answer, Client, QueryValue } from '../engine/client.ts'
 
 /** Largest page that the service gives. */
@@ -6,9 +6,9 @@ const PAGE_MAX = 500
 
 interface Listing {
   readonly items: readonly Record<string, any>[]
-  /** There is more than was asked for. */
+  /** There are more items than asked for. */
   readonly more: boolean
-  /** Where to go on: behind these, or with what comes later. */
+  /** The cursor for the items after these, or for later ones. */
   readonly next: string | undefined
 }
 
@@ -29,7 +29,7 @@ export async function list(
   return { items: items.slice(0, limit), more, next }
 }
 
-/** The answers themselves, each of which is let go before the next is asked for. */
+/** The pages as answered; each is released before the next is requested. */
 export async function* pages(
   client: Client,
   path: string,

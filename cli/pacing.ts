@@ -1,4 +1,6 @@
-/** `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped. */
+/**
+ * `intendant pacing`: what may start. Lanes are paused and resumed here, and a service is drained before it is stopped.
+ */
 import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
 import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
@@ -11,13 +13,13 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-/** What may leave nothing running. */
+/** Events after which nothing may be running any more. */
 const NEWS = [
   'work_item_settled',
   'work_item_cancelled',
   ...['completed', 'failed', 'cancelled', 'lost', 'requeued', 'released'].map((end) => `run_request_${end}`),
 ]
-/** Runs of which drain names so many. */
+/** Most runs that drain lists. */
 const NAMED_MAX = 20
 
 export function addPacing(program: Command, act: Act): void {
@@ -70,7 +72,7 @@ async function post(cli: Cli, name: string, lanes: readonly string[] | undefined
   printLanes(cli, body)
 }
 
-/** Watches first, then pauses, so that no settlement in between is missed; and looks again at each. */
+/** Watches before it pauses, so that no settlement in between is missed, and reads the state again at each event. */
 async function drain(cli: Cli, _: readonly any[], { timeout }: any): Promise<number> {
   const { client, json, print, world } = cli
   const over = new AbortController()
@@ -112,8 +114,8 @@ function settlement({ print }: Cli, { payload }: Document): void {
 }
 
 /**
- * Runs that a runner has, and items that run: one whose run is lost until a person has decided, and none whose run waits again.
- * A lost run of no item is not waited for: nobody may ever be heard of it again.
+ * Runs that a runner holds, and running items. An item whose run is lost counts until a person has decided; one whose
+ * run is waiting again does not. A lost run without an item is not waited for: it may never be heard of again.
  */
 async function stillRunning({ client }: Cli): Promise<Document[]> {
   const [pacing, ...pages] = await Promise.all([

@@ -1,18 +1,17 @@
 /**
- * What people read: aligned tables and fields, coloured only for a terminal that wants it. Invariant: whatever a text is,
- * none of it drives the terminal, and no cell and no field ends its line. Every column but the
- * last is as wide as its widest cell; on a narrow terminal the last one is cut, or stands on a line of its own, where too
- * little of it would be seen.
+ * Output for people: aligned tables and fields, coloured only on a terminal that wants it. Invariant: no text, whatever
+ * it contains, controls the terminal, and no cell or field breaks its line. Every column but the last is as wide as its
+ * widest cell; on a narrow terminal the last one is cut, or gets a line of its own if too little of it would show.
  */
 import type { Sink } from './world.ts'
 
 const GAP = '  '
-/** Before what belongs to the line above. */
+/** Indentation of what belongs to the line above. */
 export const INDENT = '  '
 const COLUMNS_MIN = 40
-/** Below so many columns a row of a wide table takes lines of its own. */
+/** With fewer columns a row of a wide table takes several lines. */
 const WIDE_COLUMNS = 110
-/** Of the last column one wants to see as much, where there is as much. */
+/** Columns of the last cell to show at least, if it has as many. */
 const LAST_COLUMN_MIN = 24
 
 export type Tint = 'good' | 'bad' | 'warn' | 'dim' | 'strong'
@@ -54,7 +53,7 @@ export class Printer {
   #isWithinLine = false
   readonly #coloured: boolean
 
-  /** NO_COLOR (no-color.org) wins over everything; FORCE_COLOR colours what is not a terminal. */
+  /** NO_COLOR (no-color.org) wins over everything; FORCE_COLOR also colours output that is no terminal. */
   constructor(out: Sink, env: NodeJS.ProcessEnv) {
     this.#out = out
     const wanted =
@@ -62,13 +61,13 @@ export class Printer {
     this.#coloured = wanted && (env.NO_COLOR === undefined || env.NO_COLOR === '')
   }
 
-  /** Columns of the terminal; undefined where the output is not one. */
+  /** Columns of the terminal; undefined if the output is not one. */
   get columns(): number | undefined {
     const { isTTY, columns } = this.#out
     return isTTY === true && columns !== undefined ? Math.max(columns, COLUMNS_MIN) : undefined
   }
 
-  /** Whether a table of many columns finds no room. */
+  /** Whether a table with many columns does not fit. */
   get isNarrow(): boolean {
     return this.columns !== undefined && this.columns < WIDE_COLUMNS
   }
@@ -77,21 +76,21 @@ export class Printer {
     this.#out.write(`${this.#coloured ? harmlessInColour(text) : harmless(text)}\n`)
   }
 
-  /** What a command printed, in its own lines: as it is, but for a terminal, which it must not drive. */
+  /** A command's output with its own lines: unchanged, except that it must not control a terminal. */
   output(text: string): void {
     this.#out.write(this.#out.isTTY === true ? harmless(text) : text)
     this.#isWithinLine = text === '' ? this.#isWithinLine : !text.endsWith('\n')
   }
 
-  /** It is over: on a terminal what follows does not stand behind a last line that has no end. */
+  /** The output has ended: on a terminal, ends an open last line, so that the next text begins on a new one. */
   outputOver(): void {
     if (this.#isWithinLine && this.#out.isTTY === true) this.#out.write('\n')
     this.#isWithinLine = false
   }
 
   /**
-   * Resolves when there is room for more, or when `signal` aborts. What prints on and on waits for it, and takes nothing from the
-   * service meanwhile: otherwise all that a slow reader leaves would be held here.
+   * Resolves when there is room for more output, or when `signal` aborts. Endless output waits here, and meanwhile
+   * reads nothing from the service; otherwise everything that a slow reader leaves would pile up in memory.
    */
   async room(signal?: AbortSignal): Promise<void> {
     const out = this.#out
@@ -106,12 +105,12 @@ export class Printer {
     })
   }
 
-  /** One JSON document on lines of its own. */
+  /** A JSON document on several lines. */
   json(value: unknown): void {
     this.line(jsonText(value, 2))
   }
 
-  /** One JSON document on one line. */
+  /** A JSON document on one line. */
   jsonLine(value: unknown): void {
     this.line(jsonText(value))
   }
@@ -125,38 +124,38 @@ export class Printer {
     return this.tint(state, STATE_TINTS[state])
   }
 
-  /** A text on as many lines as the terminal needs: those after the first stand behind `indent`. */
+  /** A text on as many lines as the terminal needs; continuation lines are indented by `indent`. */
   text(text: string, indent = ''): void {
     const lines = this.columns === undefined ? [text] : wrapped(text, this.columns, indent)
     for (const line of lines) this.line(line)
   }
 
-  /** The heading of a part, apart from what is above it. */
+  /** The heading of a section, after an empty line. */
   heading(text: string): void {
     this.line()
     this.line(this.tint(text, 'strong'))
   }
 
-  /** A part of a page: its lines in full, indented under its heading. Nothing where there are none. */
+  /** A section of a page: its lines in full, indented below its heading. Prints nothing if there are none. */
   section(title: string, lines: readonly string[]): void {
     if (lines.length === 0) return
     this.heading(title)
     for (const line of lines) this.text(`${INDENT}${line}`, INDENT + INDENT)
   }
 
-  /** A row on lines of its own, for narrow terminals: what names it, and more of it indented. Each line is cut. */
+  /** A row as several lines, for narrow terminals: the first names it, the others are indented. Each line is cut. */
   stack(first: string, more: readonly string[]): void {
     this.line(this.#fit(first))
     for (const line of more) this.line(this.#fit(`${INDENT}${line}`))
   }
 
-  /** The same in full, without the lines that say nothing. */
+  /** The same in full, without empty lines. */
   stackInFull(first: string, more: readonly string[]): void {
     this.text(first, INDENT)
     for (const line of more) if (line !== '') this.text(`${INDENT}${line}`, INDENT)
   }
 
-  /** Rows under headings, each cut to the terminal. An empty list is said in words. */
+  /** Rows below headings, each cut to the terminal. An empty list is stated in words. */
   table(headings: readonly string[], rows: readonly (readonly string[])[], none: string): void {
     if (rows.length === 0) this.line(none)
     else this.#rows(headings, rows, (line) => this.line(this.#fit(line)))
@@ -168,7 +167,7 @@ export class Printer {
     else this.#rows(headings, rows, (line, indent) => this.text(line, indent))
   }
 
-  /** Behind a list: whether there is more than the so many that were shown, from which end of it. */
+  /** After a list: says whether there are more than were shown, and from which end of the list these are. */
   rest(shown: number, more: boolean, end: 'first' | 'latest' = 'first'): void {
     if (more) this.line(`(the ${end} ${shown}; --limit shows more)`)
   }
@@ -189,13 +188,13 @@ export class Printer {
         ? stacked(row)
         : [row.map((cell, i) => (i === last ? cell : pad(cell, widths[i]!))).join(GAP)]
       const indent = isNarrow ? GAP : ' '.repeat(before)
-      // Of a row that is stacked only what it says is cut, never what names it.
+      // The name of a stacked row is never cut, only the rest.
       if (isNarrow) this.text(this.tint(lines.shift()!, tint), GAP)
       for (const line of lines) show(this.tint(line.trimEnd(), tint), indent)
     })
   }
 
-  /** Names and values under each other, in full; what is undefined is left out. */
+  /** Names and values in two columns, in full; undefined ones are left out. */
   fields(fields: readonly (readonly [string, string | undefined])[]): void {
     const said = fields.filter((field): field is [string, string] => field[1] !== undefined && field[1] !== '')
     const shown = said.map(([name, value]) => [name, oneLine(value)] as const)
@@ -209,7 +208,7 @@ export class Printer {
   }
 }
 
-/** A row on two lines: its last cell, which says most, has one for itself. */
+/** A row on two lines: its last cell, which says most, gets its own. */
 function stacked(row: readonly string[]): string[] {
   const cells = row.filter((cell) => cell !== '')
   const says = row.at(-1)!
@@ -217,7 +216,7 @@ function stacked(row: readonly string[]): string[] {
   return says === '' ? [first] : [first, `${GAP}${says}`]
 }
 
-/** Breaks between words, so that no line is longer than `columns` visible characters but for what is one word. */
+/** Breaks between words, so that no line is longer than `columns` visible characters, except for a single long word. */
 export function wrapped(text: string, columns: number, indent: string): string[] {
   const lines: string[] = []
   let line = ''
@@ -234,7 +233,7 @@ export function wrapped(text: string, columns: number, indent: string): string[]
   return [...lines, line.trimEnd()]
 }
 
-/** Cuts to `columns` visible characters; colour codes take no room. */
+/** Cuts to `columns` visible characters; colour codes take no space. */
 export function cut(text: string, columns: number): string {
   if (plain(text).length <= columns) return text
   let room = columns - 1
@@ -263,8 +262,8 @@ function pad(cell: string, width: number): string {
 }
 
 /**
- * Control characters, by which a text drives a terminal; what else ends a line to some readers; and the marks that change the
- * order in which it is read (UAX 9: embeddings, overrides, isolates).
+ * Control characters, with which a text could control a terminal; further characters that some readers take for a line
+ * end; and marks that change the reading order (UAX 9: embeddings, overrides, isolates).
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
@@ -273,7 +272,7 @@ const UNSEEN_IN_TEXT = new RegExp(`(?:(?![\\t\\n])${UNSEEN.source})+`, 'g')
 const UNSEEN_IN_JSON = new RegExp(`(?!\\n)${UNSEEN.source}`, 'g')
 const LINE_ENDS = /[\n\v\f\r\u0085\u2028\u2029]+/g
 
-/** The same text without colours, and with nothing but tabs and the ends of lines of what is not to be seen. */
+/** The text without colours and invisible characters, except tabs and line ends. */
 export function harmless(text: string): string {
   return plain(text).replace(UNSEEN_IN_TEXT, ' ')
 }
@@ -287,18 +286,20 @@ function oneLine(text: string): string {
   return text.replace(LINE_ENDS, ' ')
 }
 
-/** JSON that says the same with nothing in it that is not to be seen: of that `JSON.stringify` escapes only a part. */
+/** Equivalent JSON without invisible characters, of which `JSON.stringify` escapes only some. */
 export function jsonText(value: unknown, indent?: number): string {
   const escaped = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   return JSON.stringify(value, null, indent).replace(UNSEEN_IN_JSON, escaped)
 }
 
-/** What a stranger wrote, on one line and with nothing that is not to be seen: it must not drive the reader's terminal. */
+/**
+ * Text from an untrusted source on one line, without invisible characters: it must not control the reader's terminal.
+ */
 export function safe(text: string): string {
   return text.replace(RUN_OF_UNSEEN, ' ').trim()
 }
 
-/** The same of what may not have been said. */
+/** The same for a text that may be absent. */
 export function said(text: string | undefined): string | undefined {
   return text === undefined ? undefined : safe(text)
 }

@@ -1,6 +1,6 @@
 /**
- * The command line as a whole: every group of commands, the options that all of them take, and one way out. A
- * command returns its exit code or throws; nothing in cli/ ends the process.
+ * The command line as a whole: all command groups, the common options, and one way out. A command returns its exit code
+ * or throws; nothing in cli/ ends the process.
  */
 import { Command, CommanderError } from 'commander'
 import type { Client } from '../engine/client.ts'
@@ -69,10 +69,10 @@ Environment:
   NO_COLOR       no colours
 `
 
-/** What commander says of a wrong command line is told as JSON where JSON is asked for. */
+/** With `--json`, commander's messages about a wrong command line are printed as JSON instead. */
 const SILENT: Sink = { write: () => true }
 
-/** Runs one command line (without `node` and the script). Never throws; answers the exit code. */
+/** Runs a command line (without `node` and the script). Never throws; resolves to the exit code. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
   let exitCode: number = EXIT.ok
   let tokenFrom: string | undefined
@@ -80,7 +80,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
     (body) =>
     async (...args) => {
       const command = args.at(-1) as Command
-      // With the options of the commands above: commander gives an option to the first of them that knows it.
+      // Including the options of parent commands: commander gives an option to the first command that knows it.
       const options = command.optsWithGlobals()
       const cli = openCli(world, options)
       tokenFrom = cli.tokenFrom
@@ -100,7 +100,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
   }
 }
 
-/** Ids and names of which only the beginning was given are whole for the command. */
+/** Runs the command with abbreviated ids and names resolved. */
 async function runBody(
   cli: Cli,
   command: Command,
@@ -119,13 +119,13 @@ async function runBody(
   }
 }
 
-/** Asked before the line is parsed: it may be wrong. */
+/** Checked before the command line is parsed, which may fail. */
 function asksForJson(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
   return argv.slice(0, end < 0 ? argv.length : end).includes('--json')
 }
 
-/** The program as commander knows it. */
+/** The program as commander defines it. */
 function makeProgram(world: World, act: Act): Command {
   const program = new Command('intendant')
   program
@@ -140,7 +140,8 @@ function makeProgram(world: World, act: Act): Command {
     .configureHelp({
       showGlobalOptions: true,
       helpWidth: Math.max(world.stdout.columns ?? 100, 60),
-      // Those of the program alone: what a group takes by itself (`runner --exec`, `queue --done`) is not its commands'.
+      // Only the program's own options: those of a group (`runner --exec`, `queue --done`) do not apply to its
+      // commands.
       visibleGlobalOptions: (command) => (command === program ? [] : [...program.options]),
     })
     .configureOutput({

@@ -1,4 +1,4 @@
-/** `intendant queue`: the ledger. What runs, what waits and why, what needs a person; and what owners do about it. */
+/** `intendant queue`: work items. What runs, what waits and why, what needs a person; and the actions of owners. */
 import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
@@ -16,18 +16,18 @@ import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
 
-/** Items of a list that is not bounded otherwise. */
+/** Limit for lists that have no other. */
 const ALL = 100_000
-/** Settled ones that the overview shows. */
+/** Settled items in the overview. */
 const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
-/** What happens to its run while the item stays `running`. */
+/** Events of an item's run while the item stays `running`. */
 const LOST_AND_FOUND = ['run_request_lost', 'run_request_requeued']
 
 const RUNNING = ['running']
-/** Of run requests: those that are not over. */
+/** States of run requests that are not over. */
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state))
-/** Of campaigns: those that are over are not told of here. */
+/** Statuses of campaigns that are not over; the others are not shown here. */
 const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
 const HELP = `
@@ -102,7 +102,7 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
   )
 }
 
-/** All items in the states, up to `limit` of each; newest first. */
+/** All items in these states, up to `limit` of each, newest first. */
 async function inStates(
   { client }: Cli,
   states: readonly string[],
@@ -116,12 +116,12 @@ async function inStates(
   return pages.flat()
 }
 
-/** Rows of what needs a person, as the service finds them: what `intendant attention` shows is what is counted here. */
+/** What needs a person, as the service lists it, so that the count matches `intendant attention`. */
 async function calling({ client }: Cli, project?: string): Promise<Item[]> {
   return [...(await list(client, '/api/attention', ALL, { project })).items]
 }
 
-/** Whether it is of the source that is asked for: an item of it, the run of one, or the source itself. */
+/** Whether a row belongs to the given source: an item of it, the run of such an item, or the source itself. */
 function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Item) => boolean {
   if (source === undefined) return () => true
   return ({ kind, work_item, run_request, campaign, initiative }) => {
@@ -131,13 +131,13 @@ function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Ite
   }
 }
 
-/** Runs that are no item's: they hold slots and repositories, too. */
+/** Runs without an item: they hold slots and repositories, too. */
 async function outside(cli: Cli, project?: string): Promise<Item[]> {
   const runs = await inStates(cli, UNSETTLED, { project }, ALL, '/api/run-requests')
   return runs.filter(({ work_item_id }) => work_item_id === undefined)
 }
 
-/** Running by start, waiting by submission, the rest by settlement, newest first; ties by id. */
+/** Running items by start, waiting ones by submission, the rest by settlement; ties by id. */
 function ordered(items: Item[], by: string, direction: 1 | -1): Item[] {
   const key = (item: Item): string => String(item[by] ?? '')
   return items.sort((a, b) => direction * (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) || (a.id < b.id ? -1 : 1))
@@ -182,7 +182,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   )
 }
 
-/** Campaigns that are not over; of one source, that one. */
+/** Campaigns that are not over; for a given source, only that one. */
 async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Item[]> {
   const named = source?.startsWith('campaign:') === true ? source.slice('campaign:'.length) : undefined
   if (source !== undefined && named === undefined) return []
@@ -212,7 +212,7 @@ function ofRuns(runs: readonly Item[]): string {
   return under === 0 ? '' : ` (${under} under way)`
 }
 
-/** On one line, or where that is too long each on its own. */
+/** Joined on one line, or, if that is too long, each on its own. */
 function inRoom(parts: readonly string[], columns = Number.POSITIVE_INFINITY): readonly string[] {
   const line = parts.join(', ')
   return line.replace(COLOUR, '').length <= columns ? [line] : parts
@@ -234,7 +234,7 @@ async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void
   }
 }
 
-/** The newest of its events, with what happened to its runs meanwhile: these are in its trace. */
+/** The item's latest events, and what happened to its runs meanwhile, which is in its trace. */
 async function historyOf(client: Client, { id, trace_id }: Item): Promise<Item[]> {
   const newest = async (of: Record<string, string>): Promise<readonly Item[]> =>
     (await list(client, '/api/events', HISTORY_SHOWN, { ...of, order: 'desc' })).items.toReversed()
@@ -257,7 +257,7 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   printEvents(events.map(decided), print)
 }
 
-/** Who had its run go on stands in the event itself, beside what it says. */
+/** Shows who requeued the run, which the event holds beside its payload. */
 function decided({ by, ...event }: Item): Item {
   const isRun = LOST_AND_FOUND.includes(event.event_type) && by !== undefined
   return isRun ? { ...event, payload: { ...event.payload, by } } : event

@@ -1,6 +1,6 @@
 /**
- * `intendant run-request log`: what a run's command printed, whole and as it was printed. Its invariant: each piece once
- * and in order, also where what was there is followed by what comes.
+ * `intendant run-request log`: what a run's command printed, complete and unchanged. Invariant: each piece once and in
+ * order, even where recorded output is followed by live output.
  */
 import type { Argument, Command } from 'commander'
 import { followTo } from './follow.ts'
@@ -41,7 +41,7 @@ async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number
       return outcomeOf(body)
     },
   }
-  // First: that there is no such request is not seen in its events.
+  // First, because a missing run request does not show in its events.
   await client.request('GET', run.path)
   const since = await printPast(cli, id)
   if (!options.follow) {
@@ -49,13 +49,13 @@ async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number
     return undefined
   }
   const { body } = await client.request('GET', run.path)
-  // Its last event may be behind us, where nobody would wait for it.
+  // Its last event may have been printed already, so following would never end.
   if (!run.isSettled(body)) return await followTo(cli, run, since)
   await printPast(cli, id, since)
   return run.settle(body)
 }
 
-/** Prints what was recorded behind the cursor, or from the beginning; the cursor of what comes behind that. */
+/** Prints the output recorded after the cursor, or all; returns the cursor of what follows. */
 async function printPast(cli: Cli, id: string, cursor?: string): Promise<string | undefined> {
   let behind = cursor
   const query = { run_request_id: id, event_type: 'run_output', cursor }

@@ -1,4 +1,4 @@
-/** One run request for people: where it stands, why it waits or failed, who asked, and its times. */
+/** A run request for people: its state, why it waits or failed, who asked, and its times. */
 import { type Printer, safe } from './print.ts'
 
 const TIMES = ['created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed', 'cancelled', 'lost']
@@ -46,7 +46,7 @@ export function showRunRequest(body: Record<string, any>, print: Printer): void 
   if (next !== undefined) print.line(`\n${next}`)
 }
 
-/** What the Run Result says beyond its status and what stands on the page anyway. */
+/** What the Run Result contains besides its status and what the page shows anyway. */
 function resultOf({ result = {} }: Record<string, any>): [string, string][] {
   const more = Object.entries(result).filter(([name]) => !SHOWN_ELSEWHERE.has(name))
   return more.map(([name, value]) => [
@@ -63,7 +63,7 @@ export function repositoryText(repo: Record<string, any> | undefined): string | 
   return safe(parts.filter((part) => part !== undefined).join(', '))
 }
 
-/** What a person can do about it, where somebody must. */
+/** What a person can do about it, if it needs one. */
 export function nextStep(request: Record<string, any>): string | undefined {
   const { state, id, waiting_because: why } = request
   if (state === 'lost') {
@@ -85,13 +85,13 @@ interface Taker {
   readonly command: string
 }
 
-/** What lets a runner take a run request or a work item that none may take as things stand, by the reason of that. */
+/** What would let a runner take a run request or work item that none may take, by the reason for that. */
 export function takerFor(work: Record<string, any>, why: Record<string, any> | undefined): Taker | undefined {
   const { project, runner_id: pin } = work
   switch (why?.code) {
     case 'no_runner_allowed':
       if (pin === undefined) return registered(work)
-      // What an edit names it names anew: the others of its projects must be named with this one.
+      // An edit replaces the list, so the runner's other projects must be repeated.
       return {
         does: 'Allow it',
         command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} and each that it has`,
@@ -112,7 +112,7 @@ function registered({ project, runner_id: pin, labels, ...work }: Record<string,
   return { does: 'Register one', command }
 }
 
-/** A work item is always for real: it says neither throttle nor access. */
+/** A work item always runs at full throttle and access; its document names neither. */
 function trustedFor({ throttle = 'full', access = 'full' }: Record<string, any>): string {
   return throttle === 'full' && access === 'full' ? ' --trusted' : ''
 }

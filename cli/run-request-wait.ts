@@ -1,4 +1,4 @@
-/** Following one run request to its end. */
+/** Follows one run request to its end. */
 import { EXIT } from './exit.ts'
 import { type Followed, followTo } from './follow.ts'
 import { harmless } from './print.ts'
@@ -11,12 +11,12 @@ const SETTLED: Readonly<Record<string, number>> = {
   cancelled: EXIT.cancelled,
 }
 
-/** Prints what happens to the run request until it is settled; the exit code is its outcome. */
+/** Prints events until the run request is settled; the exit code is its outcome. */
 export async function follow(cli: Cli, id: string, since: string | undefined, limitMs?: number): Promise<number> {
   return await followTo(cli, followed(cli, id), since, limitMs)
 }
 
-/** The run request as what is followed; its end is told as `create --wait` tells it. */
+/** The run request as an entity to follow; its end is reported as by `create --wait`. */
 export function followed(cli: Cli, id: string): Followed {
   return {
     path: `/api/run-requests/${encodeURIComponent(id)}`,
@@ -32,7 +32,7 @@ export function followed(cli: Cli, id: string): Followed {
   }
 }
 
-/** The exit code of one that is settled. */
+/** The exit code of a settled run request. */
 export function outcomeOf({ state }: Record<string, any>): number {
   return SETTLED[state] ?? EXIT.failed
 }

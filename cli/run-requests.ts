@@ -1,4 +1,4 @@
-/** `intendant run-request`: work from a person to a runner, and what becomes of it. */
+/** `intendant run-request`: work given to a runner by a person, and what becomes of it. */
 import type { Command } from 'commander'
 import { collect, DISCARD_WORK, duration, integer, jsonObject, LIMIT, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { CliFailure } from './exit.ts'

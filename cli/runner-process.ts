@@ -54,7 +54,7 @@ export function startRunnerProcess(
   options: Omit<RunnerProcessOptions, 'url'> & {
     readonly url: string
     readonly token: () => string
-    /** Whether that is read anew each time. */
+    /** Whether the token is read anew for each request. */
     readonly tokenMayChange: boolean
     readonly proxies?: Proxies
     readonly certificate?: string
@@ -92,8 +92,8 @@ function isFolder(path: string): boolean {
 }
 
 /**
- * The ends of its runs; a refusal of the runner itself becomes a sentence that says what to do.
- * @param from where its token comes from, in words.
+ * The ends of the runner's runs; a refusal of the runner itself becomes a sentence that says what to do.
+ * @param from where its token comes from, in words
  */
 export async function finished(runner: Runner, id: string, from: string): Promise<readonly RunEnd[]> {
   try {
@@ -125,7 +125,7 @@ function exitCodeOf(ends: readonly RunEnd[], once: boolean): number {
       return EXIT.ok
     case 'cancelled':
       return EXIT.cancelled
-    // Stopped before a run came, or before the command of one had begun: nothing has failed, and nothing was done.
+    // Stopped before a run came, or before a run's command had begun: nothing failed, and nothing was done.
     case undefined:
     case 'released':
       return EXIT.interrupted

@@ -1,6 +1,6 @@
 /**
- * Where a runner's token lies on its own machine: a file of its own in the home folder, readable by its owner only. The
- * service tells a token once, so that it is asked for when there is a place to write it to.
+ * Where a runner's token is stored on its machine: a file in the home folder, readable by its owner only. The service
+ * shows a token once, so the file is prepared before the token is requested.
  */
 import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,22 +15,23 @@ export function runnerTokenFile(home: string, id: string): string {
 
 interface Saving {
   readonly home: string
-  /** The runner. */
+  /** The runner's id. */
   readonly id: string
   /** What the service has done once it has answered, as the beginning of a sentence. */
   readonly done: string
 }
 
 interface Saved {
-  /** What the service has answered, with the token in it. */
+  /** The service's answer, with the token. */
   readonly body: Record<string, any>
-  /** Where the token lies now; undefined: the answer has none in it. */
+  /** Where the token is stored; undefined if the answer contains none. */
   readonly file: string | undefined
 }
 
 /**
- * Asks the service for a token and writes it down (mode 0600, also over an older file). Throws CliFailure before it asks where the
- * file cannot be written, and with the way to another token where it could not be after all; and what `ask` throws.
+ * Requests a token and stores it (mode 0600, replacing an older file). Throws CliFailure before the request if the file
+ * cannot be written, or afterwards, with the way to get another token, if writing fails all the same; and whatever
+ * `ask` throws.
  */
 export async function askAndSave(
   { home, id, done }: Saving,
@@ -42,7 +43,7 @@ export async function askAndSave(
   try {
     body = (await ask()).body
   } finally {
-    // Nothing was given that belongs there.
+    // No token was issued, so the new file is removed.
     if (isNew && typeof body.token !== 'string') rmSync(file, { force: true })
   }
   if (typeof body.token !== 'string') return { body, file: undefined }
@@ -56,7 +57,7 @@ export async function askAndSave(
   return { body, file }
 }
 
-/** Whether the file was not there before; what is in it stays. */
+/** Makes sure that the file can be written, keeping its content. Returns whether it is new. */
 function makePlace(home: string, id: string): boolean {
   const file = runnerTokenFile(home, id)
   try {
@@ -68,7 +69,7 @@ function makePlace(home: string, id: string): boolean {
   }
 }
 
-/** False: it is there already, and was to be new. */
+/** Returns false if the file exists and was to be new. */
 function opens(file: string, flags: 'a' | 'ax'): boolean {
   try {
     closeSync(openSync(file, flags, FILE_MODE))

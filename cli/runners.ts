@@ -26,7 +26,7 @@ Examples:
 
 The protocol, for a runner of your own, is in docs/RUNNERS.md.`
 
-/** What a runner is given, when it is registered and later. */
+/** Properties of a runner, given at its registration or later. */
 const CAPACITY = ['--capacity <n>', 'Runs it holds at once.', integer(1, 1000)] as const
 const TRUSTED = ['--trusted', 'May take full-throttle work with full access.'] as const
 const NAME = ['--name <name>', 'What people call it.'] as const
@@ -119,7 +119,7 @@ function path(id: string, more = ''): string {
   return `/api/runners/${encodeURIComponent(id)}${more}`
 }
 
-/** What a runner may take, as the service takes it; what was not named is undefined. */
+/** The runner's grants in the service's form; those not given are undefined. */
 function grants({ project, label, capacity, trusted, name }: any): Record<string, unknown> {
   return { name, allowed_projects: project, labels: label, capacity, trusted }
 }
@@ -153,7 +153,7 @@ async function rotate(cli: Cli, [id]: readonly any[], { saveToken }: any): Promi
   showToken(cli, token, file)
 }
 
-/** What the service answers to who asks it for a token, and where that was written if it was to be. */
+/** The service's answer to a request for a token, and the file it was stored in, if asked for. */
 async function asked(cli: Cli, id: string, saveToken: boolean | undefined, done: string, ask: () => Promise<Answer>) {
   return saveToken ? await askAndSave({ home: cli.home, id, done }, ask) : { ...(await ask()), file: undefined }
 }
@@ -183,7 +183,7 @@ async function listRunners({ client, json, print }: Cli, _: readonly any[], { li
   print.rest(items.length, more)
 }
 
-/** The one word that matters most about a runner. */
+/** The most important word about a runner's state. */
 function presence(item: Record<string, any>): string {
   if (item.state !== 'registered') return item.state
   return item.presence ?? item.state

@@ -1,6 +1,6 @@
 /**
  * `intendant serve`: the service in this process, and with --runner a local runner beside it. The first line on
- * standard output is one JSON object for whoever started it; everything else goes to standard error.
+ * standard output is one JSON object for the starting process; everything else goes to standard error.
  */
 import { readFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
@@ -20,7 +20,7 @@ import { type Act, type Cli, originOf, tokenSource } from './world.ts'
 
 const CAPACITY_DEFAULT = 1
 const DRAIN_MS_DEFAULT = 30_000
-/** Below what systemd is told to wait (packaging/intendant.service). */
+/** Shorter than systemd's stop timeout (packaging/intendant.service). */
 const STOP_MS_MAX = 25_000
 
 const HELP = `
@@ -73,7 +73,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   }
   const flags = Object.fromEntries(SETTINGS.map((spec) => [spec.name, options[camel(spec.name)]]))
   const settings = loadSettings({ flags: { ...flags, home: cli.globals.home }, env: world.env })
-  // Asked for before the start: a stop that comes while it starts is not lost.
+  // Registered before the start, so that a stop during the start is not lost.
   let stop = (): void => {}
   const stopped = new Promise<void>((resolve) => {
     stop = resolve
@@ -86,7 +86,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
       world.exit(EXIT.interrupted)
     } else if (count > 1) runner?.stop()
   })
-  // Here and not above: no other command has use for the native libraries.
+  // Imported here because no other command uses the native libraries.
   const { startService } = await import('../http/service.ts')
   const service = await startService(settings, { version: VERSION })
   print.line(
@@ -118,7 +118,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
     await ended
     return EXIT.ok
   } finally {
-    // Everything that was acknowledged is on disk: what a stop finishes is a courtesy, and has its time.
+    // Everything acknowledged is on disk. What a stop finishes beyond that is a courtesy, and is limited in time.
     const limit = setTimeout(() => {
       world.stderr.write(`intendant: the stop took longer than ${STOP_MS_MAX / 1_000} s and was cut short.\n`)
       world.exit(EXIT.failed)
@@ -128,7 +128,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   }
 }
 
-/** Where this very service is asked, and by which certificate it is known there: its names are for those outside. */
+/** Where this service is reached locally, and its certificate, whose names are for clients outside. */
 interface Place {
   readonly url: string
   readonly certificate?: string
@@ -138,17 +138,20 @@ function placeOf(url: string, { tls }: Settings): Place {
   return { url, ...(tls === undefined ? {} : { certificate: readFileSync(tls.certFile, 'utf8') }) }
 }
 
-/** `tls_cert` as commander hands it over: `tlsCert`. */
+/** `tls_cert` as commander passes it on: `tlsCert`. */
 function camel(name: string): string {
   return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
-/** Others work on: what the service does for them does not depend on a runner that it refuses. */
+/** The service goes on for others even if it refuses the local runner. */
 function tellWithoutRunner({ note }: Cli, error: unknown): void {
   note(`intendant: the service goes on without its local runner: ${explain(error).text}`)
 }
 
-/** Whether there is such a runner now: one that was removed is so for good, which is told. Throws what else keeps it from being one. */
+/**
+ * Whether the local runner is registered now. One that was removed for good is reported and gives false; throws any
+ * other error.
+ */
 async function registered(cli: Cli, runner: LocalRunner): Promise<boolean> {
   try {
     await registerRunner(cli, runner)
@@ -168,8 +171,9 @@ interface LocalRunner {
 }
 
 /**
- * Sees to it that the local runner is registered, and that a token of it lies in the home folder. One that the service does not
- * know (another home's), or that is none, is replaced; for that, and to say what the runner may take, an admin's token must be there.
+ * Makes sure that the local runner is registered and that its token is in the home folder. A token that is invalid or
+ * unknown to the service (from another home) is replaced. That, and setting what the runner may take, needs an admin's
+ * token.
  */
 async function registerRunner(cli: Cli, { home, id, capacity, place }: LocalRunner): Promise<void> {
   const grants = { allowed_projects: ['*'], capacity, trusted: true }
@@ -189,7 +193,7 @@ async function registerRunner(cli: Cli, { home, id, capacity, place }: LocalRunn
     }
     if (!isKept) await saved('new token', () => admin.request('POST', `${path}/token`))
   } catch (error) {
-    // As OPERATIONS.md advises: the first admin token is revoked, and no other lies there.
+    // As OPERATIONS.md advises: the first admin token is revoked, and no other is stored there.
     const isWithoutAdmin = error instanceof NoAdminToken || (error instanceof ServiceRefused && isNoAdmin(error))
     if (!isKept || !isWithoutAdmin) throw error
     cli.note(`intendant: what the local runner may take stays as it is: ${error.message}`)

@@ -1,4 +1,4 @@
-/** `intendant session`: agent sessions, those that run and those that ran. */
+/** `intendant session`: agent sessions, running and ended. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'

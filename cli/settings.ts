@@ -15,10 +15,10 @@ interface SettingSpec {
   readonly name: string
   readonly placeholder: string
   readonly help: string
-  /** The value, or undefined when the text is not one. */
+  /** The value; undefined if the text is not valid. */
   readonly read: (text: string) => unknown
   readonly expected: string
-  /** Its field in Settings, and the default, as a user would write it. */
+  /** Its field in Settings, and the default as a user would write it. */
   readonly field: keyof Settings | 'certFile' | 'keyFile'
   readonly byDefault?: string
 }
@@ -71,7 +71,7 @@ function size(
   }
 }
 
-/** A bound for engines: it is told to them, and counted by none here. */
+/** A limit for engines, which the service states but does not enforce. */
 function majorTasks(name: string, field: 'majorTasksPerProject' | 'majorTasksPerNight', of: string): SettingSpec {
   return {
     name,
@@ -88,12 +88,15 @@ function file(name: string, field: 'certFile' | 'keyFile', help: string): Settin
   return { name, placeholder: 'FILE', help, field, read: (text) => resolve(text), expected: 'the path of a file' }
 }
 
-/** A timer of Node.js holds at most 2^31 - 1 ms; the deadlines that live in one stay well below. */
+/** A Node.js timer holds at most 2^31 - 1 ms; deadlines kept in one stay well below. */
 const DEADLINE_MS_MAX = 24 * 3_600_000
-/** A runner beats once a second at most (`engine/service-limits.ts`): a shorter lease would end with one beat that is late. */
+/**
+ * A runner sends at most one heartbeat a second (`engine/service-limits.ts`): a shorter lease would end with one late
+ * heartbeat.
+ */
 const LEASE_MS_MIN = 3_000
 
-/** Every setting but the home folder, which says where the rest is read from. */
+/** Every setting but the home folder, from which the others are read. */
 export const SETTINGS: readonly SettingSpec[] = [
   {
     name: 'host',
@@ -166,10 +169,10 @@ export const SETTINGS: readonly SettingSpec[] = [
 ]
 
 interface SettingSources {
-  /** By the setting's name, as text: what the command line gave. */
+  /** Values from the command line as text, by the setting's name. */
   readonly flags: Readonly<Record<string, string | undefined>>
   readonly env: NodeJS.ProcessEnv
-  /** Text of a file, or undefined when there is none. */
+  /** Text of a file; undefined if it does not exist. */
   readonly readFile?: (path: string) => string | undefined
 }
 
@@ -178,7 +181,7 @@ export function loadSettings(sources: SettingSources): Settings {
   const home = resolveHome(sources.flags.home, sources.env)
   const config = readConfig(home, sources.readFile ?? readIfThere)
   const values: Record<string, unknown> = { ...defaultSettings }
-  /** By field: where it was given. */
+  /** Where each value was given, by field. */
   const from: Record<string, string> = {}
   for (const spec of SETTINGS) {
     const given = lookUp(spec, sources, config, home)
@@ -197,10 +200,10 @@ export function loadSettings(sources: SettingSources): Settings {
   return { ...rest, home, ...(certFile === undefined ? {} : { tls: { certFile, keyFile } }) } as Settings
 }
 
-/** Of what may be held of bodies this part is for small ones: the largest leaves it to them (http/bodies/body-room.ts). */
+/** Share of the memory for bodies that is reserved for small ones (http/bodies/body-room.ts). */
 const SMALL_BODIES_PART = 1 / 8
 
-/** A body that is longer than all that may be held would be refused as one too many, again and again. @throws CliFailure */
+/** A body larger than the memory for all bodies would be refused again and again. @throws CliFailure */
 function roomForBodies(values: Settings, from: Readonly<Record<string, string>>): number {
   const { bodiesInFlightBytesMax: room, bodyBytesMax, eventsBodyBytesMax } = values
   const field = bodyBytesMax >= eventsBodyBytesMax ? 'bodyBytesMax' : 'eventsBodyBytesMax'
@@ -221,7 +224,7 @@ export function resolveHome(flag: string | undefined, env: NodeJS.ProcessEnv): s
   return resolve(given ?? join(homedir(), '.engine'))
 }
 
-/** Where a service with this home listens, as far as its settings say. */
+/** Where a service with this home listens according to its settings. */
 export function defaultUrl(home: string, env: NodeJS.ProcessEnv): string {
   const { host, port, tls } = loadSettings({ flags: { home }, env })
   const address = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host

@@ -1,4 +1,4 @@
-/** `intendant task`: work that one wants done, submitted and followed to its end. */
+/** `intendant task`: submits work and follows it to its end. */
 import type { Command } from 'commander'
 import { canonical } from '../machines/canonical.ts'
 import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
@@ -64,7 +64,7 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   return await followItem(cli, body, since, options.waitLimit)
 }
 
-/** What an item that is there already may have otherwise than it is asked for now, by the option that asks for it. */
+/** Fields in which an existing item may differ from the request, with their options. */
 const OPTIONS = {
   depends_on: '--after',
   not_before: '--not-before',
@@ -78,14 +78,14 @@ const OPTIONS = {
   payload: '--payload',
 } as const
 
-/** The options that were given, and that the item which is there does not have so. */
+/** The options that were given and that the existing item does not fulfil. */
 function notTaken(asked: Record<string, any>, item: Record<string, any>): string[] {
   const names = Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]
   const missed = names.filter((name) => asked[name] !== undefined && !isSame(asked[name], item[name]))
   return missed.map((name) => `${OPTIONS[name]} ${safe(shown(asked[name]))}`)
 }
 
-/** Lists whatever their order; times as moments, which the service writes in its own way. */
+/** Compares lists regardless of order, and times as instants, since the service writes them in its own form. */
 function isSame(a: unknown, b: unknown): boolean {
   if (Array.isArray(a) && Array.isArray(b)) return canonical([...a].sort()) === canonical([...b].sort())
   if (typeof a === 'string' && typeof b === 'string' && !Number.isNaN(Date.parse(a)))

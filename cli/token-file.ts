@@ -1,16 +1,19 @@
-/** A token as it lies in a file. What is more than a token is none: it would be sent to whoever is asked. */
+/**
+ * A token stored in a file. A file with anything besides the token is refused: its content would be sent to the
+ * service.
+ */
 import { readFileSync } from 'node:fs'
 import { isToken } from '../engine/client.ts'
 import { MORE_THAN_TOKEN } from '../engine/errors.ts'
 
 interface TokenRead {
   readonly token?: string
-  /** Why there is none, as the end of a sentence. */
+  /** Why there is no token, as the end of a sentence. */
   readonly fault?: string
   readonly cause?: unknown
 }
 
-/** The token that the file holds, and nothing else. */
+/** The token in the file, which must contain nothing else. */
 export function readTokenFile(file: string): TokenRead {
   try {
     const token = readFileSync(file, 'utf8').trim()

@@ -1,4 +1,4 @@
-/** `intendant token`: who may do what. A token's secret is printed once, by the command that makes it. */
+/** `intendant token`: who may do what. A token's secret is printed once, by the command that creates it. */
 import type { Command } from 'commander'
 import { collect, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { IdArgument, TOKEN } from './ids.ts'

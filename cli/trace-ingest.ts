@@ -1,4 +1,4 @@
-/** `intendant trace ingest`: what an engine has recorded by itself, streamed from a file of any length into the log. */
+/** `intendant trace ingest`: streams an engine's own recording, of any length, from a file into the log. */
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import { EXIT } from './exit.ts'
@@ -8,7 +8,7 @@ import type { Cli } from './world.ts'
 type Document = Record<string, any>
 
 const CHUNK_BYTES = 256 * 1024
-/** Longest that the service may take for a whole trace, milliseconds: a day. */
+/** Longest time for the service to take a whole trace, in milliseconds: a day. */
 const ANSWER_MS = 24 * 3_600_000
 
 export async function ingest({ client, json, print }: Cli, traceId: string, file: string, options: any) {
@@ -39,11 +39,14 @@ export async function ingest({ client, json, print }: Cli, traceId: string, file
 
 interface Opened {
   readonly body: Readable
-  /** Bytes. Told where it is known: what is too long is refused before it is sent, and a short one keeps its connection. */
+  /**
+   * Length in bytes, if known: a body that is too long is then refused before it is sent, and a short one keeps its
+   * connection.
+   */
   readonly length?: number
 }
 
-/** A file that cannot be read is found before anything is sent. */
+/** A file that cannot be read is detected before anything is sent. */
 async function opened(file: string): Promise<Opened> {
   if (file === '-') return { body: process.stdin }
   const handle = await open(file)

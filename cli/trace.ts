@@ -1,4 +1,4 @@
-/** `intendant trace`: all that was recorded under one trace, also of a run that never came to its end. */
+/** `intendant trace`: everything recorded under one trace, including runs that never ended. */
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
 import { printEvents } from './event-line.ts'
@@ -8,7 +8,7 @@ import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-/** What lies deeper stands no further to the right: its line needs room. */
+/** Deeper spans are not indented further, to leave room for their lines. */
 const DEPTH_SHOWN_MAX = 20
 
 const operand = (): IdArgument =>
@@ -77,7 +77,9 @@ async function traceOf({ client }: Pick<Cli, 'client'>, id: string): Promise<str
   return (await client.request('GET', `/api/run-requests/${encodeURIComponent(id)}`)).body.trace_id
 }
 
-/** How deep each span lies below the trace's first ones. Each is looked at once, however deep; who goes round in a circle ends where it began. */
+/**
+ * The depth of each span below the trace's first ones. Each is visited once, however deep; a cycle ends where it began.
+ */
 function depthsOf(events: readonly Document[]): ReadonlyMap<string, number> {
   const parents = new Map<string, string | null>()
   for (const { span_id, parent_span_id } of events) if (span_id !== null) parents.set(span_id, parent_span_id)

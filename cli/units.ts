@@ -14,20 +14,23 @@ const SIZE_UNITS: Readonly<Record<string, number>> = {
   TiB: 2 ** 40,
 }
 
-/** Longest duration that is taken: a hundred years. */
+/** Longest duration accepted: a hundred years. */
 export const DURATION_MS_MAX = 36_525 * 86_400_000
 
-/** Longest duration that this process waits by itself: a timer of Node.js takes 2^31 - 1 ms, and ends at once beyond. */
+/**
+ * Longest time that this process itself waits: a Node.js timer holds at most 2^31 - 1 ms, and fires at once beyond
+ * that.
+ */
 export const TIMER_MS_MAX = 24 * 86_400_000
 
-/** Milliseconds; undefined when the text is not a duration. */
+/** Milliseconds; undefined if the text is not a duration. */
 export function readDuration(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(text.trim()) ?? []
   if (number === undefined || unit === undefined) return undefined
   return Math.round(Number(number) * DURATION_UNITS[unit]!)
 }
 
-/** Bytes; undefined when the text is not a size. */
+/** Bytes; undefined if the text is not a size. */
 export function readSize(text: string): number | undefined {
   const [, number, unit] = /^(\d+(?:\.\d+)?)\s*([A-Za-z]*)$/.exec(text.trim()) ?? []
   const factor = unit === undefined ? undefined : SIZE_UNITS[unit]
@@ -36,7 +39,7 @@ export function readSize(text: string): number | undefined {
   return Number.isSafeInteger(bytes) ? bytes : undefined
 }
 
-/** A whole number within the range; undefined when the text is not one. */
+/** A whole number within the range; undefined if the text is not one. */
 export function readInteger(text: string, least: number, most: number): number | undefined {
   if (!/^[+-]?\d{1,15}$/.test(text.trim())) return undefined
   const value = Number(text)

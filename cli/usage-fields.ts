@@ -1,4 +1,4 @@
-/** What agents used, in words: what was not measured is said to be unknown, never shown as nothing. */
+/** What agents have used, in words: what was not measured is shown as unknown, never as nothing. */
 import { safe } from './print.ts'
 
 type Field = readonly [string, string]
@@ -12,7 +12,7 @@ interface Sums {
 }
 type Tokens = Readonly<Record<string, Readonly<Record<string, number>>>>
 
-/** The fields of an item's, a campaign's or a project's page; none while no session has ended. */
+/** The fields for the page of an item, campaign or project; empty while no session has ended. */
 export function usageFields(usage: Sums | undefined): Field[] {
   if (usage === undefined) return []
   const { sessions, measured, priced, tokens, cost } = usage
@@ -25,7 +25,7 @@ export function usageFields(usage: Sums | undefined): Field[] {
   ]
 }
 
-/** One field a model. */
+/** One field for each model. */
 export function tokenFields(tokens: Tokens): Field[] {
   return Object.entries(tokens).map(([model, counts]) => {
     const kinds = Object.entries(counts).map(([kind, count]) => `${count.toLocaleString('en')} ${safe(kind)}`)
@@ -33,7 +33,7 @@ export function tokenFields(tokens: Tokens): Field[] {
   })
 }
 
-/** Whole cents, and below a cent all that is known. */
+/** Whole cents; amounts below a cent in full. */
 export function amounts(cost: Readonly<Record<string, number>>): string {
   const words = Object.entries(cost).map(
     ([currency, amount]) => `${amount >= 0.01 || amount === 0 ? amount.toFixed(2) : amount} ${safe(currency)}`,

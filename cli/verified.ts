@@ -1,4 +1,4 @@
-/** What was found in a home or a backup, as `verify` and `restore` tell it. */
+/** How `verify` and `restore` report what was found in a home or a backup. */
 import type { VerifyReport } from '../storage/verify/findings.ts'
 import { safe } from './print.ts'
 import type { Cli } from './world.ts'

@@ -1,14 +1,14 @@
-/** This package's version, from the one place where it is written. */
+/** This package's version, read from package.json. */
 import { readFileSync } from 'node:fs'
 
-/** `package.json` lies two folders above dist/bin, where this is when it is built, and one above cli. */
+/** `package.json` is two folders above the built file in dist/bin, and one above cli. */
 function find(): string {
   for (const path of ['../../package.json', '../package.json']) {
     try {
       const found = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8'))
       if (found.name === 'intendant') return found.version
     } catch {
-      // Not there: the next one.
+      // Not there: try the next one.
     }
   }
   return '0.0.0'

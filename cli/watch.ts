@@ -1,4 +1,4 @@
-/** `intendant watch`: what happens, live. It takes itself up again by its cursor for as long as it is left running. */
+/** `intendant watch`: live events. Resumes by its cursor after every break, until it is stopped. */
 import type { Command } from 'commander'
 import type { Client, QueryValue } from '../engine/client.ts'
 import { describeRetry } from '../engine/errors.ts'
@@ -27,7 +27,7 @@ export function addFilters(command: Command): Command {
   return command
 }
 
-/** The filters as the service takes them: lists by comma. */
+/** The filters in the service's form: comma-separated lists. */
 export function filtersOf(options: Readonly<Record<string, any>>): Record<string, QueryValue> {
   const names = ['project', 'eventType', 'runRequestId', 'traceId', 'itemId', 'sessionId', 'campaign', 'initiative']
   const given = names.filter((name) => options[name] !== undefined)
@@ -79,7 +79,10 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
   if (cursor !== undefined) note(`what follows: --since ${cursor}`)
 }
 
-/** Where to go on behind the first events of a frame, of which only the whole has a cursor: the list's pages end anywhere. */
+/**
+ * The cursor after the first `count` events of a frame. Only the whole frame has a cursor, but a page of the list can
+ * end anywhere.
+ */
 async function behind(
   client: Client,
   cursor: string | undefined,
@@ -87,6 +90,6 @@ async function behind(
   options: any,
 ): Promise<string | undefined> {
   const page = await list(client, '/api/events', count, { ...filtersOf(options), cursor }).catch(() => undefined)
-  // Nobody answers now: what was shown of it is shown again.
+  // The service does not answer now: the shown part of the frame is shown again.
   return page?.next ?? cursor
 }

@@ -1,14 +1,14 @@
-/** Work items for people: one in full, and many under each other, on wide terminals and on narrow ones. */
+/** Work items for people: one in full, or a list, on wide and narrow terminals. */
 import { age, cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 
 type Item = Record<string, any>
 
-/** What is told of an objective in a table: the rest is in `queue show`. */
+/** How much of an objective a table shows: the rest is in `queue show`. */
 const OBJECTIVE_COLUMNS = 44
 
-/** Items under a heading; an empty list is not told at all. */
+/** Items below a heading; prints nothing for an empty list. */
 export function printItems(
   print: Printer,
   heading: string,
@@ -41,14 +41,14 @@ function printNarrow(print: Printer, items: readonly Item[], since: (item: Item)
   }
 }
 
-/** A cycle's task is told with its campaign: `pay 2: Send the invoice`. */
+/** A cycle's task is shown with its campaign: `pay 2: Send the invoice`. */
 function whatOf({ objective, source }: Item): string {
   return source?.cycle === undefined ? safe(objective) : `${safe(source.ref)} ${source.cycle}: ${safe(objective)}`
 }
 
 const TIMES = ['submitted', 'started', 'settled']
 
-/** One item: where it stands, why, what became of it, what owners did, and what one can do now. */
+/** One item: its state and why, its outcome, the actions of owners, and what can be done now. */
 export function showItem(item: Item, print: Printer): void {
   const { disposition: ended = {}, source } = item
   print.fields([
@@ -83,7 +83,7 @@ export function showItem(item: Item, print: Printer): void {
   if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
 }
 
-/** Why it is where it is: of what had begun and waits for a runner again, why it waits. */
+/** The reason for its state; for a started item whose run waits for a runner again, why it waits. */
 function whyOf({ state, reason, waiting_because: why }: Item): string {
   return state === 'running' ? (why?.detail ?? reason) : reason
 }
@@ -92,7 +92,7 @@ function deed({ at, by, origin, previous_state }: Item): string {
   return `${at} by ${safe(by?.name ?? 'unknown')} (${safe(origin)}), it was ${previous_state}`
 }
 
-/** What a person can do about an item that needs one, as commands. */
+/** Commands that a person can use when the item needs somebody. */
 export function adviceFor(item: Item): string[] {
   const { id, state, disposition, started_at, run_request_id: run, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
@@ -114,7 +114,7 @@ export function adviceFor(item: Item): string[] {
       return [`intendant queue release ${id}`]
     case 'queued':
       if (why?.code === 'runner_removed') return [`intendant queue cancel ${id}`]
-      // One that is drained, or off, is as good as none: the list tells.
+      // A runner that is drained or offline does not help; the list shows that.
       return /^no runner/.test(why?.detail)
         ? ['intendant runner list', takerFor(item, { code: 'no_runner_registered' })!.command]
         : []
@@ -123,26 +123,29 @@ export function adviceFor(item: Item): string[] {
   }
 }
 
-/** The item that goes on from its work, and has not settled: another one is refused until then. */
+/** The item that resumes it and has not settled: until then another resumption is refused. */
 function resumedAs({ resumptions = [] }: Item): string | undefined {
   return resumptions.find(({ state }: Item) => state === undefined)?.item_id
 }
 
-/** Resumed beside that, its work would be done twice. */
+/** If it were resumed besides, its work would be done twice. */
 function goesOnIn(campaign: string): string {
   return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
 }
 
-/** Whether it runs only by name: nobody knows what became of its run, and a person must say. */
+/** Whether it only counts as running: its run is lost, and a person must decide. */
 function isLost({ state, reason }: Item): boolean {
   return state === 'running' && reason.startsWith('its run is lost')
 }
 
-/** Asks for what a task did not reach, from where its work is. What a campaign or an initiative asked for is theirs to ask for anew. */
+/**
+ * The command to ask again for what a task did not achieve, based on its preserved work. For a task of a campaign or an
+ * initiative, that is up to its owner.
+ */
 function anew({ kind, project, source, disposition, resumes }: Item): string[] {
   if (kind !== 'task' || source?.role !== undefined) return []
   const ref = disposition?.preservation_ref
-  // From trunk it would be without what that has preserved.
+  // Starting from trunk would lose the work preserved by the item that it resumes.
   if (ref === undefined && resumes !== undefined) return [`it resumes ${resumes}: intendant queue show ${resumes}`]
   return [`intendant task ${project} TEXT${ref === undefined ? '' : ` --base-ref ${safe(ref)}`}`]
 }

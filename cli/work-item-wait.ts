@@ -1,4 +1,4 @@
-/** Following one work item to its settlement: what its run says, and what came of it. */
+/** Follows one work item to its settlement: what its run says, and the outcome. */
 import { WAITING_STATES } from '../machines/documents/work-item.ts'
 import { EXIT } from './exit.ts'
 import { followTo } from './follow.ts'
@@ -18,14 +18,14 @@ const SETTLED: Readonly<Record<string, number>> = {
 }
 
 /**
- * Prints what happens to the item until it settles; the exit code is its outcome.
- * @param since the cursor of its submission, to see everything; without it, from now on.
+ * Prints events until the item settles; the exit code is its outcome.
+ * @param since the cursor of its submission, to see everything; without it, from now on
  */
 export async function followItem(cli: Cli, item: Item, since: string | undefined, limitMs?: number): Promise<number> {
   const { id, trace_id } = item
   const followed = {
     path: `/api/work-items/${encodeURIComponent(id)}`,
-    // Its own trace: its events, and those of the runs that it is handed out as.
+    // The item's trace: its own events, and those of its runs.
     filters: { trace_id },
     show: `intendant queue show ${id}`,
     concerns: (type: string) => type.startsWith('work_item_') || type.startsWith('run_request_'),
@@ -38,7 +38,7 @@ export async function followItem(cli: Cli, item: Item, since: string | undefined
   return await followTo(cli, followed, since, limitMs)
 }
 
-/** The reason, and what a person can do where nobody may take it. */
+/** The reason and, if no runner may take it, what a person can do. */
 function whyNot(item: Item): string | undefined {
   const { state, reason } = item
   if (!WAITING.includes(state)) return /lost|stopping/.test(reason) ? safe(reason) : undefined

@@ -1,6 +1,6 @@
 /**
- * What a command sees of the process it runs in, so that tests run commands without starting processes, and what
- * every command shares: where the service is, with which token, and how to print.
+ * A command's view of its process, so that tests can run commands without starting processes; and what all commands
+ * share: the service's address, the token, and the printer.
  */
 import { hostname } from 'node:os'
 import { type Client, createClient, isToken } from '../engine/client.ts'
@@ -13,14 +13,14 @@ import { defaultUrl, resolveHome } from './settings.ts'
 import { readTokenFile } from './token-file.ts'
 import { VERSION } from './version.ts'
 
-/** A longest name of a host; what remains of an origin is for the person's own words. */
+/** Longest host name in an origin; the rest is for the person's own words. */
 const HOST_CHARS_MAX = 64
 
 export interface Sink {
   write(text: string): unknown
   readonly isTTY?: boolean
   readonly columns?: number
-  /** It holds more than it should, until `drain` tells that its reader has taken it. As of streams of Node.js. */
+  /** As for streams of Node.js: too much is buffered, until `drain` says that the reader has taken it. */
   readonly writableNeedDrain?: boolean
   once?(event: 'drain', listener: () => void): unknown
 }
@@ -29,13 +29,19 @@ export interface World {
   readonly env: NodeJS.ProcessEnv
   readonly stdout: Sink
   readonly stderr: Sink
-  /** From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this, with how many wishes to stop there were: signals within a second are one. */
+  /**
+   * From now on SIGHUP, SIGINT, SIGQUIT and SIGTERM do not end the process but call this with the number of wishes to
+   * stop so far: signals within a second count as one.
+   */
   onStopSignal(callback: (count: number) => void): void
-  /** From now on the command is to end with the outcome of what it follows: no reader that goes away makes it end well. */
+  /**
+   * From now on the exit code is the outcome of what the command follows: a reader that goes away does not turn it into
+   * success.
+   */
   owesOutcome(): void
   /**
-   * From now on neither SIGTERM ends the process, for which `onStop` is called each time, nor a reader of what it prints that goes
-   * away, for which `onUnheard` is. For a command whose work is to be kept whatever becomes of who asked for it.
+   * For a command whose work must be kept whoever goes away: from now on SIGTERM calls `onStop` each time, and a reader
+   * that goes away calls `onUnheard`; neither ends the process.
    */
   outlive(onStop: () => void, onUnheard: () => void): void
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
@@ -48,7 +54,7 @@ export interface GlobalOptions {
   readonly home?: string
   readonly tokenFile?: string
   readonly json?: boolean
-  /** Of commands that change something. */
+  /** For commands that change something. */
   readonly origin?: string
 }
 
@@ -59,9 +65,9 @@ export interface Cli {
   readonly globals: GlobalOptions
   readonly print: Printer
   readonly client: Client
-  /** Where the token of this client comes from: ENGINE_TOKEN, or the name of a file. */
+  /** Where this client's token comes from: ENGINE_TOKEN, or the name of a file. */
   readonly tokenFrom: string
-  /** Says on standard error what it waits for: nothing that was asked for, and no failure. */
+  /** Prints a remark on standard error, such as what it waits for: neither output nor failure. */
   note(text: string): void
 }
 
@@ -92,7 +98,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
   }
 }
 
-/** This machine's name, and what the person added: where a change comes from. */
+/** The origin of a change: this machine's name, and the person's own text. */
 export function originOf(text: string | undefined): string {
   const host = hostName()
   return text === undefined ? host : `${host} ${text}`
@@ -116,13 +122,16 @@ export function serviceUrl(options: GlobalOptions, env: NodeJS.ProcessEnv, home:
     )
   }
   const { username, password } = new URL(given)
-  // Node.js would send nothing, and say so as if nobody had answered, with the password in it.
+  // Node.js would refuse to send the request, with an error like a failed connection that shows the password.
   if (username !== '' || password !== '')
     throw new CliFailure(`${where} holds a user or a password, with which nothing is sent: take it out.`)
   return given
 }
 
-/** The proxies that the environment names, in the lower case that curl asks for first or in the upper. Throws CliFailure. */
+/**
+ * The proxies in the environment: the lower-case variables, which curl prefers, or the upper-case ones. Throws
+ * CliFailure.
+ */
 export function proxiesIn(env: NodeJS.ProcessEnv): Proxies {
   const [http, https] = (['http_proxy', 'https_proxy'] as const).map((name) => proxyUrl(name, env))
   const no = given(env, 'no_proxy')
@@ -133,7 +142,7 @@ export function proxiesIn(env: NodeJS.ProcessEnv): Proxies {
   }
 }
 
-/** Its value is not told back: it may hold a password. */
+/** The value is not shown: it may contain a password. */
 function proxyUrl(name: string, env: NodeJS.ProcessEnv): string | undefined {
   const text = given(env, name)
   if (text === undefined) return undefined
@@ -149,8 +158,8 @@ function given(env: NodeJS.ProcessEnv, name: string): string | undefined {
 }
 
 /**
- * Where the token comes from: a file named on the command line, else ENGINE_TOKEN, else the default file. A file
- * is read again before each request, so that a rotated token is taken up; while it is being replaced the last one holds.
+ * The token's source: a file named on the command line, else ENGINE_TOKEN, else the default file. A file is read before
+ * each request, so that a rotated token takes effect; while it is being replaced the last token is used.
  */
 export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv): () => string {
   const given = nonEmpty(env.ENGINE_TOKEN)
@@ -170,17 +179,17 @@ export function tokenSource(file: string, named: boolean, env: NodeJS.ProcessEnv
   }
 }
 
-/** The same in words: ENGINE_TOKEN, which stays as it is, or the file. */
+/** The source in words: ENGINE_TOKEN, which never changes, or the file. */
 export function tokenFrom(file: string, named: boolean, env: NodeJS.ProcessEnv): string {
   return named || nonEmpty(env.ENGINE_TOKEN) === undefined ? file : 'ENGINE_TOKEN'
 }
 
-/** An empty variable is an unset one. */
+/** An empty variable counts as unset. */
 function nonEmpty(text: string | undefined): string | undefined {
   return text === undefined || text === '' ? undefined : text
 }
 
-/** The body of a command: its operands, its own options; what it returns is the exit code (nothing: 0). */
+/** The body of a command: gets its operands and options; returns the exit code (nothing: 0). */
 export type Body = (cli: Cli, operands: readonly any[], options: any) => Promise<number | undefined> | Promise<void>
-/** Makes a commander action of a body. */
+/** Turns a body into a commander action. */
 export type Act = (body: Body) => (...args: any[]) => Promise<void>
