@@ -12,7 +12,7 @@ import { list } from './lists.ts'
 
 /** Entities with an id of their own, in one list or in one for each project. */
 interface Kind {
-  /** What its ids begin with; undefined: people or engines choose them. */
+  /** Prefix of their ids; undefined if people or engines choose the ids. */
   readonly prefix?: string
   /** What an id with the prefix names, and the command that shows it. */
   readonly noun?: string

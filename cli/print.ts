@@ -265,7 +265,7 @@ function pad(cell: string, width: number): string {
  * Control characters, with which a text could control a terminal; further characters that some readers take for a line
  * end; and marks that change the reading order (UAX 9: embeddings, overrides, isolates).
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it takes out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it removes
 const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/
 const RUN_OF_UNSEEN = new RegExp(`${UNSEEN.source}+`, 'g')
 const UNSEEN_IN_TEXT = new RegExp(`(?:(?![\\t\\n])${UNSEEN.source})+`, 'g')

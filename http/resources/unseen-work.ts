@@ -11,9 +11,9 @@ import type { ServiceContext } from '../route.ts'
 const WORK = new RegExp(`${idPattern('wi')}|${idPattern('runreq')}`, 'g')
 
 /**
- * The reason for the reader's eyes: where it names work that does not exist for the reader, in other words, since what stands
- * beside the name speaks of that work, too.
- * @param inOtherWords what is told then, by code
+ * The reason as the reader may see it. If it names work that does not exist for the reader, it is replaced as a whole,
+ * since the text around the name is about that work too.
+ * @param inOtherWords the replacement, by code
  */
 export function withoutOthers<C extends string>(
   service: ServiceContext,

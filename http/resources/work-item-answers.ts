@@ -50,8 +50,8 @@ export function workItemDocumentOf(service: ServiceContext, reader: Principal, s
 const KEEPS_WORK: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed'])
 
 /**
- * The campaign that builds on the work that this item, a cycle of that campaign, has kept; undefined if its record
- * cannot be read.
+ * The campaign that builds on the work that this item, a cycle of that campaign, has kept; undefined if there is
+ * none, or if its record cannot be read.
  */
 export function builtUponBy({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): string | undefined {
   const campaign = KEEPS_WORK.has(value) ? cycleOf(context.asked) : undefined

@@ -210,7 +210,7 @@ function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }
     if (told === undefined) continue
     const { to, message } = told
     if (message.type === 'begin') begun.add(to.id)
-    // The end of a run in a project mostly concerns no maintenance run that began here.
+    // Most of these events belong to no maintenance run that began here.
     if (isSession || begun.has(to.id) || runtime.read(to) !== undefined) news.push(told)
   }
   return news

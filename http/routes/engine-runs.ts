@@ -136,7 +136,7 @@ function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservation
 
 /**
  * Checks each observation that is new to the run: it must be about a record of the run's project and about evidence
- * that the record has or had, and a waiver must have ended after the observation was made. Returns false if a problem
+ * that the record has or had, and the review of a waiver must be later than the observation. Returns false if a problem
  * was answered.
  */
 function areTakeable(

@@ -155,7 +155,7 @@ const stateOf = (socket: Socket): WatchState => socket.getUserData().state as Wa
 /**
  * The socket half of the route.
  * @param ask checks what the exchange asks for
- * @param isBrowser whether the caller could not read an HTTP answer: it is told on the open socket instead
+ * @param isBrowser whether the caller could not read an HTTP answer, and gets the problem on the open socket instead
  */
 export function watchSocket(
   stream: EventStream,
