@@ -22,8 +22,8 @@ export interface Line {
 }
 
 /**
- * Splits a stream of bytes into lines without their line feeds; joined with line feeds they are the original, including
- * a carriage return before a line feed. UTF-8; invalid bytes become U+FFFD.
+ * Splits a stream of bytes into lines without their line feeds; with one after each ended line they are the original,
+ * including a carriage return before a line feed. UTF-8; invalid bytes become U+FFFD.
  */
 export class LineSplitter {
   readonly #decoder = new StringDecoder('utf8')

@@ -9,7 +9,7 @@ import type { Worktree } from './worktree.ts'
 /** Longest subject line of a commit message, in characters. */
 const SUBJECT_CHARS_MAX = 72
 
-/** Stages everything for the next commit. Returns git's error about what could not be staged, or undefined. */
+/** Stages everything for the next commit. Returns the error of git or the machine about the rest, or undefined. */
 export function addAll(worktree: Worktree): Error | undefined {
   try {
     worktree.run('add', '--all')
