@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/http/generated-clients.test.js > TAP > each operation has a name that says what it does, and keeps it > operations 1`] = `
+exports[`dist/test/http/generated-clients.test.js > TAP > every operation has a stable operationId that says what it does > operations 1`] = `
 createProject  post /api/projects
 listProjects  get /api/projects
 readProject  get /api/projects/{id}

@@ -11,13 +11,13 @@ const POST_PROJECT = (admin: string, more: string): string =>
 
 const JSON_TYPE = 'Content-Type: application/json\r\n'
 
-/** What a gauge of the service shows. */
+/** The current value of a gauge in `/metrics`. */
 async function gauge(s: TestService, name: string): Promise<number> {
   const { body } = await s.call('GET', '/metrics')
   return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
 }
 
-t.test('wrong bodies get a problem that says what is wrong', async (t) => {
+t.test('a faulty body, header or path is answered with a problem that names the fault', async (t) => {
   const s = await startTestService(t)
   const post = (body: string, headers: Record<string, string> = {}) =>
     s.call('POST', '/api/projects', body, { headers })
@@ -30,7 +30,11 @@ t.test('wrong bodies get a problem that says what is wrong', async (t) => {
   t.match(await post('null'), { status: 422, body: { code: 'invalid_body' } })
   t.match(await post('{"name":"a","__proto__":{"x":1}}'), { status: 422, body: { code: 'invalid_body' } })
   t.match(await post(`${'['.repeat(100_000)}${']'.repeat(100_000)}`), { status: 400, body: { code: 'body_too_deep' } })
-  t.match(await post(`{"name":"${'['.repeat(200)}"}`), { status: 422 }, 'brackets in a string are no nesting')
+  t.match(
+    await post(`{"name":"${'['.repeat(200)}"}`),
+    { status: 422 },
+    'brackets inside a string do not count as nesting',
+  )
   t.match(await post('{"name":"a"}', { 'content-type': 'text/plain' }), {
     status: 415,
     body: { code: 'unsupported_media_type' },
@@ -61,7 +65,7 @@ t.test('wrong bodies get a problem that says what is wrong', async (t) => {
   t.equal(wrongMethod.headers.get('allow'), 'POST, GET, HEAD, OPTIONS')
 })
 
-t.test('HEAD tells the length, OPTIONS the methods', async (t) => {
+t.test('HEAD answers the length of the body, OPTIONS the allowed methods', async (t) => {
   const s = await startTestService(t)
   const head = await fetch(`${s.service.url}/healthz`, { method: 'HEAD' })
   t.equal(head.status, 200)
@@ -71,7 +75,7 @@ t.test('HEAD tells the length, OPTIONS the methods', async (t) => {
   t.equal(options.headers.get('allow'), 'GET, HEAD, PATCH, DELETE, OPTIONS')
 })
 
-t.test('HEAD takes nothing that its client would not see', async (t) => {
+t.test('HEAD is refused where GET would take work or reset a value', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -89,7 +93,7 @@ t.test('HEAD takes nothing that its client would not see', async (t) => {
   t.equal((await s.expect(200, 'GET', path, undefined, { token })).body.request_id, id)
 })
 
-t.test('bytes that are no request, or only half of one, harm nobody', async (t) => {
+t.test('malformed, truncated or noisy bytes on a connection do not disturb the service', async (t) => {
   const s = await startTestService(t)
   const { port } = s.service
   const { admin } = s
@@ -109,7 +113,11 @@ t.test('bytes that are no request, or only half of one, harm nobody', async (t) 
   t.match(await raw(port, [POST_PROJECT(admin, `${JSON_TYPE}Content-Length: 99999999999\r\n\r\n{`)]), /^HTTP\/1.1 413/)
   const tooLong = POST_PROJECT(admin, `${JSON_TYPE}Content-Length: 8000000\r\n\r\n${'x'.repeat(8_000_000)}`)
   const after = await raw(port, [tooLong, 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'], 1_500)
-  t.match(after, /^HTTP\/1.1 413[\s\S]*HTTP\/1.1 200/, 'a body that is dropped does not cost its client the answer')
+  t.match(
+    after,
+    /^HTTP\/1.1 413[\s\S]*HTTP\/1.1 200/,
+    'the connection still serves the next request after an oversized body is dropped',
+  )
   const large = `X-Large: ${'a'.repeat(17_000)}\r\n`
   t.match(await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large}\r\n`]), /^HTTP\/1.1 431/)
   await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large.slice(0, 9_000)}`, 'a'.repeat(9_000), '\r\n\r\n'])
@@ -129,17 +137,17 @@ t.test('bytes that are no request, or only half of one, harm nobody', async (t) 
   t.equal(
     (await raw(port, [two + two + two])).split('{"status":"ok"}').length,
     4,
-    'pipelined requests are all answered',
+    'every pipelined request is answered',
   )
   await s.expect(200, 'GET', '/api/projects')
 })
 
-t.test('bodies being received are bounded in sum, and one that breaks off gives its bytes back', async (t) => {
+t.test('the bytes of all bodies in flight are bounded, and an aborted body gives its bytes back', async (t) => {
   const s = await startTestService(t, { bodiesInFlightBytesMax: 1_500_000 })
   const { port } = s.service
   const half = POST_PROJECT(s.admin, `${JSON_TYPE}Content-Length: 1000000\r\n\r\n{"name":"`)
   const inFlight = () => gauge(s, 'intendant_http_body_bytes_in_flight')
-  /** Begins a body, and breaks it off when it is called again. */
+  /** Sends the first part of a body; the returned function aborts it. */
   const begin = async (): Promise<() => Promise<unknown>> => {
     const socket = connect(port, '127.0.0.1')
     socket.write(half)
@@ -158,7 +166,7 @@ t.test('bodies being received are bounded in sum, and one that breaks off gives 
   await (await begin())()
 })
 
-t.test('a poll whose client goes away leaves nothing behind', async (t) => {
+t.test('a poll whose client disconnects leaves its request queued and its place free', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -171,7 +179,7 @@ t.test('a poll whose client goes away leaves nothing behind', async (t) => {
   void parked
 })
 
-t.test('a graceful stop answers parked polls and refuses what comes later', async (t) => {
+t.test('a graceful stop answers parked polls with 204 and accepts no new connection', async (t) => {
   const s = await startTestService(t)
   const token = await s.runner('r1')
   const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
@@ -186,7 +194,7 @@ t.test('a graceful stop answers parked polls and refuses what comes later', asyn
   await t.rejects(fetch(`${s.service.url}/healthz`))
 })
 
-t.test('while the service refuses writes it says why, and reads go on', async (t) => {
+t.test('a service that refuses writes says why, and still answers reads', async (t) => {
   const journal = new MemoryJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('greeter')
@@ -201,32 +209,35 @@ t.test('while the service refuses writes it says why, and reads go on', async (t
   await s.expect(200, 'GET', '/readyz')
 })
 
-t.test('its log says once when it ceases to take writes, until when, and when it takes them again', async (t) => {
-  const journal = new MemoryJournal()
-  const nature = new HurriedNature()
-  const lines: any[] = []
-  const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) })
-  await startTestService(t, {}, { openJournal: async () => journal, nature, log })
-  const told = (): any[] => lines.splice(0).filter(({ level }) => level >= 40)
-  /** What was due by then is done before what is due now. */
-  const look = (): Promise<void> => {
-    nature.hurry(2_000)
-    return new Promise((resolve) => nature.setTimer(resolve, 0))
-  }
-  t.same(told(), [])
-  for (const [reason, msg] of [
-    ['disk_reserve', /takes no writes until more than disk_reserve is free/],
-    ['read_only', /takes no writes until it is restarted with more than disk_reserve free/],
-  ] as const) {
-    journal.refuse(reason)
+t.test(
+  'the log says once when the service stops taking writes and until when, and once when it takes them again',
+  async (t) => {
+    const journal = new MemoryJournal()
+    const nature = new HurriedNature()
+    const lines: any[] = []
+    const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    await startTestService(t, {}, { openJournal: async () => journal, nature, log })
+    const told = (): any[] => lines.splice(0).filter(({ level }) => level >= 40)
+    /** Timers that are due by then run before the one set here. */
+    const look = (): Promise<void> => {
+      nature.hurry(2_000)
+      return new Promise((resolve) => nature.setTimer(resolve, 0))
+    }
+    t.same(told(), [])
+    for (const [reason, msg] of [
+      ['disk_reserve', /takes no writes until more than disk_reserve is free/],
+      ['read_only', /takes no writes until it is restarted with more than disk_reserve free/],
+    ] as const) {
+      journal.refuse(reason)
+      await look()
+      await look()
+      t.match(told(), [{ reason, msg }])
+    }
+    journal.refuse('view_backlog')
     await look()
+    t.same(told(), [], 'nothing is logged: a view backlog passes within moments')
+    journal.refuse(undefined)
     await look()
-    t.match(told(), [{ reason, msg }])
-  }
-  journal.refuse('view_backlog')
-  await look()
-  t.same(told(), [], 'it takes none now, and may in a moment')
-  journal.refuse(undefined)
-  await look()
-  t.match(told(), [{ reason: 'read_only', msg: /there is room: the service takes writes again/ }])
-})
+    t.match(told(), [{ reason: 'read_only', msg: /there is room: the service takes writes again/ }])
+  },
+)

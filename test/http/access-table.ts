@@ -1,4 +1,4 @@
-/** The table of rights for the documentation, made from the route list: what it says is what the gate checks. */
+/** The table of rights for docs/ACCESS.md, made from the route list that the gate checks against. */
 import type { Route } from '../../http/route.ts'
 
 const RUNNER_WORDS = {
@@ -17,7 +17,7 @@ function rightWord(right: string): string {
   return RIGHT_WORDS[right] ?? `\`${right}\``
 }
 
-/** Markdown: one row a route, in the order of the list. */
+/** A Markdown table with one row per route, in the order of the list. */
 export function accessTable(routes: readonly Route[]): string {
   const rows = routes.map(({ method, path, access }) => {
     const right = [access.right, access.orRight]

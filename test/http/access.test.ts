@@ -14,7 +14,7 @@ import { until } from '../until.ts'
 import { accessTable } from './access-table.ts'
 import { raw, startTestService, type TestService } from './service-harness.ts'
 
-/** The routes of a service like the one under test, as data. */
+/** The route list of a service like the one under test. */
 function routesOf(s: TestService): readonly Route[] {
   const { runtime } = s.service
   const context = {
@@ -28,7 +28,7 @@ function routesOf(s: TestService): readonly Route[] {
   return allRoutes(context as never, { version: '0', isClosing: () => false, port: () => 0 })
 }
 
-/** A path of the route that names things which are not there: whoever passes the gate gets past 401 and 403. */
+/** The route's path with ids that do not exist, so that a caller with access gets neither 401 nor 403. */
 function pathOf(route: Route, runnerId = 'nobody'): string {
   return route.path.replace(':runner_id', runnerId).replace(':code', 'not_found').replaceAll(/:\w+/g, 'nothing')
 }
@@ -46,7 +46,7 @@ async function ask(
       ...(route.body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(route.endless === true ? { accept: 'text/event-stream' } : {}),
     },
-    // Not JSON: nothing that passes the gate may change anything here.
+    // Malformed JSON, so that a request that passes the gate changes nothing.
     ...(route.body === undefined ? {} : { body: '{' }),
     signal: AbortSignal.timeout(5_000),
   })
@@ -58,31 +58,28 @@ async function ask(
   return { status: response.status, code: text.startsWith('{') ? JSON.parse(text).code : undefined }
 }
 
-t.test(
-  'of the headers that let callers in the newest are known without a look at their tokens, and only those',
-  (t) => {
-    const looked: string[] = []
-    const principal = { name: 'anybody' } as Principal
-    const find = (token: string): Principal | undefined => {
-      looked.push(token)
-      return token.startsWith('no') ? undefined : principal
-    }
-    const check = new AccessCheck({ find, holds: () => true } as Partial<Principals> as Principals)
-    const callers = Array.from({ length: 20_000 }, (_, n) => `t${n}`)
-    const enter = (token: string) => check.authenticate(`Bearer ${token}`)
-    for (const token of callers) enter(token)
-    t.same(looked, callers)
-    for (let n = 0; n < 20_000; n += 1) t.equal(enter(`no${n}`), undefined)
-    looked.length = 0
-    for (const token of callers.slice(-10_000)) enter(token)
-    t.same(looked, [], 'whom nobody knows pushes nobody out')
-    for (const token of callers.slice(0, 100)) t.equal(enter(token), principal)
-    t.same(looked, callers.slice(0, 100), 'so many are not kept')
-    t.end()
-  },
-)
+t.test('the access check remembers only the most recent valid tokens, and remembers no invalid one', (t) => {
+  const looked: string[] = []
+  const principal = { name: 'anybody' } as Principal
+  const find = (token: string): Principal | undefined => {
+    looked.push(token)
+    return token.startsWith('no') ? undefined : principal
+  }
+  const check = new AccessCheck({ find, holds: () => true } as Partial<Principals> as Principals)
+  const callers = Array.from({ length: 20_000 }, (_, n) => `t${n}`)
+  const enter = (token: string) => check.authenticate(`Bearer ${token}`)
+  for (const token of callers) enter(token)
+  t.same(looked, callers)
+  for (let n = 0; n < 20_000; n += 1) t.equal(enter(`no${n}`), undefined)
+  looked.length = 0
+  for (const token of callers.slice(-10_000)) enter(token)
+  t.same(looked, [], 'invalid tokens push no valid one out')
+  for (const token of callers.slice(0, 100)) t.equal(enter(token), principal)
+  t.same(looked, callers.slice(0, 100), 'the oldest tokens are looked up again')
+  t.end()
+})
 
-t.test('the access table holds for every endpoint and every role, runner and stranger', async (t) => {
+t.test('every endpoint lets in exactly the roles and runners that the access table names', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const runnerToken = await s.runner('somebody')
@@ -114,7 +111,7 @@ t.test('the access table holds for every endpoint and every role, runner and str
   }
 })
 
-t.test('docs/ACCESS.md says what the route list says', async (t) => {
+t.test('the table in docs/ACCESS.md is the one made from the route list', async (t) => {
   const s = await startTestService(t)
   const file = fileURLToPath(
     new URL(import.meta.url.includes('/dist/') ? '../../../docs/ACCESS.md' : '../../docs/ACCESS.md', import.meta.url),
@@ -124,10 +121,10 @@ t.test('docs/ACCESS.md says what the route list says', async (t) => {
   const written = readFileSync(process.env.ACCESS_FILE ?? file, 'utf8')
   const made = `${written.slice(0, written.indexOf(begin) + begin.length)}\n\n${table}\n${written.slice(written.indexOf(end))}`
   if (process.env.TAP_SNAPSHOT === '1') writeFileSync(process.env.ACCESS_FILE ?? file, made)
-  else t.equal(written, made, 'TAP_SNAPSHOT=1 writes it anew')
+  else t.equal(written, made, 'TAP_SNAPSHOT=1 writes the table anew')
 })
 
-t.test("what a token may not see does not exist for it: another project's token", async (t) => {
+t.test('entities of projects that a token may not see are answered as not found', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   const theirs = await s.project('theirs')
@@ -190,7 +187,7 @@ t.test("what a token may not see does not exist for it: another project's token"
   t.equal((await s.call('GET', `/api/formation-briefs/${brief.id}`, undefined, { token: stranger })).status, 404)
 })
 
-t.test('no one grants more than they hold', async (t) => {
+t.test('nobody grants more rights, projects or trust than their own token has', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   await s.project('theirs')
@@ -213,7 +210,7 @@ t.test('no one grants more than they hold', async (t) => {
   const more = { name: 'more', rights: ['view', 'work.submit'], projects: ['mine'] }
   const path = `/api/tokens/${(await s.expect(201, 'POST', '/api/tokens', more)).body.id}`
   const kept = (await s.expect(403, 'DELETE', path, undefined, keeper)).body
-  t.match(kept, { code: 'grants_too_much', detail: /work\.submit/ }, 'nor revokes what holds more')
+  t.match(kept, { code: 'grants_too_much', detail: /work\.submit/ }, 'nor revokes a token that has more rights')
   await s.expect(204, 'DELETE', path)
   await s.runner('wide')
   await s.expect(201, 'POST', '/api/runners', { id: 'shared', allowed_projects: ['mine', 'theirs'] })
@@ -224,7 +221,11 @@ t.test('no one grants more than they hold', async (t) => {
       ['DELETE', `/api/runners/${id}`, undefined],
     ] as const)
       t.equal((await s.expect(403, method, path, body, keeper)).body.code, 'forbidden', `${method} ${path}`)
-    t.same((await s.expect(200, 'GET', `/api/runners/${id}`)).body.removed_at, undefined, 'it works on for the others')
+    t.same(
+      (await s.expect(200, 'GET', `/api/runners/${id}`)).body.removed_at,
+      undefined,
+      'the runner stays registered for its other projects',
+    )
   }
   t.equal(
     (await s.expect(422, 'POST', '/api/tokens', { name: 'z', roles: ['viewer'], projects: ['nowhere'] })).body.code,
@@ -236,7 +237,7 @@ t.test('no one grants more than they hold', async (t) => {
   )
 })
 
-t.test('a revocation, an expiry and a removal end parked polls within a second', async (t) => {
+t.test("revocation, expiry and removal end a token, and a removed runner's parked poll, within a second", async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const token = await s.runner('r1')
@@ -269,7 +270,7 @@ t.test('a revocation, an expiry and a removal end parked polls within a second',
   t.ok(list.body.items.length > 0)
 })
 
-t.test('nobody grants more time than their own token has', async (t) => {
+t.test('nobody creates a token that outlives their own', async (t) => {
   const s = await startTestService(t)
   const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
   const short = { token: await s.token('short', { roles: ['admin'], expires_at: at(600) }) }
@@ -281,13 +282,13 @@ t.test('nobody grants more time than their own token has', async (t) => {
   await s.expect(201, 'POST', '/api/runners', { id: 'r1', allowed_projects: [] }, short)
 })
 
-t.test('the last token that may do everything is revoked only by who says so', async (t) => {
+t.test('the last unrestricted admin token is revoked only with last_admin=true', async (t) => {
   const s = await startTestService(t)
   const idOf = async (name: string) =>
     (await s.expect(200, 'GET', '/api/tokens')).body.items.find((item: any) => item.name === name).id
   const admin = await idOf('admin')
   await s.project('greeter')
-  // None of these could make the next administrator.
+  // None of these counts: each lacks rights or projects, expires, or is revoked.
   await s.token('keeper', { rights: ['view', 'token.manage'] })
   await s.token('confined', { roles: ['admin'], projects: ['greeter'] })
   await s.token('soon', { roles: ['admin'], expires_at: new Date(Date.now() + 300).toISOString() })
@@ -303,18 +304,18 @@ t.test('the last token that may do everything is revoked only by who says so', a
 
   const token = await s.token('second', { roles: ['admin'] })
   const second = await idOf('second')
-  // Both in one turn: neither sees what the other has done.
+  // Both requests arrive in one turn, so neither sees the effect of the other.
   const revoke = (id: string, by: string) =>
     raw(s.service.port, [`DELETE /api/tokens/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${by}\r\n\r\n`])
   const answers = await Promise.all([revoke(second, s.admin), revoke(admin, token)])
   const revoked = answers.map((answer) => answer.startsWith('HTTP/1.1 204'))
-  t.same(revoked.sort(), [false, true], 'each revokes the other: one of them stays')
+  t.same(revoked.sort(), [false, true], 'of two admin tokens that revoke each other, one remains')
   const [left, id] = answers[0]!.startsWith('HTTP/1.1 204') ? [s.admin, admin] : [token, second]
   await s.expect(204, 'DELETE', `/api/tokens/${id}?last_admin=true`, undefined, { token: left })
   await s.expect(401, 'GET', '/api/tokens', undefined, { token: left })
 })
 
-t.test('a rotated runner token and its predecessor both let in; the secret is never shown again', async (t) => {
+t.test('a rotated runner token and its predecessor both give access, and a secret is shown only once', async (t) => {
   const s = await startTestService(t)
   const token = await s.runner('r1')
   const rotated = await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token })
@@ -323,12 +324,15 @@ t.test('a rotated runner token and its predecessor both let in; the secret is ne
     await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, { token: one })
   }
   const once = await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token: rotated.body.token })
-  t.ok(once.body.previous_expires_at > rotated.body.previous_expires_at, 'of the one that it replaces')
+  t.ok(
+    once.body.previous_expires_at > rotated.body.previous_expires_at,
+    'the previous token is the one that was just replaced',
+  )
   const headers = { 'idempotency-key': 'k' }
   const first = await s.expect(201, 'POST', '/api/runners', { id: 'r2' }, { headers })
   const made = await s.expect(201, 'POST', '/api/tokens', { name: 'x', roles: ['viewer'] })
   for (const secret of [rotated, once, first, made])
-    t.equal(secret.headers.get('cache-control'), 'no-store', 'nothing on the way keeps it')
+    t.equal(secret.headers.get('cache-control'), 'no-store', 'no cache may keep the secret')
   const replay = await s.expect(200, 'POST', '/api/runners', { id: 'r2' }, { headers })
   t.ok(first.body.token)
   t.notOk(replay.body.token)
@@ -344,27 +348,46 @@ t.test('a rotated runner token and its predecessor both let in; the secret is ne
   t.notMatch(all, /hash/)
 })
 
-t.test('a trusted runner is handed on only by who may trust', async (t) => {
-  const s = await startTestService(t)
-  await s.project('mine')
-  await s.project('more')
-  await s.runner('trusted', { allowed_projects: ['mine'], trusted: true })
-  await s.runner('plain', { allowed_projects: ['mine'] })
-  const operator = { token: await s.token('operator', { roles: ['operator'] }) }
-  const rotated = await s.expect(403, 'POST', '/api/runners/trusted/token', {}, operator)
-  t.equal(rotated.body.code, 'grants_too_much')
-  const widened = await s.expect(403, 'PATCH', '/api/runners/trusted', { allowed_projects: ['mine', 'more'] }, operator)
-  t.equal(widened.body.code, 'grants_too_much')
-  await s.expect(200, 'PATCH', '/api/runners/trusted', { draining: true, capacity: 2, allowed_projects: [] }, operator)
-  await s.expect(201, 'POST', '/api/runners/plain/token', {}, operator)
-  await s.expect(200, 'PATCH', '/api/runners/trusted', { allowed_projects: ['more'], trusted: false }, operator)
-  await s.expect(201, 'POST', '/api/runners/trusted/token', {}, operator)
-  await s.runner('everywhere', { allowed_projects: ['*'], trusted: true })
-  const narrowed = await s.expect(200, 'PATCH', '/api/runners/everywhere', { allowed_projects: ['mine'] }, operator)
-  t.match(narrowed.body, { allowed_projects: ['mine'], trusted: true }, 'fewer projects hand it on to nobody')
-})
+t.test(
+  'only a caller who may grant trust can rotate the token of a trusted runner or widen its projects',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('mine')
+    await s.project('more')
+    await s.runner('trusted', { allowed_projects: ['mine'], trusted: true })
+    await s.runner('plain', { allowed_projects: ['mine'] })
+    const operator = { token: await s.token('operator', { roles: ['operator'] }) }
+    const rotated = await s.expect(403, 'POST', '/api/runners/trusted/token', {}, operator)
+    t.equal(rotated.body.code, 'grants_too_much')
+    const widened = await s.expect(
+      403,
+      'PATCH',
+      '/api/runners/trusted',
+      { allowed_projects: ['mine', 'more'] },
+      operator,
+    )
+    t.equal(widened.body.code, 'grants_too_much')
+    await s.expect(
+      200,
+      'PATCH',
+      '/api/runners/trusted',
+      { draining: true, capacity: 2, allowed_projects: [] },
+      operator,
+    )
+    await s.expect(201, 'POST', '/api/runners/plain/token', {}, operator)
+    await s.expect(200, 'PATCH', '/api/runners/trusted', { allowed_projects: ['more'], trusted: false }, operator)
+    await s.expect(201, 'POST', '/api/runners/trusted/token', {}, operator)
+    await s.runner('everywhere', { allowed_projects: ['*'], trusted: true })
+    const narrowed = await s.expect(200, 'PATCH', '/api/runners/everywhere', { allowed_projects: ['mine'] }, operator)
+    t.match(
+      narrowed.body,
+      { allowed_projects: ['mine'], trusted: true },
+      'narrowing the projects of a trusted runner grants nothing',
+    )
+  },
+)
 
-t.test('a repeat that comes while the first is under way gets its answer', async (t) => {
+t.test('a create that is repeated while the first is in progress gets the same answer', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   const creates: [path: string, body: object][] = [
@@ -382,7 +405,7 @@ t.test('a repeat that comes while the first is under way gets its answer', async
     t.equal(new Set(replies.map((reply) => reply.body.id)).size, 1, path)
     for (const { status, headers: answered, body: shown } of replies) {
       t.equal(answered.get('idempotent-replay'), status === 200 ? 'true' : null, path)
-      t.equal(status === 200 && 'token' in shown, false, 'a secret is shown once')
+      t.equal(status === 200 && 'token' in shown, false, 'the secret is shown once')
     }
   }
 })

@@ -9,7 +9,7 @@ class World {
   waitMs = 0
   readonly admission = new Admission({ waitMs: () => this.waitMs })
 
-  /** Sends one request of that project; answers what was refused, or the exchange that is in flight. */
+  /** Sends one request of the project; returns its exchange, with the refusal if there was one. */
   send(project: string, urgency: 'new' | 'promised' = 'new'): { flow: Exchange['flow']; refused: string | undefined } {
     const exchange = { params: [project], principal: { id: 'tok' }, flow: undefined, refused: undefined } as any
     exchange.problem = (code: string) => {
@@ -20,13 +20,13 @@ class World {
     return exchange
   }
 
-  /** So many at once, all let in. */
+  /** Puts that many requests of the project in flight, all of them admitted. */
   fill(project: string, count: number): void {
     for (let n = 0; n < count; n++) this.send(project)
   }
 }
 
-t.test('while nothing waits for long, everything is let in', async (t) => {
+t.test('every request is admitted while waits are short', async (t) => {
   const world = new World()
   world.waitMs = fairWaitMs
   world.fill('noisy', 5_000)
@@ -36,7 +36,7 @@ t.test('while nothing waits for long, everything is let in', async (t) => {
 })
 
 t.test(
-  'when waits grow, who has far more in flight than the others is asked to come back, and they are not',
+  'when waits grow, a project with far more in flight than the others is refused, and the others are not',
   async (t) => {
     const world = new World()
     world.fill('noisy', 5_000)
@@ -50,35 +50,38 @@ t.test(
   },
 )
 
-t.test('who is alone is not asked to make room for nobody', async (t) => {
+t.test('a project that is alone is not refused, however much it has in flight', async (t) => {
   const world = new World()
   world.fill('only', 5_000)
   world.waitMs = fairWaitMs + 1
   t.equal(world.send('only').refused, undefined)
 })
 
-t.test('equals that differ by chance are all let in', async (t) => {
+t.test('projects with similar numbers in flight are all admitted', async (t) => {
   const world = new World()
   for (const [project, count] of Object.entries({ a: 40, b: 60, c: 50 })) world.fill(project, count)
   world.waitMs = fairWaitMs + 1
   for (const project of ['a', 'b', 'c']) t.equal(world.send(project).refused, undefined)
 })
 
-t.test('past the next bound no new work is let in, and runners go on with theirs; few go on in any case', async (t) => {
-  const world = new World()
-  world.fill('only', 50)
-  for (let n = 0; n < 50; n++) world.send('runner', 'promised')
-  world.waitMs = newWorkWaitMsMax + 1
-  t.equal(world.send('only').refused, 'overloaded')
-  t.equal(world.send('runner', 'promised').refused, undefined)
-  for (let n = 0; n < flowInFlightMin; n++) t.equal(world.send('modest').refused, undefined)
-  t.equal(world.send('modest').refused, 'overloaded')
-  world.waitMs = promisedWorkWaitMsMax + 1
-  t.equal(world.send('runner', 'promised').refused, 'overloaded')
-  t.equal(world.send('another').refused, 'overloaded')
-})
+t.test(
+  'above the limit for new work runners are still admitted, and above theirs nobody; a few per project always are',
+  async (t) => {
+    const world = new World()
+    world.fill('only', 50)
+    for (let n = 0; n < 50; n++) world.send('runner', 'promised')
+    world.waitMs = newWorkWaitMsMax + 1
+    t.equal(world.send('only').refused, 'overloaded')
+    t.equal(world.send('runner', 'promised').refused, undefined)
+    for (let n = 0; n < flowInFlightMin; n++) t.equal(world.send('modest').refused, undefined)
+    t.equal(world.send('modest').refused, 'overloaded')
+    world.waitMs = promisedWorkWaitMsMax + 1
+    t.equal(world.send('runner', 'promised').refused, 'overloaded')
+    t.equal(world.send('another').refused, 'overloaded')
+  },
+)
 
-t.test('what was answered is in flight no more', async (t) => {
+t.test('an answered request no longer counts as in flight', async (t) => {
   const world = new World()
   const sent = Array.from({ length: 100 }, () => world.send('noisy'))
   world.fill('quiet', 4)
@@ -89,15 +92,15 @@ t.test('what was answered is in flight no more', async (t) => {
   t.equal(world.admission.inFlight, 5)
 })
 
-t.test('names of nobody do not stay in memory', async (t) => {
+t.test('projects without requests in flight are forgotten', async (t) => {
   const world = new World()
   for (let n = 0; n < 20_000; n++) world.send(`nobody ${n}`).flow!.leave()
   t.ok(world.admission.known < 10_000, `${world.admission.known} kept`)
   const long = 'x'.repeat(10_000)
-  t.equal(world.send(long).flow, world.send(`${long}y`).flow, 'a name longer than any counts for who asks')
+  t.equal(world.send(long).flow, world.send(`${long}y`).flow, 'overlong project names share the count of their token')
 })
 
-t.test('what is urgent is read from the route', async (t) => {
+t.test('the urgency and the project of a request follow from its route', async (t) => {
   const route = (more: object) => ({ method: 'POST', path: '/api/x', access: { right: 'view' }, ...more }) as Route
   t.equal(urgencyOf(route({ method: 'GET' })), undefined)
   t.equal(urgencyOf(route({})), 'new')
@@ -109,7 +112,7 @@ t.test('what is urgent is read from the route', async (t) => {
 })
 
 t.test(
-  'a service that is behind refuses changes before it reads them, and goes on with reads, polls and heartbeats',
+  'an overloaded service refuses changes before it reads them, and still answers reads, polls and heartbeats',
   async (t) => {
     const s = await startTestService(t)
     await s.expect(201, 'POST', '/api/projects', { key: 'p', name: 'p' })
@@ -129,6 +132,10 @@ t.test(
     await s.expect(204, 'GET', '/api/runners/r/run-requests/next', undefined, { token })
     load.waitMs = () => newWorkWaitMsMax + 1
     await s.expect(200, 'POST', `${about}/completed`, { result: {} }, { token })
-    t.match((await s.expect(200, 'GET', about)).body, { state: 'completed' }, 'what was refused can be said again')
+    t.match(
+      (await s.expect(200, 'GET', about)).body,
+      { state: 'completed' },
+      'a refused request succeeds when repeated',
+    )
   },
 )

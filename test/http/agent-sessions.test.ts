@@ -1,4 +1,4 @@
-/** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when what ran them is gone. */
+/** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when their process is gone. */
 import t from 'tap'
 import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
@@ -48,81 +48,87 @@ const endsOf = async (s: TestService, id: string): Promise<any[]> => {
 }
 const onDisk = (nature: HurriedNature) => ({ nature, openJournal: undefined as never })
 
-t.test('learned 5: a session is seen while it runs: a long silence is no hang; what it used is summed', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop', 'till')
-  const item = await submit(s)
-  const { request_id } = await begin(s, runner)
-  const [first, second] = [newId(), newId()]
-  await report(s, runner, request_id, startedEvent(first), startedEvent(second))
-  const shown = await until(
-    async () => (await s.expect(200, 'GET', `/api/agent-sessions?work_item=${item.id}`)).body.items,
-    ({ length }) => length === 2,
-  )
-  t.match(shown[1], {
-    session_id: first,
-    state: 'started',
-    runner_id: 'r1',
-    work_item_id: item.id,
-    capability: 'coding',
-  })
-  t.notOk('bytes_written' in shown[1])
-
-  const pulse = { session_id: first, bytes_written: 700, last_output_at: AT }
-  await s.expect(
-    200,
-    'POST',
-    `/api/run-requests/${request_id}/heartbeat`,
-    { sessions: [pulse, { ...pulse, session_id: newId() }] },
-    runner,
-  )
-  t.match(await sessionOf(s, first), { ...pulse, state: 'started', heard_at: String })
-
-  const usage = { 'model-a': { input: 10, output: 2 } }
-  await report(s, runner, request_id, endedEvent(first, { usage, cost: { USD: 0.25, basis: 'list' } }))
-  await report(s, runner, request_id, endedEvent(second))
-  const known = { tokens: usage, cost: { USD: 0.25 } }
-  t.match(await ended(s, first), { status: 'ok', bytes_written: 2048, exit_code: 0, ...known, cost_basis: 'list' })
-  t.notOk('heard_at' in (await sessionOf(s, first)))
-  const sums = { sessions: 2, measured: 1, priced: 1, ...known }
-  for (const path of [`/api/work-items/${item.id}`, '/api/projects/shop'])
-    t.match(
-      await until(
-        async () => (await s.expect(200, 'GET', path)).body,
-        (body) => body.usage?.sessions === 2,
-      ),
-      {
-        usage: sums,
-      },
+t.test(
+  'learned 5: a running session is shown while it is silent, and its usage is added to its item and project',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    const item = await submit(s)
+    const { request_id } = await begin(s, runner)
+    const [first, second] = [newId(), newId()]
+    await report(s, runner, request_id, startedEvent(first), startedEvent(second))
+    const shown = await until(
+      async () => (await s.expect(200, 'GET', `/api/agent-sessions?work_item=${item.id}`)).body.items,
+      ({ length }) => length === 2,
     )
-  t.notOk('usage' in (await s.expect(200, 'GET', '/api/projects/till')).body)
-  await report(s, runner, request_id, endedEvent(first, { bytes_written: 1 }))
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
-  t.match((await s.expect(200, 'GET', '/api/projects/shop')).body.usage, sums, 'an end is counted once')
-  t.equal((await sessionOf(s, first)).bytes_written, 2048)
-})
+    t.match(shown[1], {
+      session_id: first,
+      state: 'started',
+      runner_id: 'r1',
+      work_item_id: item.id,
+      capability: 'coding',
+    })
+    t.notOk('bytes_written' in shown[1])
 
-t.test('a session of which a trace told before is known when its run posts it, and counted once', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  const item = await submit(s)
-  const { request_id, trace } = await begin(s, runner)
-  const id = newId()
-  const told = [startedEvent(id), endedEvent(id, { usage: { 'model-a': { input: 10, output: 2 } } })]
-  const whole = told.map((event) => ({ ...event, project: 'shop', throttle: 'full', trace_id: trace.trace_id }))
-  await s.expect(200, 'POST', `/engine/traces/${trace.trace_id}/ingest`, whole, runner)
-  await s.expect(404, 'GET', `/api/agent-sessions/${id}`)
-  for (const _ of [1, 2]) t.match((await report(s, runner, request_id, ...told)).body, { accepted: 0, duplicates: 2 })
-  t.match(await ended(s, id), { status: 'ok', work_item_id: item.id, run_request_id: request_id, started_at: AT })
-  const { usage } = await until(
-    async () => (await s.expect(200, 'GET', '/api/projects/shop')).body,
-    (body) => body.usage !== undefined,
-  )
-  t.match(usage, { sessions: 1, tokens: { 'model-a': { input: 10, output: 2 } } })
-  t.equal((await endsOf(s, id)).length, 1)
-})
+    const pulse = { session_id: first, bytes_written: 700, last_output_at: AT }
+    await s.expect(
+      200,
+      'POST',
+      `/api/run-requests/${request_id}/heartbeat`,
+      { sessions: [pulse, { ...pulse, session_id: newId() }] },
+      runner,
+    )
+    t.match(await sessionOf(s, first), { ...pulse, state: 'started', heard_at: String })
 
-t.test('an agent that could not be reached ends its session, beside what its item hears of it', async (t) => {
+    const usage = { 'model-a': { input: 10, output: 2 } }
+    await report(s, runner, request_id, endedEvent(first, { usage, cost: { USD: 0.25, basis: 'list' } }))
+    await report(s, runner, request_id, endedEvent(second))
+    const known = { tokens: usage, cost: { USD: 0.25 } }
+    t.match(await ended(s, first), { status: 'ok', bytes_written: 2048, exit_code: 0, ...known, cost_basis: 'list' })
+    t.notOk('heard_at' in (await sessionOf(s, first)))
+    const sums = { sessions: 2, measured: 1, priced: 1, ...known }
+    for (const path of [`/api/work-items/${item.id}`, '/api/projects/shop'])
+      t.match(
+        await until(
+          async () => (await s.expect(200, 'GET', path)).body,
+          (body) => body.usage?.sessions === 2,
+        ),
+        {
+          usage: sums,
+        },
+      )
+    t.notOk('usage' in (await s.expect(200, 'GET', '/api/projects/till')).body)
+    await report(s, runner, request_id, endedEvent(first, { bytes_written: 1 }))
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+    t.match((await s.expect(200, 'GET', '/api/projects/shop')).body.usage, sums, 'the end is counted once')
+    t.equal((await sessionOf(s, first)).bytes_written, 2048)
+  },
+)
+
+t.test(
+  'a session that an ingested trace reported first is recorded when its run posts it, and counted once',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const item = await submit(s)
+    const { request_id, trace } = await begin(s, runner)
+    const id = newId()
+    const told = [startedEvent(id), endedEvent(id, { usage: { 'model-a': { input: 10, output: 2 } } })]
+    const whole = told.map((event) => ({ ...event, project: 'shop', throttle: 'full', trace_id: trace.trace_id }))
+    await s.expect(200, 'POST', `/engine/traces/${trace.trace_id}/ingest`, whole, runner)
+    await s.expect(404, 'GET', `/api/agent-sessions/${id}`)
+    for (const _ of [1, 2]) t.match((await report(s, runner, request_id, ...told)).body, { accepted: 0, duplicates: 2 })
+    t.match(await ended(s, id), { status: 'ok', work_item_id: item.id, run_request_id: request_id, started_at: AT })
+    const { usage } = await until(
+      async () => (await s.expect(200, 'GET', '/api/projects/shop')).body,
+      (body) => body.usage !== undefined,
+    )
+    t.match(usage, { sessions: 1, tokens: { 'model-a': { input: 10, output: 2 } } })
+    t.equal((await endsOf(s, id)).length, 1)
+  },
+)
+
+t.test('a session whose agent was unreachable ends as unavailable', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await submit(s)
@@ -133,7 +139,7 @@ t.test('an agent that could not be reached ends its session, beside what its ite
   t.match(await ended(s, id), { status: 'unavailable', error: 'no answer' })
 })
 
-t.test('lists know their filters, and nobody sees sessions of projects that are not theirs', async (t) => {
+t.test('session lists apply their filters and hide sessions of projects that the token may not see', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   await submit(s)
@@ -165,7 +171,7 @@ t.test('lists know their filters, and nobody sees sessions of projects that are 
   t.equal((await s.call('GET', '/api/agent-sessions/..%2Fx')).status, 404)
 })
 
-t.test('another run cannot end a session, and its event is a record all the same', async (t) => {
+t.test('an agent_session_ended from another run is recorded but does not end the session', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   await submit(s)
@@ -182,62 +188,65 @@ t.test('another run cannot end a session, and its event is a record all the same
   t.equal((await sessionOf(s, id)).state, 'started')
 })
 
-t.test('learned 4: at a start what ran inside the service is interrupted, once, before work is taken', async (t) => {
-  const home = t.testdir()
-  const nature = new HurriedNature()
-  const now = () => new Date(nature.wallMs()).toISOString()
-  const before = await startTestService(t, { home }, onDisk(nature))
-  const runner = await fleet(before, 'shop')
-  await submit(before)
-  const { request_id } = await begin(before, runner)
-  const [remote, old, recent, over] = [newId(), newId(), newId(), newId()]
-  await report(before, runner, request_id, startedEvent(remote, now()))
-  const longAgo = new Date(nature.wallMs() - 8 * DAY_MS).toISOString()
-  await emit(
-    before,
-    startedEvent(old, longAgo),
-    startedEvent(recent, now()),
-    startedEvent(over, now()),
-    endedEvent(over),
-  )
-  await ended(before, over)
-  const trace_id = 'e'.repeat(32)
-  const maintenance = {
-    event_type: 'maintenance_run_started',
-    occurred_at: now(),
-    trace_id,
-    payload: { project: 'shop' },
-  }
-  await emit(before, maintenance)
-  await before.service.close()
+t.test(
+  'learned 4: at startup, sessions and maintenance runs inside the service end as interrupted, once, before work is taken',
+  async (t) => {
+    const home = t.testdir()
+    const nature = new HurriedNature()
+    const now = () => new Date(nature.wallMs()).toISOString()
+    const before = await startTestService(t, { home }, onDisk(nature))
+    const runner = await fleet(before, 'shop')
+    await submit(before)
+    const { request_id } = await begin(before, runner)
+    const [remote, old, recent, over] = [newId(), newId(), newId(), newId()]
+    await report(before, runner, request_id, startedEvent(remote, now()))
+    const longAgo = new Date(nature.wallMs() - 8 * DAY_MS).toISOString()
+    await emit(
+      before,
+      startedEvent(old, longAgo),
+      startedEvent(recent, now()),
+      startedEvent(over, now()),
+      endedEvent(over),
+    )
+    await ended(before, over)
+    const trace_id = 'e'.repeat(32)
+    const maintenance = {
+      event_type: 'maintenance_run_started',
+      occurred_at: now(),
+      trace_id,
+      payload: { project: 'shop' },
+    }
+    await emit(before, maintenance)
+    await before.service.close()
 
-  const startMs = nature.wallMs()
-  const after = await startTestService(t, { home }, onDisk(nature))
-  const interrupted = await sessionOf(after, recent)
-  t.match(interrupted, { state: 'ended', status: 'interrupted', error: 'daemon restarted', bytes_written: 0 })
-  t.ok(Date.parse(interrupted.ended_at) >= startMs, 'the start is its end')
-  const [told] = await endsOf(after, recent)
-  t.match(told, { project: 'shop', throttle: 'dry_run', causation_id: /^evt_/, by: { name: 'intendant' } })
-  t.notOk('usage' in told.payload || 'exit_code' in told.payload)
-  t.equal((await sessionOf(after, old)).state, 'started', 'only the last seven days')
-  t.equal((await sessionOf(after, remote)).state, 'started', 'a remote session goes on under its lease')
-  t.equal((await endsOf(after, over)).length, 1)
-  const runs = async (s: TestService) =>
-    (await s.expect(200, 'GET', '/api/events?event_type=maintenance_run_completed')).body.items
-  t.match(await runs(after), [
-    { project: 'shop', trace_id, payload: { total: 1, projects: [{ name: 'shop', status: 'interrupted' }] } },
-  ])
-  t.equal((await after.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'nothing was dispatched')
-  await after.service.close()
+    const startMs = nature.wallMs()
+    const after = await startTestService(t, { home }, onDisk(nature))
+    const interrupted = await sessionOf(after, recent)
+    t.match(interrupted, { state: 'ended', status: 'interrupted', error: 'daemon restarted', bytes_written: 0 })
+    t.ok(Date.parse(interrupted.ended_at) >= startMs, 'the session ends at the startup')
+    const [told] = await endsOf(after, recent)
+    t.match(told, { project: 'shop', throttle: 'dry_run', causation_id: /^evt_/, by: { name: 'intendant' } })
+    t.notOk('usage' in told.payload || 'exit_code' in told.payload)
+    t.equal((await sessionOf(after, old)).state, 'started', 'sessions older than seven days are left alone')
+    t.equal((await sessionOf(after, remote)).state, 'started', "a runner's session continues under its lease")
+    t.equal((await endsOf(after, over)).length, 1)
+    const runs = async (s: TestService) =>
+      (await s.expect(200, 'GET', '/api/events?event_type=maintenance_run_completed')).body.items
+    t.match(await runs(after), [
+      { project: 'shop', trace_id, payload: { total: 1, projects: [{ name: 'shop', status: 'interrupted' }] } },
+    ])
+    t.equal((await after.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'nothing was dispatched')
+    await after.service.close()
 
-  const again = await startTestService(t, { home }, onDisk(nature))
-  t.equal((await endsOf(again, recent)).length, 1, 'a second start ends nothing twice')
-  t.equal((await runs(again)).length, 1)
+    const again = await startTestService(t, { home }, onDisk(nature))
+    t.equal((await endsOf(again, recent)).length, 1, 'a second start ends nothing twice')
+    t.equal((await runs(again)).length, 1)
 
-  await toTheLetter(t, again, 'agent-sessions')
-})
+    await toTheLetter(t, again, 'agent-sessions')
+  },
+)
 
-t.test('a lost lease ends the sessions of the run, and an end that comes after all puts them right', async (t) => {
+t.test('a lost lease interrupts the sessions of its run, and a late agent_session_ended corrects them', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await fleet(s, 'shop')
@@ -248,7 +257,7 @@ t.test('a lost lease ends the sessions of the run, and an end that comes after a
   nature.hurry(LEASE_MS + 1_000)
   const gone = await ended(s, id)
   const { lost_at } = (await s.expect(200, 'GET', `/api/run-requests/${request_id}`)).body
-  t.match(gone, { status: 'interrupted', ended_at: lost_at }, 'ended when the lease did')
+  t.match(gone, { status: 'interrupted', ended_at: lost_at }, 'the session ended when the lease did')
   const path = `/api/work-items/${item.id}`
   t.match((await s.expect(200, 'GET', path)).body.usage, { sessions: 1, measured: 0 })
   await report(s, runner, request_id, endedEvent(id, { usage: { a: { input: 7 } } }))
@@ -271,29 +280,32 @@ t.test('a lost lease ends the sessions of the run, and an end that comes after a
   )
 })
 
-t.test('a runner that starts anew ends what its old process ran, also of runs that were over', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop', 'till')
-  const session = (instance: string) =>
-    s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance }, runner)
-  await session('first')
-  await submit(s)
-  const done = await begin(s, runner)
-  await submit(s, { project: 'till' })
-  const running = await begin(s, runner)
-  const [forgotten, cut, later] = [newId(), newId(), newId()]
-  await report(s, runner, done.request_id, startedEvent(forgotten))
-  await s.expect(200, 'POST', `/api/run-requests/${done.request_id}/completed`, { result: {} }, runner)
-  await report(s, runner, running.request_id, startedEvent(cut))
-  await session('first')
-  t.equal((await sessionOf(s, cut)).state, 'started', 'the same process again ends nothing')
-  const { started_at } = (await session('second')).body.session
-  for (const id of [forgotten, cut]) t.match(await ended(s, id), { status: 'interrupted', ended_at: started_at })
-  await report(s, runner, running.request_id, startedEvent(later))
-  t.equal((await sessionOf(s, later)).state, 'started', 'the new process’s own goes on')
-})
+t.test(
+  'a runner that registers a new process ends the sessions of its old one, including those of finished runs',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    const session = (instance: string) =>
+      s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance }, runner)
+    await session('first')
+    await submit(s)
+    const done = await begin(s, runner)
+    await submit(s, { project: 'till' })
+    const running = await begin(s, runner)
+    const [forgotten, cut, later] = [newId(), newId(), newId()]
+    await report(s, runner, done.request_id, startedEvent(forgotten))
+    await s.expect(200, 'POST', `/api/run-requests/${done.request_id}/completed`, { result: {} }, runner)
+    await report(s, runner, running.request_id, startedEvent(cut))
+    await session('first')
+    t.equal((await sessionOf(s, cut)).state, 'started', 'the same process registering again ends nothing')
+    const { started_at } = (await session('second')).body.session
+    for (const id of [forgotten, cut]) t.match(await ended(s, id), { status: 'interrupted', ended_at: started_at })
+    await report(s, runner, running.request_id, startedEvent(later))
+    t.equal((await sessionOf(s, later)).state, 'started', 'sessions of the new process continue')
+  },
+)
 
-t.test('a session whose run is stopped and never heard of again ends with it', async (t) => {
+t.test('a session ends when its cancelled run is given up for want of an answer', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await fleet(s, 'shop')
@@ -306,29 +318,32 @@ t.test('a session whose run is stopped and never heard of again ends with it', a
   t.match(await ended(s, id), { status: 'interrupted' })
 })
 
-t.test('a session that its run outlived, and that nobody ended, is not running for ever', async (t) => {
-  const home = t.testdir()
-  const nature = new HurriedNature()
-  const s = await startTestService(t, { home }, onDisk(nature))
-  const runner = await fleet(s, 'shop')
-  const [forgotten, late] = [newId(), newId()]
-  await submit(s)
-  const first = await begin(s, runner)
-  await report(s, runner, first.request_id, startedEvent(forgotten), startedEvent(late))
-  await s.expect(200, 'POST', `/api/run-requests/${first.request_id}/completed`, { result: {} }, runner)
-  const { completed_at } = (await s.expect(200, 'GET', `/api/run-requests/${first.request_id}`)).body
-  await report(s, runner, first.request_id, endedEvent(late))
-  t.equal((await ended(s, late)).status, 'ok')
-  t.equal((await sessionOf(s, forgotten)).state, 'started', 'its end may still be told')
-  await s.service.close()
-  const again = await startTestService(t, { home }, onDisk(nature))
-  t.equal((await sessionOf(again, forgotten)).state, 'started')
-  nature.hurry(601_000)
-  t.match(await ended(again, forgotten), { status: 'interrupted', ended_at: completed_at })
-})
+t.test(
+  'a session still open when its run has ended is interrupted after ten minutes, also over a restart',
+  async (t) => {
+    const home = t.testdir()
+    const nature = new HurriedNature()
+    const s = await startTestService(t, { home }, onDisk(nature))
+    const runner = await fleet(s, 'shop')
+    const [forgotten, late] = [newId(), newId()]
+    await submit(s)
+    const first = await begin(s, runner)
+    await report(s, runner, first.request_id, startedEvent(forgotten), startedEvent(late))
+    await s.expect(200, 'POST', `/api/run-requests/${first.request_id}/completed`, { result: {} }, runner)
+    const { completed_at } = (await s.expect(200, 'GET', `/api/run-requests/${first.request_id}`)).body
+    await report(s, runner, first.request_id, endedEvent(late))
+    t.equal((await ended(s, late)).status, 'ok')
+    t.equal((await sessionOf(s, forgotten)).state, 'started', 'its end may still be reported')
+    await s.service.close()
+    const again = await startTestService(t, { home }, onDisk(nature))
+    t.equal((await sessionOf(again, forgotten)).state, 'started')
+    nature.hurry(601_000)
+    t.match(await ended(again, forgotten), { status: 'interrupted', ended_at: completed_at })
+  },
+)
 
 t.test(
-  'who may not see the projects of a maintenance run can neither join nor end it, and has one of their own',
+  'a caller who may not see all projects of a maintenance run neither joins nor ends it, but gets a run of their own',
   async (t) => {
     const nature = new HurriedNature()
     const home = t.testdir()
@@ -356,11 +371,11 @@ t.test(
     }
     const total = { total: 1, succeeded: 1, failed: 0, skipped: 0 }
     const done = { ...total, projects: [{ name: 'till', status: 'succeeded', duration_secs: 1 }] }
-    // Begun by one who sees all, and told of by one who does not.
+    // Started with a token for all projects; the confined token's reports do not join it.
     await tell('maintenance_run_started', 'shop', 1)
     await tell('maintenance_run_started', 'till', 1, till)
     await tell('maintenance_run_completed', 'till', 1, till, done)
-    // It spans projects for whoever sees them, under another name, too.
+    // A token for all projects adds further projects to its run, also under another name.
     await tell('maintenance_run_started', 'shop', 2)
     await tell('maintenance_run_started', 'till', 2, all)
     await tell('project_maintenance_completed', 'till', 2, all, {
@@ -369,10 +384,10 @@ t.test(
       success: true,
       summary: 's',
     })
-    // Each has their own.
+    // Two confined tokens with the same trace each get a run of their own.
     await tell('maintenance_run_started', 'till', 3, till)
     await tell('maintenance_run_started', 'shop', 3, shop)
-    // A token is replaced by one of another name.
+    // A run may be ended with a token of another name that sees the same project.
     await tell('maintenance_run_started', 'shop', 4, shop)
     await tell('maintenance_run_completed', 'shop', 4, successor, done)
     const stated = async (s: TestService) =>

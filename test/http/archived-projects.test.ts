@@ -1,4 +1,4 @@
-/** An archived project starts nothing, of whatever kind; what is under way goes on, and so does the rest once it is back. */
+/** An archived project starts nothing; work in progress continues, and the rest starts once the project is restored. */
 import t from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
@@ -12,7 +12,7 @@ const POLL = '/api/runners/r1/run-requests/next'
 const archive = (s: TestService, archived: boolean, project = 'shop') =>
   s.expect(200, 'PATCH', `/api/projects/${project}`, { archived })
 
-t.test('a campaign takes no next step while its project is archived, and goes on when it is back', async (t) => {
+t.test('a campaign takes no next step while its project is archived, and continues once it is restored', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -28,13 +28,13 @@ t.test('a campaign takes no next step while its project is archived, and goes on
   const waiting = await until(reading(s, next.item_id), waits('project_archived'))
   t.match(waiting, { state: 'queued', waiting_because: { detail: 'project shop is archived' } })
   await s.expect(204, 'GET', POLL, undefined, runner)
-  t.notOk((await reading(s, next.item_id)()).run_request_id, 'it was not handed out')
+  t.notOk((await reading(s, next.item_id)()).run_request_id, 'the item was not handed out')
   await archive(s, false)
   await form(s, runner, { ...done, gate_results: GREEN })
   t.match(await comesTo(s, 'completed'), { cycles_landed: 1 })
 })
 
-t.test('run requests and items of an archived project wait, and say so', async (t) => {
+t.test('run requests and work items of an archived project wait with code project_archived', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'bank')
   const request = async (name: string) => {
@@ -42,7 +42,7 @@ t.test('run requests and items of an archived project wait, and say so', async (
     return (await s.expect(201, 'POST', '/api/projects/shop/run-requests', body)).body
   }
   const one = await request('ann')
-  t.equal((await take(s, runner)).request_id, one.id, 'it is offered, and not accepted')
+  t.equal((await take(s, runner)).request_id, one.id, 'offered, but not accepted')
   const other = await request('bob')
   const held = await submit(s)
   await archive(s, true)
@@ -53,17 +53,17 @@ t.test('run requests and items of an archived project wait, and say so', async (
       waiting_because: { code: 'project_archived', detail: 'The project shop is archived.' },
     })
   }
-  t.equal((await s.expect(200, 'GET', `/api/run-requests/${one.id}`)).body.attempt, 2, 'the offer was taken back')
+  t.equal((await s.expect(200, 'GET', `/api/run-requests/${one.id}`)).body.attempt, 2, 'the offer was withdrawn')
   await s.expect(204, 'GET', POLL, undefined, runner)
   const elsewhere = await submit(s, { project: 'bank', objective: 'Count' })
-  t.equal((await take(s, runner)).work_item_id ?? elsewhere.id, elsewhere.id, 'another project goes on')
+  t.equal((await take(s, runner)).work_item_id ?? elsewhere.id, elsewhere.id, 'other projects continue')
   await archive(s, false)
   const parked = await s.expect(200, 'GET', `${POLL}?wait=5`, undefined, runner)
   t.ok(parked.body.request_id)
   t.not((await reading(s, held.id)()).waiting_because?.code, 'project_archived')
 })
 
-t.test('what was archived before a restart starts nothing after it', async (t) => {
+t.test('a project archived before a restart starts nothing after it', async (t) => {
   const home = t.testdir()
   const options = {
     openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
@@ -79,24 +79,27 @@ t.test('what was archived before a restart starts nothing after it', async (t) =
   t.equal(waiting_because.code, 'project_archived')
 })
 
-t.test('an initiative steers past its archived projects, and asks no agent when there is no other', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop', 'bank')
-  await addCampaign(s)
-  const w = { s, runner }
-  const member = { kind: 'campaign', ref: 'pay' }
-  await add(s, { members: [member, { kind: 'project', ref: 'bank' }] })
-  await archive(s, true)
-  await advance(w, 'one')
-  const request = await answer(w, { decision: 'wait' })
-  t.match(request, { project: { key: 'bank' } }, 'the assessment stands where something may start')
-  t.match(request.engine.payload.prompt, /campaign:pay in shop is staged \(its project is archived\)/)
-  t.match(await steered(w, 1), { outcome: 'waited' })
-  await advance(w, 'two', { member })
-  t.match(await steered(w, 2), { outcome: 'skipped', detail: /campaign:pay: its project is archived/ })
-  await archive(s, true, 'bank')
-  await advance(w, 'three')
-  const skipped = await steered(w, 3)
-  t.match(skipped, { outcome: 'skipped', detail: /project:bank: it is archived/ })
-  t.equal((await item(w, skipped.item_id)).state, 'landed')
-})
+t.test(
+  'an initiative steers around archived members, and skips the assessment when no other member is left',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'bank')
+    await addCampaign(s)
+    const w = { s, runner }
+    const member = { kind: 'campaign', ref: 'pay' }
+    await add(s, { members: [member, { kind: 'project', ref: 'bank' }] })
+    await archive(s, true)
+    await advance(w, 'one')
+    const request = await answer(w, { decision: 'wait' })
+    t.match(request, { project: { key: 'bank' } }, 'the assessment runs in the project that is not archived')
+    t.match(request.engine.payload.prompt, /campaign:pay in shop is staged \(its project is archived\)/)
+    t.match(await steered(w, 1), { outcome: 'waited' })
+    await advance(w, 'two', { member })
+    t.match(await steered(w, 2), { outcome: 'skipped', detail: /campaign:pay: its project is archived/ })
+    await archive(s, true, 'bank')
+    await advance(w, 'three')
+    const skipped = await steered(w, 3)
+    t.match(skipped, { outcome: 'skipped', detail: /project:bank: it is archived/ })
+    t.equal((await item(w, skipped.item_id)).state, 'landed')
+  },
+)

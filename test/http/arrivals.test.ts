@@ -8,7 +8,7 @@ import { startTestService } from './service-harness.ts'
 
 const REQUEST = namedBy('/api/run-requests/:id')!
 
-/** A service whose clock is put forward by hand, and one who asks for `runreq_1` of it. */
+/** A service with a clock that the test advances, and an exchange that asks for `runreq_1`. */
 function world() {
   const state = { isBusy: true, isThere: false, hasFailed: false, isClosing: false, done: false, nowMs: 0, reads: 0 }
   const timers: (() => void)[] = []
@@ -42,7 +42,7 @@ function world() {
   return { state, said, ask, look, isWaiting: () => timers.length > 0 }
 }
 
-t.test('what nothing is said to, and what is there, is not waited for', (t) => {
+t.test('a request is handled at once when the entity exists or nothing is in progress for it', (t) => {
   const nothing = world()
   nothing.state.isBusy = false
   nothing.ask()
@@ -54,7 +54,7 @@ t.test('what nothing is said to, and what is there, is not waited for', (t) => {
   t.end()
 })
 
-t.test('what comes to be, or does not, is asked for then', (t) => {
+t.test('a request for a missing entity waits until it is created or nothing is in progress for it', (t) => {
   for (const end of [{ isThere: true }, { isBusy: false }]) {
     const { state, said, ask, look, isWaiting } = world()
     ask()
@@ -68,7 +68,7 @@ t.test('what comes to be, or does not, is asked for then', (t) => {
   t.end()
 })
 
-t.test('nobody is told that there is no such thing while it may be on its way', (t) => {
+t.test('a request for an entity that may still be created is answered view_behind after 250 ms, not 404', (t) => {
   const { state, said, ask, look, isWaiting } = world()
   ask()
   for (let looks = 0; isWaiting() && looks < 1_000; looks++) look()
@@ -77,7 +77,7 @@ t.test('nobody is told that there is no such thing while it may be on its way', 
   t.end()
 })
 
-t.test('nobody waits for the end of the service, and nobody is waited for who has gone', (t) => {
+t.test('waiting ends when storage fails, the service stops or the client is gone', (t) => {
   for (const [end, told] of [
     [{ hasFailed: true }, ['storage_failed']],
     [{ isClosing: true }, ['stopping']],
@@ -92,7 +92,7 @@ t.test('nobody waits for the end of the service, and nobody is waited for who ha
   t.end()
 })
 
-t.test('what is known to come is named by the first parameter of its path', (t) => {
+t.test('the entity that a request waits for is named by the first parameter of its path', (t) => {
   t.same(namedBy('/api/run-requests/:id/accepted')?.('x'), { kind: 'run_request', id: 'x' })
   t.same(namedBy('/hypotheses/:id/accept')?.('x'), { kind: 'hypothesis', id: 'x' })
   const record = namedBy('/api/intent-records/:id/accept')!
@@ -103,7 +103,7 @@ t.test('what is known to come is named by the first parameter of its path', (t) 
   t.end()
 })
 
-t.test('a request that is about to be made is read once it is', async (t) => {
+t.test('a GET of a run request that is being created is answered once it exists', async (t) => {
   const nature = new HeldNature()
   const s = await startTestService(t, {}, { nature })
   await s.project('greeter')

@@ -1,4 +1,4 @@
-/** What needs a person: several kinds of things in one list, whose pages follow each other. */
+/** What needs a person: entities of several kinds in one paged list. */
 import t from 'tap'
 import { absenceMsMin } from '../../runtime/dispatch/waiting.ts'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -6,7 +6,7 @@ import { until } from '../until.ts'
 import { begin, finish, fleet, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
-/** Two requests that are lost and three that wait for an approval. */
+/** Two run requests that are lost, and three that wait for an approval. */
 async function troubled(s: TestService): Promise<void> {
   await s.project('greeter')
   const token = await s.runner('r1', { capacity: 2 })
@@ -22,7 +22,7 @@ async function troubled(s: TestService): Promise<void> {
   while ((await reasons(s, '?reason=lost')).length < 2) await s.expect(200, 'GET', '/api/attention')
 }
 
-/** Reason and key of everything in the list, page after page. */
+/** Reason and idempotency key of every entry, page after page. */
 async function reasons(s: TestService, query = ''): Promise<string[]> {
   const found: string[] = []
   for (let path = `/api/attention${query}`; ; ) {
@@ -34,11 +34,11 @@ async function reasons(s: TestService, query = ''): Promise<string[]> {
   }
 }
 
-t.test('pages of any size give everything once, most pressing first', async (t) => {
+t.test('pages of any size list every entry once, most pressing first', async (t) => {
   const s = await startTestService(t)
   await troubled(s)
   const all = ['lost b', 'lost a', 'unapproved e', 'unapproved d', 'unapproved c']
-  for (const limit of [1, 2, 3, 4, 5, 6]) t.same(await reasons(s, `?limit=${limit}`), all, `${limit} a page`)
+  for (const limit of [1, 2, 3, 4, 5, 6]) t.same(await reasons(s, `?limit=${limit}`), all, `${limit} per page`)
   t.same(await reasons(s, '?reason=unapproved&limit=2'), all.slice(2))
   const { next_cursor } = (await s.expect(200, 'GET', '/api/attention?limit=1')).body
   for (const path of [`?reason=unapproved&cursor=${next_cursor}`, '?cursor=WyJhIiwiYiJd', '?cursor=x']) {
@@ -49,13 +49,13 @@ t.test('pages of any size give everything once, most pressing first', async (t) 
 const NO_RUNNER = '/api/attention?reason=no_runner'
 const NO_RUNNER_ONLINE = '/api/attention?reason=no_runner_online'
 
-/** Id and reason of what no runner may take. */
+/** Id and reason of everything that no runner may take. */
 async function stranded(s: TestService, more: object = {}): Promise<string[]> {
   const { items } = (await s.expect(200, 'GET', NO_RUNNER, undefined, more)).body
   return items.map(({ kind, because, ...item }: any) => `${item[kind].id} ${because.code}`)
 }
 
-t.test('a run request that no registered runner may take needs a person, until one may', async (t) => {
+t.test('a run request that no registered runner may take needs attention until one may', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'till']) await s.project(key)
   const { id } = await s.request('shop', { labels: ['gpu'] })
@@ -68,9 +68,9 @@ t.test('a run request that no registered runner may take needs a person, until o
     { kind: 'run_request', project: 'shop', because: { detail: 'No runner allowed for shop carries: gpu.' } },
   ])
   await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
-  t.same(await stranded(s), [], 'that the runner is offline is no matter')
+  t.same(await stranded(s), [], 'an offline runner counts')
   await s.expect(200, 'PATCH', '/api/runners/r1', { draining: true })
-  t.same(await stranded(s), [], 'nor that it drains')
+  t.same(await stranded(s), [], 'so does a draining one')
   const manifest = {
     engine: 'e',
     runner_id: 'r1',
@@ -86,7 +86,7 @@ t.test('a run request that no registered runner may take needs a person, until o
   t.same(await stranded(s, { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [])
 })
 
-t.test('what waits for something else than a runner is not told of as if it lacked one', async (t) => {
+t.test('work that waits for something other than a runner is not listed as lacking one', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'till', 'lane']) await s.project(key)
   await s.request('shop', { throttle: 'full' })
@@ -102,13 +102,13 @@ t.test('what waits for something else than a runner is not told of as if it lack
   t.same(await stranded(s), [`${landing.id} no_runner_registered`])
 })
 
-t.test('an item that no runner may take is told of, once, also when it is handed out', async (t) => {
+t.test('a work item that no runner may take is listed once, by its run request once it is handed out', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const { id } = await submit(s, {})
   t.same(await stranded(s), [`${id} no_runner_registered`])
   await s.runner('r1')
-  t.same(await stranded(s), [`${id} no_runner_allowed`], 'it is not trusted')
+  t.same(await stranded(s), [`${id} no_runner_allowed`], 'the runner is not trusted')
   const token = await s.runner('r2', { trusted: true })
   t.same(await stranded(s), [])
   await s.call('GET', '/api/runners/r2/run-requests/next', undefined, { token })
@@ -119,75 +119,75 @@ t.test('an item that no runner may take is told of, once, also when it is handed
   t.same(await stranded(s), [])
 })
 
-t.test(
-  'a project whose work waits for runners that are all away calls somebody, once, until one is there',
-  async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
-    const runner = await fleet(s, 'shop', 'till', 'idle')
-    const away = async (query = '', more: object = {}) => {
-      const { items } = (await s.expect(200, 'GET', NO_RUNNER_ONLINE + query, undefined, more)).body
-      return items.map(({ project, because }: any) => `${project} ${because.detail}`)
-    }
-    await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
-    await submit(s, { project: 'idle', objective: 'Later', not_before: '2999-01-01T00:00:00Z' })
-    await submit(s, { project: 'idle', lane: 'campaign' })
-    await s.request('idle', { not_before: '2999-01-01T00:00:00Z' })
-    await until(
-      async () => {
-        nature.hurry(30_000)
-        return (await s.expect(200, 'GET', '/api/runners/r1')).body
-      },
-      ({ presence }) => presence === 'offline',
-    )
-    const heard = (await s.expect(200, 'GET', '/api/runners/r1')).body.last_seen_at
-    const { id } = await submit(s, {})
-    await submit(s, { objective: 'More' })
-    await s.request('till')
-    await until(reading(s, id), waits('running_cap'))
-    t.same(await away(), [], 'it may be about to come back')
-    nature.hurry(absenceMsMin)
-    t.same(await away(), ['shop Offline: r1.', 'till Offline: r1.'])
-    t.same(await away('&project=till'), ['till Offline: r1.'])
-    const [first] = (await s.expect(200, 'GET', '/api/attention')).body.items
-    t.match(first, { kind: 'stalled_project', project: 'shop', stalled_project: { key: 'shop' } })
-    t.ok(Math.abs(Date.parse(first.since) - Date.parse(heard)) < 100, 'since it was heard')
-    const { next_cursor } = (await s.expect(200, 'GET', `${NO_RUNNER_ONLINE}&limit=1`)).body
-    t.same(await away(`&limit=1&cursor=${next_cursor}`), ['till Offline: r1.'])
-    t.same(await away('', { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [
-      'till Offline: r1.',
-    ])
-    await s.runner('r2', { labels: ['gpu'] })
-    t.same(await away(), ['shop Offline: r1.'], 'who has just been registered is awaited; r2 is not trusted')
-    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
-    t.same(await away(), [])
-  },
-)
-
-t.test('pages of what no runner may take give everything once, requests before items, newest first', async (t) => {
-  const s = await startTestService(t)
-  await s.project('shop')
-  const requests: string[] = []
-  for (const labels of [['a'], ['b'], ['a'], ['b'], ['a']]) {
-    requests.unshift((await s.request('shop', { labels, idempotency_key: `k${requests.length}` })).id)
+t.test('a project whose eligible runners are all offline is listed once, until one is back', async (t) => {
+  const nature = new HurriedNature()
+  const s = await startTestService(t, {}, { nature })
+  const runner = await fleet(s, 'shop', 'till', 'idle')
+  const away = async (query = '', more: object = {}) => {
+    const { items } = (await s.expect(200, 'GET', NO_RUNNER_ONLINE + query, undefined, more)).body
+    return items.map(({ project, because }: any) => `${project} ${because.detail}`)
   }
-  const items: string[] = []
-  for (const objective of ['x', 'y', 'z']) items.unshift((await submit(s, { objective })).id)
-  for (const limit of [1, 2, 3, 5, 7, 8, 9]) {
-    const found: string[] = []
-    for (let path = `${NO_RUNNER}&limit=${limit}`; path !== ''; ) {
-      const { body, headers } = await s.expect(200, 'GET', path)
-      t.ok(body.items.length <= limit)
-      for (const { kind, ...item } of body.items) found.push(item[kind].id)
-      const link = headers.get('link')
-      path = link === null ? '' : link.slice(1, link.indexOf('>'))
-    }
-    t.same(found, [...requests, ...items], `${limit} a page`)
-  }
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+  await submit(s, { project: 'idle', objective: 'Later', not_before: '2999-01-01T00:00:00Z' })
+  await submit(s, { project: 'idle', lane: 'campaign' })
+  await s.request('idle', { not_before: '2999-01-01T00:00:00Z' })
+  await until(
+    async () => {
+      nature.hurry(30_000)
+      return (await s.expect(200, 'GET', '/api/runners/r1')).body
+    },
+    ({ presence }) => presence === 'offline',
+  )
+  const heard = (await s.expect(200, 'GET', '/api/runners/r1')).body.last_seen_at
+  const { id } = await submit(s, {})
+  await submit(s, { objective: 'More' })
+  await s.request('till')
+  await until(reading(s, id), waits('running_cap'))
+  t.same(await away(), [], 'a runner that was just heard of may return')
+  nature.hurry(absenceMsMin)
+  t.same(await away(), ['shop Offline: r1.', 'till Offline: r1.'])
+  t.same(await away('&project=till'), ['till Offline: r1.'])
+  const [first] = (await s.expect(200, 'GET', '/api/attention')).body.items
+  t.match(first, { kind: 'stalled_project', project: 'shop', stalled_project: { key: 'shop' } })
+  t.ok(Math.abs(Date.parse(first.since) - Date.parse(heard)) < 100, 'since the runner was last heard of')
+  const { next_cursor } = (await s.expect(200, 'GET', `${NO_RUNNER_ONLINE}&limit=1`)).body
+  t.same(await away(`&limit=1&cursor=${next_cursor}`), ['till Offline: r1.'])
+  t.same(await away('', { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [
+    'till Offline: r1.',
+  ])
+  await s.runner('r2', { labels: ['gpu'] })
+  t.same(await away(), ['shop Offline: r1.'], 'a runner that was just registered is expected; r2 is not trusted')
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  t.same(await away(), [])
 })
 
 t.test(
-  'a chain of resumptions calls somebody once: by the newest that calls, and by none while one is under way',
+  'pages of work without an eligible runner list each entry once, run requests before work items, newest first',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('shop')
+    const requests: string[] = []
+    for (const labels of [['a'], ['b'], ['a'], ['b'], ['a']]) {
+      requests.unshift((await s.request('shop', { labels, idempotency_key: `k${requests.length}` })).id)
+    }
+    const items: string[] = []
+    for (const objective of ['x', 'y', 'z']) items.unshift((await submit(s, { objective })).id)
+    for (const limit of [1, 2, 3, 5, 7, 8, 9]) {
+      const found: string[] = []
+      for (let path = `${NO_RUNNER}&limit=${limit}`; path !== ''; ) {
+        const { body, headers } = await s.expect(200, 'GET', path)
+        t.ok(body.items.length <= limit)
+        for (const { kind, ...item } of body.items) found.push(item[kind].id)
+        const link = headers.get('link')
+        path = link === null ? '' : link.slice(1, link.indexOf('>'))
+      }
+      t.same(found, [...requests, ...items], `${limit} per page`)
+    }
+  },
+)
+
+t.test(
+  'of a chain of resumed items only the newest that needs a person is listed, and none while one is in progress',
   async (t) => {
     const s = await startTestService(t)
     const runner = await fleet(s, 'shop')
@@ -205,21 +205,21 @@ t.test(
     await ended(first, preserved, 'preserved')
     t.same(await called(), [first])
     const second = await resume(first)
-    t.same(await called(), [], 'it goes on')
+    t.same(await called(), [], 'it was resumed')
     await ended(second, { ...told, verdict: 'runner_error', detail: 'no' }, 'failed')
     t.same(await called(), [second])
     const third = await resume(first)
-    t.same(await called(), [], 'it goes on once more, and what failed is the same matter')
+    t.same(await called(), [], 'it was resumed again, and the failed one belongs to the same matter')
     await ended(third, preserved, 'preserved')
     t.same(await called(), [third])
     await s.expect(200, 'POST', `/api/work-items/${third}/close`, { reason: 'no more' })
-    t.same(await called(), [second], 'what is closed stands for nothing')
+    t.same(await called(), [second], 'a closed item no longer stands for the chain')
     await s.expect(200, 'POST', `/api/work-items/${second}/close`, { reason: 'no more' })
     t.same(await called(), [first])
   },
 )
 
-t.test('attention is asked for by project, as everywhere', async (t) => {
+t.test('the attention list can be filtered by project', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'till']) await s.project(key)
   const { id } = await s.request('shop', { throttle: 'full' })
@@ -233,6 +233,6 @@ t.test('attention is asked for by project, as everywhere', async (t) => {
   t.same(await named('shop'), [['shop', id]])
   const ofTill = await named('till')
   t.equal(ofTill.length, 2)
-  t.same(ofTill[0], ['till', stuck], 'also what is found in memory')
+  t.same(ofTill[0], ['till', stuck], 'entries computed from memory are filtered as well')
   await s.expect(404, 'GET', '/api/attention?project=none')
 })

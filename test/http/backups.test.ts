@@ -1,4 +1,6 @@
-/** A backup over HTTP: at once where it is small, followed where it takes long, and one at a time. */
+/**
+ * Backups over HTTP: a small one is answered complete, a long one is followed by its URL, and only one runs at a time.
+ */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -11,7 +13,7 @@ import { startOnDisk, type TestService } from './service-harness.ts'
 
 const PATH = '/api/backups'
 
-/** Holds up every backup until the function that it answers is called. */
+/** Blocks every backup until the returned function is called. */
 function held({ service }: TestService): () => void {
   let release = (): void => {}
   const gate = new Promise<void>((resolve) => {
@@ -27,40 +29,37 @@ const ended = (s: TestService, name: string): Promise<any> =>
     ({ state }) => state !== 'running',
   )
 
-t.test(
-  'a backup that takes long is answered before its end, goes on by itself, and is read where that says',
-  async (t) => {
-    const s = await startOnDisk(t, t.testdir())
-    const release = held(s)
-    t.teardown(release)
-    const begun = await s.expect(202, 'POST', `${PATH}?wait=0`, { name: 'long' })
-    t.equal(begun.headers.get('location'), `${PATH}/long`)
-    t.match(begun.body, { name: 'long', state: 'running', path: join(s.settings.home, 'backups/long') })
-    t.notOk('bytes' in begun.body || 'ended_at' in begun.body)
-    t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, begun.body)
-    for (const name of ['other', 'long', undefined]) {
-      const refused = await s.expect(409, 'POST', PATH, { name })
-      t.match(refused.body, { code: 'backup_running', backup: 'long', detail: /long .*2\d{3}-/ })
-    }
-    release()
-    const completed = await ended(s, 'long')
-    t.match(completed, { state: 'completed', begun_at: begun.body.begun_at, ended_at: /Z$/ })
-    t.ok(completed.bytes > 0 && completed.sequence > 0)
-    t.ok(existsSync(join(completed.path, 'backup.json')))
-    for (const file of readdirSync(s.settings.home, { recursive: true, withFileTypes: true })) {
-      const path = join(file.parentPath, file.name)
-      if (file.isFile()) t.equal(statSync(path).mode & 0o077, 0, `${path} is its owner's alone`)
-    }
-    t.equal((await s.expect(409, 'POST', PATH, { name: 'long' })).body.code, 'already_exists')
-    t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, completed, 'what is told of the first one stays')
-    t.equal((await s.expect(404, 'GET', `${PATH}/other`)).body.code, 'not_found')
-    await s.project('mine')
-    const confined = { token: await s.token('confined', { roles: ['admin'], projects: ['mine'] }) }
-    t.equal((await s.expect(403, 'GET', `${PATH}/long`, undefined, confined)).body.code, 'forbidden')
-  },
-)
+t.test('a backup that takes long is answered 202, continues, and is read under its Location', async (t) => {
+  const s = await startOnDisk(t, t.testdir())
+  const release = held(s)
+  t.teardown(release)
+  const begun = await s.expect(202, 'POST', `${PATH}?wait=0`, { name: 'long' })
+  t.equal(begun.headers.get('location'), `${PATH}/long`)
+  t.match(begun.body, { name: 'long', state: 'running', path: join(s.settings.home, 'backups/long') })
+  t.notOk('bytes' in begun.body || 'ended_at' in begun.body)
+  t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, begun.body)
+  for (const name of ['other', 'long', undefined]) {
+    const refused = await s.expect(409, 'POST', PATH, { name })
+    t.match(refused.body, { code: 'backup_running', backup: 'long', detail: /long .*2\d{3}-/ })
+  }
+  release()
+  const completed = await ended(s, 'long')
+  t.match(completed, { state: 'completed', begun_at: begun.body.begun_at, ended_at: /Z$/ })
+  t.ok(completed.bytes > 0 && completed.sequence > 0)
+  t.ok(existsSync(join(completed.path, 'backup.json')))
+  for (const file of readdirSync(s.settings.home, { recursive: true, withFileTypes: true })) {
+    const path = join(file.parentPath, file.name)
+    if (file.isFile()) t.equal(statSync(path).mode & 0o077, 0, `${path} is readable by its owner alone`)
+  }
+  t.equal((await s.expect(409, 'POST', PATH, { name: 'long' })).body.code, 'already_exists')
+  t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, completed, 'the record of the first one is unchanged')
+  t.equal((await s.expect(404, 'GET', `${PATH}/other`)).body.code, 'not_found')
+  await s.project('mine')
+  const confined = { token: await s.token('confined', { roles: ['admin'], projects: ['mine'] }) }
+  t.equal((await s.expect(403, 'GET', `${PATH}/long`, undefined, confined)).body.code, 'forbidden')
+})
 
-t.test('a backup goes on when its client has gone, and what a failed one failed of is told', async (t) => {
+t.test('a backup continues when its client disconnects, and a failed one reports its cause', async (t) => {
   const s = await startOnDisk(t, t.testdir())
   const release = held(s)
   t.teardown(release)
@@ -85,7 +84,7 @@ t.test('a backup goes on when its client has gone, and what a failed one failed 
   t.match(await ended(s, 'refused'), { state: 'failed', failure: { code: 'backup_failed', message: 'no such folder' } })
 })
 
-t.test('a stop gives up what is being copied, tells who waits for it, and leaves nothing of it', async (t) => {
+t.test('a stop abandons a running backup, answers its waiting client 503 and leaves no files of it', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home)
   const release = held(s)
@@ -104,7 +103,7 @@ t.test('a stop gives up what is being copied, tells who waits for it, and leaves
   await next.expect(201, 'POST', PATH, { name: 'cut' })
 })
 
-t.test('a backup of a log that is damaged is made, and answered as a problem that names it and the file', async (t) => {
+t.test('a backup of a damaged log is kept, and answered as a problem that names the backup and the file', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home, {
     openJournal: (onFailure) => openDiskJournal({ home, diskReserveBytes: 0, logFileBytesMax: 2_000, onFailure }),
@@ -124,23 +123,23 @@ t.test('a backup of a log that is damaged is made, and answered as a problem tha
   const refused = await s.expect(500, 'POST', PATH, { name: 'no-more' })
   t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin as a file of the log does` })
   t.notOk(existsSync(join(home, 'backups/no-more')))
-  // Its last flush may begin a file of the log: while there is a folder for it.
+  // The last flush may start a new log file, so close while its folder exists.
   await s.service.close()
 })
 
-t.test('a backup that is named as drafts of backups were stays when another is made, and over a start', async (t) => {
+t.test('a backup named like an unfinished draft survives the next backup and a restart', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home)
   const { path } = (await s.expect(201, 'POST', PATH, { name: `unfinished-${s.service.runtime.journal.epoch}` })).body
   await s.expect(201, 'POST', PATH, { name: 'other' })
-  t.ok(existsSync(join(path, 'backup.json')), 'when another is made')
+  t.ok(existsSync(join(path, 'backup.json')), 'after another backup')
   await s.service.close()
   await startOnDisk(t, home)
-  t.ok(existsSync(join(path, 'backup.json')), 'over a start')
+  t.ok(existsSync(join(path, 'backup.json')), 'after a restart')
 })
 
 t.test(
-  'a backup that is asked for again under its key is not made twice: not while it runs, nor when it is whole',
+  'repeating a backup under its idempotency key returns the same backup, both while it runs and once it is complete',
   async (t) => {
     const s = await startOnDisk(t, t.testdir())
     const release = held(s)
@@ -154,7 +153,7 @@ t.test(
     release()
     const whole = await ended(s, begun.body.name)
     const replay = await s.expect(200, 'POST', PATH, {}, { headers })
-    t.same([replay.body, replay.headers.get('idempotent-replay')], [whole, 'true'], 'no body is an empty one')
+    t.same([replay.body, replay.headers.get('idempotent-replay')], [whole, 'true'], 'no body equals an empty one')
     for (const name of ['other', whole.name]) {
       const other = await s.expect(422, 'POST', PATH, { name }, { headers })
       t.equal(other.body.code, 'idempotency_key_reused', 'another body')
@@ -165,6 +164,6 @@ t.test(
     t.equal((await s.expect(422, 'POST', PATH, undefined, named)).body.code, 'idempotency_key_reused')
     const token = await s.token('other', { roles: ['admin'] })
     const theirs = await s.expect(201, 'POST', PATH, { name: 'theirs' }, { headers, token })
-    t.equal(theirs.headers.get('idempotent-replay'), null, 'a key is of who asks')
+    t.equal(theirs.headers.get('idempotent-replay'), null, 'a key belongs to its token')
   },
 )

@@ -1,4 +1,4 @@
-/** A brief with several runs that have not ended: an approval is for all that it covers, and the latest is followed. */
+/** A brief with several unfinished runs: an approval is for all that it covers, and the latest is followed. */
 import t from 'tap'
 import { OPEN_RUNS_MAX } from '../../machines/formation-brief/runs.ts'
 import type { MessageBody } from '../../runtime/api.ts'
@@ -29,7 +29,7 @@ async function start(t: Parameters<typeof startTestService>[0]) {
   return { s, record, brief, ask, run, come, post, poll, isOver }
 }
 
-t.test('approving a brief for full lets go every run that waits for it, not the latest alone', async (t) => {
+t.test('approving a brief for full releases every run that waits for it, not only the latest', async (t) => {
   const { s, brief, ask, run } = await start(t)
   const waiting = [await ask(1, 'full'), await ask(2, 'full')]
   const retry = { max_attempts: 2, on: ['execution'], backoff_seconds: 0 }
@@ -44,52 +44,52 @@ t.test('approving a brief for full lets go every run that waits for it, not the 
     )
     t.equal(approved_by.name, 'admin')
   }
-  t.notOk((await run(own)).approved_by, 'but not one with a retry policy, which the brief says nothing of')
+  t.notOk((await run(own)).approved_by, 'except one with a retry policy, which the brief does not cover')
+})
+
+t.test('a run repeated with again: true needs its own approval, whatever the approval of its brief', async (t) => {
+  const { s, brief, ask, run, post, poll } = await start(t)
+  const approve = { throttle: 'full' }
+  await s.expect(200, 'POST', `${brief.path}/approve`, approve)
+  const first = await ask(1, 'full')
+  await poll()
+  await post(first, 'completed', { result: { status: 'completed' } })
+  const once = runOf(brief, { throttle: 'full', payload: { n: 1 } })
+  const { id, waiting_because } = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
+  const detail =
+    'Work with throttle full waits for an approval of itself: one of its brief does not speak for doing it again.'
+  t.strictSame(waiting_because, { code: 'not_approved', detail })
+  const { token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'other', roles: ['admin'] })).body
+  await s.expect(200, 'POST', `${brief.path}/approve`, approve, { token })
+  await s.expect(200, 'POST', `${brief.path}/approve`, approve)
+  const other = await ask(2, 'full')
+  t.equal((await poll()).body.request_id, other, 'the brief has delivered that approval')
+  await post(other, 'completed', { result: { status: 'completed' } })
+  t.strictSame((await run(id)).waiting_because, { code: 'not_approved', detail })
+  await s.expect(200, 'POST', `/api/run-requests/${id}/approve`)
+  t.equal((await poll()).body.request_id, id)
 })
 
 t.test(
-  'a run that does again what was done waits for an approval of its own, whoever approves its brief',
+  "when a brief's latest run is cancelled, the brief follows its earlier run that is still executing",
   async (t) => {
-    const { s, brief, ask, run, post, poll } = await start(t)
-    const approve = { throttle: 'full' }
-    await s.expect(200, 'POST', `${brief.path}/approve`, approve)
-    const first = await ask(1, 'full')
+    const { s, brief, ask, come, post, poll } = await start(t)
+    const first = await ask(1, 'dry_run')
     await poll()
+    await post(first, 'started')
+    await come('executing')
+    const second = await ask(2, 'dry_run')
+    t.match(await come('queued'), { run: { run_request_id: second } })
+    await s.expect(200, 'POST', `/api/run-requests/${second}/cancel`, {})
+    t.match(await come('executing'), { run: { run_request_id: first } })
+    const edit = { prompt_text: 'Something else.' }
+    t.equal((await s.expect(409, 'PUT', `${brief.path}/prompts/execution`, edit)).body.code, 'illegal_move')
     await post(first, 'completed', { result: { status: 'completed' } })
-    const once = runOf(brief, { throttle: 'full', payload: { n: 1 } })
-    const { id, waiting_because } = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
-    const detail =
-      'Work with throttle full waits for an approval of itself: one of its brief does not speak for doing it again.'
-    t.strictSame(waiting_because, { code: 'not_approved', detail })
-    const { token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'other', roles: ['admin'] })).body
-    await s.expect(200, 'POST', `${brief.path}/approve`, approve, { token })
-    await s.expect(200, 'POST', `${brief.path}/approve`, approve)
-    const other = await ask(2, 'full')
-    t.equal((await poll()).body.request_id, other, 'the brief has told of that approval')
-    await post(other, 'completed', { result: { status: 'completed' } })
-    t.strictSame((await run(id)).waiting_because, { code: 'not_approved', detail })
-    await s.expect(200, 'POST', `/api/run-requests/${id}/approve`)
-    t.equal((await poll()).body.request_id, id)
+    t.match(await come('completed'), { run: { run_request_id: first } })
   },
 )
 
-t.test('a brief goes on to an earlier run that is at work when the later one is cancelled', async (t) => {
-  const { s, brief, ask, come, post, poll } = await start(t)
-  const first = await ask(1, 'dry_run')
-  await poll()
-  await post(first, 'started')
-  await come('executing')
-  const second = await ask(2, 'dry_run')
-  t.match(await come('queued'), { run: { run_request_id: second } })
-  await s.expect(200, 'POST', `/api/run-requests/${second}/cancel`, {})
-  t.match(await come('executing'), { run: { run_request_id: first } })
-  const edit = { prompt_text: 'Something else.' }
-  t.equal((await s.expect(409, 'PUT', `${brief.path}/prompts/execution`, edit)).body.code, 'illegal_move')
-  await post(first, 'completed', { result: { status: 'completed' } })
-  t.match(await come('completed'), { run: { run_request_id: first } })
-})
-
-t.test('a brief is archived once each of its runs has ended', async (t) => {
+t.test('a brief can be archived only once all its runs have ended', async (t) => {
   const { s, brief, ask, come, post, poll } = await start(t)
   const first = await ask(1, 'dry_run')
   const second = await ask(2, 'dry_run')
@@ -104,10 +104,10 @@ t.test('a brief is archived once each of its runs has ended', async (t) => {
   await s.expect(200, 'POST', `${brief.path}/archive`)
 })
 
-t.test('a run of which its brief hears once it is archived does not run', async (t) => {
+t.test('a run request that reaches its brief after the brief was archived is cancelled', async (t) => {
   const { s, brief, run } = await start(t)
   await s.expect(200, 'POST', `${brief.path}/archive`)
-  // As when it was asked for in the same moment: its door had seen the brief before.
+  // A request sent at the same moment, which read the brief before it was archived.
   const { id, digest } = brief
   const asked = { ...CREATE, project: 'shop', project_id: brief.body.project_id, brief: { id, digest } }
   const made = await s.service.runtime.askAsync({ kind: 'run_request', id: CREATE.id }, asked as MessageBody)
@@ -119,7 +119,7 @@ t.test('a run of which its brief hears once it is archived does not run', async 
   t.match(cancel, { reason: 'its brief is archived', requested_by: { name: 'intendant' } })
 })
 
-t.test('a brief of which too many runs have not ended takes no further one, until one has', async (t) => {
+t.test('a brief with the maximum number of unfinished runs takes another only after one has ended', async (t) => {
   const { s, brief } = await start(t)
   const tell = async (type: string, n: number, more: object = {}) => {
     const run_request_id = `runreq_${String(n).padStart(24, '0')}`
@@ -136,44 +136,41 @@ t.test('a brief of which too many runs have not ended takes no further one, unti
   await s.expect(201, 'POST', REQUESTS, runOf(brief))
 })
 
-t.test(
-  'what was frozen with intent that is withdrawn runs no more, whoever approves it, and a person hears of it',
-  async (t) => {
-    const { s, brief, ask, run, isOver } = await start(t)
-    const before = await ask(1, 'full')
-    const attention = async () => (await s.expect(200, 'GET', '/api/attention?reason=lapsed')).body.items
-    t.same(await attention(), [])
-    t.notOk((await s.expect(200, 'GET', brief.path)).body.lapsed)
-    await isOver('deprecate')
-    const refused = { code: 'brief_incomplete', detail: /shop\.intent\.one-order|ir_[0-9a-f]{24} is deprecated/ }
-    for (const throttle of ['dry_run', 'full']) {
-      t.match((await s.expect(422, 'POST', `${brief.path}/approve`, { throttle })).body, refused)
-      t.match((await s.expect(422, 'POST', REQUESTS, runOf(brief, { throttle, payload: { n: 2 } }))).body, refused)
-    }
-    t.match(
-      (await s.expect(422, 'POST', `/api/run-requests/${before}/approve`)).body,
-      refused,
-      'one that was asked for before',
-    )
-    t.equal((await run(before)).waiting_because.code, 'not_approved')
-    const { lapsed } = (await s.expect(200, 'GET', brief.path)).body
-    t.match(lapsed, refused)
-    t.match(await attention(), [
-      {
-        kind: 'formation_brief',
-        reason: 'lapsed',
-        project: 'shop',
-        since: lapsed.since,
-        formation_brief: { id: brief.id, lapsed },
-      },
-    ])
-    await s.expect(200, 'POST', `/api/run-requests/${before}/cancel`, {})
-    await s.expect(200, 'POST', `${brief.path}/archive`)
-    t.same(await attention(), [])
-  },
-)
+t.test('a brief frozen with intent that was withdrawn is not run or approved, and needs attention', async (t) => {
+  const { s, brief, ask, run, isOver } = await start(t)
+  const before = await ask(1, 'full')
+  const attention = async () => (await s.expect(200, 'GET', '/api/attention?reason=lapsed')).body.items
+  t.same(await attention(), [])
+  t.notOk((await s.expect(200, 'GET', brief.path)).body.lapsed)
+  await isOver('deprecate')
+  const refused = { code: 'brief_incomplete', detail: /shop\.intent\.one-order|ir_[0-9a-f]{24} is deprecated/ }
+  for (const throttle of ['dry_run', 'full']) {
+    t.match((await s.expect(422, 'POST', `${brief.path}/approve`, { throttle })).body, refused)
+    t.match((await s.expect(422, 'POST', REQUESTS, runOf(brief, { throttle, payload: { n: 2 } }))).body, refused)
+  }
+  t.match(
+    (await s.expect(422, 'POST', `/api/run-requests/${before}/approve`)).body,
+    refused,
+    'a run that was requested before',
+  )
+  t.equal((await run(before)).waiting_because.code, 'not_approved')
+  const { lapsed } = (await s.expect(200, 'GET', brief.path)).body
+  t.match(lapsed, refused)
+  t.match(await attention(), [
+    {
+      kind: 'formation_brief',
+      reason: 'lapsed',
+      project: 'shop',
+      since: lapsed.since,
+      formation_brief: { id: brief.id, lapsed },
+    },
+  ])
+  await s.expect(200, 'POST', `/api/run-requests/${before}/cancel`, {})
+  await s.expect(200, 'POST', `${brief.path}/archive`)
+  t.same(await attention(), [])
+})
 
-t.test('a run that waits is approved once the brief is approved with the intent as it stands', async (t) => {
+t.test('a waiting run can be approved once its brief is approved again with the changed intent', async (t) => {
   const { s, record, brief, ask, run } = await start(t)
   const asked = await ask(1, 'full')
   await rewriteRecord(s, record, 'It works twice.')

@@ -1,9 +1,9 @@
-/** A formation brief over HTTP, as far on its way as a test wants it, with a record behind it. */
+/** Brings a formation brief over HTTP to the state that a test needs, based on an accepted record. */
 import { recordIdOfSlug } from '../../machines/ids.ts'
 import type { MessageBody } from '../../runtime/api.ts'
 import type { TestService } from './service-harness.ts'
 
-/** An accepted intent record of the project; its id. */
+/** Creates an accepted intent record in the project; returns its id. */
 export async function acceptedRecord(
   s: TestService,
   project: any,
@@ -22,7 +22,7 @@ export async function tellRecord(s: TestService, id: string, message: object): P
   if (!answer.ok) throw new Error(`${JSON.stringify(message)}: ${JSON.stringify(answer)}`)
 }
 
-/** The record says something else now. */
+/** Gives the record another capability text. */
 export function rewriteRecord(s: TestService, id: string, capability: string): Promise<void> {
   return tellRecord(s, id, { type: 'update', patch: { capability }, may_rewrite: true })
 }
@@ -46,7 +46,7 @@ export interface MadeBrief {
   readonly body: any
 }
 
-/** A brief that has come so far. Approved for `dry_run` unless other throttles are named. */
+/** Creates a brief and brings it to that state, approved for `dry_run` unless other throttles are named. */
 export async function briefIn(
   s: TestService,
   state: (typeof STEPS)[number],
@@ -64,12 +64,12 @@ export async function briefIn(
   return { id: made.id, path, digest: body.digest, body }
 }
 
-/** Ask for a run of the brief. */
+/** The body that requests a run of the brief. */
 export function runOf(brief: { id: string; digest: string }, more: object = {}): object {
   return { entry_event: 'execution_requested', brief: { id: brief.id, digest: brief.digest }, ...more }
 }
 
-/** Facts of these types, in the order of the log. */
+/** Type and payload of the events of these types, in log order. */
 export async function factsOf(s: TestService, types: string): Promise<[string, any][]> {
   const { items } = (await s.expect(200, 'GET', `/api/events?limit=500&event_type=${types}`)).body
   return items.map((event: any) => [event.event_type, event.payload])

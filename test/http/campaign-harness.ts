@@ -1,4 +1,4 @@
-/** What tests of campaigns over HTTP share: one that is added, its formations answered, its cycles worked on. */
+/** Shared by tests of campaigns over HTTP: adding one, answering its formations, working its cycles. */
 import { until } from '../until.ts'
 import { AT, begin, COMPLETE, finish, fleet, type Runner } from './ledger-harness.ts'
 import type { TestService } from './service-harness.ts'
@@ -13,7 +13,7 @@ export async function addCampaign(s: TestService, more: object = {}): Promise<an
   return (await s.expect(201, 'POST', '/api/campaigns', body)).body
 }
 
-/** A runner, and a campaign whose first step is asked for. */
+/** A runner, and a campaign whose first step is being formed. */
 export async function advanced(s: TestService): Promise<Runner> {
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -41,7 +41,7 @@ export function comesTo(s: TestService, status: string, stage?: string): Promise
   return until(reading(s), (one) => one.status === status && (stage === undefined || one.stage === stage))
 }
 
-/** Takes the formation, which must be the next thing to do, and answers it. */
+/** Takes the next work, which must be a formation, and answers it. */
 export async function form(s: TestService, runner: Runner, result: object): Promise<any> {
   const request = await begin(s, runner)
   if (request.engine.entry_event !== 'campaign_advance_requested')
@@ -57,7 +57,7 @@ export const step = (objective: string) => ({
 })
 export const done = { decision: 'done', reason: 'all of it holds', gate_results: GREEN }
 
-/** Takes the cycle's run, which must be the next thing to do, and ends it with the result. */
+/** Takes the next work, which must be a cycle, and ends it with the result. */
 export async function work(s: TestService, runner: Runner, result: object = COMPLETE): Promise<any> {
   const request = await begin(s, runner)
   if (request.engine.entry_event !== 'execution_requested') throw new Error(`not a cycle: ${JSON.stringify(request)}`)
@@ -65,7 +65,7 @@ export async function work(s: TestService, runner: Runner, result: object = COMP
   return request
 }
 
-/** The run's end without a result. */
+/** Fails the run without a task result. */
 export async function fail(s: TestService, runner: Runner, request: string, body: object): Promise<void> {
   const failed = { class: 'execution', message: 'it broke', ...body }
   await s.expect(200, 'POST', `/api/run-requests/${request}/failed`, failed, runner)
@@ -86,5 +86,5 @@ export const verdict = (name: string, more: object = {}) => ({
   ...more,
 })
 
-/** What a campaign's own events share. */
+/** The time that events of these tests carry. */
 export { AT }

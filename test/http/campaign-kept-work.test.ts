@@ -1,4 +1,4 @@
-/** Work that a campaign's cycles have kept: it is built upon, unless a person has another way for it. */
+/** Work that a campaign's cycles have preserved: the next cycle builds upon it, unless a person decides otherwise. */
 import t from 'tap'
 import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
@@ -10,7 +10,7 @@ const kept = (preservation_ref: string) => verdict('defect', { diagnosis: 'it br
 const attention = async (s: TestService) => (await s.expect(200, 'GET', '/api/attention?reason=preserved')).body.items
 const runningCycle = (s: TestService) => until(reading(s), ({ work: now }) => now?.role === 'cycle')
 
-/** The first cycle has kept its work, and the next step is being formed. */
+/** The first cycle has preserved its work, and the next step is being formed. */
 async function withKeptWork(s: TestService): Promise<{ readonly runner: Runner; readonly id: string }> {
   const runner = await inFirstCycle(s)
   const { work: cycle } = await reading(s)()
@@ -20,7 +20,7 @@ async function withKeptWork(s: TestService): Promise<{ readonly runner: Runner; 
   return { runner, id: cycle.item_id }
 }
 
-t.test('a campaign does not land what its owner has closed', async (t) => {
+t.test('a campaign does not build upon preserved work that its owner has closed', async (t) => {
   const s = await startTestService(t)
   const { runner, id } = await withKeptWork(s)
   await move(s, 'pause')
@@ -36,7 +36,7 @@ t.test('a campaign does not land what its owner has closed', async (t) => {
   await inState(s, id, 'cancelled')
 })
 
-t.test('a cycle that waits to start from closed work is formed anew from trunk', async (t) => {
+t.test('a waiting cycle based on work that is then closed is formed again from trunk', async (t) => {
   const s = await startTestService(t)
   const { runner, id } = await withKeptWork(s)
   await form(s, runner, step('Mend it'))
@@ -49,32 +49,39 @@ t.test('a cycle that waits to start from closed work is formed anew from trunk',
   t.equal((await work(s, runner)).engine.payload.base_ref, undefined)
 })
 
-t.test('cycles whose runs cannot begin use up no budget, and the campaign goes on from trunk', async (t) => {
-  const s = await startTestService(t)
-  const { runner, id } = await withKeptWork(s)
-  const detail = '/srv/shop has no commit origin/intendant/run-1'
-  const told = { verdict: 'runner_error', detail, failure_class: 'dispatch', failure_code: 'unknown_base' }
-  const failure = { class: 'dispatch', code: 'unknown_base', message: detail }
-  for (const resumed of [{}, { from_trunk: true }]) {
+t.test(
+  'cycles whose runs cannot start cost no budget, and from_trunk lets the campaign continue from trunk',
+  async (t) => {
+    const s = await startTestService(t)
+    const { runner, id } = await withKeptWork(s)
+    const detail = '/srv/shop has no commit origin/intendant/run-1'
+    const told = { verdict: 'runner_error', detail, failure_class: 'dispatch', failure_code: 'unknown_base' }
+    const failure = { class: 'dispatch', code: 'unknown_base', message: detail }
+    for (const resumed of [{}, { from_trunk: true }]) {
+      await form(s, runner, step('Mend it'))
+      await runningCycle(s)
+      const { request_id } = await begin(s, runner)
+      const event = { event_type: 'task_run_completed', occurred_at: AT, payload: verdict('runner_error', told) }
+      await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+      await fail(s, runner, request_id, failure)
+      const escalated = await comesTo(s, 'escalated')
+      t.equal(escalated.cycles_completed, 1)
+      t.match(escalated.reason, `cycle 2 could not begin, and is not charged: ${detail}`)
+      t.match(escalated.reason, /let it start from trunk: intendant campaign resume pay --from-trunk$/)
+      await move(s, 'resume', resumed)
+    }
     await form(s, runner, step('Mend it'))
     await runningCycle(s)
-    const { request_id } = await begin(s, runner)
-    const event = { event_type: 'task_run_completed', occurred_at: AT, payload: verdict('runner_error', told) }
-    await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
-    await fail(s, runner, request_id, failure)
-    const escalated = await comesTo(s, 'escalated')
-    t.equal(escalated.cycles_completed, 1)
-    t.match(escalated.reason, `cycle 2 could not begin, and is not charged: ${detail}`)
-    t.match(escalated.reason, /let it start from trunk: intendant campaign resume pay --from-trunk$/)
-    await move(s, 'resume', resumed)
-  }
-  await form(s, runner, step('Mend it'))
-  await runningCycle(s)
-  t.equal((await work(s, runner)).engine.payload.base_ref, undefined)
-  t.equal((await s.expect(200, 'GET', `/api/work-items/${id}`)).body.state, 'preserved', 'which is left to its owner')
-})
+    t.equal((await work(s, runner)).engine.payload.base_ref, undefined)
+    t.equal(
+      (await s.expect(200, 'GET', `/api/work-items/${id}`)).body.state,
+      'preserved',
+      'the preserved work is left to its owner',
+    )
+  },
+)
 
-t.test('what a campaign goes on from is not resumed beside it', async (t) => {
+t.test('preserved work that a campaign builds upon cannot be resumed separately', async (t) => {
   const s = await startTestService(t)
   const { runner, id } = await withKeptWork(s)
   t.match(await attention(s), [{ work_item: { id, built_upon_by: 'pay' } }])
@@ -86,21 +93,21 @@ t.test('what a campaign goes on from is not resumed beside it', async (t) => {
   })
   await form(s, runner, step('Mend it'))
   await runningCycle(s)
-  t.equal((await s.call('POST', `/api/work-items/${id}/resume`, {})).status, 409, 'nor while its cycle is under way')
+  t.equal((await s.call('POST', `/api/work-items/${id}/resume`, {})).status, 409, 'nor while its cycle is in progress')
   await move(s, 'cancel', { reason: 'by hand then', now: true })
   await comesTo(s, 'cancelled', 'idle')
   t.match(await attention(s), [{ work_item: { id, built_upon_by: undefined } }])
   await s.expect(201, 'POST', `/api/work-items/${id}/resume`, {})
 })
 
-/** What landed of the cycles that it has had, oldest first. */
+/** State and landed commit of the campaign's cycles, oldest first. */
 const landings = async (s: TestService) => {
   const { objective_history } = await reading(s)()
   const items = objective_history.map(({ outcome }: any) => s.expect(200, 'GET', `/api/work-items/${outcome.item_id}`))
   return (await Promise.all(items)).map(({ body }: any) => [body.state, body.disposition.landed_commit])
 }
 
-t.test('kept work has landed with the cycle that was built upon it, though its campaign was paused', async (t) => {
+t.test('preserved work lands with the cycle built upon it, even if the campaign was paused meanwhile', async (t) => {
   const s = await startTestService(t)
   const { runner, id } = await withKeptWork(s)
   await form(s, runner, step('Mend it'))
@@ -118,7 +125,7 @@ t.test('kept work has landed with the cycle that was built upon it, though its c
   ])
 })
 
-t.test('kept work has landed with what was built upon it, also where a person goes on with that', async (t) => {
+t.test('preserved work lands with the work built upon it, even if a person resumed that work', async (t) => {
   const s = await startTestService(t)
   const { runner, id } = await withKeptWork(s)
   await form(s, runner, step('Mend it'))
@@ -135,7 +142,7 @@ t.test('kept work has landed with what was built upon it, also where a person go
   ])
 })
 
-t.test('work that a task kept before its provider could not be used is where the next task starts', async (t) => {
+t.test('the next task starts from work preserved before its provider became unavailable', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const { request_id, engine } = await begin(s, runner)
@@ -153,7 +160,7 @@ t.test('work that a task kept before its provider could not be used is where the
   t.equal((await work(s, runner)).engine.payload.base_ref, 'origin/intendant/half')
 })
 
-/** The task that is under way keeps half of its work, and its provider cannot be used for a minute. */
+/** The running task preserves half of its work, and its provider is unavailable for a minute. */
 async function keepHalf(s: TestService, runner: Runner, ref: string): Promise<any> {
   const { request_id, engine } = await begin(s, runner)
   const limit = { failure_class: 'execution', failure_code: 'usage_limit', detail: 'a minute' }
@@ -165,7 +172,7 @@ async function keepHalf(s: TestService, runner: Runner, ref: string): Promise<an
   return inState(s, engine.payload.item_id, 'failed')
 }
 
-t.test('work that was kept in an outage is not built upon when a person has closed it', async (t) => {
+t.test('work preserved in an outage is not built upon once a person has closed it', async (t) => {
   const s = await startTestService(t)
   const { id } = await keepHalf(s, await inFirstCycle(s), 'origin/half')
   const item = async () => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
@@ -175,7 +182,7 @@ t.test('work that was kept in an outage is not built upon when a person has clos
   t.notOk('built_upon_by' in (await item()))
 })
 
-t.test('work that was kept in an outage has landed with the task that was built upon it', async (t) => {
+t.test('work preserved in an outage lands with the task built upon it', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await inFirstCycle(s)

@@ -1,4 +1,4 @@
-/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as campaigns can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as it concerns campaigns. */
 import t from 'tap'
 import { HurriedNature } from '../natures/hurried.ts'
 import { until } from '../until.ts'
@@ -23,7 +23,7 @@ import { startTestService, type TestService } from './service-harness.ts'
 
 const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 
-/** The run fails, and is in the queue again for its next attempt once its pause is over: half a minute, then a whole one. */
+/** Fails the run, and lets its retry delay pass (half a minute, then a minute). */
 async function failAgain(s: TestService, runner: Runner, nature: HurriedNature, words: string, more: object = {}) {
   const { request_id, attempt } = await begin(s, runner)
   const path = `/api/run-requests/${request_id}`
@@ -31,7 +31,7 @@ async function failAgain(s: TestService, runner: Runner, nature: HurriedNature, 
   nature.hurry(61_000)
 }
 
-/** Starts the attempt that is in the queue now; `begin` is for first ones. */
+/** Starts the queued attempt; `begin` is for first attempts. */
 async function beginAttempt(s: TestService, runner: Runner): Promise<{ request_id: string; attempt: number }> {
   const { request_id, attempt } = (
     await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
@@ -40,7 +40,7 @@ async function beginAttempt(s: TestService, runner: Runner): Promise<{ request_i
   return { request_id, attempt }
 }
 
-/** `said`: what its run states in the attempt of that number. */
+/** `said`: the event that the run posts in the attempt of that number. */
 async function failThrice(
   s: TestService,
   runner: Runner,
@@ -57,7 +57,7 @@ async function failThrice(
   }
 }
 
-t.test('learned 4: a service that stops in the middle of each step of a campaign goes on where it stood', async (t) => {
+t.test('learned 4: a campaign whose service restarts in the middle of each step continues where it was', async (t) => {
   const home = t.testdir()
   const options = { openJournal: undefined as never }
   let s = await startTestService(t, { home }, options)
@@ -88,7 +88,7 @@ t.test('learned 4: a service that stops in the middle of each step of a campaign
   t.equal((await events(s, 'campaign_advance_completed')).length, 2, 'nothing was done twice')
 })
 
-t.test('learned 6: a formation prompt is bounded, and goes to the runner in the request’s body', async (t) => {
+t.test('learned 6: a formation prompt is bounded, and reaches the runner in the body of its poll answer', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s, {
@@ -101,32 +101,38 @@ t.test('learned 6: a formation prompt is bounded, and goes to the runner in the 
   t.match(engine.payload.prompt, /more sections are left out/)
 })
 
-t.test('learned 7: a temporary limit of a provider expires by itself', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const runner = await advanced(s)
-  const { request_id } = await begin(s, runner)
-  await fail(s, runner, request_id, { code: 'usage_limit', message: 'five hours', result: { retry_after: 18_000 } })
-  const paused = await comesTo(s, 'paused')
-  t.equal(paused.paused.by, 'provider')
-  t.notOk('needs' in paused, 'nobody is called')
-  nature.hurry(18_000_001)
-  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
-  t.match(await comesTo(s, 'active', 'forming'), { reason: /being formed/ })
-  t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
-})
+t.test(
+  'learned 7: a campaign paused by a usage limit in its formation resumes by itself when the limit expires',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await advanced(s)
+    const { request_id } = await begin(s, runner)
+    await fail(s, runner, request_id, { code: 'usage_limit', message: 'five hours', result: { retry_after: 18_000 } })
+    const paused = await comesTo(s, 'paused')
+    t.equal(paused.paused.by, 'provider')
+    t.notOk('needs' in paused, 'no person is needed')
+    nature.hurry(18_000_001)
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    t.match(await comesTo(s, 'active', 'forming'), { reason: /being formed/ })
+    t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
+  },
+)
 
-t.test('learned 7: so does one that a task met, whose runner says so in its Run Result alone', async (t) => {
-  const s = await startTestService(t)
-  const runner = await advanced(s)
-  await form(s, runner, step('Add invoices'))
-  await comesTo(s, 'active', 'cycle')
-  const { request_id } = await begin(s, runner)
-  await fail(s, runner, request_id, { code: 'usage_limit', message: 'a minute', result: { retry_after: 60 } })
-  t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider', until: /^2/ } })
-})
+t.test(
+  'learned 7: a usage limit that a task reports only in its failure pauses the campaign until it expires',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await advanced(s)
+    await form(s, runner, step('Add invoices'))
+    await comesTo(s, 'active', 'cycle')
+    const { request_id } = await begin(s, runner)
+    await fail(s, runner, request_id, { code: 'usage_limit', message: 'a minute', result: { retry_after: 60 } })
+    t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider', until: /^2/ } })
+  },
+)
 
-/** The task that is under way has stated a runner error, and its run fails behind that. */
+/** The running task states a runner error, and then its run fails. */
 async function failBehindResult(s: TestService, runner: Runner, told: object, failure: object): Promise<any> {
   const { request_id } = await begin(s, runner)
   const event = { event_type: 'task_run_completed', occurred_at: AT, payload: verdict('runner_error', told) }
@@ -135,7 +141,7 @@ async function failBehindResult(s: TestService, runner: Runner, told: object, fa
   return until(reading(s), ({ stage }) => stage === 'idle')
 }
 
-t.test('learned 7: and what a run fails with is heard where its task has stated a result before', async (t) => {
+t.test('learned 7: the failure of a run counts even after its task has stated a result', async (t) => {
   const limit = { code: 'usage_limit', message: 'a minute', result: { retry_after: 60 } }
   for (const told of [
     { detail: 'the agent could not be reached' },
@@ -152,7 +158,7 @@ t.test('learned 7: and what a run fails with is heard where its task has stated 
   t.match(at, { status: 'escalated', cycles_completed: 0, reason: /could not begin/ })
 })
 
-t.test('learned 7: a usage limit expires by itself, and another campaign does not suffer from it', async (t) => {
+t.test('learned 7: a usage limit of one campaign does not affect another, and expires by itself', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await fleet(s, 'shop', 'till')
@@ -173,7 +179,7 @@ t.test('learned 7: a usage limit expires by itself, and another campaign does no
   await comesTo(s, 'completed')
 })
 
-t.test('learned 8: a cycle that no agent began, or whose agent could not be reached, is not charged', async (t) => {
+t.test('learned 8: a cycle that no agent started, or whose agent was unreachable, costs no budget', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
@@ -188,14 +194,14 @@ t.test('learned 8: a cycle that no agent began, or whose agent could not be reac
   t.notOk('objective_history' in escalated)
   await move(s, 'resume')
   await form(s, runner, step('Add invoices'))
-  t.match(await comesTo(s, 'active', 'cycle'), { cycles_completed: 1 }, 'the same objective may be cut again')
+  t.match(await comesTo(s, 'active', 'cycle'), { cycles_completed: 1 }, 'the same objective may be chosen again')
   const { request_id } = await begin(s, runner)
   await fail(s, runner, request_id, { code: 'provider_unavailable' })
   t.match(await comesTo(s, 'paused'), { cycles_completed: 0, paused: { by: 'provider' } })
 })
 
 t.test(
-  'learned 9: an agent that fails in passing is tried three times, each named, before anybody is called',
+  'learned 9: a formation whose agent fails is tried three times before it escalates, with the reason of each failure',
   async (t) => {
     const nature = new HurriedNature()
     const s = await startTestService(t, {}, { nature })
@@ -227,7 +233,7 @@ t.test(
   },
 )
 
-t.test('learned 9: a malformed answer is not asked for again, and no end is without a reason', async (t) => {
+t.test('learned 9: a malformed formation answer is not retried, and escalates with a reason', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   for (const [n, result] of [
@@ -248,7 +254,7 @@ t.test('learned 9: a malformed answer is not asked for again, and no end is with
   }
 })
 
-t.test('a formation that came to nothing is told of once in what needs a person, with its campaign', async (t) => {
+t.test('a failed formation is listed once in attention, as its escalated campaign', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -260,10 +266,10 @@ t.test('a formation that came to nothing is told of once in what needs a person,
   await inState(s, work.item_id, 'failed')
   t.same(await told(), ['campaign escalated'])
   await move(s, 'pause')
-  t.same(await told(), ['campaign escalated'], 'a pause answers nothing')
+  t.same(await told(), ['campaign escalated'], 'a pause does not settle the escalation')
   await move(s, 'resume')
   await move(s, 'resume')
-  t.same(await told(), [], 'an owner’s word to the campaign closes its item')
+  t.same(await told(), [], 'resuming the campaign closes the failed item')
 })
 
 const session = (session_id: string, status: string, more: object = {}) => ({
@@ -274,15 +280,18 @@ const session = (session_id: string, status: string, more: object = {}) => ({
 const away = session('s1', 'unavailable', { error: 'away' })
 const worked = session('s2', 'ok', { exit_code: 0 })
 
-t.test('learned 9: a session that could not reach its provider ends in a pause, whatever the run says', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const runner = await advanced(s)
-  await failThrice(s, runner, nature, { 3: session('s1', 'unavailable', { error: 'limit' }) })
-  t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
-})
+t.test(
+  'learned 9: a formation whose session could not reach its provider pauses the campaign, whatever its run reports',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await advanced(s)
+    await failThrice(s, runner, nature, { 3: session('s1', 'unavailable', { error: 'limit' }) })
+    t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
+  },
+)
 
-t.test('learned 8: one agent of a task that could not be reached is no outage of the task', async (t) => {
+t.test('learned 8: a single unreachable agent in a task does not count as an outage', async (t) => {
   for (const after of [[worked], []]) {
     const s = await startTestService(t)
     const runner = await inFirstCycle(s)
@@ -301,7 +310,7 @@ t.test('learned 8: one agent of a task that could not be reached is no outage of
   }
 })
 
-t.test('learned 9: a formation whose next agent worked has not failed for want of its provider', async (t) => {
+t.test('learned 9: a formation whose second agent worked escalates instead of waiting for a provider', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
@@ -311,7 +320,7 @@ t.test('learned 9: a formation whose next agent worked has not failed for want o
   t.match(at, { status: 'escalated', reason: /malformed/ })
 })
 
-t.test('learned 9: nor has one that was tried again, and failed otherwise', async (t) => {
+t.test('learned 9: a formation that found its provider unreachable in an earlier attempt only escalates', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await advanced(s)
@@ -323,7 +332,7 @@ t.test('learned 9: nor has one that was tried again, and failed otherwise', asyn
 })
 
 t.test(
-  'learned 10: a required gate that asks another host is refused; as a review, or not required, it is not',
+  'learned 10: a required gate that uses another host is refused; an optional one, or a review, is not',
   async (t) => {
     const s = await startTestService(t)
     await fleet(s, 'shop')
@@ -354,32 +363,35 @@ t.test(
   },
 )
 
-t.test('learned 10: evidence that no task could bring is refused, and a budget ends what never lands', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  const remote = {
-    name: 'far',
-    project: 'shop',
-    mission: 'x',
-    done_evidence: [{ kind: 'gate', command: 'ssh host true' }],
-  }
-  t.match(await s.call('POST', '/api/campaigns', remote), {
-    status: 422,
-    body: { errors: [{ pointer: /done_evidence/ }] },
-  })
-  await addCampaign(s, { budget: { max_cycles: 2 } })
-  await move(s, 'advance')
-  for (const objective of ['First', 'Second']) {
-    await form(s, runner, step(objective))
-    await comesTo(s, 'active', 'cycle')
-    await work(s, runner, verdict('remainder', { gaps: ['all of it'] }))
-    await comesTo(s, 'active', 'forming')
-  }
-  await form(s, runner, step('Third'))
-  t.match(await comesTo(s, 'escalated'), { cycles_completed: 2, cycles_landed: 0, reason: /budget/ })
-})
+t.test(
+  'learned 10: evidence that no task could produce is refused, and a budget ends a campaign that never lands',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const remote = {
+      name: 'far',
+      project: 'shop',
+      mission: 'x',
+      done_evidence: [{ kind: 'gate', command: 'ssh host true' }],
+    }
+    t.match(await s.call('POST', '/api/campaigns', remote), {
+      status: 422,
+      body: { errors: [{ pointer: /done_evidence/ }] },
+    })
+    await addCampaign(s, { budget: { max_cycles: 2 } })
+    await move(s, 'advance')
+    for (const objective of ['First', 'Second']) {
+      await form(s, runner, step(objective))
+      await comesTo(s, 'active', 'cycle')
+      await work(s, runner, verdict('remainder', { gaps: ['all of it'] }))
+      await comesTo(s, 'active', 'forming')
+    }
+    await form(s, runner, step('Third'))
+    t.match(await comesTo(s, 'escalated'), { cycles_completed: 2, cycles_landed: 0, reason: /budget/ })
+  },
+)
 
-t.test('learned 11: an objective is not cut again, and preserved work is what the next builds upon', async (t) => {
+t.test('learned 11: an objective is not chosen twice, and the next cycle builds upon preserved work', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const first = await work(s, runner, verdict('defect', { diagnosis: 'it breaks', preservation_ref: 'task/1' }))
@@ -398,7 +410,7 @@ t.test('learned 11: an objective is not cut again, and preserved work is what th
   })
 })
 
-t.test('learned 11: formation knows of preserved work, builds upon it, and cuts no objective twice', async (t) => {
+t.test('learned 11: a formation is shown preserved work, builds upon it and chooses no objective twice', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   await work(s, runner, verdict('defect', { diagnosis: 'no tax', preservation_ref: 'engine-task/invoices' }))
@@ -417,26 +429,29 @@ t.test('learned 11: formation knows of preserved work, builds upon it, and cuts 
   t.match(await comesTo(s, 'escalated'), { cycles_completed: 2, reason: /objective/ })
 })
 
-t.test('learned 12: an escalation keeps the result, its findings and its base for what follows', async (t) => {
-  const s = await startTestService(t)
-  const runner = await inFirstCycle(s)
-  const result = verdict('defect', { diagnosis: 'the sums are wrong', preservation_ref: 'task/1' })
-  await work(s, runner, result)
-  await until(reading(s), ({ stage }) => stage === 'forming')
-  await form(s, runner, { decision: 'escalate', reason: 'net or gross?' })
-  t.match(await comesTo(s, 'escalated'), { pending_run_result: result })
-  await move(s, 'decide', { decision: 'gross' })
-  const { engine } = await form(s, runner, step('Sum gross'))
-  t.match(engine.payload, { run_result: result, prompt: /the sums are wrong/ })
-  await comesTo(s, 'active', 'cycle')
-  const next = await work(s, runner)
-  t.equal(next.engine.payload.base_ref, 'task/1')
-  const { cycles_landed, pending_run_result } = await until(reading(s), ({ stage }) => stage === 'forming')
-  t.equal(cycles_landed, 1, 'the one that landed; the other was counted once, as not landed')
-  t.match(pending_run_result, COMPLETE)
-})
+t.test(
+  'learned 12: an escalation decided by its owner keeps the result, findings and base for the next step',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await inFirstCycle(s)
+    const result = verdict('defect', { diagnosis: 'the sums are wrong', preservation_ref: 'task/1' })
+    await work(s, runner, result)
+    await until(reading(s), ({ stage }) => stage === 'forming')
+    await form(s, runner, { decision: 'escalate', reason: 'net or gross?' })
+    t.match(await comesTo(s, 'escalated'), { pending_run_result: result })
+    await move(s, 'decide', { decision: 'gross' })
+    const { engine } = await form(s, runner, step('Sum gross'))
+    t.match(engine.payload, { run_result: result, prompt: /the sums are wrong/ })
+    await comesTo(s, 'active', 'cycle')
+    const next = await work(s, runner)
+    t.equal(next.engine.payload.base_ref, 'task/1')
+    const { cycles_landed, pending_run_result } = await until(reading(s), ({ stage }) => stage === 'forming')
+    t.equal(cycles_landed, 1, 'only the landed cycle counts')
+    t.match(pending_run_result, COMPLETE)
+  },
+)
 
-t.test('learned 12: an escalation keeps the last result and its ref for what follows', async (t) => {
+t.test('learned 12: an escalation over the budget keeps the last result and its ref for the next step', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s, { budget: { max_cycles: 1 } })
@@ -455,7 +470,7 @@ t.test('learned 12: an escalation keeps the last result and its ref for what fol
   t.match((await begin(s, runner)).engine.payload, { base_ref: 'engine-task/invoices', campaign_cycle: 2 })
 })
 
-t.test('learned 14: nothing revives a campaign that is over, by whichever door', async (t) => {
+t.test('learned 14: no command and no event revives a campaign that has ended', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   for (const [name, end, status] of [
@@ -493,7 +508,7 @@ t.test('learned 14: nothing revives a campaign that is over, by whichever door',
   }
 })
 
-t.test('learned 14: a campaign that is over stays over, by whichever door', async (t) => {
+t.test('learned 14: a campaign that completed or was cancelled keeps its status, whatever it is sent', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   await form(s, runner, done)
@@ -526,7 +541,7 @@ t.test('learned 14: a campaign that is over stays over, by whichever door', asyn
   t.equal((await reading(s, 'stopped')()).status, 'cancelled')
 })
 
-t.test('learned 15: what is refused at one door is refused by the campaign itself', async (t) => {
+t.test('learned 15: a definition that the endpoint refuses is refused by the campaign actor as well', async (t) => {
   const s = await startTestService(t)
   const { runtime } = s.service
   await s.project('shop')
@@ -544,7 +559,7 @@ t.test('learned 15: what is refused at one door is refused by the campaign itsel
   t.equal(runtime.read({ kind: 'campaign', id: 'pay' }), undefined)
 })
 
-t.test('learned 20: a campaign’s own events, said by others, do not start it: no loop feeds itself', async (t) => {
+t.test('learned 20: a campaign’s own event types posted by its run do not trigger the campaign', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   const { request_id } = await begin(s, runner)

@@ -1,4 +1,4 @@
-/** A paused campaign begins nothing and answers nothing: its waiting task waits, and what it has asked is asked still. */
+/** A paused campaign starts nothing and settles nothing: its waiting task waits, and its open question stays open. */
 import t from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { until } from '../until.ts'
@@ -21,7 +21,7 @@ import { startTestService, type TestService } from './service-harness.ts'
 const POLL = '/api/runners/r1/run-requests/next'
 const BECAUSE = { code: 'campaign_paused', detail: 'its campaign pay is paused' }
 
-/** The item of the first cycle, handed out, which nobody has begun. */
+/** The item of the first cycle, handed out but not started. */
 async function handedOut(s: TestService): Promise<any> {
   const { work: cycle } = await reading(s)()
   return until(item(s, cycle.item_id), waits('handed_out'))
@@ -30,27 +30,24 @@ async function handedOut(s: TestService): Promise<any> {
 const nothing = (s: TestService, runner: Runner, query = '') => s.expect(204, 'GET', POLL + query, undefined, runner)
 const run = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
 
-t.test(
-  'a task that nobody has begun does not begin while its campaign is paused, and is not charged twice',
-  async (t) => {
-    const s = await startTestService(t)
-    const runner = await inFirstCycle(s)
-    const { id, run_request_id } = await handedOut(s)
-    await move(s, 'pause')
-    await nothing(s, runner)
-    const waiting = await until(item(s, id), waits('campaign_paused'))
-    t.match(waiting, { state: 'queued', reason: BECAUSE.detail, waiting_because: BECAUSE, run_request_id: undefined })
-    t.match(await reading(s)(), { status: 'paused', stage: 'cycle', work: { waiting_because: BECAUSE } })
-    t.match(await run(s, run_request_id), { state: 'cancelled' })
-    await nothing(s, runner, '?wait=1')
-    await move(s, 'resume')
-    const request = await work(s, runner)
-    t.equal(request.engine.payload.item_id, id, 'it is the same task')
-    t.match(await until(reading(s), ({ stage }) => stage === 'forming'), { cycles_completed: 1, cycles_landed: 1 })
-  },
-)
+t.test('a task that was not started waits while its campaign is paused, and is charged once', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  const { id, run_request_id } = await handedOut(s)
+  await move(s, 'pause')
+  await nothing(s, runner)
+  const waiting = await until(item(s, id), waits('campaign_paused'))
+  t.match(waiting, { state: 'queued', reason: BECAUSE.detail, waiting_because: BECAUSE, run_request_id: undefined })
+  t.match(await reading(s)(), { status: 'paused', stage: 'cycle', work: { waiting_because: BECAUSE } })
+  t.match(await run(s, run_request_id), { state: 'cancelled' })
+  await nothing(s, runner, '?wait=1')
+  await move(s, 'resume')
+  const request = await work(s, runner)
+  t.equal(request.engine.payload.item_id, id, 'it is the same task')
+  t.match(await until(reading(s), ({ stage }) => stage === 'forming'), { cycles_completed: 1, cycles_landed: 1 })
+})
 
-t.test('what a runner was offered, or has accepted, it does not begin either; what it has begun goes on', async (t) => {
+t.test('a task offered or accepted is withdrawn when its campaign is paused; a started one continues', async (t) => {
   for (const post of ['offered', 'accepted', 'started']) {
     const s = await startTestService(t)
     const runner = await inFirstCycle(s)
@@ -76,7 +73,7 @@ t.test('what a runner was offered, or has accepted, it does not begin either; wh
   }
 })
 
-t.test('so it is when an initiative pauses it, over a restart, and with an item that a person holds', async (t) => {
+t.test('a pause by an initiative also stops the task, over a restart and beside a hold by a person', async (t) => {
   const home = t.testdir()
   const options = {
     openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
@@ -100,7 +97,7 @@ t.test('so it is when an initiative pauses it, over a restart, and with an item 
   await nothing(s, runner)
   await s.expect(200, 'POST', `/api/work-items/${id}/hold`)
   await move(s, 'resume')
-  t.match(await item(s, id)(), { state: 'held' }, 'a person’s hold is a person’s to lift')
+  t.match(await item(s, id)(), { state: 'held' }, 'only a person releases a person’s hold')
   await s.expect(200, 'POST', `/api/work-items/${id}/release`)
   const request = await until(
     () => begin(s, runner),
@@ -109,7 +106,7 @@ t.test('so it is when an initiative pauses it, over a restart, and with an item 
   t.equal(request.engine.payload.item_id, id)
 })
 
-t.test('the task of another campaign of its project goes on', async (t) => {
+t.test('a task of another campaign in the same project continues', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   await handedOut(s)
@@ -120,7 +117,7 @@ t.test('the task of another campaign of its project goes on', async (t) => {
   t.equal((await work(s, runner)).engine.payload.campaign, 'other')
 })
 
-t.test('a waiting task that ends with its campaign is not charged, whichever way that ends', async (t) => {
+t.test('a waiting task that ends with its campaign is not charged, whether it is cancelled or completed', async (t) => {
   for (const [type, body] of [
     ['cancel', {}],
     ['cancel', { now: true }],
@@ -139,7 +136,7 @@ t.test('a waiting task that ends with its campaign is not charged, whichever way
   }
 })
 
-t.test('a running one is', async (t) => {
+t.test('a running task that ends with its campaign is charged', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const { request_id } = await begin(s, runner)
@@ -149,7 +146,7 @@ t.test('a running one is', async (t) => {
   t.match(await until(reading(s), ({ stage }) => stage === 'idle'), { cycles_completed: 1 })
 })
 
-t.test('to pause an escalated campaign answers nothing, and takes its question from nobody', async (t) => {
+t.test('pausing an escalated campaign settles nothing, and its question stays open', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const { work: cycle } = await reading(s)()
@@ -164,7 +161,7 @@ t.test('to pause an escalated campaign answers nothing, and takes its question f
   t.match(refused.body.detail, /resume it first/)
   t.match(await move(s, 'resume'), { status: 'escalated', question, reason })
   t.match(await attention(), [{ campaign: { status: 'escalated' } }])
-  t.equal((await item(s, cycle.item_id)()).state, 'needs_decision', 'nobody has answered')
+  t.equal((await item(s, cycle.item_id)()).state, 'needs_decision', 'the question is still open')
   t.match((await events(s, 'campaign_resumed')).at(-1).payload, { status: 'escalated' })
   await move(s, 'decide', { decision: 'net' })
   t.match(await inState(s, cycle.item_id, 'cancelled'), { reason: 'closed: decided: net' })

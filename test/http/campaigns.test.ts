@@ -1,4 +1,4 @@
-/** Campaigns through the running service: each event of SPEC 6.8 with its payload to the letter, and the doors. */
+/** Campaigns through the running service: each event of SPEC 6.8 with its exact payload, and the commands of owners. */
 import t from 'tap'
 import { until } from '../until.ts'
 import {
@@ -25,7 +25,7 @@ import { toTheLetter } from './to-the-letter.ts'
 const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 const counts = { cycles_completed: 1, cycles_landed: 1 }
 
-t.test('a campaign works its mission off: formed, worked on, formed again, done, with SPEC’s payloads', async (t) => {
+t.test('a campaign forms a step, works it, forms again and completes, with the payloads of SPEC 6.8', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const added = await addCampaign(s, { origin: 'ann-laptop' })
@@ -110,7 +110,7 @@ t.test('a campaign works its mission off: formed, worked on, formed again, done,
   )
 })
 
-t.test('whose agents are to work for a campaign is told to its formations and to its tasks', async (t) => {
+t.test('the agent provider of a campaign is passed to its formations and its tasks', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s, { agent_provider: 'acme-ai' })
@@ -121,7 +121,7 @@ t.test('whose agents are to work for a campaign is told to its formations and to
   t.match(context, { agent_provider: 'acme-ai', mission: 'Let customers pay by invoice' })
 })
 
-t.test('a provider that cannot be used pauses the campaign, and no cycle is used', async (t) => {
+t.test('an unavailable provider pauses the campaign and costs no cycle', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
@@ -141,7 +141,7 @@ t.test('a provider that cannot be used pauses the campaign, and no cycle is used
   await addCampaign(s, { name: 'meant' })
   await move(s, 'pause', { reason: 'not now' }, 'meant')
   const waking = await s.expect(200, 'GET', '/api/attention?reason=paused')
-  t.equal(waking.body.items.length, 1, 'one that its owner has paused waits for nobody')
+  t.equal(waking.body.items.length, 1, 'a campaign paused by its owner needs nobody')
   t.match(waking.body.items[0], { kind: 'campaign', reason: 'paused', project: 'shop', campaign: { name: 'pay' } })
   await move(s, 'resume')
   t.same((await s.expect(200, 'GET', '/api/attention?reason=paused')).body.items, [])
@@ -150,7 +150,7 @@ t.test('a provider that cannot be used pauses the campaign, and no cycle is used
 })
 
 t.test(
-  'a decision that only an owner can make escalates, is attended to, decided, and binds what follows',
+  "a task that needs a decision escalates the campaign, and the owner's decision reaches the next formation",
   async (t) => {
     const s = await startTestService(t)
     const runner = await inFirstCycle(s)
@@ -173,7 +173,7 @@ t.test(
 )
 
 t.test(
-  'a typed result that arrives while it is stopped stands down, is kept, and is counted once when it goes on',
+  'a task result that arrives while its campaign is paused is kept, and counted once when it resumes',
   async (t) => {
     const s = await startTestService(t)
     const runner = await inFirstCycle(s)
@@ -203,7 +203,7 @@ t.test(
   },
 )
 
-t.test('what forms stands down at once when it is paused: its run is taken back', async (t) => {
+t.test('pausing a campaign cancels the run of its formation', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   const { request_id } = await begin(s, runner)
@@ -220,30 +220,27 @@ t.test('what forms stands down at once when it is paused: its run is taken back'
   })
 })
 
-t.test(
-  'paused and resumed while it forms: the next formation waits until nobody is at the first any more',
-  async (t) => {
-    const s = await startTestService(t)
-    const runner = await advanced(s)
-    const { request_id } = await begin(s, runner)
-    await move(s, 'pause')
-    const { work } = await move(s, 'resume')
-    const waiting = await until(
-      async () => (await s.expect(200, 'GET', `/api/work-items/${work.item_id}`)).body.waiting_because,
-      (because) => because?.code === 'stopping',
-    )
-    t.match(waiting.detail, new RegExp(`^${request_id}, which looks for campaign pay`))
-    await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
-    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
-    const again = await form(s, runner, done)
-    t.not(again.request_id, request_id)
-    t.match(await comesTo(s, 'completed'), { cycles_completed: 0 }, 'what the first says by then is for nobody')
-    const ends = (await events(s, 'campaign_advance_completed')).map(({ payload }) => payload.decision)
-    t.same(ends, ['stood_down', 'done'])
-  },
-)
+t.test('a formation after pause and resume waits until the run of the first formation has ended', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
+  const { request_id } = await begin(s, runner)
+  await move(s, 'pause')
+  const { work } = await move(s, 'resume')
+  const waiting = await until(
+    async () => (await s.expect(200, 'GET', `/api/work-items/${work.item_id}`)).body.waiting_because,
+    (because) => because?.code === 'stopping',
+  )
+  t.match(waiting.detail, new RegExp(`^${request_id}, which looks for campaign pay`))
+  await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
+  const again = await form(s, runner, done)
+  t.not(again.request_id, request_id)
+  t.match(await comesTo(s, 'completed'), { cycles_completed: 0 }, 'the answer of the first formation is ignored')
+  const ends = (await events(s, 'campaign_advance_completed')).map(({ payload }) => payload.decision)
+  t.same(ends, ['stood_down', 'done'])
+})
 
-t.test('a formation that is held and released is not formed by two agents at once', async (t) => {
+t.test('a formation that is held and released is not run by two runners at once', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -260,37 +257,34 @@ t.test('a formation that is held and released is not formed by two agents at onc
   await comesTo(s, 'completed')
 })
 
-t.test(
-  'cancelled gracefully: the cycle finishes and nothing follows; the payload says that nothing was aborted',
-  async (t) => {
-    const s = await startTestService(t)
-    const runner = await inFirstCycle(s)
-    const { request_id } = await begin(s, runner)
-    t.equal((await s.call('POST', '/api/campaigns/pay/cancel', {})).status, 422, 'a reason is needed')
-    t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
-    t.same((await events(s, 'campaign_cancelled'))[0].payload, {
-      campaign: 'pay',
-      project: 'shop',
-      reason: 'not wanted',
-      cycles_completed: 1,
-      cycles_landed: 0,
-      terminated_now: false,
-      discard_work: false,
-    })
-    await finish(s, runner, request_id)
-    t.match(await comesTo(s, 'cancelled', 'idle'), { cycles_landed: 0 })
-    const down = (await events(s, 'campaign_advance_completed')).at(-1)
-    t.match(down.payload, { decision: 'stood_down', campaign_status: 'cancelled', success: true })
-    t.equal((await s.call('POST', '/api/campaigns/pay/resume')).status, 409)
-    t.equal((await s.call('POST', '/api/campaigns/pay/pause')).status, 409, 'a pause revives nothing')
-    t.equal((await s.call('POST', '/api/campaigns/pay/complete', { reason: 'x' })).status, 409)
-    t.match(await move(s, 'cancel', { reason: 'again' }), { reason: 'cancelled by admin: not wanted' })
-  },
-)
+t.test('a graceful cancel lets the cycle finish, forms no further step and reports nothing as aborted', async (t) => {
+  const s = await startTestService(t)
+  const runner = await inFirstCycle(s)
+  const { request_id } = await begin(s, runner)
+  t.equal((await s.call('POST', '/api/campaigns/pay/cancel', {})).status, 422, 'a reason is required')
+  t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
+  t.same((await events(s, 'campaign_cancelled'))[0].payload, {
+    campaign: 'pay',
+    project: 'shop',
+    reason: 'not wanted',
+    cycles_completed: 1,
+    cycles_landed: 0,
+    terminated_now: false,
+    discard_work: false,
+  })
+  await finish(s, runner, request_id)
+  t.match(await comesTo(s, 'cancelled', 'idle'), { cycles_landed: 0 })
+  const down = (await events(s, 'campaign_advance_completed')).at(-1)
+  t.match(down.payload, { decision: 'stood_down', campaign_status: 'cancelled', success: true })
+  t.equal((await s.call('POST', '/api/campaigns/pay/resume')).status, 409)
+  t.equal((await s.call('POST', '/api/campaigns/pay/pause')).status, 409, 'a cancelled campaign cannot be paused')
+  t.equal((await s.call('POST', '/api/campaigns/pay/complete', { reason: 'x' })).status, 409)
+  t.match(await move(s, 'cancel', { reason: 'again' }), { reason: 'cancelled by admin: not wanted' })
+})
 
 for (const discard_work of [false, true]) {
   t.test(
-    `cancelled now, ${discard_work ? 'work thrown away' : 'work kept'}: the cycle is stopped, then it is told`,
+    `a cancel with now${discard_work ? ' and discard_work' : ''} stops the running cycle before campaign_cancelled is recorded`,
     async (t) => {
       const s = await startTestService(t)
       const runner = await advanced(s)
@@ -304,10 +298,10 @@ for (const discard_work of [false, true]) {
         ({ cancel_requested }) => cancel_requested,
       )
       t.equal(beat.cancel.discard_work, discard_work)
-      t.same(await events(s, 'campaign_cancelled'), [], 'not told of before the run has ended')
+      t.same(await events(s, 'campaign_cancelled'), [], 'not recorded before the run has ended')
       const asked = { event_type: 'campaign_advance_requested', project: 'shop', occurred_at: AT, throttle: 'full' }
       const late = await s.call('POST', '/api/events', { events: [{ ...asked, payload: { campaign: 'pay' } }] })
-      t.match(late.body, { status: 409, code: 'illegal_move', detail: /nothing follows/ }, 'nobody would answer it')
+      t.match(late.body, { status: 409, code: 'illegal_move', detail: /nothing follows/ }, 'nothing would answer it')
       t.match((await s.call('POST', '/api/campaigns/pay/advance')).body, { status: 409, detail: /nothing follows/ })
       await fail(s, runner, request_id, { class: 'cancelled' })
       await comesTo(s, 'cancelled')
@@ -335,37 +329,41 @@ for (const discard_work of [false, true]) {
   )
 }
 
-t.test('a graceful cancel can still become one now: its cycle is stopped, and what was aborted is told', async (t) => {
-  const s = await startTestService(t)
-  const runner = await advanced(s)
-  await form(s, runner, step('Add invoices'))
-  const { request_id } = await begin(s, runner)
-  t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
-  const now = { reason: 'it costs too much', now: true, discard_work: true }
-  const { work } = await move(s, 'cancel', now)
-  t.match(await move(s, 'cancel', now), { status: 'cancelled', stage: 'stopping' }, 'said again: the same')
-  const heartbeat = await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)
-  t.match(heartbeat.body, { cancel_requested: true, cancel: { discard_work: true } })
-  await fail(s, runner, request_id, { class: 'cancelled', message: 'stopped' })
-  await inState(s, work.item_id, 'cancelled')
-  const ends = await until(
-    () => events(s, 'campaign_cancelled'),
-    ({ length }) => length === 2,
-  )
-  const root = (await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=run_request_created`)).body
-  t.match(ends[0].payload, { terminated_now: false, reason: 'not wanted' })
-  t.match(ends[1].payload, {
-    terminated_now: true,
-    discard_work: true,
-    reason: 'it costs too much',
-    aborted_event_id: root.items[0].id,
-    aborted_trace_id: work.trace_id,
-  })
-  t.match(await reading(s)(), { status: 'cancelled', stage: 'idle', reason: /it costs too much/ })
-  t.match((await move(s, 'cancel', now)).stage, 'idle', 'and once more: nothing is left to stop')
-})
+t.test(
+  'a graceful cancel can be followed by one with now, which stops the cycle and reports it as aborted',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await advanced(s)
+    await form(s, runner, step('Add invoices'))
+    const { request_id } = await begin(s, runner)
+    t.match(await move(s, 'cancel', { reason: 'not wanted' }), { status: 'cancelled', stage: 'cycle' })
+    const now = { reason: 'it costs too much', now: true, discard_work: true }
+    const { work } = await move(s, 'cancel', now)
+    t.match(await move(s, 'cancel', now), { status: 'cancelled', stage: 'stopping' }, 'repeated: unchanged')
+    const heartbeat = await s.expect(200, 'POST', `/api/run-requests/${request_id}/heartbeat`, {}, runner)
+    t.match(heartbeat.body, { cancel_requested: true, cancel: { discard_work: true } })
+    await fail(s, runner, request_id, { class: 'cancelled', message: 'stopped' })
+    await inState(s, work.item_id, 'cancelled')
+    const ends = await until(
+      () => events(s, 'campaign_cancelled'),
+      ({ length }) => length === 2,
+    )
+    const root = (await s.expect(200, 'GET', `/api/events?trace_id=${work.trace_id}&event_type=run_request_created`))
+      .body
+    t.match(ends[0].payload, { terminated_now: false, reason: 'not wanted' })
+    t.match(ends[1].payload, {
+      terminated_now: true,
+      discard_work: true,
+      reason: 'it costs too much',
+      aborted_event_id: root.items[0].id,
+      aborted_trace_id: work.trace_id,
+    })
+    t.match(await reading(s)(), { status: 'cancelled', stage: 'idle', reason: /it costs too much/ })
+    t.match((await move(s, 'cancel', now)).stage, 'idle', 'repeated again: nothing is left to stop')
+  },
+)
 
-t.test('a stop that kept the work of a cycle can still throw it away', async (t) => {
+t.test('a cancel that keeps the work of a cycle can be followed by one that discards it', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const { request_id } = await begin(s, runner)
@@ -387,7 +385,7 @@ t.test('a stop that kept the work of a cycle can still throw it away', async (t)
   )
 })
 
-t.test('cancelled now while it forms: the payload says what was terminated, if a runner had begun it', async (t) => {
+t.test('a cancel with now during a formation reports it as terminated only if a runner had started it', async (t) => {
   for (const isBegun of [false, true]) {
     const s = await startTestService(t)
     const runner = await advanced(s)
@@ -415,7 +413,7 @@ t.test('cancelled now while it forms: the payload says what was terminated, if a
   }
 })
 
-t.test('the cycles of a campaign are bounded in all, not only those that are added at once', async (t) => {
+t.test("resume refuses add_cycles that would raise the campaign's total budget above the maximum", async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   await addCampaign(s, { budget: { max_cycles: 1_000 } })
@@ -430,7 +428,7 @@ t.test('the cycles of a campaign are bounded in all, not only those that are add
   t.match(await move(s, 'resume'), { status: 'active', budget: { max_cycles: 10_000 } })
 })
 
-t.test('work is discarded only where it is stopped now', async (t) => {
+t.test('discard_work without now is refused', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   await addCampaign(s)
@@ -439,7 +437,7 @@ t.test('work is discarded only where it is stopped now', async (t) => {
   t.ok(body.errors[0].pointer === '' || body.errors[0].pointer === '/now', body.errors[0].pointer)
 })
 
-t.test('a cycle that waits ends with its campaign, also without now, and nothing of it was aborted', async (t) => {
+t.test('a waiting cycle ends with its cancelled campaign and is not reported as aborted', async (t) => {
   const s = await startTestService(t)
   const runner = await advanced(s)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['interactive'] })
@@ -454,30 +452,37 @@ t.test('a cycle that waits ends with its campaign, also without now, and nothing
   t.notOk('aborted_trace_id' in (await events(s, 'campaign_cancelled'))[0].payload)
 })
 
-t.test('owners’ own moves are told, and completing is by evidence or by an owner', async (t) => {
-  const s = await startTestService(t)
-  await fleet(s, 'shop')
-  await addCampaign(s)
-  await move(s, 'pause')
-  await move(s, 'resume')
-  await move(s, 'complete', { reason: 'done by hand' })
-  t.same((await events(s, 'campaign_completed'))[0].payload, {
-    campaign: 'pay',
-    project: 'shop',
-    reason: 'done by hand',
-    cycles_completed: 0,
-    cycles_landed: 0,
-  })
-  const { owner_decisions } = await move(s, 'complete', { reason: 'done by hand' })
-  t.match(owner_decisions, [{ decision: 'complete: done by hand' }], 'said again: the same')
-  t.equal((await s.call('POST', '/api/campaigns/pay/complete', { reason: 'again' })).status, 409, 'for another reason')
-  for (const type of ['campaign_added', 'campaign_owner_paused', 'campaign_resumed']) {
-    t.equal((await events(s, type)).length, 1, type)
-  }
-  t.equal((await s.call('POST', '/api/campaigns/pay/cancel', { reason: 'x' })).status, 409)
-})
+t.test(
+  "an owner's pause, resume and completion are recorded as events, and a repeated completion only once",
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop')
+    await addCampaign(s)
+    await move(s, 'pause')
+    await move(s, 'resume')
+    await move(s, 'complete', { reason: 'done by hand' })
+    t.same((await events(s, 'campaign_completed'))[0].payload, {
+      campaign: 'pay',
+      project: 'shop',
+      reason: 'done by hand',
+      cycles_completed: 0,
+      cycles_landed: 0,
+    })
+    const { owner_decisions } = await move(s, 'complete', { reason: 'done by hand' })
+    t.match(owner_decisions, [{ decision: 'complete: done by hand' }], 'repeated: unchanged')
+    t.equal(
+      (await s.call('POST', '/api/campaigns/pay/complete', { reason: 'again' })).status,
+      409,
+      'with another reason',
+    )
+    for (const type of ['campaign_added', 'campaign_owner_paused', 'campaign_resumed']) {
+      t.equal((await events(s, type)).length, 1, type)
+    }
+    t.equal((await s.call('POST', '/api/campaigns/pay/cancel', { reason: 'x' })).status, 409)
+  },
+)
 
-t.test('who follows events alone can show what a campaign is for, and what it may cost', async (t) => {
+t.test('campaign events carry the mission and the budget, so that a follower need not read the campaign', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   const { mission, budget } = await addCampaign(s)
@@ -489,64 +494,67 @@ t.test('who follows events alone can show what a campaign is for, and what it ma
   t.match((await events(s, 'campaign_resumed'))[0].payload, { budget: { max_cycles: max_cycles + 3 } })
 })
 
-t.test('an emitted campaign_advance_requested asks its campaign, once, and always comes to an end', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop', 'till')
-  await addCampaign(s)
-  const event = {
-    event_type: 'campaign_advance_requested',
-    project: 'shop',
-    occurred_at: AT,
-    throttle: 'full',
-    payload: { campaign: 'pay' },
-  }
-  const emit = (more: object = {}, options: object = {}) =>
-    s.call('POST', '/api/events', { events: [{ ...event, ...more }] }, options)
-  t.match((await emit({ throttle: 'dry_run' })).body, { status: 422, errors: [{ pointer: '/events/0/throttle' }] })
-  t.match((await emit({ payload: { campaign: 'nobody' } })).body, {
-    status: 422,
-    errors: [{ pointer: '/events/0/payload/campaign' }],
-  })
-  t.equal((await emit({ project: 'till' })).status, 422, 'of another project')
-  const weak = await s.token('weak', { rights: ['event.emit', 'work.submit', 'view'] })
-  t.equal((await emit({}, { token: weak })).status, 403)
-  const first = await emit()
-  t.match(first.body, { accepted: 1, run_requests: [] })
-  t.match((await emit()).body, { accepted: 0, duplicates: 1 })
-  await until(reading(s), ({ stage }) => stage === 'forming')
-  const second = await emit({ occurred_at: '2026-01-31T00:00:00Z' })
-  t.match(second.body, { accepted: 1 }, 'while it forms')
-  t.match((await emit({ occurred_at: '2026-01-31T00:00:00Z' })).body, { accepted: 0, duplicates: 1 })
-  await form(s, runner, step('Add invoices'))
-  await comesTo(s, 'active', 'cycle')
-  const both = (await events(s, 'campaign_advance_completed')).map(({ causation_id }) => causation_id)
-  t.same(both, [...first.body.events, ...second.body.events], 'each has its end')
-  t.equal((await events(s, 'campaign_advance_requested')).length, 2, 'the request is not told of twice')
-  t.equal((await emit({ occurred_at: '2026-02-01T00:00:00Z' })).status, 409, 'a cycle is under way')
-  t.match((await emit()).body, { accepted: 0, duplicates: 1 }, 'and what was asked before is answered as before')
-  await work(s, runner)
-  await until(reading(s), ({ stage }) => stage === 'forming')
-  await move(s, 'pause')
-  await emit({ occurred_at: '2026-02-02T00:00:00Z' })
-  const ends = await until(
-    () => events(s, 'campaign_advance_completed'),
-    ({ length }) => length === 4,
-  )
-  t.match(ends.at(-1).payload, { decision: 'stood_down', campaign_status: 'paused' })
-  t.equal(ends.at(-1).causation_id, (await events(s, 'campaign_advance_requested')).at(-1).id)
-  await move(s, 'resume')
-  const many = Array.from({ length: 33 }, (_, n) => ({ ...event, occurred_at: `2026-03-01T00:00:00.${100 + n}Z` }))
-  const refused = await s.call('POST', '/api/events', { events: many })
-  t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests wait already/ })
-  t.equal((await s.call('POST', '/api/events', { events: many.slice(1) })).status, 200)
-  await until(
-    async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),
-    ({ status }) => status === 409,
-  )
-})
+t.test(
+  'each emitted campaign_advance_requested is recorded once and answered by one campaign_advance_completed',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop', 'till')
+    await addCampaign(s)
+    const event = {
+      event_type: 'campaign_advance_requested',
+      project: 'shop',
+      occurred_at: AT,
+      throttle: 'full',
+      payload: { campaign: 'pay' },
+    }
+    const emit = (more: object = {}, options: object = {}) =>
+      s.call('POST', '/api/events', { events: [{ ...event, ...more }] }, options)
+    t.match((await emit({ throttle: 'dry_run' })).body, { status: 422, errors: [{ pointer: '/events/0/throttle' }] })
+    t.match((await emit({ payload: { campaign: 'nobody' } })).body, {
+      status: 422,
+      errors: [{ pointer: '/events/0/payload/campaign' }],
+    })
+    t.equal((await emit({ project: 'till' })).status, 422, 'from another project')
+    const weak = await s.token('weak', { rights: ['event.emit', 'work.submit', 'view'] })
+    t.equal((await emit({}, { token: weak })).status, 403)
+    const first = await emit()
+    t.match(first.body, { accepted: 1, run_requests: [] })
+    t.match((await emit()).body, { accepted: 0, duplicates: 1 })
+    await until(reading(s), ({ stage }) => stage === 'forming')
+    const second = await emit({ occurred_at: '2026-01-31T00:00:00Z' })
+    t.match(second.body, { accepted: 1 }, 'while it forms')
+    t.match((await emit({ occurred_at: '2026-01-31T00:00:00Z' })).body, { accepted: 0, duplicates: 1 })
+    await form(s, runner, step('Add invoices'))
+    await comesTo(s, 'active', 'cycle')
+    const both = (await events(s, 'campaign_advance_completed')).map(({ causation_id }) => causation_id)
+    t.same(both, [...first.body.events, ...second.body.events], 'each is answered')
+    t.equal((await events(s, 'campaign_advance_requested')).length, 2, 'the request is recorded once')
+    t.equal((await emit({ occurred_at: '2026-02-01T00:00:00Z' })).status, 409, 'a cycle is in progress')
+    t.match((await emit()).body, { accepted: 0, duplicates: 1 }, 'and an earlier request is still recognized')
+    await work(s, runner)
+    await until(reading(s), ({ stage }) => stage === 'forming')
+    await move(s, 'pause')
+    await emit({ occurred_at: '2026-02-02T00:00:00Z' })
+    const ends = await until(
+      () => events(s, 'campaign_advance_completed'),
+      ({ length }) => length === 4,
+    )
+    t.match(ends.at(-1).payload, { decision: 'stood_down', campaign_status: 'paused' })
+    t.equal(ends.at(-1).causation_id, (await events(s, 'campaign_advance_requested')).at(-1).id)
+    await move(s, 'resume')
+    const many = Array.from({ length: 33 }, (_, n) => ({ ...event, occurred_at: `2026-03-01T00:00:00.${100 + n}Z` }))
+    const refused = await s.call('POST', '/api/events', { events: many })
+    t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests wait already/ })
+    t.equal((await s.call('POST', '/api/events', { events: many.slice(1) })).status, 200)
+    await until(
+      async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),
+      ({ status }) => status === 409,
+    )
+  },
+)
 
 t.test(
-  'an emitted request is carried out once, however many came behind it and whatever has become of it',
+  'an emitted request is carried out once, even when more requests followed than the campaign remembers',
   async (t) => {
     const s = await startTestService(t)
     await fleet(s, 'shop')
@@ -567,20 +575,24 @@ t.test(
     }
     const ends = () => events(s, 'campaign_advance_completed')
     await emit(0)
-    // More than a campaign remembers.
+    // More requests than a campaign remembers.
     for (const first of [1, 26, 51]) await emit(first, 25)
     await until(ends, ({ length }) => length === 76)
     t.match(await emit(0), { accepted: 0, duplicates: 1 })
     await emit(80)
-    t.equal((await until(ends, ({ length }) => length > 76)).length, 77, 'the last one has its end, and none a second')
+    t.equal(
+      (await until(ends, ({ length }) => length > 76)).length,
+      77,
+      'the last request is answered, and none is answered twice',
+    )
     await move(s, 'resume')
     await until(reading(s), ({ stage }) => stage === 'forming')
     await move(s, 'complete', { reason: 'done' })
-    t.match(await emit(0), { accepted: 0, duplicates: 1 }, 'what is over is not asked')
+    t.match(await emit(0), { accepted: 0, duplicates: 1 }, 'an ended campaign is not asked')
   },
 )
 
-t.test('a step that is asked for with a task result is formed from that, and it is counted nowhere', async (t) => {
+t.test('a run result in an emitted advance request is shown to the formation, and changes no count', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -612,7 +624,7 @@ t.test('a step that is asked for with a task result is formed from that, and it 
   t.match(await comesTo(s, 'completed'), { cycles_landed: 1 })
 })
 
-t.test('a campaign of an archived project is not asked for new work; it can be given up', async (t) => {
+t.test('a campaign in an archived project refuses advance, resume and decide, and can be cancelled', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   await addCampaign(s)
@@ -627,7 +639,7 @@ t.test('a campaign of an archived project is not asked for new work; it can be g
   t.strictSame((await s.expect(200, 'GET', '/api/work-items')).body.items, [])
 })
 
-t.test('what is asked of a campaign is checked whole, at its door', async (t) => {
+t.test('a campaign definition is refused with a pointer to its fault', async (t) => {
   const s = await startTestService(t)
   await s.expect(201, 'POST', '/api/projects', {
     key: 'shop',
@@ -665,29 +677,32 @@ t.test('what is asked of a campaign is checked whole, at its door', async (t) =>
   t.equal((await s.call('POST', '/api/campaigns', { ...body, name: 'more' })).body.code, 'project_archived')
 })
 
-t.test('campaigns are listed by project and status, and exist only for those who may see their project', async (t) => {
-  const s = await startTestService(t)
-  await fleet(s, 'shop', 'till')
-  await addCampaign(s)
-  await addCampaign(s, { name: 'tills', project: 'till' })
-  await addCampaign(s, { name: 'later' })
-  await move(s, 'pause', {}, 'later')
-  const names = async (query: string, options?: object) =>
-    (await s.expect(200, 'GET', `/api/campaigns${query}`, undefined, options)).body.items.map(({ name }: any) => name)
-  t.same(await names(''), ['later', 'tills', 'pay'])
-  t.same(await names('?project=shop'), ['later', 'pay'])
-  t.same(await names('?status=paused'), ['later'])
-  t.same(await names('?status=staged&project=shop'), ['pay'])
-  const page = (await s.expect(200, 'GET', '/api/campaigns?limit=2')).body
-  t.same(await names(`?limit=2&cursor=${page.next_cursor}`), ['pay'])
-  const token = await s.token('till', { roles: ['operator'], projects: ['till'] })
-  t.same(await names('', { token }), ['tills'])
-  t.equal((await s.call('GET', '/api/campaigns/pay', undefined, { token })).status, 404)
-  t.equal((await s.call('POST', '/api/campaigns/pay/pause', {}, { token })).status, 404)
-  t.equal((await s.call('GET', '/api/campaigns/Not%20a%20name')).status, 404)
-})
+t.test(
+  'campaigns are listed by project and status, and are hidden from tokens that may not see their project',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop', 'till')
+    await addCampaign(s)
+    await addCampaign(s, { name: 'tills', project: 'till' })
+    await addCampaign(s, { name: 'later' })
+    await move(s, 'pause', {}, 'later')
+    const names = async (query: string, options?: object) =>
+      (await s.expect(200, 'GET', `/api/campaigns${query}`, undefined, options)).body.items.map(({ name }: any) => name)
+    t.same(await names(''), ['later', 'tills', 'pay'])
+    t.same(await names('?project=shop'), ['later', 'pay'])
+    t.same(await names('?status=paused'), ['later'])
+    t.same(await names('?status=staged&project=shop'), ['pay'])
+    const page = (await s.expect(200, 'GET', '/api/campaigns?limit=2')).body
+    t.same(await names(`?limit=2&cursor=${page.next_cursor}`), ['pay'])
+    const token = await s.token('till', { roles: ['operator'], projects: ['till'] })
+    t.same(await names('', { token }), ['tills'])
+    t.equal((await s.call('GET', '/api/campaigns/pay', undefined, { token })).status, 404)
+    t.equal((await s.call('POST', '/api/campaigns/pay/pause', {}, { token })).status, 404)
+    t.equal((await s.call('GET', '/api/campaigns/Not%20a%20name')).status, 404)
+  },
+)
 
-t.test('what a cycle asked is asked no more once an owner has answered it', async (t) => {
+t.test("a cycle's question is gone once the owner has decided it", async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   await work(s, runner, verdict('blocked_on_decision', { finding: 'Which currency?', options: ['EUR', 'USD'] }))
@@ -699,10 +714,10 @@ t.test('what a cycle asked is asked no more once an owner has answered it', asyn
   await form(s, runner, { decision: 'escalate', reason: 'the price would change' })
   const again = await comesTo(s, 'escalated')
   t.match(again, { reason: 'the price would change', needs: /^decide, resume it/ })
-  t.notOk('question' in again, 'the second escalation has a matter of its own')
+  t.notOk('question' in again, 'the second escalation has no question')
 })
 
-t.test('a cycle that its provider failed owes nothing more once its owner has resumed the campaign', async (t) => {
+t.test('the item of a cycle failed by its provider is closed when the owner resumes the campaign', async (t) => {
   const s = await startTestService(t)
   const runner = await inFirstCycle(s)
   const { request_id, engine } = await begin(s, runner)
@@ -717,7 +732,7 @@ t.test('a cycle that its provider failed owes nothing more once its owner has re
   t.match(await item(s, engine.payload.item_id), { reason: 'closed: the campaign pay was resumed' })
 })
 
-t.test('one that is refused is told what would be taken: no advance of what is over or stopped', async (t) => {
+t.test('a refused command on a campaign or initiative lists the moves that are allowed', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   await addCampaign(s)
@@ -739,7 +754,7 @@ t.test('one that is refused is told what would be taken: no advance of what is o
   t.same(await refused('/api/initiatives/spring/decide', { decision: 'x' }), [])
 })
 
-t.test('each event type of SPEC 6.8 is stated with the members of its table and no other', async (t) => {
+t.test('each event type of SPEC 6.8 has the members of its table and no others', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   for (const [name, decision] of [
@@ -758,7 +773,7 @@ t.test('each event type of SPEC 6.8 is stated with the members of its table and 
   if (request.engine.payload.campaign === 'three') request = await begin(s, runner)
   await fail(s, runner, request.request_id, { code: 'usage_limit', result: { retry_after: 60 } })
   t.match(await until(reading(s, 'four'), ({ status }) => status === 'paused'), { paused: { until: /^2/ } })
-  t.same((await s.expect(200, 'GET', '/api/attention?reason=paused')).body.items, [], 'it wakes up by itself')
+  t.same((await s.expect(200, 'GET', '/api/attention?reason=paused')).body.items, [], 'it resumes by itself')
   await move(s, 'cancel', { reason: 'x' }, 'three')
   await toTheLetter(t, s, 'campaigns')
 })

@@ -1,4 +1,4 @@
-/** What a confined token may not see does not exist for it, also where its own things touch those of others. */
+/** What a confined token may not see is hidden everywhere, including where its own projects meet those of others. */
 import t from 'tap'
 import type { ActorRef } from '../../machines/machine.ts'
 import { listRowsReadMax } from '../../runtime/limits.ts'
@@ -7,7 +7,7 @@ import { until } from '../until.ts'
 import { reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
-/** Two projects on one repository and one runner, with work under way in both. */
+/** Two projects on one repository and one runner, with work in progress in both. */
 async function shared(s: TestService) {
   await s.project('mine')
   await s.project('theirs')
@@ -25,7 +25,7 @@ async function shared(s: TestService) {
   return { theirs, mine, dry, token }
 }
 
-t.test('a shared runner shows what concerns the own projects', async (t) => {
+t.test('a shared runner is shown with only the projects and runs that the token may see', async (t) => {
   const s = await startTestService(t)
   const { theirs, dry, token } = await shared(s)
   const whole = (await s.expect(200, 'GET', '/api/runners/both')).body
@@ -36,7 +36,7 @@ t.test('a shared runner shows what concerns the own projects', async (t) => {
   t.match((await s.expect(200, 'GET', '/api/runners', undefined, { token })).body.items, [part])
 })
 
-t.test('nothing that is answered to a confined token names what belongs to others', async (t) => {
+t.test('no answer to a confined token names anything of other projects', async (t) => {
   const s = await startTestService(t)
   const { theirs, mine, token } = await shared(s)
   const as = { token }
@@ -73,8 +73,8 @@ t.test('nothing that is answered to a confined token names what belongs to other
       t.notOk(text.includes(secret), `${path}: ${secret}`)
   }
   const { body: lines } = await s.expect(200, 'GET', '/metrics', undefined, as)
-  t.match(lines, /^intendant_backlog_count\{project="mine"\} [1-9]/m, 'of the metrics the lines of its own projects')
-  t.match(lines, /^intendant_commits_total \d+$/m, 'and those that name none')
+  t.match(lines, /^intendant_backlog_count\{project="mine"\} [1-9]/m, 'metrics of its own projects')
+  t.match(lines, /^intendant_commits_total \d+$/m, 'and metrics without a project')
   const event = (await s.expect(200, 'GET', `/api/events?run_request_id=${theirs.id}`)).body.items[0]
   for (const path of [
     `/api/traces/${theirs.trace_id}`,
@@ -93,7 +93,7 @@ t.test('nothing that is answered to a confined token names what belongs to other
   t.equal((await s.expect(200, 'GET', `/api/run-requests/${theirs.id}`)).body.state, 'started')
 })
 
-t.test('a key that another asker used tells nothing of what it made', async (t) => {
+t.test('idempotency keys of different tokens or projects do not collide', async (t) => {
   const s = await startTestService(t)
   await shared(s)
   const headers = { 'idempotency-key': 'k' }
@@ -114,7 +114,7 @@ t.test('a key that another asker used tells nothing of what it made', async (t) 
   t.equal(theirs.body.project, 'theirs', 'the key of a request is scoped to its project')
 })
 
-t.test('a key of a token with the same name tells nothing of other projects', async (t) => {
+t.test('tokens of the same name share idempotency keys only if they have the same projects', async (t) => {
   const s = await startTestService(t)
   await shared(s)
   const both = ['mine', 'theirs']
@@ -126,39 +126,42 @@ t.test('a key of a token with the same name tells nothing of other projects', as
     s.call('POST', '/api/runners', { id: 'r9', allowed_projects: ['mine'] }, { headers, token: token! })
   t.equal((await make(more)).status, 201)
   t.equal((await make(more)).status, 200)
-  t.equal((await make(mine)).status, 409, 'it is another asker’s')
+  t.equal((await make(mine)).status, 409, 'it belongs to another caller')
   const token = async (as: string | undefined) =>
     (await s.call('POST', '/api/tokens', { name: 'x', roles: ['viewer'], projects: ['mine'] }, { headers, token: as! }))
       .body
   const first = await token(more)
   const second = await token(mine)
   t.not(second.id, first.id)
-  t.equal((await token(same)).id, second.id, 'as one that was rotated has them')
+  t.equal((await token(same)).id, second.id, 'as for a rotated token')
   t.equal((await token(more)).id, first.id)
 })
 
-t.test("a token that reaches no project is its maker's to see and to revoke", async (t) => {
-  const s = await startTestService(t)
-  await s.project('mine')
-  await s.project('theirs')
-  const mine = { token: await s.token('mine', { roles: ['admin'], projects: ['mine'] }) }
-  const theirs = { token: await s.token('theirs', { roles: ['admin'], projects: ['theirs'] }) }
-  const made = await s.expect(
-    201,
-    'POST',
-    '/api/tokens',
-    { name: 'secret plan', roles: ['viewer'], projects: [] },
-    mine,
-  )
-  const names = async (as: { token: string }) =>
-    (await s.expect(200, 'GET', '/api/tokens', undefined, as)).body.items.map(({ name }: any) => name)
-  t.ok((await names(mine)).includes('secret plan'))
-  t.notOk((await names(theirs)).includes('secret plan'))
-  await s.expect(404, 'DELETE', `/api/tokens/${made.body.id}`, undefined, theirs)
-  await s.expect(204, 'DELETE', `/api/tokens/${made.body.id}`, undefined, mine)
-})
+t.test(
+  'a token without projects is seen and revoked only by its maker and by those who see all projects',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('mine')
+    await s.project('theirs')
+    const mine = { token: await s.token('mine', { roles: ['admin'], projects: ['mine'] }) }
+    const theirs = { token: await s.token('theirs', { roles: ['admin'], projects: ['theirs'] }) }
+    const made = await s.expect(
+      201,
+      'POST',
+      '/api/tokens',
+      { name: 'secret plan', roles: ['viewer'], projects: [] },
+      mine,
+    )
+    const names = async (as: { token: string }) =>
+      (await s.expect(200, 'GET', '/api/tokens', undefined, as)).body.items.map(({ name }: any) => name)
+    t.ok((await names(mine)).includes('secret plan'))
+    t.notOk((await names(theirs)).includes('secret plan'))
+    await s.expect(404, 'DELETE', `/api/tokens/${made.body.id}`, undefined, theirs)
+    await s.expect(204, 'DELETE', `/api/tokens/${made.body.id}`, undefined, mine)
+  },
+)
 
-t.test('a name that others have given is taken, and nothing is told of what has it', async (t) => {
+t.test('a name taken in a hidden project is refused without the state of its holder', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   await s.project('theirs')
@@ -172,14 +175,18 @@ t.test('a name that others have given is taken, and nothing is told of what has 
   ] as const) {
     await s.expect(201, 'POST', path, of('theirs'))
     const known = (await s.call('POST', path, of('mine'))).body
-    t.match(known, { status: 409, code: 'already_exists', state: /./, allowed: [] }, 'who may see it is told')
+    t.match(
+      known,
+      { status: 409, code: 'already_exists', state: /./, allowed: [] },
+      'a caller who may see it is told its state',
+    )
     const { body } = await s.call('POST', path, of('mine'), { token })
     t.match(body, { status: 409, code: 'already_exists' })
     t.same([body.state, body.allowed], [undefined, undefined])
   }
 })
 
-t.test('for whom work at full throttle is, says who may approve it', async (t) => {
+t.test('only a caller with approve.full may name somebody else as authorized_by', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   const done_evidence = [{ kind: 'gate', command: 'npm test' }]
@@ -200,7 +207,7 @@ t.test('for whom work at full throttle is, says who may approve it', async (t) =
   }
 })
 
-t.test('where the service stands on its machine is told to those of all projects', async (t) => {
+t.test('only tokens for all projects are told the home, host and port of the service', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   const place = async (token: string) => {
@@ -214,7 +221,7 @@ t.test('where the service stands on its machine is told to those of all projects
     t.same(await place(token), [undefined, undefined, undefined])
 })
 
-t.test('a runner that one may not see keeps its id, and where it stands is not told', async (t) => {
+t.test('a runner id taken in a hidden project is refused without the state of the runner', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   await s.project('theirs')
@@ -222,7 +229,11 @@ t.test('a runner that one may not see keeps its id, and where it stands is not t
   const body = { id: 'r1', allowed_projects: ['mine'] }
   await s.runner('r1', { allowed_projects: ['theirs'] })
   const known = (await s.expect(409, 'POST', '/api/runners', body)).body
-  t.match(known, { code: 'already_exists', state: 'registered', allowed: [/./] }, 'who may see it is told')
+  t.match(
+    known,
+    { code: 'already_exists', state: 'registered', allowed: [/./] },
+    'a caller who may see it is told its state',
+  )
   const refusals = [(await s.expect(409, 'POST', '/api/runners', body, as)).body]
   await s.expect(204, 'DELETE', '/api/runners/r1')
   t.equal((await s.expect(409, 'POST', '/api/runners', body)).body.code, 'runner_removed')
@@ -233,24 +244,27 @@ t.test('a runner that one may not see keeps its id, and where it stands is not t
   }
 })
 
-t.test('a confined token makes no runner that it would not see, and makes none of its own such a one', async (t) => {
-  const s = await startTestService(t)
-  await s.project('mine')
-  const as = { token: await s.token('confined', { roles: ['operator'], projects: ['mine'] }) }
-  const pointed = [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }]
-  for (const body of [{ id: 'n' }, { id: 'n', allowed_projects: [] }]) {
-    t.match((await s.expect(422, 'POST', '/api/runners', body, as)).body, { code: 'invalid_body', errors: pointed })
-  }
-  await s.expect(201, 'POST', '/api/runners', { id: 'n', allowed_projects: ['mine'] }, as)
-  const emptied = await s.expect(422, 'PATCH', '/api/runners/n', { allowed_projects: [] }, as)
-  t.match(emptied.body, { code: 'invalid_body', errors: pointed })
-  t.same((await s.expect(200, 'PATCH', '/api/runners/n', { capacity: 2 }, as)).body.allowed_projects, ['mine'])
-  await s.expect(204, 'DELETE', '/api/runners/n', undefined, as)
-  await s.expect(201, 'POST', '/api/runners', { id: 'none' })
-  await s.expect(200, 'PATCH', '/api/runners/none', { allowed_projects: [] })
-})
+t.test(
+  'a confined token can neither create a runner outside its projects nor remove all projects from its own',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('mine')
+    const as = { token: await s.token('confined', { roles: ['operator'], projects: ['mine'] }) }
+    const pointed = [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }]
+    for (const body of [{ id: 'n' }, { id: 'n', allowed_projects: [] }]) {
+      t.match((await s.expect(422, 'POST', '/api/runners', body, as)).body, { code: 'invalid_body', errors: pointed })
+    }
+    await s.expect(201, 'POST', '/api/runners', { id: 'n', allowed_projects: ['mine'] }, as)
+    const emptied = await s.expect(422, 'PATCH', '/api/runners/n', { allowed_projects: [] }, as)
+    t.match(emptied.body, { code: 'invalid_body', errors: pointed })
+    t.same((await s.expect(200, 'PATCH', '/api/runners/n', { capacity: 2 }, as)).body.allowed_projects, ['mine'])
+    await s.expect(204, 'DELETE', '/api/runners/n', undefined, as)
+    await s.expect(201, 'POST', '/api/runners', { id: 'none' })
+    await s.expect(200, 'PATCH', '/api/runners/none', { allowed_projects: [] })
+  },
+)
 
-t.test('why work waits tells nothing of runners that one may not see', async (t) => {
+t.test('the reasons why work waits reveal nothing about hidden runners', async (t) => {
   const s = await startTestService(t)
   for (const key of ['mine', 'also-mine', 'theirs']) await s.project(key)
   const as = { token: await s.token('confined', { roles: ['viewer', 'operator'], projects: ['mine', 'also-mine'] }) }
@@ -277,7 +291,7 @@ t.test('why work waits tells nothing of runners that one may not see', async (t)
   ]
   t.same(await told(as), none)
   await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
-  t.same(await told(as), none, 'a runner of others changes no word')
+  t.same(await told(as), none, 'a hidden runner changes nothing')
   const allowed = [
     'No runner is allowed for mine.',
     'No runner named secret is allowed for mine.',
@@ -285,13 +299,13 @@ t.test('why work waits tells nothing of runners that one may not see', async (t)
     'run no_runner_allowed No runner is allowed for mine.',
     'item no_runner_allowed No runner is allowed for mine.',
   ]
-  t.same(await told(), allowed, 'who sees all is told of it')
+  t.same(await told(), allowed, 'a token for all projects is told of it')
   await s.runner('seen', { allowed_projects: ['also-mine', 'theirs'] })
   const some = await told(as)
-  t.same([some[0], some[1]], [allowed[0], none[1]], 'a runner that one sees is told of')
+  t.same([some[0], some[1]], [allowed[0], none[1]], 'a visible runner counts')
   t.same(await told(), allowed)
   await s.expect(204, 'DELETE', '/api/runners/secret')
-  t.same(await told(as), some, 'nor does its removal')
+  t.same(await told(as), some, 'nor does removing a hidden runner')
   t.equal((await told())[1], 'Runner secret, which it names, was removed for good.')
   const again = { entry_event: 'greet_requested', payload: { name: 'Ada' }, runner_id: 'secret' }
   const path = '/api/projects/mine/run-requests'
@@ -301,28 +315,25 @@ t.test('why work waits tells nothing of runners that one may not see', async (t)
   await s.expect(422, 'POST', path, again)
 })
 
-t.test(
-  'an item whose runner has gone waits with the others, and tells nothing of runners that its reader may not see',
-  async (t) => {
-    const s = await startTestService(t)
-    for (const key of ['mine', 'theirs']) await s.project(key)
-    const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
-    await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
-    const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
-    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
-    const item = await submit(s, { project: 'mine' })
-    await until(reading(s, item.id), waits('handed_out'))
-    await s.expect(204, 'DELETE', '/api/runners/r1')
-    await until(reading(s, item.id), waits('running_cap'))
-    for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
-      const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
-      t.match(text, /no runner that is online may take it/, path)
-      t.notMatch(text, /secret|is allowed for/, path)
-    }
-  },
-)
+t.test('an item whose runner was removed waits under running_cap, without naming hidden runners', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['mine', 'theirs']) await s.project(key)
+  const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
+  await s.runner('secret', { allowed_projects: ['theirs'], trusted: true })
+  const as = { token: await s.token('confined', { roles: ['viewer'], projects: ['mine'] }) }
+  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
+  const item = await submit(s, { project: 'mine' })
+  await until(reading(s, item.id), waits('handed_out'))
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  await until(reading(s, item.id), waits('running_cap'))
+  for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
+    const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
+    t.match(text, /no runner that is online may take it/, path)
+    t.notMatch(text, /secret|is allowed for/, path)
+  }
+})
 
-t.test('what others do with the repository that an item waits for is not told with the item', async (t) => {
+t.test('an item whose repository is held by a hidden run does not name that run', async (t) => {
   const s = await startTestService(t)
   for (const key of ['mine', 'theirs']) {
     await s.project(key)
@@ -347,7 +358,7 @@ t.test('what others do with the repository that an item waits for is not told wi
   }
 })
 
-/** Copies of an entity under other ids, as rows of an index that are newer than all others. */
+/** Appends copies of an entity under other ids, newer than all others in the index. */
 async function copied(s: TestService, ref: ActorRef, ids: readonly string[], index: string, value: string) {
   const { journal } = s.service.runtime
   const record = journal.actor(ref.kind, ref.id)!
@@ -358,7 +369,7 @@ async function copied(s: TestService, ref: ActorRef, ids: readonly string[], ind
   await append(journal, ...copies)
 }
 
-t.test('a list goes on behind what others have without naming any of it', async (t) => {
+t.test('a list pages past hidden entries without naming them in its cursors', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   await s.project('theirs')
@@ -389,11 +400,11 @@ t.test('a list goes on behind what others have without naming any of it', async 
       next = /<([^>]+)>; rel="next"/.exec(headers.get('link') ?? '')?.[1]
     }
     t.same(found, [name])
-    t.equal(pages, 2, 'the first page is cut short among what is of others')
+    t.equal(pages, 2, 'the first page ends early among hidden entries')
   }
 })
 
-t.test('a full page tells of more only where there is more to see', async (t) => {
+t.test('a full page has a next_cursor only if a visible entry follows', async (t) => {
   const s = await startTestService(t)
   await s.project('mine')
   await s.project('theirs')

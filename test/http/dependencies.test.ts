@@ -12,7 +12,9 @@ interface Ledger {
   readonly s: TestService
   readonly landed: string
   readonly preserved: string
-  /** Keeps the next create or resumption from its item until what is old, and nobody waits for, is forgotten. */
+  /**
+   * Delays the next create or resume until the sweep has removed old entities without dependents; then calls `then`.
+   */
   holdUntilSwept(then?: () => void): void
 }
 
@@ -34,7 +36,7 @@ async function ledger(t: Test): Promise<Ledger> {
   const { runtime } = s.service
   const isThere = (): boolean => runtime.read({ kind: 'work_item', id: other }) !== undefined
   const sweep = async (): Promise<void> => {
-    // What was posted beside it has come in by then.
+    // Lets requests sent at the same time arrive first.
     for (let asked = 0; asked < 5; asked++) await s.expect(200, 'GET', '/healthz')
     for (nature.hurry(2 * HOUR_MS); isThere(); nature.hurry(retentionSweepMs)) await s.expect(200, 'GET', '/healthz')
   }
@@ -62,7 +64,7 @@ const ways: Readonly<Record<string, (of: Ledger) => Promise<any>>> = {
 }
 
 for (const [how, make] of Object.entries(ways)) {
-  t.test(`what an item waits for is not forgotten while it is being ${how}`, async (t) => {
+  t.test(`an item named in depends_on is not swept while the new item is being ${how}`, async (t) => {
     const of = await ledger(t)
     of.holdUntilSwept()
     const { id } = await make(of)
@@ -71,14 +73,17 @@ for (const [how, make] of Object.entries(ways)) {
   })
 }
 
-t.test('a submission behind another of its words is refused when what it waits for is forgotten by then', async (t) => {
-  const { s, landed, holdUntilSwept } = await ledger(t)
-  holdUntilSwept(() => (s.service.runtime.journal as MemoryJournal).refuse('disk_reserve'))
-  const next = { project: 'shop', objective: 'Next' }
-  const [first, second] = await Promise.all([
-    s.call('POST', '/api/work-items', next),
-    s.expect(200, 'GET', '/healthz').then(() => s.call('POST', '/api/work-items', { ...next, depends_on: [landed] })),
-  ])
-  t.match(first, { status: 503, body: { code: 'disk_reserve' } })
-  t.match(second, { status: 422, body: { code: 'unknown_work_item', errors: [{ pointer: '/depends_on/0' }] } })
-})
+t.test(
+  'a duplicate submission is refused when its dependency was swept while it waited behind the first',
+  async (t) => {
+    const { s, landed, holdUntilSwept } = await ledger(t)
+    holdUntilSwept(() => (s.service.runtime.journal as MemoryJournal).refuse('disk_reserve'))
+    const next = { project: 'shop', objective: 'Next' }
+    const [first, second] = await Promise.all([
+      s.call('POST', '/api/work-items', next),
+      s.expect(200, 'GET', '/healthz').then(() => s.call('POST', '/api/work-items', { ...next, depends_on: [landed] })),
+    ])
+    t.match(first, { status: 503, body: { code: 'disk_reserve' } })
+    t.match(second, { status: 422, body: { code: 'unknown_work_item', errors: [{ pointer: '/depends_on/0' }] } })
+  },
+)

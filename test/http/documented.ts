@@ -1,4 +1,4 @@
-/** Holds answers against the service's own `/openapi.json`: what the document does not tell of is a fault. */
+/** Checks answers against the service's own `/openapi.json`: anything that it does not document is a fault. */
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
@@ -8,9 +8,9 @@ export interface Answered {
   readonly path: string
   readonly status: number
   readonly contentType: string
-  /** Names of the answer's headers, lower case; absent: they are not looked at. */
+  /** Lower-case names of the answer's headers; absent: not checked. */
   readonly headers?: readonly string[]
-  /** Parsed, where it is JSON; undefined: there was none. */
+  /** Parsed if it is JSON; undefined without a body. */
   readonly body: unknown
 }
 
@@ -22,7 +22,9 @@ interface Known {
 
 const known = new Map<string, Documented>()
 
-/** Of a document's text. Services of one process serve the same one, and its validators take a second to make. */
+/**
+ * Cached by the document's text: all services of a process serve the same, and its validators take a second to make.
+ */
 export function documentedBy(text: string): Documented {
   const documented = known.get(text) ?? new Documented(JSON.parse(text))
   known.set(text, documented)
@@ -31,7 +33,7 @@ export function documentedBy(text: string): Documented {
 
 export class Documented {
   readonly openApi: any
-  // The document is checked as one by lint.test.ts, and each validator runs a few times: neither is worth its time here.
+  // lint.test.ts checks the document itself, and each validator runs only a few times: skip validation and optimizing.
   readonly #ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false, code: { optimize: false } })
   readonly #validators = new Map<string, ValidateFunction>()
   readonly #paths: readonly Known[]
@@ -40,7 +42,7 @@ export class Documented {
     this.openApi = openApi
     formats.default(this.#ajv)
     const components = closed(openApi.components)
-    // Open for clients, which must pass over what they do not know; what this service says is all told.
+    // Open for clients, which must ignore unknown members; this service sends none that are not documented.
     components.schemas.Problem.additionalProperties = false
     this.#ajv.addSchema({ ...openApi, components, $id: 'openapi' })
     this.#paths = Object.keys(openApi.paths)
@@ -52,14 +54,14 @@ export class Documented {
       .sort((a, b) => a.paramCount - b.paramCount)
   }
 
-  /** The documented path that a path is of, where it takes the method. */
+  /** The documented path template that matches the path and has the method. */
   pathOf(method: string, path: string): string | undefined {
     return this.#paths.find(
       (known) => known.pattern.test(path) && this.openApi.paths[known.path][method.toLowerCase()] !== undefined,
     )?.path
   }
 
-  /** What is wrong with the answer; undefined: it is as documented. */
+  /** What is wrong with the answer; undefined if it is as documented. */
   faultOf({ method, path, status, contentType, headers, body }: Answered): string | undefined {
     const known = this.pathOf(method, path)
     if (known === undefined) {
@@ -82,12 +84,12 @@ export class Documented {
     return this.validate([...place, 'content', type], body)
   }
 
-  /** The answer itself, where the document refers to one that several routes share. */
+  /** The answer itself, resolved if it refers to one shared by several routes. */
   answerOf(answer: any): any {
     return answer?.$ref === undefined ? answer : this.openApi.components.responses[answer.$ref.split('/').at(-1)]
   }
 
-  /** Hold a value against the schema of the media type at that place of the document. */
+  /** Validates a value against the schema of the media type at that place in the document. */
   validate(place: readonly string[], value: unknown): string | undefined {
     const steps = [...place, 'schema'].map((step) =>
       encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1')),
@@ -103,7 +105,7 @@ export class Documented {
   }
 }
 
-/** The same schemas, as whoever generates types reads them: an object whose members are told has no others. */
+/** The schemas as generators of types read them: an object with listed members has no others. */
 function closed(schema: any): any {
   if (Array.isArray(schema)) return schema.map(closed)
   if (typeof schema !== 'object' || schema === null) return schema
@@ -113,7 +115,7 @@ function closed(schema: any): any {
   return isWhole ? { ...parts, additionalProperties: false } : parts
 }
 
-/** Of every answer, told once in the documents' words or by HTTP itself. */
+/** Headers that any answer may have, documented once for all or by HTTP itself. */
 const OF_EVERY_ANSWER = new Set([
   'api-version',
   'connection',
@@ -125,7 +127,7 @@ const OF_EVERY_ANSWER = new Set([
   'uwebsockets',
 ])
 
-/** A header that the answer has and its documentation does not tell of. A problem may come after a header was set. */
+/** A header that is not documented for the answer. A problem may follow after watch-cursor was set. */
 function undocumentedHeader(described: any, headers: readonly string[] = []): string | undefined {
   const told = new Set(Object.keys(described.headers ?? {}).map((name) => name.toLowerCase()))
   const isProblem = described.content?.['application/problem+json'] !== undefined

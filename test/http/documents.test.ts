@@ -8,7 +8,7 @@ import { codeOfRefusal, PROBLEM_CODES, problemDocument, problemTable } from '../
 import { catalogue } from '../../machines/events/index.ts'
 import { startTestService } from './service-harness.ts'
 
-/** Every `$ref` in a document, with where it points. */
+/** The target of every `$ref` in a document. */
 function references(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(references)
   if (typeof value !== 'object' || value === null) return []
@@ -25,7 +25,7 @@ function pointed(document: any, reference: string): unknown {
   return steps.reduce((at, step) => at?.[step], document)
 }
 
-t.test('the served documents hold together', async (t) => {
+t.test('in both served documents every $ref resolves, and operation ids are unique', async (t) => {
   const s = await startTestService(t)
   const openApi = s.openApi
   const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
@@ -39,32 +39,29 @@ t.test('the served documents hold together', async (t) => {
   )
   t.equal(new Set(ids).size, ids.length, 'operation ids are unique')
   const stream = openApi.paths['/api/watch'].get.responses[200]
-  t.same(Object.keys(stream.content), ['text/event-stream'], 'a stream has its media type')
+  t.same(Object.keys(stream.content), ['text/event-stream'], 'the event stream has its media type')
 })
 
-t.test(
-  'what a client needs to go on is told: the next page, the oldest cursor, the order, what counts by default',
-  async (t) => {
-    const { openApi } = await startTestService(t)
-    const answerOf = (path: string) => openApi.paths[path].get.responses[200]
-    const schemas = openApi.components.schemas
-    for (const [path, { get }] of Object.entries<any>(openApi.paths)) {
-      const schema = get?.responses[200]?.content?.['application/json']?.schema
-      const members = schema?.properties ?? schemas[schema?.$ref?.split('/').pop()]?.properties
-      if (members?.next_cursor !== undefined) t.match(answerOf(path).headers, { Link: {} }, path)
-    }
-    t.ok(schemas.Problem.properties.oldest)
-    const listOf = (path: string) => schemas[answerOf(path).content['application/json'].schema.$ref.split('/').pop()]
-    const orderOf = (path: string) => listOf(path).properties.items.description
-    t.match(orderOf('/api/attention'), /^Most pressing first/)
-    t.match(orderOf('/api/projects/{id}/drift'), /^In the order of the statuses/)
-    t.equal(orderOf('/api/work-items'), 'Newest first.')
-    for (const [field, value] of Object.entries({ throttle: 'dry_run', access: 'full', lane: 'interactive' }))
-      t.ok(schemas.RunRequestCreate.properties[field].description.endsWith(`Default \`${value}\`.`), field)
-  },
-)
+t.test('openapi.json documents next links, the oldest cursor, list orders and defaults', async (t) => {
+  const { openApi } = await startTestService(t)
+  const answerOf = (path: string) => openApi.paths[path].get.responses[200]
+  const schemas = openApi.components.schemas
+  for (const [path, { get }] of Object.entries<any>(openApi.paths)) {
+    const schema = get?.responses[200]?.content?.['application/json']?.schema
+    const members = schema?.properties ?? schemas[schema?.$ref?.split('/').pop()]?.properties
+    if (members?.next_cursor !== undefined) t.match(answerOf(path).headers, { Link: {} }, path)
+  }
+  t.ok(schemas.Problem.properties.oldest)
+  const listOf = (path: string) => schemas[answerOf(path).content['application/json'].schema.$ref.split('/').pop()]
+  const orderOf = (path: string) => listOf(path).properties.items.description
+  t.match(orderOf('/api/attention'), /^Most pressing first/)
+  t.match(orderOf('/api/projects/{id}/drift'), /^In the order of the statuses/)
+  t.equal(orderOf('/api/work-items'), 'Newest first.')
+  for (const [field, value] of Object.entries({ throttle: 'dry_run', access: 'full', lane: 'interactive' }))
+    t.ok(schemas.RunRequestCreate.properties[field].description.endsWith(`Default \`${value}\`.`), field)
+})
 
-t.test('openapi.json is what OpenAPI 3.1 asks for', async (t) => {
+t.test('openapi.json satisfies OpenAPI 3.1', async (t) => {
   const { openApi } = await startTestService(t)
   const ajv = new Ajv2020({ strict: false })
   const METHODS = new Set(['get', 'post', 'put', 'patch', 'delete'])
@@ -125,7 +122,7 @@ t.test('openapi.json is what OpenAPI 3.1 asks for', async (t) => {
   }
 })
 
-t.test('asyncapi.json is what AsyncAPI 3 asks for', async (t) => {
+t.test('asyncapi.json satisfies AsyncAPI 3', async (t) => {
   const s = await startTestService(t)
   const { body } = await s.expect(200, 'GET', '/asyncapi.json', undefined, { token: null })
   const ajv = new Ajv2020({ strict: false })
@@ -168,22 +165,23 @@ const OF_THE_SPEC = [
   'POST /api/engine-runs/{id}/trace-summary',
   'POST /api/engine-runs/{id}/evidence-observations',
 ]
-/** They are what they describe. */
+/** They describe themselves. */
 const WITHOUT_EXAMPLE = ['GET /openapi.json', 'GET /asyncapi.json']
 
-t.test('every endpoint of SPEC 4 is described, with what it takes and what it answers', async (t) => {
+t.test('openapi.json describes the request and the answer of every endpoint in SPEC 4', async (t) => {
   const { openApi } = await startTestService(t)
   for (const endpoint of OF_THE_SPEC) {
     const [method, path] = endpoint.split(' ') as [string, string]
     const operation = openApi.paths[path]?.[method.toLowerCase()]
     t.ok(operation, endpoint)
-    if (method === 'POST') t.ok(operation.requestBody.content['application/json'].schema, `${endpoint} takes`)
+    if (method === 'POST')
+      t.ok(operation.requestBody.content['application/json'].schema, `${endpoint} has a request schema`)
     const [, answer] = Object.entries<any>(operation.responses).find(([status]) => /^20[01]$/.test(status))!
-    t.ok(answer.content['application/json'].schema, `${endpoint} answers`)
+    t.ok(answer.content['application/json'].schema, `${endpoint} has an answer schema`)
   }
 })
 
-t.test('every route has examples of what it takes and answers as JSON, each satisfying its schema', async (t) => {
+t.test('every JSON request and answer has an example that satisfies its schema', async (t) => {
   const s = await startTestService(t)
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
@@ -208,7 +206,7 @@ t.test('every route has examples of what it takes and answers as JSON, each sati
   for (const key of Object.keys(examples)) t.ok(used.has(key), `${key} is a route`)
 })
 
-t.test('every refusal of a machine or of the runtime has its row in the problem table', (t) => {
+t.test('every refusal code of a machine or of the runtime is in the problem table', (t) => {
   const root = fileURLToPath(new URL('../../', import.meta.url))
   const files = ['machines', 'runtime', 'storage'].flatMap((folder) =>
     readdirSync(`${root}${folder}`, { recursive: true, encoding: 'utf8' })
@@ -231,7 +229,7 @@ t.test('every refusal of a machine or of the runtime has its row in the problem 
   t.end()
 })
 
-t.test('a problem says what RFC 9457 asks for, and its type leads to what it means', async (t) => {
+t.test('a problem has the members of RFC 9457, and its type URL serves its description', async (t) => {
   const s = await startTestService(t)
   for (const code of PROBLEM_CODES) {
     const { status, title } = problemTable[code]

@@ -1,4 +1,4 @@
-/** Emitted commands over HTTP: each makes one run request in a trace of its own, however it is sent. */
+/** Commands emitted as events: each creates one run request in a trace of its own, however often it is sent. */
 import t from 'tap'
 import { startTestService } from './service-harness.ts'
 
@@ -11,14 +11,14 @@ const command = (more: object = {}): object => ({
   ...more,
 })
 
-t.test('a command states a trace that is unused in its project, or none', async (t) => {
+t.test('an emitted command must state an unused trace id, or none', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const emit = (status: number, ...events: object[]) => s.expect(status, 'POST', '/api/events', { events })
   const trace_id = 'ab'.repeat(16)
   const first = await emit(200, command({ trace_id }))
   const again = await emit(200, command({ trace_id }))
-  t.same(again.body.run_requests, first.body.run_requests, 'the same command finds its request')
+  t.same(again.body.run_requests, first.body.run_requests, 'a repeated command finds its request')
   const other = await emit(409, command({ trace_id, payload: { name: 'moon' } }))
   t.match(other.body, { code: 'trace_in_use', errors: [{ pointer: '/events/0/trace_id' }] })
   const taken = await s.request('greeter', { trace_id: 'cd'.repeat(16), idempotency_key: 'k' })
@@ -42,59 +42,65 @@ t.test('a command states a trace that is unused in its project, or none', async 
   )
   t.same(races.map(({ status }) => status).sort(), [200, 409, 409])
   const all = (await s.expect(200, 'GET', '/api/run-requests')).body.items
-  t.equal(new Set(all.map((item: any) => item.trace_id)).size, all.length, 'an exact trace names one request')
+  t.equal(new Set(all.map((item: any) => item.trace_id)).size, all.length, 'an explicit trace has one request')
 })
 
-t.test('a traceparent is continued by one command; the others begin their own, also when sent again', async (t) => {
-  const s = await startTestService(t)
-  await s.project('greeter')
-  const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
-  const events = [command(), command({ payload: { name: 'moon' } }), command({ event_type: 'noted', payload: {} })]
-  const first = await s.expect(200, 'POST', '/api/events', { events }, { headers })
-  t.match(first.body, { accepted: 3, duplicates: 0 })
-  const again = await s.expect(200, 'POST', '/api/events', { events }, { headers })
-  t.match(again.body, { accepted: 0, duplicates: 3, run_requests: first.body.run_requests })
-  const traces: string[] = []
-  for (const id of first.body.run_requests)
-    traces.push((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.trace_id)
-  t.equal(traces[0], '12'.repeat(16))
-  t.not(traces[1], traces[0])
-  const gathered = command({ payload: { name: 'mars' }, gather_id: 'planets', span_id: '56'.repeat(8) })
-  const [id] = (await s.expect(200, 'POST', '/api/events', { events: [gathered] })).body.run_requests
-  const { trace_id } = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
-  const [cause, created] = (await s.expect(200, 'GET', `/api/traces/${trace_id}`)).body.events
-  const caused = { causation_id: cause.id, gather_id: 'planets', parent_span_id: '56'.repeat(8) }
-  t.match(created, { event_type: 'run_request_created', ...caused }, 'what it causes names it')
-})
+t.test(
+  'of several commands one continues the traceparent, the others start traces, and a repeat changes nothing',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+    const events = [command(), command({ payload: { name: 'moon' } }), command({ event_type: 'noted', payload: {} })]
+    const first = await s.expect(200, 'POST', '/api/events', { events }, { headers })
+    t.match(first.body, { accepted: 3, duplicates: 0 })
+    const again = await s.expect(200, 'POST', '/api/events', { events }, { headers })
+    t.match(again.body, { accepted: 0, duplicates: 3, run_requests: first.body.run_requests })
+    const traces: string[] = []
+    for (const id of first.body.run_requests)
+      traces.push((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.trace_id)
+    t.equal(traces[0], '12'.repeat(16))
+    t.not(traces[1], traces[0])
+    const gathered = command({ payload: { name: 'mars' }, gather_id: 'planets', span_id: '56'.repeat(8) })
+    const [id] = (await s.expect(200, 'POST', '/api/events', { events: [gathered] })).body.run_requests
+    const { trace_id } = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+    const [cause, created] = (await s.expect(200, 'GET', `/api/traces/${trace_id}`)).body.events
+    const caused = { causation_id: cause.id, gather_id: 'planets', parent_span_id: '56'.repeat(8) }
+    t.match(created, { event_type: 'run_request_created', ...caused }, 'its effects name it as their cause')
+  },
+)
 
-t.test('a command is work: its right, its approval, and a project that takes work', async (t) => {
-  const s = await startTestService(t)
-  await s.project('greeter')
-  const made = await s.expect(200, 'POST', '/api/events', { events: [command({ throttle: 'full' })] })
-  const [id] = made.body.run_requests
-  const request = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
-  t.match(request, { state: 'queued', throttle: 'full', waiting_because: { code: 'not_approved' } })
-  t.match(request.requested_by, { name: 'admin' })
-  const events = (await s.expect(200, 'GET', `/api/traces/${request.trace_id}`)).body.events
-  t.same(
-    events.map((event: any) => [event.event_type, event.by?.name]),
-    [
-      ['greet_requested', 'admin'],
-      ['run_request_created', 'admin'],
-    ],
-  )
-  t.equal(events[1].causation_id, events[0].id)
-  for (const event_type of [
-    'work_item_settled',
-    'pacing_paused',
-    'run_request_created',
-    'token_created',
-    'campaign_paused',
-  ]) {
-    const refused = await s.expect(403, 'POST', '/api/events', { events: [command({ event_type })] })
-    t.equal(refused.body.code, 'service_owned_type', event_type)
-  }
-  await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
-  const late = command({ occurred_at: '2026-01-31T12:00:01Z' })
-  t.equal((await s.expect(409, 'POST', '/api/events', { events: [late] })).body.code, 'project_archived')
-})
+t.test(
+  'an emitted command needs approval for full, a type that clients may emit, and a project that is not archived',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const made = await s.expect(200, 'POST', '/api/events', { events: [command({ throttle: 'full' })] })
+    const [id] = made.body.run_requests
+    const request = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+    t.match(request, { state: 'queued', throttle: 'full', waiting_because: { code: 'not_approved' } })
+    t.match(request.requested_by, { name: 'admin' })
+    const events = (await s.expect(200, 'GET', `/api/traces/${request.trace_id}`)).body.events
+    t.same(
+      events.map((event: any) => [event.event_type, event.by?.name]),
+      [
+        ['greet_requested', 'admin'],
+        ['run_request_created', 'admin'],
+      ],
+    )
+    t.equal(events[1].causation_id, events[0].id)
+    for (const event_type of [
+      'work_item_settled',
+      'pacing_paused',
+      'run_request_created',
+      'token_created',
+      'campaign_paused',
+    ]) {
+      const refused = await s.expect(403, 'POST', '/api/events', { events: [command({ event_type })] })
+      t.equal(refused.body.code, 'service_owned_type', event_type)
+    }
+    await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
+    const late = command({ occurred_at: '2026-01-31T12:00:01Z' })
+    t.equal((await s.expect(409, 'POST', '/api/events', { events: [late] })).body.code, 'project_archived')
+  },
+)

@@ -1,4 +1,4 @@
-/** Manifests over HTTP: who may post them, which counts, and what is refused or held back because of them. */
+/** Engine manifests over HTTP: who may post them, which one counts, and which work is refused or held back by them. */
 import t from 'tap'
 import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
@@ -17,7 +17,7 @@ async function start(t: Parameters<typeof startTestService>[0]): Promise<TestSer
   return s
 }
 
-t.test('a manifest is recorded once, the newest counts, and each is an event', async (t) => {
+t.test('each new manifest is recorded once with an event, and the newest of an engine counts', async (t) => {
   const s = await start(t)
   const headers = { 'idempotency-key': 'k' }
   const first = await s.expect(201, 'POST', PATH, manifest, { headers })
@@ -46,31 +46,34 @@ t.test('a manifest is recorded once, the newest counts, and each is an event', a
   )
 })
 
-t.test('without a manifest nothing is refused; with some, what none serves is, with the reason', async (t) => {
-  const s = await start(t)
-  await s.request('greeter', { entry_event: 'scan_requested' })
-  const kept = { entry_event: 'scan_requested', idempotency_key: 'kept' }
-  const made = (await s.expect(201, 'POST', REQUESTS, kept)).body
-  await s.expect(201, 'POST', PATH, manifest)
-  const refused = await s.expect(422, 'POST', REQUESTS, { entry_event: 'scan_requested', payload: { again: true } })
-  t.match(refused.body, { code: 'engine_incapable', detail: /scan_requested at throttle dry_run.*factory/ })
-  t.equal(
-    (
-      await s.expect(422, 'POST', REQUESTS, {
-        entry_event: 'greet_requested',
-        payload: { name: 'you' },
-        throttle: 'full',
-      })
-    ).body.code,
-    'engine_incapable',
-  )
-  t.equal((await s.expect(200, 'POST', REQUESTS, kept)).body.id, made.id, 'what was made before is there')
-  await s.request('greeter')
-  await s.expect(201, 'POST', PATH, { ...manifest, engine: 'wide', supported_entry_events: ['*'] })
-  await s.request('greeter', { entry_event: 'scan_requested', idempotency_key: 'new' })
-})
+t.test(
+  'once a project has a manifest, work that none of its manifests serves is refused with the reason',
+  async (t) => {
+    const s = await start(t)
+    await s.request('greeter', { entry_event: 'scan_requested' })
+    const kept = { entry_event: 'scan_requested', idempotency_key: 'kept' }
+    const made = (await s.expect(201, 'POST', REQUESTS, kept)).body
+    await s.expect(201, 'POST', PATH, manifest)
+    const refused = await s.expect(422, 'POST', REQUESTS, { entry_event: 'scan_requested', payload: { again: true } })
+    t.match(refused.body, { code: 'engine_incapable', detail: /scan_requested at throttle dry_run.*factory/ })
+    t.equal(
+      (
+        await s.expect(422, 'POST', REQUESTS, {
+          entry_event: 'greet_requested',
+          payload: { name: 'you' },
+          throttle: 'full',
+        })
+      ).body.code,
+      'engine_incapable',
+    )
+    t.equal((await s.expect(200, 'POST', REQUESTS, kept)).body.id, made.id, 'requests made before are still there')
+    await s.request('greeter')
+    await s.expect(201, 'POST', PATH, { ...manifest, engine: 'wide', supported_entry_events: ['*'] })
+    await s.request('greeter', { entry_event: 'scan_requested', idempotency_key: 'new' })
+  },
+)
 
-t.test('an emitted command is refused the same way, and the same command again is not', async (t) => {
+t.test('an emitted command that no engine serves is refused, but a repeat of an earlier one is not', async (t) => {
   const s = await start(t)
   const event = {
     project: 'greeter',
@@ -88,13 +91,13 @@ t.test('an emitted command is refused the same way, and the same command again i
   t.match(refused.body, { code: 'engine_incapable', errors: [{ pointer: '/events/0/event_type' }] })
 })
 
-t.test('a runner that a manifest names is offered only what it serves, until a newer one serves more', async (t) => {
+t.test('a runner with a manifest is offered only work that its newest manifest serves', async (t) => {
   const s = await start(t)
   const token = await s.runner('r1', { allowed_projects: ['greeter'] })
   const as = { token }
   await s.expect(201, 'POST', PATH, { ...manifest, engine: 'wide', supported_entry_events: ['*'] })
   const own = await s.expect(201, 'POST', PATH, manifest, as)
-  t.equal(own.body.runner_id, 'r1', 'a runner speaks for itself')
+  t.equal(own.body.runner_id, 'r1', 'a manifest posted by a runner is its own')
   const request = await s.request('greeter', { entry_event: 'scan_requested' })
   await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
   const read = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
@@ -106,32 +109,38 @@ t.test('a runner that a manifest names is offered only what it serves, until a n
   t.equal((await parked).body.request_id, request.id, 'the newer manifest wakes the parked poll')
 })
 
-t.test('a runner with a manifest closes the door of no other, and what none can serve says why', async (t) => {
-  const s = await start(t)
-  const good = await s.runner('good', { allowed_projects: ['greeter'], trusted: true })
-  const evil = await s.runner('evil', { allowed_projects: ['greeter'] })
-  const narrow = { ...manifest, supported_entry_events: ['nothing_requested'] }
-  await s.expect(201, 'POST', PATH, narrow, { token: evil })
-  const scan = { entry_event: 'scan_requested' }
-  const made = (await s.expect(201, 'POST', REQUESTS, scan)).body
-  await s.expect(201, 'POST', REQUESTS, { ...scan, runner_id: 'good' })
-  t.equal((await s.expect(422, 'POST', REQUESTS, { ...scan, runner_id: 'evil' })).body.code, 'engine_incapable')
-  await s.expect(204, 'GET', '/api/runners/evil/run-requests/next', undefined, { token: evil })
-  const given = await s.expect(200, 'GET', '/api/runners/good/run-requests/next', undefined, { token: good })
-  t.equal(given.body.request_id, made.id)
-  const task = { project: 'greeter', kind: 'task', objective: 'Tidy up.' }
-  await s.expect(201, 'POST', '/api/work-items', task)
-  const waits = (await s.expect(201, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })).body
-  await s.expect(201, 'POST', PATH, narrow, { token: good })
-  const late = await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 3 } })
-  t.match(late.body, { code: 'engine_incapable', detail: /No manifest of the project serves scan_requested/ })
-  const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
-  const why = (id: string) => items.find((item: any) => (item.run_request ?? item.work_item).id === id)?.because
-  t.match(why(waits.id), { code: 'no_capable_engine', detail: /The manifests of .*good.* do not serve scan_requested/ })
-  t.same([...new Set(items.map((item: any) => item.because.code))], ['no_capable_engine'], 'the task, too')
-})
+t.test(
+  'the manifest of one runner does not exclude others, and work that no runner serves is listed with the reason',
+  async (t) => {
+    const s = await start(t)
+    const good = await s.runner('good', { allowed_projects: ['greeter'], trusted: true })
+    const evil = await s.runner('evil', { allowed_projects: ['greeter'] })
+    const narrow = { ...manifest, supported_entry_events: ['nothing_requested'] }
+    await s.expect(201, 'POST', PATH, narrow, { token: evil })
+    const scan = { entry_event: 'scan_requested' }
+    const made = (await s.expect(201, 'POST', REQUESTS, scan)).body
+    await s.expect(201, 'POST', REQUESTS, { ...scan, runner_id: 'good' })
+    t.equal((await s.expect(422, 'POST', REQUESTS, { ...scan, runner_id: 'evil' })).body.code, 'engine_incapable')
+    await s.expect(204, 'GET', '/api/runners/evil/run-requests/next', undefined, { token: evil })
+    const given = await s.expect(200, 'GET', '/api/runners/good/run-requests/next', undefined, { token: good })
+    t.equal(given.body.request_id, made.id)
+    const task = { project: 'greeter', kind: 'task', objective: 'Tidy up.' }
+    await s.expect(201, 'POST', '/api/work-items', task)
+    const waits = (await s.expect(201, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })).body
+    await s.expect(201, 'POST', PATH, narrow, { token: good })
+    const late = await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 3 } })
+    t.match(late.body, { code: 'engine_incapable', detail: /No manifest of the project serves scan_requested/ })
+    const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
+    const why = (id: string) => items.find((item: any) => (item.run_request ?? item.work_item).id === id)?.because
+    t.match(why(waits.id), {
+      code: 'no_capable_engine',
+      detail: /The manifests of .*good.* do not serve scan_requested/,
+    })
+    t.same([...new Set(items.map((item: any) => item.because.code))], ['no_capable_engine'], 'the task as well')
+  },
+)
 
-t.test('a manifest is taken back by a keeper of runners, also over a restart, and said again', async (t) => {
+t.test('a manifest can be removed, stays removed after a restart, and can be posted again', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)
   await first.project('greeter')
@@ -164,7 +173,7 @@ t.test('a manifest is taken back by a keeper of runners, also over a restart, an
   await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })
 })
 
-t.test('a manifest whose runner is removed does not count any more, also after a restart', async (t) => {
+t.test('the manifest of a removed runner no longer counts, also after a restart', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)
   await first.project('greeter')
@@ -187,7 +196,7 @@ t.test('a manifest whose runner is removed does not count any more, also after a
   await s.expect(201, 'POST', REQUESTS, scan)
 })
 
-t.test('a manifest whose runner may work for the project no more does not count, until it may again', async (t) => {
+t.test('the manifest of a runner does not count while the runner is not allowed for the project', async (t) => {
   const s = await start(t)
   const token = await s.runner('r1', { allowed_projects: ['greeter'] })
   await s.expect(201, 'POST', PATH, manifest, { token })
@@ -202,7 +211,7 @@ t.test('a manifest whose runner may work for the project no more does not count,
   t.equal((await s.expect(422, 'POST', REQUESTS, { ...scan, again: true })).body.code, 'engine_incapable')
 })
 
-t.test('who may post and list: a keeper of runners, and a runner of the project for itself', async (t) => {
+t.test('manifests are posted by tokens with runner.manage, or by a runner of the project for itself', async (t) => {
   const s = await start(t)
   await s.project('theirs')
   const own = { token: await s.runner('r1', { allowed_projects: ['greeter'] }) }
@@ -222,7 +231,7 @@ t.test('who may post and list: a keeper of runners, and a runner of the project 
   t.equal((await s.expect(409, 'POST', PATH, { ...manifest, engine: 'late' })).body.code, 'project_archived')
 })
 
-t.test('a manifest that is wrong is told where', async (t) => {
+t.test('an invalid manifest is refused with a pointer to each fault', async (t) => {
   const s = await start(t)
   const wrong = { ...manifest, supported_throttle_modes: ['half'], supported_entry_events: ['Not A Type'], colour: 1 }
   const { body } = await s.expect(422, 'POST', PATH, wrong)

@@ -1,4 +1,4 @@
-/** What time ends: credentials, tokens, keys, leases. On the whole service, with its clocks put forward. */
+/** What ends with time: credentials, tokens, keys, leases. The whole service, with its clocks advanced by the test. */
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -9,14 +9,14 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** An SSE stream's text, whole once it has ended. */
+/** The text of an SSE stream, complete when the stream ends. */
 async function followed(s: TestService, token: string): Promise<Promise<string>[]> {
   const headers = { authorization: `Bearer ${token}`, accept: 'text/event-stream' }
   const response = await fetch(`${s.service.url}/api/watch`, { headers })
   return [response.text()]
 }
 
-/** A browser's socket: how it was closed. */
+/** A browser's WebSocket: when it opened, and the code that it was closed with. */
 function closed(s: TestService, token: string): Promise<[opened: Promise<void>, code: Promise<number>]> {
   const url = `${s.service.url.replace('http', 'ws')}/api/watch`
   const socket = new WebSocket(url, ['intendant.watch.v1', `bearer.${token}`])
@@ -25,7 +25,7 @@ function closed(s: TestService, token: string): Promise<[opened: Promise<void>, 
   return Promise.resolve([opened, code])
 }
 
-t.test('a rotated credential lives 10 minutes, also when the answer to a rotation was lost', async (t) => {
+t.test("a rotated credential is valid for 10 more minutes, even if a rotation's answer was lost", async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const first = await s.runner('r1')
@@ -48,37 +48,40 @@ t.test('a rotated credential lives 10 minutes, also when the answer to a rotatio
   t.equal((await poll(newest)).status, 204)
 })
 
-t.test('expiry and revocation end both kinds of stream within a second, and say why', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const expires_at = new Date(nature.wallMs() + HOUR).toISOString()
-  const short = await s.token('short', { roles: ['viewer'], expires_at })
-  const lasting = await s.token('lasting', { roles: ['viewer'] })
-  const watched = async (token: string) => {
-    const [text] = await followed(s, token)
-    const [opened, code] = await closed(s, token)
-    await opened
-    return { text: text!, code }
-  }
-  const ofShort = await watched(short)
-  const ofLasting = await watched(lasting)
-  const letIn = async () => /intendant_tokens_active (\d+)/.exec((await s.call('GET', '/metrics')).body)?.[1]
-  t.equal(await letIn(), '3', 'the admin, and both')
-  const begun = performance.now()
-  nature.hurry(HOUR)
-  t.match(await ofShort.text, /event: error\ndata: .*"code":"token_expired"/)
-  t.equal(await ofShort.code, 4401)
-  t.ok(performance.now() - begun < SECOND)
-  t.equal(await letIn(), '2', 'whose time is over is not counted')
-  const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
-  await s.expect(204, 'DELETE', `/api/tokens/${items.find(({ name }: any) => name === 'lasting').id}`)
-  t.match(await ofLasting.text, /event: error\ndata: .*"code":"token_revoked"/)
-  t.equal(await ofLasting.code, 4401)
-  t.ok(performance.now() - begun < 2 * SECOND)
-  t.match((await s.call('GET', '/metrics')).body, /intendant_watchers\{state="live"\} 0/)
-})
+t.test(
+  'expiry and revocation of a token end its SSE and WebSocket streams within a second, with the reason',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const expires_at = new Date(nature.wallMs() + HOUR).toISOString()
+    const short = await s.token('short', { roles: ['viewer'], expires_at })
+    const lasting = await s.token('lasting', { roles: ['viewer'] })
+    const watched = async (token: string) => {
+      const [text] = await followed(s, token)
+      const [opened, code] = await closed(s, token)
+      await opened
+      return { text: text!, code }
+    }
+    const ofShort = await watched(short)
+    const ofLasting = await watched(lasting)
+    const letIn = async () => /intendant_tokens_active (\d+)/.exec((await s.call('GET', '/metrics')).body)?.[1]
+    t.equal(await letIn(), '3', 'the admin and both viewers')
+    const begun = performance.now()
+    nature.hurry(HOUR)
+    t.match(await ofShort.text, /event: error\ndata: .*"code":"token_expired"/)
+    t.equal(await ofShort.code, 4401)
+    t.ok(performance.now() - begun < SECOND)
+    t.equal(await letIn(), '2', 'an expired token is not counted')
+    const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
+    await s.expect(204, 'DELETE', `/api/tokens/${items.find(({ name }: any) => name === 'lasting').id}`)
+    t.match(await ofLasting.text, /event: error\ndata: .*"code":"token_revoked"/)
+    t.equal(await ofLasting.code, 4401)
+    t.ok(performance.now() - begun < 2 * SECOND)
+    t.match((await s.call('GET', '/metrics')).body, /intendant_watchers\{state="live"\} 0/)
+  },
+)
 
-t.test('an idempotency key is kept 24 h and is free then, day after day', async (t) => {
+t.test('an idempotency key is kept for 24 h, or 24 h beyond settlement, and can be used anew after that', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   await s.project('greeter')
@@ -107,15 +110,19 @@ t.test('an idempotency key is kept 24 h and is free then, day after day', async 
   const requests = '/api/projects/greeter/run-requests'
   const first = await s.expect(201, 'POST', requests, body, { headers })
   nature.hurry(25 * HOUR)
-  t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'kept while unsettled')
+  t.equal(
+    (await s.expect(200, 'POST', requests, body, { headers })).body.id,
+    first.body.id,
+    'kept while the request is unsettled',
+  )
   await s.expect(200, 'POST', `/api/run-requests/${first.body.id}/cancel`)
   nature.hurry(23 * HOUR)
-  t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'and 24 h after that')
+  t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'and for 24 h after that')
   nature.hurry(2 * HOUR)
   t.not((await s.expect(201, 'POST', requests, { ...body, priority: -1 }, { headers })).body.id, first.body.id)
 })
 
-t.test('what a runner says again of an attempt that is over does not keep the next one alive', async (t) => {
+t.test('a repeated report about an earlier attempt does not renew the lease of the current one', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   await s.project('greeter')
@@ -132,7 +139,11 @@ t.test('what a runner says again of an attempt that is over does not keep the ne
   nature.hurry(50 * SECOND)
   await post('started', { attempt: 2 }, second)
   nature.hurry(50 * SECOND)
-  t.match(await post('failed', failed), { state: 'started', attempt: 2 }, 'renewed by its holder, who said it again')
+  t.match(
+    await post('failed', failed),
+    { state: 'started', attempt: 2 },
+    'its holder renewed it by repeating its own report',
+  )
   nature.hurry(11 * SECOND)
   const reading = async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
   t.match(await until(reading, ({ state }) => state !== 'started'), { state: 'lost' })

@@ -1,4 +1,6 @@
-/** Starts a service that fails late, in the way that `argv[3]` names, tells of what, and then ends only if nothing keeps it. */
+/**
+ * Starts a service that fails late, as `argv[3]` says, prints why, and exits only if nothing keeps the process alive.
+ */
 import { pino } from 'pino'
 import { type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'

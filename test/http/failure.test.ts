@@ -1,4 +1,4 @@
-/** What happens when the ground gives way: the log, the native library. */
+/** Failures of the ground below the service: its log, its view, the native library, TLS files. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -10,10 +10,10 @@ import { type Nature, realNature } from '../../storage/nature.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
 
-/** No timer of the service's own has this length. */
+/** No timer of the service itself has this length. */
 const MARKED_MS = 123_457
 
-/** A journal whose next commit fails when told to, as LMDB's does: the owner hears of it, then the batch. */
+/** A journal whose next commit fails on request as LMDB's does: its owner is told first, then the batch. */
 function failing(onFailure: (failure: Error) => void): { journal: Journal; fail: () => void; viewFails: () => void } {
   const inner = new MemoryJournal()
   const failure = new JournalFailure('the log could not be written: ENOSPC')
@@ -39,7 +39,7 @@ function failing(onFailure: (failure: Error) => void): { journal: Journal; fail:
   }
 }
 
-t.test('a failed commit is told once, after its sender has heard 503', async (t) => {
+t.test('a failed commit is answered 503 and reported as fatal once', async (t) => {
   let made: ReturnType<typeof failing> | undefined
   const fatal: string[] = []
   const s = await startTestService(
@@ -58,10 +58,10 @@ t.test('a failed commit is told once, after its sender has heard 503', async (t)
   t.equal(refused.body.code, 'storage_failed')
   t.same(fatal, ['the log could not be written: ENOSPC'])
   await new Promise(setImmediate)
-  t.equal(fatal.length, 1, 'the journal and the actors know of the same failure')
+  t.equal(fatal.length, 1, 'journal and actors report the same failure')
 })
 
-t.test('a service starts also where its view is slow to follow', async (t) => {
+t.test('a service starts even if its view lags behind the log', async (t) => {
   const journal = new MemoryJournal()
   const list = journal.list.bind(journal)
   let isStarting = true
@@ -77,7 +77,7 @@ t.test('a service starts also where its view is slow to follow', async (t) => {
   await s.expect(201, 'POST', '/api/projects', { name: 'P' })
 })
 
-t.test('a view that fails, with no commit waiting, is told too', async (t) => {
+t.test('a failing view is reported as fatal even if no commit is waiting', async (t) => {
   let made: ReturnType<typeof failing> | undefined
   const fatal: string[] = []
   await startTestService(
@@ -97,7 +97,7 @@ t.test('a view that fails, with no commit waiting, is told too', async (t) => {
 })
 
 t.test(
-  'a timer that meets the failed journal does not end the process in the midst of answers; any other error does',
+  'a timer that hits the failed journal does not end the process; one that throws any other error does',
   async (t) => {
     const due: (() => void)[] = []
     const setTimer: Nature['setTimer'] = (callback, ms) =>
@@ -115,7 +115,7 @@ t.test(
   },
 )
 
-t.test('a library that cannot be loaded is named with its cause and what to do', (t) => {
+t.test('a native library that cannot be loaded is reported with its cause and a remedy', (t) => {
   const loader = (reason: string) => new Error(`This version supports Node.js 16 and so on.\n\nError: ${reason}`)
   const old = loader("/lib/libc.so.6: version `GLIBC_2.38' not found (required by uws_linux_x64_137.node)")
   t.match(notLoaded(old), {
@@ -125,12 +125,12 @@ t.test('a library that cannot be loaded is named with its cause and what to do',
   })
   const none = notLoaded(loader("Cannot find module './uws_sunos_x64_115.node'")).message
   t.match(none, /Cannot find module.*binaries for Node\.js 20, 22 and 24/)
-  t.notMatch(none, 'Node.js 16', 'what the loader says of other machines is left out')
+  t.notMatch(none, 'Node.js 16', 'what the loader says about other platforms is left out')
   t.match(notLoaded(new Error("Cannot find module 'uWebSockets.js'")).message, /Cannot find module 'uWebSockets.js'/)
   t.end()
 })
 
-t.test('files that TLS cannot be had with are named with their setting and the cause', (t) => {
+t.test('unusable TLS files are reported with their setting and the cause', (t) => {
   const dir = t.testdir({ 'no.pem': 'nothing of a certificate' })
   const file = `${dir}/no.pem`
   const made = (certFile: string, keyFile: string) => () =>
@@ -142,7 +142,7 @@ t.test('files that TLS cannot be had with are named with their setting and the c
   t.end()
 })
 
-t.test('of a start that fails nothing goes on: the process ends by itself', async (t) => {
+t.test('after a failed start nothing keeps the process alive', async (t) => {
   const child = fileURLToPath(new URL('./failed-start-child.js', import.meta.url))
   for (const [how, why] of [
     ['token', /cannot be kept/],

@@ -1,4 +1,4 @@
-/** Formation briefs over HTTP: written, reviewed, approved, compiled, run, and who may do which. */
+/** Formation briefs over HTTP: written, reviewed, approved, compiled and run, and which right each step needs. */
 import t from 'tap'
 import { until } from '../until.ts'
 import { acceptedRecord, briefIn, factsOf, rewriteRecord, runOf, sectionsFor, tellRecord } from './briefs.ts'
@@ -7,7 +7,7 @@ import { startOnDisk, startTestService, type TestService } from './service-harne
 const REQUESTS = '/api/projects/shop/run-requests'
 const compilePath = (id: string): string => `/formation-briefs/${id}/compile-prompts`
 
-/** The brief once it is in that state: it hears of its run by message. */
+/** The brief once it is in that state; it learns of its run by message. */
 function inState(s: TestService, path: string, state: string): Promise<any> {
   return until(
     async () => (await s.expect(200, 'GET', path)).body,
@@ -24,7 +24,7 @@ async function start(t: Parameters<typeof startTestService>[0]) {
   return { s, project, record, sections: sectionsFor(record) }
 }
 
-t.test('a brief goes from a draft to a frozen artifact, each move an event', async (t) => {
+t.test('a brief goes from draft to a compiled artifact, and each move is recorded as an event', async (t) => {
   const { s, record, sections } = await start(t)
   const made = await s.expect(201, 'POST', '/formation-briefs', { project: 'shop', ...sections, tradeoffs: ['speed'] })
   const { id } = made.body
@@ -39,7 +39,7 @@ t.test('a brief goes from a draft to a frozen artifact, each move an event', asy
   const approved = (await s.expect(200, 'POST', `${path}/approve`, { throttle: 'full', revision: 'r1' })).body
   t.match(approved, { state: 'approved', approvals: [{ throttle: 'full', revision: 'r1', by: { name: 'admin' } }] })
   const compiled = (await s.expect(200, 'POST', compilePath(id))).body
-  t.equal(compiled.digest, approved.approvals[0].digest, 'what was approved is what is frozen')
+  t.equal(compiled.digest, approved.approvals[0].digest, 'the compiled digest is the approved one')
   t.match(compiled.snapshot, {
     repo: { revision: 'r1' },
     source_intent: [{ id: record, version: 1 }],
@@ -66,7 +66,7 @@ t.test('a brief goes from a draft to a frozen artifact, each move an event', asy
   ])
 })
 
-t.test('briefs are listed, all or by state, and what needs a review needs attention', async (t) => {
+t.test('briefs are listed by state, and reviewable ones need attention', async (t) => {
   const { s, sections } = await start(t)
   const draft = await briefIn(s, 'draft', 'shop', sections)
   const reviewable = await briefIn(s, 'reviewable', 'shop', sections)
@@ -80,7 +80,7 @@ t.test('briefs are listed, all or by state, and what needs a review needs attent
   t.same((await s.expect(200, 'GET', '/api/attention?reason=reviewable')).body.items, [])
 })
 
-t.test('nobody overwrites what they have not read, and nobody approves it', async (t) => {
+t.test('a change or an approval of a brief that has changed since it was read is answered 412', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'reviewable', 'shop', sections)
   const first = { headers: { 'if-match': '"1"' } }
@@ -93,7 +93,7 @@ t.test('nobody overwrites what they have not read, and nobody approves it', asyn
   await s.expect(200, 'POST', `${path}/approve`, approve, second)
   await s.expect(200, 'POST', `${path}/approve`, approve, second)
   const again = await s.expect(412, 'POST', `${path}/approve`, approve, first)
-  t.equal(again.body.code, 'precondition_failed', 'said again, of what was read before')
+  t.equal(again.body.code, 'precondition_failed', 'repeated with an outdated version')
   t.equal((await s.expect(409, 'PATCH', path, { title: 'Late' })).body.code, 'illegal_move')
   t.equal(
     (await s.expect(400, 'PATCH', path, { title: 'x' }, { headers: { 'if-match': 'yes' } })).body.code,
@@ -103,62 +103,59 @@ t.test('nobody overwrites what they have not read, and nobody approves it', asyn
   t.equal((await s.expect(422, 'PATCH', path, { mission: null })).body.code, 'invalid_body')
 })
 
-t.test(
-  'an approval is refused for each thing that is missing, with where, and a compile for what has gone since',
-  async (t) => {
-    const { s, project, record, sections } = await start(t)
-    const guess = await acceptedRecord(s, project, 'gone')
-    await tellRecord(s, guess, { type: 'deprecate', reason: 'no' })
-    const cases: [string, object][] = [
-      ['/mission', { mission: { objective: 'x' }, protected_capabilities: [{ statement: 'y' }] }],
-      ['/protected_capabilities', { protected_capabilities: [] }],
-      ['/evidence_plan', { evidence_plan: {} }],
-      ['/mission/product_intent_refs/1', { mission: { objective: 'x', product_intent_refs: [record, guess] } }],
-      ['/mission/design_intent_refs/0', { mission: { objective: 'x', design_intent_refs: [`ir_${'0'.repeat(24)}`] } }],
-    ]
-    for (const [pointer, more] of cases) {
-      const { path } = await briefIn(s, 'reviewable', 'shop', { ...sections, ...more })
-      const refused = await s.expect(422, 'POST', `${path}/approve`, { throttle: 'dry_run' })
-      t.match(refused.body, { code: 'brief_incomplete', errors: [{ pointer }], state: 'reviewable' }, pointer)
-      await s.expect(200, 'PATCH', path, sections)
-      t.equal(
-        (await s.expect(200, 'POST', `${path}/approve`, { throttle: 'dry_run' })).body.state,
-        'approved',
-        'mended',
-      )
-    }
-    const passing = await acceptedRecord(s, project, 'passing')
-    const later = await briefIn(s, 'approved', 'shop', sectionsFor(passing))
-    await tellRecord(s, passing, { type: 'deprecate', reason: 'no' })
-    t.match((await s.expect(422, 'POST', compilePath(later.id))).body, {
-      code: 'brief_incomplete',
-      errors: [{ pointer: '/mission/engineering_intent_refs/0' }, { pointer: '/protected_capabilities/0/id' }],
-    })
-    const { id, path } = await briefIn(s, 'draft', 'shop', sections)
-    t.match((await s.expect(409, 'POST', compilePath(id))).body, { code: 'illegal_move', state: 'draft' })
-    t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
-    const manifest = {
-      engine: 'factory',
-      engine_version: '1',
-      supported_entry_events: ['scan_requested'],
-      supported_throttle_modes: ['dry_run'],
-    }
-    await s.expect(201, 'POST', '/api/projects/shop/engine-capabilities', manifest)
-    const controlled = { ...sections, engine_controls: { entry_event: 'execution_requested' } }
-    const other = await briefIn(s, 'approved', 'shop', controlled)
-    t.match((await s.expect(422, 'POST', compilePath(other.id))).body, {
-      code: 'engine_incapable',
-      detail: /execution_requested/,
-    })
-    const full = { ...sections, throttle: 'full', engine_controls: { entry_event: 'scan_requested' } }
-    const third = await briefIn(s, 'approved', 'shop', full)
-    t.equal((await s.expect(422, 'POST', compilePath(third.id))).body.code, 'engine_incapable')
-    const fitting = { ...sections, engine_controls: { entry_event: 'scan_requested' } }
-    await briefIn(s, 'compiled', 'shop', fitting)
-  },
-)
+t.test('approve and compile refuse an incomplete brief with a pointer to each fault', async (t) => {
+  const { s, project, record, sections } = await start(t)
+  const guess = await acceptedRecord(s, project, 'gone')
+  await tellRecord(s, guess, { type: 'deprecate', reason: 'no' })
+  const cases: [string, object][] = [
+    ['/mission', { mission: { objective: 'x' }, protected_capabilities: [{ statement: 'y' }] }],
+    ['/protected_capabilities', { protected_capabilities: [] }],
+    ['/evidence_plan', { evidence_plan: {} }],
+    ['/mission/product_intent_refs/1', { mission: { objective: 'x', product_intent_refs: [record, guess] } }],
+    ['/mission/design_intent_refs/0', { mission: { objective: 'x', design_intent_refs: [`ir_${'0'.repeat(24)}`] } }],
+  ]
+  for (const [pointer, more] of cases) {
+    const { path } = await briefIn(s, 'reviewable', 'shop', { ...sections, ...more })
+    const refused = await s.expect(422, 'POST', `${path}/approve`, { throttle: 'dry_run' })
+    t.match(refused.body, { code: 'brief_incomplete', errors: [{ pointer }], state: 'reviewable' }, pointer)
+    await s.expect(200, 'PATCH', path, sections)
+    t.equal(
+      (await s.expect(200, 'POST', `${path}/approve`, { throttle: 'dry_run' })).body.state,
+      'approved',
+      'corrected',
+    )
+  }
+  const passing = await acceptedRecord(s, project, 'passing')
+  const later = await briefIn(s, 'approved', 'shop', sectionsFor(passing))
+  await tellRecord(s, passing, { type: 'deprecate', reason: 'no' })
+  t.match((await s.expect(422, 'POST', compilePath(later.id))).body, {
+    code: 'brief_incomplete',
+    errors: [{ pointer: '/mission/engineering_intent_refs/0' }, { pointer: '/protected_capabilities/0/id' }],
+  })
+  const { id, path } = await briefIn(s, 'draft', 'shop', sections)
+  t.match((await s.expect(409, 'POST', compilePath(id))).body, { code: 'illegal_move', state: 'draft' })
+  t.equal((await s.expect(404, 'GET', `${path}/compiled`)).body.code, 'not_found')
+  const manifest = {
+    engine: 'factory',
+    engine_version: '1',
+    supported_entry_events: ['scan_requested'],
+    supported_throttle_modes: ['dry_run'],
+  }
+  await s.expect(201, 'POST', '/api/projects/shop/engine-capabilities', manifest)
+  const controlled = { ...sections, engine_controls: { entry_event: 'execution_requested' } }
+  const other = await briefIn(s, 'approved', 'shop', controlled)
+  t.match((await s.expect(422, 'POST', compilePath(other.id))).body, {
+    code: 'engine_incapable',
+    detail: /execution_requested/,
+  })
+  const full = { ...sections, throttle: 'full', engine_controls: { entry_event: 'scan_requested' } }
+  const third = await briefIn(s, 'approved', 'shop', full)
+  t.equal((await s.expect(422, 'POST', compilePath(third.id))).body.code, 'engine_incapable')
+  const fitting = { ...sections, engine_controls: { entry_event: 'scan_requested' } }
+  await briefIn(s, 'compiled', 'shop', fitting)
+})
 
-t.test('a record may be named by its key', async (t) => {
+t.test('a brief may name a record by its key, and other references stay external', async (t) => {
   const { s, record, sections } = await start(t)
   const mission = { objective: 'x', engineering_intent_refs: ['shop.intent.one-order', 'docs/adr/1.md'] }
   const { path } = await briefIn(s, 'compiled', 'shop', { ...sections, mission })
@@ -166,7 +163,7 @@ t.test('a record may be named by its key', async (t) => {
   t.match(snapshot, { source_intent: [{ id: record }], external_references: ['docs/adr/1.md'] })
 })
 
-t.test('intent that has moved since the approval is approved again before it is frozen', async (t) => {
+t.test('compile requires a new approval when intent or revision differ from the approved ones', async (t) => {
   const { s, record, sections } = await start(t)
   const { id, path } = await briefIn(s, 'approved', 'shop', sections)
   await rewriteRecord(s, record, 'It works twice.')
@@ -180,7 +177,7 @@ t.test('intent that has moved since the approval is approved again before it is 
   await s.expect(200, 'POST', compilePath(other.id), { revision: 'r1' })
 })
 
-t.test('a digest stands for the same for ever, whatever becomes of the records', async (t) => {
+t.test('a compiled artifact never changes, whatever becomes of its records', async (t) => {
   const { s, project, record, sections } = await start(t)
   const brief = await briefIn(s, 'compiled', 'shop', sections)
   const before = (await s.expect(200, 'GET', `${brief.path}/compiled`)).body
@@ -200,146 +197,149 @@ t.test('a digest stands for the same for ever, whatever becomes of the records',
   t.same((await s.expect(200, 'GET', `${brief.path}/compiled?digest=${brief.digest}`)).body, before)
 })
 
-t.test('a run names a compiled brief by its digest, and needs what was approved to stand', async (t) => {
-  const { s, record, sections } = await start(t)
-  const draft = await briefIn(s, 'approved', 'shop', sections)
-  const digest = `sha256:${'0'.repeat(64)}`
-  const refused = async (status: number, body: object) => {
-    const { code, errors = [] } = (await s.expect(status, 'POST', REQUESTS, body)).body
-    return [code, ...errors.map(({ pointer }: any) => pointer)].join(' ')
-  }
-  t.equal(await refused(422, runOf({ id: draft.id, digest })), 'brief_not_compiled /brief/id')
-  t.equal(await refused(422, runOf({ id: `brief_${'0'.repeat(24)}`, digest })), 'unknown_brief /brief/id')
-  const brief = await briefIn(s, 'compiled', 'shop', { ...sections, repo: { path: 'git@host:shop', revision: 'r1' } })
-  t.equal(await refused(422, runOf({ id: brief.id, digest })), 'brief_digest_mismatch /brief/digest')
-  const other = { ...runOf(brief), repo: { revision: 'r2' } }
-  t.equal(await refused(409, other), 'reapproval_required', 'another revision than the approved one')
-  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run', revision: 'r2' })
-  t.match((await s.expect(201, 'POST', REQUESTS, other)).body.repo, { path: 'git@host:shop', revision: 'r2' })
-  const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { idempotency_key: 'first' }))).body
-  t.same(made.repo, { path: 'git@host:shop', revision: 'r1' }, 'what the brief was compiled for')
-  await rewriteRecord(s, record, 'Something else.')
-  t.equal(await refused(409, runOf(brief, { payload: { n: 2 } })), 'reapproval_required', 'the intent has moved')
-  const again = runOf(brief, { idempotency_key: 'first' })
-  t.equal((await s.expect(200, 'POST', REQUESTS, again)).body.id, made.id, 'what was made before is there')
-  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run' })
-  await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n: 2 } }))
-})
-
 t.test(
-  'a full run is handed out only when it is approved: by its brief, before or behind it, or by itself',
+  'a run request names a compiled brief by its current digest, approved revision and unchanged intent',
   async (t) => {
-    const { s, sections } = await start(t)
-    const token = await s.runner('r1', { trusted: true, capacity: 9 })
-    const poll = () => s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
-    const brief = await briefIn(s, 'compiled', 'shop', sections)
-    const waiting = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full' }))).body
-    t.equal((await poll()).status, 204, 'dry_run is not full')
-    const read = (await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body
-    t.equal(read.waiting_because.code, 'not_approved')
-    await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
-    const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
-    t.equal(offer.body.request_id, waiting.id, 'the approval of its brief lets it go')
-    t.match((await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body.approved_by, { name: 'admin' })
-    await s.expect(
-      200,
-      'POST',
-      `/api/run-requests/${waiting.id}/completed`,
-      { result: { status: 'completed' } },
-      { token },
-    )
-    const approved = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full', payload: { n: 2 } }))).body
-    t.match(approved, { state: 'queued', approved_by: { name: 'admin' } })
-    t.equal((await poll()).body.request_id, approved.id)
-    await s.expect(
-      200,
-      'POST',
-      `/api/run-requests/${approved.id}/completed`,
-      { result: { status: 'completed' } },
-      { token },
-    )
-    const once = runOf(brief, { throttle: 'full', payload: { n: 2 } })
-    t.equal((await s.expect(200, 'POST', REQUESTS, once)).body.id, approved.id, 'what is done is not done again')
-    const repeated = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
-    t.equal(repeated.approved_by, undefined, 'nobody has approved that it is done once more')
-    t.equal((await poll()).status, 204)
-    await s.expect(200, 'POST', `/api/run-requests/${repeated.id}/cancel`)
-    const retry = { max_attempts: 3, on: ['execution'], backoff_seconds: 0 }
-    const more = { throttle: 'full', payload: { n: 3 }, retry }
-    const policy = (await s.expect(201, 'POST', REQUESTS, runOf(brief, more))).body
-    t.equal(policy.approved_by, undefined, 'nobody has approved the retries')
-    for (const [n, repo] of [{ path: '/srv/other' }, { branch: 'release' }].entries()) {
-      const other = runOf(brief, { throttle: 'full', payload: { other: n }, repo })
-      const made = (await s.expect(201, 'POST', REQUESTS, other)).body
-      t.equal(made.approved_by, undefined, `nobody has approved ${JSON.stringify(repo)}`)
-      await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
-      t.equal((await poll()).status, 204, 'nor does a later approval of the brief')
+    const { s, record, sections } = await start(t)
+    const draft = await briefIn(s, 'approved', 'shop', sections)
+    const digest = `sha256:${'0'.repeat(64)}`
+    const refused = async (status: number, body: object) => {
+      const { code, errors = [] } = (await s.expect(status, 'POST', REQUESTS, body)).body
+      return [code, ...errors.map(({ pointer }: any) => pointer)].join(' ')
     }
-    t.equal((await poll()).status, 204)
-    await s.expect(200, 'POST', `/api/run-requests/${policy.id}/approve`)
-    t.equal((await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })).status, 200)
+    t.equal(await refused(422, runOf({ id: draft.id, digest })), 'brief_not_compiled /brief/id')
+    t.equal(await refused(422, runOf({ id: `brief_${'0'.repeat(24)}`, digest })), 'unknown_brief /brief/id')
+    const brief = await briefIn(s, 'compiled', 'shop', { ...sections, repo: { path: 'git@host:shop', revision: 'r1' } })
+    t.equal(await refused(422, runOf({ id: brief.id, digest })), 'brief_digest_mismatch /brief/digest')
+    const other = { ...runOf(brief), repo: { revision: 'r2' } }
+    t.equal(await refused(409, other), 'reapproval_required', 'another revision than the approved one')
+    await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run', revision: 'r2' })
+    t.match((await s.expect(201, 'POST', REQUESTS, other)).body.repo, { path: 'git@host:shop', revision: 'r2' })
+    const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { idempotency_key: 'first' }))).body
+    t.same(made.repo, { path: 'git@host:shop', revision: 'r1' }, 'the revision that the brief was compiled for')
+    await rewriteRecord(s, record, 'Something else.')
+    t.equal(await refused(409, runOf(brief, { payload: { n: 2 } })), 'reapproval_required', 'the intent has changed')
+    const again = runOf(brief, { idempotency_key: 'first' })
+    t.equal((await s.expect(200, 'POST', REQUESTS, again)).body.id, made.id, 'the request made before is found')
+    await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'dry_run' })
+    await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n: 2 } }))
   },
 )
 
-t.test('the brief follows its run from queued to analyzed, and back when it fails, is cancelled or lost', async (t) => {
-  const { s, record, sections } = await start(t)
-  const token = await s.runner('r1', { capacity: 9 })
-  const as = { token }
+t.test('a full run of a brief is handed out once the brief or the run itself is approved for full', async (t) => {
+  const { s, sections } = await start(t)
+  const token = await s.runner('r1', { trusted: true, capacity: 9 })
+  const poll = () => s.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })
   const brief = await briefIn(s, 'compiled', 'shop', sections)
-  const come = (state: string) => inState(s, brief.path, state)
-  const post = (id: string, name: string, body: object = {}) =>
-    s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, as)
-  const ask = async (n: number) => {
-    const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n } }))).body
-    await come('queued')
-    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
-    return made.id as string
+  const waiting = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full' }))).body
+  t.equal((await poll()).status, 204, 'an approval for dry_run does not cover full')
+  const read = (await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body
+  t.equal(read.waiting_because.code, 'not_approved')
+  await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
+  const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
+  t.equal(offer.body.request_id, waiting.id, 'the approval of its brief releases it')
+  t.match((await s.expect(200, 'GET', `/api/run-requests/${waiting.id}`)).body.approved_by, { name: 'admin' })
+  await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${waiting.id}/completed`,
+    { result: { status: 'completed' } },
+    { token },
+  )
+  const approved = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { throttle: 'full', payload: { n: 2 } }))).body
+  t.match(approved, { state: 'queued', approved_by: { name: 'admin' } })
+  t.equal((await poll()).body.request_id, approved.id)
+  await s.expect(
+    200,
+    'POST',
+    `/api/run-requests/${approved.id}/completed`,
+    { result: { status: 'completed' } },
+    { token },
+  )
+  const once = runOf(brief, { throttle: 'full', payload: { n: 2 } })
+  t.equal((await s.expect(200, 'POST', REQUESTS, once)).body.id, approved.id, 'the same request is found, not repeated')
+  const repeated = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
+  t.equal(repeated.approved_by, undefined, 'a repetition needs its own approval')
+  t.equal((await poll()).status, 204)
+  await s.expect(200, 'POST', `/api/run-requests/${repeated.id}/cancel`)
+  const retry = { max_attempts: 3, on: ['execution'], backoff_seconds: 0 }
+  const more = { throttle: 'full', payload: { n: 3 }, retry }
+  const policy = (await s.expect(201, 'POST', REQUESTS, runOf(brief, more))).body
+  t.equal(policy.approved_by, undefined, "the brief's approval does not cover retries")
+  for (const [n, repo] of [{ path: '/srv/other' }, { branch: 'release' }].entries()) {
+    const other = runOf(brief, { throttle: 'full', payload: { other: n }, repo })
+    const made = (await s.expect(201, 'POST', REQUESTS, other)).body
+    t.equal(made.approved_by, undefined, `the brief's approval does not cover ${JSON.stringify(repo)}`)
+    await s.expect(200, 'POST', `${brief.path}/approve`, { throttle: 'full' })
+    t.equal((await poll()).status, 204, 'nor does a later approval of the brief')
   }
-  const first = await ask(1)
-  await post(first, 'accepted')
-  await come('accepted')
-  await post(first, 'release')
-  // It was given back.
-  await come('queued')
-  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
-  const started = (await post(first, 'started', { attempt: 2 })).body.run_request
-  t.match(await come('executing'), { run: { run_request_id: first, state: 'started' } })
-  await post(first, 'completed', { attempt: 2, result: { status: 'completed' } })
-  await come('completed')
-  const observation = { observed_by: 'engine', source_type: 'test_run', observed_at: '2026-01-01T00:00:00Z' }
-  const observations = [
-    { ...observation, result: 'pass', intent_record_id: record },
-    { ...observation, result: 'pass', notes: 'of the run only' },
-  ]
-  const run = `/api/engine-runs/${started.engine_run_id}`
-  await s.expect(200, 'POST', `${run}/evidence-observations`, { observations }, as)
-  t.match(await come('analyzed'), { run: { observations: 1 } })
-  t.match((await s.expect(200, 'GET', run)).body, { formation_brief_id: brief.id, evidence: [{}, {}] })
-
-  const second = await ask(2)
-  await post(second, 'failed', { class: 'execution', message: 'tests failed' })
-  t.match(await come('compiled'), { reason: 'the run failed: tests failed', run: { state: 'failed' } })
-  const third = await ask(3)
-  await s.expect(200, 'POST', `/api/run-requests/${third}/cancel`, { reason: 'not now' })
-  t.match(await come('compiled'), { reason: 'the run was cancelled: not now' })
-  const fourth = await ask(4)
-  await post(fourth, 'started')
-  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'new', version: '1' }, as)
-  t.match(await come('compiled'), { reason: /^the run was lost/ })
-  await post(fourth, 'heartbeat')
-  // A lost run speaks up again.
-  await come('executing')
-  t.equal((await s.expect(409, 'POST', `${brief.path}/archive`)).body.code, 'illegal_move', 'its run is under way')
-  const states = (await factsOf(s, 'formation_brief_run_changed')).map(([, { state }]) => state)
-  t.same(states, [
-    ...['queued', 'accepted', 'queued', 'executing', 'completed', 'analyzed'],
-    ...['queued', 'executing', 'compiled'],
-    ...['queued', 'compiled'],
-    ...['queued', 'executing', 'compiled', 'executing'],
-  ])
+  t.equal((await poll()).status, 204)
+  await s.expect(200, 'POST', `/api/run-requests/${policy.id}/approve`)
+  t.equal((await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })).status, 200)
 })
 
-t.test('a prompt that a person writes is another artifact: it does not run until it is approved', async (t) => {
+t.test(
+  'a brief follows its run from queued to analyzed, and returns to compiled when it fails, is cancelled or lost',
+  async (t) => {
+    const { s, record, sections } = await start(t)
+    const token = await s.runner('r1', { capacity: 9 })
+    const as = { token }
+    const brief = await briefIn(s, 'compiled', 'shop', sections)
+    const come = (state: string) => inState(s, brief.path, state)
+    const post = (id: string, name: string, body: object = {}) =>
+      s.expect(200, 'POST', `/api/run-requests/${id}/${name}`, body, as)
+    const ask = async (n: number) => {
+      const made = (await s.expect(201, 'POST', REQUESTS, runOf(brief, { payload: { n } }))).body
+      await come('queued')
+      await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
+      return made.id as string
+    }
+    const first = await ask(1)
+    await post(first, 'accepted')
+    await come('accepted')
+    await post(first, 'release')
+    // The runner gave it back.
+    await come('queued')
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, as)
+    const started = (await post(first, 'started', { attempt: 2 })).body.run_request
+    t.match(await come('executing'), { run: { run_request_id: first, state: 'started' } })
+    await post(first, 'completed', { attempt: 2, result: { status: 'completed' } })
+    await come('completed')
+    const observation = { observed_by: 'engine', source_type: 'test_run', observed_at: '2026-01-01T00:00:00Z' }
+    const observations = [
+      { ...observation, result: 'pass', intent_record_id: record },
+      { ...observation, result: 'pass', notes: 'of the run only' },
+    ]
+    const run = `/api/engine-runs/${started.engine_run_id}`
+    await s.expect(200, 'POST', `${run}/evidence-observations`, { observations }, as)
+    t.match(await come('analyzed'), { run: { observations: 1 } })
+    t.match((await s.expect(200, 'GET', run)).body, { formation_brief_id: brief.id, evidence: [{}, {}] })
+
+    const second = await ask(2)
+    await post(second, 'failed', { class: 'execution', message: 'tests failed' })
+    t.match(await come('compiled'), { reason: 'the run failed: tests failed', run: { state: 'failed' } })
+    const third = await ask(3)
+    await s.expect(200, 'POST', `/api/run-requests/${third}/cancel`, { reason: 'not now' })
+    t.match(await come('compiled'), { reason: 'the run was cancelled: not now' })
+    const fourth = await ask(4)
+    await post(fourth, 'started')
+    await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'new', version: '1' }, as)
+    t.match(await come('compiled'), { reason: /^the run was lost/ })
+    await post(fourth, 'heartbeat')
+    // The lost run is heard of again.
+    await come('executing')
+    t.equal((await s.expect(409, 'POST', `${brief.path}/archive`)).body.code, 'illegal_move', 'its run is in progress')
+    const states = (await factsOf(s, 'formation_brief_run_changed')).map(([, { state }]) => state)
+    t.same(states, [
+      ...['queued', 'accepted', 'queued', 'executing', 'completed', 'analyzed'],
+      ...['queued', 'executing', 'compiled'],
+      ...['queued', 'compiled'],
+      ...['queued', 'executing', 'compiled', 'executing'],
+    ])
+  },
+)
+
+t.test('an edited prompt yields a new artifact, which must be approved before it runs', async (t) => {
   const { s, sections } = await start(t)
   const reviewed = { ...sections, agent_formation: { roles: [{ name: 'reviewer' }] } }
   const brief = await briefIn(s, 'compiled', 'shop', reviewed)
@@ -354,7 +354,7 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   ])
   t.same((await put('execution', { prompt_text: 'One step.' })).body, edited, 'the same text again is no edit')
   const added = (await put('review', { prompt_text: 'Look closely.' })).body
-  t.same(phasesOf(added), phasesOf(before), 'each stays where it was')
+  t.same(phasesOf(added), phasesOf(before), 'the order of phases is unchanged')
   const now = { id: brief.id, digest: added.digest }
   t.equal((await s.expect(409, 'POST', REQUESTS, runOf(now))).body.code, 'reapproval_required')
   t.equal((await s.expect(422, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_digest_mismatch')
@@ -366,7 +366,7 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   }
   t.equal((await s.expect(404, 'GET', `${brief.path}/compiled?digest=sha256:${'0'.repeat(64)}`)).body.code, 'not_found')
   t.equal((await put('lunch', { prompt_text: 'x' }, 404)).body.code, 'not_found')
-  t.equal((await put('retry', { prompt_text: 'x' }, 409)).body.code, 'illegal_move', 'not while a run is under way')
+  t.equal((await put('retry', { prompt_text: 'x' }, 409)).body.code, 'illegal_move', 'not while a run is in progress')
   const draft = await briefIn(s, 'draft', 'shop', sections)
   const early = await s.expect(409, 'PUT', `${draft.path}/prompts/retry`, { prompt_text: 'x' })
   t.match(early.body, { code: 'illegal_move', state: 'draft' })
@@ -379,7 +379,7 @@ t.test('a prompt that a person writes is another artifact: it does not run until
   })
 })
 
-t.test('a prompt is written in the place of one: a phase that the pack does not have is not added', async (t) => {
+t.test('editing a prompt of a phase that the pack does not have is refused', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'compiled', 'shop', sections)
   const before = (await s.expect(200, 'GET', `${path}/compiled`)).body
@@ -388,7 +388,7 @@ t.test('a prompt is written in the place of one: a phase that the pack does not 
   t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, before)
 })
 
-t.test('a prompt of an artifact that is not there is 404, as the artifact is', async (t) => {
+t.test('editing a prompt is answered 404 if the compiled artifact is not found', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'compiled', 'shop', sections)
   const { runtime } = s.service
@@ -402,7 +402,7 @@ t.test('a prompt of an artifact that is not there is 404, as the artifact is', a
   t.equal((await s.expect(404, 'PUT', `${path}/prompts/retry`, { prompt_text: 'x' })).body.code, 'not_found')
 })
 
-t.test('a draft that was rewritten since it was read is not given to review', async (t) => {
+t.test('submit is answered 412 if the draft has changed since it was read', async (t) => {
   const { s, sections } = await start(t)
   const { path } = await briefIn(s, 'draft', 'shop', sections)
   const submit = (status: number, tag: string) =>
@@ -416,7 +416,7 @@ t.test('a draft that was rewritten since it was read is not given to review', as
   await submit(412, '"1"')
 })
 
-t.test('who approves or edits the prompts that they have read does not meet what somebody wrote since', async (t) => {
+t.test('approving or editing prompts is answered 412 if somebody has edited them since they were read', async (t) => {
   const { s, sections } = await start(t)
   const { id, path } = await briefIn(s, 'approved', 'shop', sections)
   await s.expect(200, 'POST', compilePath(id))
@@ -435,7 +435,7 @@ t.test('who approves or edits the prompts that they have read does not meet what
 })
 
 t.test(
-  'of two people who edit at the same time one is told, and of many who approve or compile all agree',
+  'of concurrent prompt edits the later ones are refused, and concurrent compiles and approvals all succeed',
   async (t) => {
     const { s, sections } = await start(t)
     const approved = await briefIn(s, 'approved', 'shop', sections)
@@ -447,7 +447,7 @@ t.test(
     t.ok(taken.length >= 1)
     for (const { status, body } of edits) if (status !== 200) t.match([status, body.code], [412, 'precondition_failed'])
     const { prompt_pack } = (await s.expect(200, 'GET', `${approved.path}/compiled`)).body
-    t.equal(prompt_pack.human_edits.length, taken.length, 'nobody’s edit was lost unseen')
+    t.equal(prompt_pack.human_edits.length, taken.length, 'no edit was lost silently')
     const tokens = await Promise.all(['x', 'y', 'z'].map((name) => s.token(name, { roles: ['approver'] })))
     const approve = (token: string) =>
       s.expect(200, 'POST', `${approved.path}/approve`, { throttle: 'full' }, { token })
@@ -464,12 +464,12 @@ t.test(
     t.equal(
       (await s.expect(200, 'GET', approved.path)).body.approvals.length,
       approvals.length,
-      'said twice is said once',
+      'a repeated approval counts once',
     )
   },
 )
 
-t.test('who may do which: each right lets do its own and nothing else', async (t) => {
+t.test('each move of a brief needs its own right, and no other right suffices', async (t) => {
   const { s, sections } = await start(t)
   const only = async (...rights: string[]) => ({
     token: await s.token(rights.join('+'), { rights: ['view', ...rights] }),
@@ -511,7 +511,7 @@ t.test('who may do which: each right lets do its own and nothing else', async (t
 })
 
 t.test(
-  'the brief of another project does not exist for a confined token, and its records not for the brief',
+  'a brief is hidden from tokens of other projects, and a brief cannot use records of other projects',
   async (t) => {
     const { s, record, sections } = await start(t)
     await s.project('theirs')
@@ -541,7 +541,7 @@ t.test(
   },
 )
 
-t.test('a runner reads the brief and the prompts of what it holds or held, and no other', async (t) => {
+t.test('a runner reads the briefs of the runs that it holds or held, and no others', async (t) => {
   const { s, sections } = await start(t)
   const own = { token: await s.runner('r1') }
   const other = { token: await s.runner('r2') }
@@ -559,7 +559,7 @@ t.test('a runner reads the brief and the prompts of what it holds or held, and n
   await s.expect(200, 'GET', `${brief.path}/compiled`, undefined, own)
 })
 
-t.test('evidence is taken about records of the project alone, and about one record at a time', async (t) => {
+t.test("observations are accepted only about records of the run's project, and each about one record", async (t) => {
   const { s, project, record, sections } = await start(t)
   const theirs = await acceptedRecord(s, await s.project('theirs'), 'one')
   const second = await acceptedRecord(s, project, 'two')
@@ -594,10 +594,10 @@ t.test('evidence is taken about records of the project alone, and about one reco
     async () => (await s.expect(200, 'GET', brief.path)).body,
     ({ run }) => run.observations > 0,
   )
-  t.equal(analyzed.run.observations, 1, 'the second is not behind the brief')
+  t.equal(analyzed.run.observations, 1, 'the brief does not cover the second record')
 })
 
-t.test('a brief, its artifact and its run are there after a restart, and go on', async (t) => {
+t.test('a brief, its artifact and its run survive a restart, and the run continues', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)
   const project = await first.project('shop')

@@ -1,6 +1,6 @@
 /**
- * The served documents in the eyes of a generator of clients: what it makes a named type of, what TypeScript tells apart, and what
- * it lets a caller leave out.
+ * The served documents as a generator of clients sees them: which schemas become named types, which shapes
+ * TypeScript can tell apart, and which parameters a caller may leave out.
  */
 import { resolve } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
@@ -11,7 +11,7 @@ import { catalogue } from '../../machines/events/index.ts'
 import { documentedBy } from './documented.ts'
 import { startTestService } from './service-harness.ts'
 
-/** Absolute: tap does not find it else. */
+/** Absolute, because tap does not find it otherwise. */
 t.snapshotFile = resolve('tap-snapshots/http/operations.cjs')
 
 interface Place {
@@ -19,7 +19,7 @@ interface Place {
   readonly schema: any
 }
 
-/** Every schema in a value, with where it stands; examples are none. */
+/** Every schema in a value with its place, except in examples. */
 function* schemasIn(value: any, where: string): Generator<Place> {
   if (typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) yield { where, schema: value }
@@ -37,16 +37,16 @@ function operationsOf(openApi: any): Operation[] {
   )
 }
 
-/** A name, or one of several names. */
+/** A reference to a named schema, or a choice of such references. */
 function isNamed(schema: any): boolean {
   const forms: any[] | undefined = schema.oneOf ?? schema.anyOf
   return forms === undefined ? schema.$ref !== undefined : forms.every(isNamed)
 }
 
-/** A document, and an example, of anything. */
+/** Their answer is a document without a schema of its own. */
 const FREE = ['get /openapi.json', 'get /asyncapi.json']
 
-t.test('what an operation takes and answers as JSON has a name', async (t) => {
+t.test('every JSON request and answer of an operation has a named schema', async (t) => {
   const { openApi } = await startTestService(t)
   for (const { name, described } of operationsOf(openApi)) {
     if (FREE.includes(name)) continue
@@ -60,7 +60,7 @@ t.test('what an operation takes and answers as JSON has a name', async (t) => {
   }
 })
 
-t.test('each operation has a name that says what it does, and keeps it', async (t) => {
+t.test('every operation has a stable operationId that says what it does', async (t) => {
   const { openApi } = await startTestService(t)
   const operations = operationsOf(openApi)
   for (const { name, described } of operations) {
@@ -83,48 +83,45 @@ t.test('the name of a shared answer has a bounded length', async (t) => {
   t.match(answer.$ref, /\/Problem422WholeIdempotencyKeyReused\w+And\dMore$/)
 })
 
-t.test('no object with members is written twice: what comes again has a name', async (t) => {
+t.test('every object schema that occurs more than once is a named component', async (t) => {
   const s = await startTestService(t)
   const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
   const seen = new Map<string, string>()
   for (const { where, schema } of schemasIn({ ...s.openApi.paths, ...s.openApi.components }, '')) {
     if (schema.type !== 'object' || Object.keys(schema.properties ?? {}).length < 2) continue
     const text = JSON.stringify(schema)
-    t.notOk(seen.get(text), `${where} is written at ${seen.get(text)} too`)
+    t.notOk(seen.get(text), `${where} is also written at ${seen.get(text)}`)
     seen.set(text, where)
   }
   const envelopes = [...schemasIn(asyncApi, '')].filter(({ schema }) => schema.properties?.causation_id !== undefined)
-  t.equal(envelopes.length, 1, 'the envelope of events stands there once')
+  t.equal(envelopes.length, 1, 'the event envelope occurs once')
 })
 
-t.test(
-  'each problem that an operation may answer with is told in the type of its answer, by status and code',
-  async (t) => {
-    const { openApi } = await startTestService(t)
-    const { responses } = openApi.components
-    const used = new Set<string>()
-    for (const { name, described } of operationsOf(openApi)) {
-      for (const [status, answer] of Object.entries<any>(described.responses)) {
-        if (Number(status) < 400) continue
-        const shared = answer.$ref?.match(/^#\/components\/responses\/(\w+)$/)?.[1]
-        t.ok(responses[shared], `${name}: ${status} is a shared answer`)
-        used.add(shared)
-        const { schema } = responses[shared].content['application/problem+json']
-        t.equal(schema.properties.status.const, Number(status), name)
-        for (const code of schema.properties.code.enum as (keyof typeof problemTable)[]) {
-          t.equal(problemTable[code].status, Number(status), `${name}: ${code}`)
-          t.ok(responses[shared].description.includes(`\`${code}\`: ${problemTable[code].title}.`), code)
-        }
+t.test('each problem that an operation may answer is in the type of its answer, by status and code', async (t) => {
+  const { openApi } = await startTestService(t)
+  const { responses } = openApi.components
+  const used = new Set<string>()
+  for (const { name, described } of operationsOf(openApi)) {
+    for (const [status, answer] of Object.entries<any>(described.responses)) {
+      if (Number(status) < 400) continue
+      const shared = answer.$ref?.match(/^#\/components\/responses\/(\w+)$/)?.[1]
+      t.ok(responses[shared], `${name}: ${status} is a shared answer`)
+      used.add(shared)
+      const { schema } = responses[shared].content['application/problem+json']
+      t.equal(schema.properties.status.const, Number(status), name)
+      for (const code of schema.properties.code.enum as (keyof typeof problemTable)[]) {
+        t.equal(problemTable[code].status, Number(status), `${name}: ${code}`)
+        t.ok(responses[shared].description.includes(`\`${code}\`: ${problemTable[code].title}.`), code)
       }
     }
-    t.same(Object.keys(responses).sort(), [...used].sort(), 'each shared answer is used')
-    const texts = Object.values(responses).map((answer) => JSON.stringify(answer))
-    t.equal(new Set(texts).size, texts.length, 'none of them says what another says')
-    t.same(openApi.components.schemas.Problem.properties.code.enum, PROBLEM_CODES)
-  },
-)
+  }
+  t.same(Object.keys(responses).sort(), [...used].sort(), 'each shared answer is used')
+  const texts = Object.values(responses).map((answer) => JSON.stringify(answer))
+  t.equal(new Set(texts).size, texts.length, 'no two are equal')
+  t.same(openApi.components.schemas.Problem.properties.code.enum, PROBLEM_CODES)
+})
 
-t.test('a member that an answer has and the document does not tell of is a fault, also in a problem', async (t) => {
+t.test('a member that the document does not describe is a fault in an answer or a problem', async (t) => {
   const { openApi } = await startTestService(t)
   const documented = documentedBy(JSON.stringify(openApi))
   const faultOf = (status: number, contentType: string, body: object) =>
@@ -137,13 +134,13 @@ t.test('a member that an answer has and the document does not tell of is a fault
   t.match(faultOf(403, 'application/problem+json', { ...problem, code: 'stale_attempt' }), /allowed values/)
 })
 
-/** The value that a form has for a member that it always has, where there is but one. */
+/** The value of a required member, if its schema permits only one. */
 function tagOf(form: any, member: string): unknown {
   const { const: only, enum: values } = form.properties?.[member] ?? {}
   return form.required?.includes(member) ? (only ?? (values?.length === 1 ? values[0] : undefined)) : undefined
 }
 
-t.test('where one of several shapes is answered, a member that each has tells them apart', async (t) => {
+t.test('the forms of every union differ in the value of a required member', async (t) => {
   const s = await startTestService(t)
   const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
   let unions = 0
@@ -175,7 +172,7 @@ t.test('where one of several shapes is answered, a member that each has tells th
 })
 
 t.test(
-  'what other engines have recorded is as the documents say, whatever its payload: none that is served fails a client',
+  'events ingested from other engines are served in accordance with both documents, whatever their payloads',
   async (t) => {
     const s = await startTestService(t)
     await s.project('greeter')
@@ -198,7 +195,7 @@ t.test(
       new Ajv2020({ strict: false, validateSchema: false }).addSchema({ ...asyncApi, $id: 'async' }),
     )
     const isA = (name: string, value: unknown) => ajv.validate({ $ref: `async#/components/schemas/${name}` }, value)
-    // `expect` holds each answer against the OpenAPI document.
+    // `expect` checks each answer against the OpenAPI document.
     const { items } = (await s.expect(200, 'GET', `/api/events?trace_id=${trace}&order=asc`)).body
     await s.expect(200, 'GET', '/api/events/evt_3')
     await s.expect(200, 'GET', `/api/traces/${trace}`)
@@ -213,28 +210,31 @@ t.test(
   },
 )
 
-t.test('a header without which the answer is 428 must be given, and no other header', async (t) => {
-  const { openApi } = await startTestService(t)
-  let required = 0
-  for (const { name, described } of operationsOf(openApi)) {
-    for (const parameter of described.parameters) {
-      if (parameter.in !== 'header') continue
-      const isNeeded = parameter.name === 'if-match' && described.responses[428] !== undefined
-      t.equal(parameter.required, isNeeded, `${name} ${parameter.name}`)
-      required += Number(isNeeded)
+t.test(
+  'if-match is a required header where its absence is answered 428, and no other header is required',
+  async (t) => {
+    const { openApi } = await startTestService(t)
+    let required = 0
+    for (const { name, described } of operationsOf(openApi)) {
+      for (const parameter of described.parameters) {
+        if (parameter.in !== 'header') continue
+        const isNeeded = parameter.name === 'if-match' && described.responses[428] !== undefined
+        t.equal(parameter.required, isNeeded, `${name} ${parameter.name}`)
+        required += Number(isNeeded)
+      }
     }
-  }
-  t.ok(required > 0)
-})
+    t.ok(required > 0)
+  },
+)
 
-t.test('a time is told as one, a map as a map, and an object of which nothing is told as an open one', async (t) => {
+t.test('in both documents times have a date-time format, and every object says what it may hold', async (t) => {
   const s = await startTestService(t)
   const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
   for (const document of [s.openApi, asyncApi]) {
     for (const { where, schema } of schemasIn(document.components.schemas, '')) {
-      // Beside the members that match there would be others, of any type.
+      // Other members, of any type, would be allowed beside those that match.
       t.notOk(schema.patternProperties, where)
-      // Else generators take it for an object that has no members.
+      // Otherwise generators take it for an object without members.
       const isTold = schema.properties !== undefined || schema.additionalProperties !== undefined
       if (schema.type === 'object') t.ok(isTold, `${where} says what it may hold`)
       for (const [name, member] of Object.entries<any>(schema.properties ?? {})) {

@@ -1,8 +1,8 @@
-/** What is held while something is asked is given back once, and whatever happens. */
+/** What is held during a request is released exactly once, whatever happens. */
 import t from 'tap'
 import { holding, type Until } from '../../http/holding.ts'
 
-/** How often it was released after each of these. */
+/** The count of releases after each of these calls. */
 function held(run: (until: Until, look: () => void) => void, ...later: readonly (() => void)[]): number[] {
   let released = 0
   const seen: number[] = []
@@ -28,7 +28,7 @@ const fail = (): never => {
   throw new Error('a mistake')
 }
 
-t.test('where nothing is asked it is released at once, also where that throws', async (t) => {
+t.test('without an asynchronous question it is released at once, even if the handler throws', async (t) => {
   t.same(
     held(() => {}),
     [1],
@@ -36,7 +36,7 @@ t.test('where nothing is asked it is released at once, also where that throws', 
   t.same(held(fail), [1])
 })
 
-t.test('it is released once, behind the reply, also where that throws', async (t) => {
+t.test('it is released once, after the reply, even if the reply handler throws', async (t) => {
   for (const hears of [() => {}, fail]) {
     let reply = (): void => {}
     const run = (until: Until, look: () => void): void => {
@@ -52,7 +52,7 @@ t.test('it is released once, behind the reply, also where that throws', async (t
   }
 })
 
-t.test('what a reply asks in its turn holds it on', async (t) => {
+t.test('a further question asked in a reply keeps it held', async (t) => {
   let outer = (): void => {}
   let inner = (): void => {}
   const run = (until: Until): void => {
@@ -70,7 +70,7 @@ t.test('what a reply asks in its turn holds it on', async (t) => {
   )
 })
 
-t.test('a mistake behind what was asked releases it at once, and the reply does not again', async (t) => {
+t.test('an error after a question releases it at once, and the reply does not release it again', async (t) => {
   let reply = (): void => {}
   const run = (until: Until): void => {
     reply = until(() => {})

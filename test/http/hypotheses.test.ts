@@ -1,4 +1,4 @@
-/** Discoveries and hypotheses over HTTP: inspected, decided once, and never followed. */
+/** Discoveries and hypotheses over HTTP: recorded as data, decided once, and never executed. */
 import t from 'tap'
 import { until } from '../until.ts'
 import { DISCOVERY, events, intentOf } from './intent-harness.ts'
@@ -12,7 +12,7 @@ async function discovered(s: TestService): Promise<{ id: string; sessions: strin
   return { id: body.id, sessions, docs }
 }
 
-t.test('an inspection is recorded once, with its hypotheses, and all of its text is labelled', async (t) => {
+t.test('an inspection is recorded once with its hypotheses, and everything in it is marked untrusted', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const made = await s.expect(201, 'POST', PATH, DISCOVERY)
@@ -33,71 +33,81 @@ t.test('an inspection is recorded once, with its hypotheses, and all of its text
     { title: 'Docs come first' },
     { key: 'sessions' },
   ])
-  t.same((await s.expect(200, 'GET', '/projects/shop/intent-records')).body.items, [], 'it makes no record')
+  t.same((await s.expect(200, 'GET', '/projects/shop/intent-records')).body.items, [], 'it creates no record')
   t.equal((await s.expect(404, 'GET', '/api/discoveries/disc_x')).body.code, 'not_found')
   t.equal((await s.expect(404, 'GET', '/api/hypotheses/hyp_x')).body.code, 'not_found')
 })
 
-t.test('under a key another body is refused, and what does not hold together is pointed at', async (t) => {
-  const s = await startTestService(t)
-  await intentOf(s)
-  const headers = { 'idempotency-key': 'k' }
-  const made = await s.expect(201, 'POST', PATH, DISCOVERY, { headers })
-  t.equal((await s.expect(200, 'POST', PATH, DISCOVERY, { headers })).body.id, made.body.id)
-  const other = { ...DISCOVERY, repository: { revision: 'def456' } }
-  t.equal((await s.expect(422, 'POST', PATH, other, { headers })).body.code, 'idempotency_key_reused')
-  const [first] = DISCOVERY.hypotheses
-  const pointers = async (body: object) =>
-    (await s.expect(422, 'POST', PATH, body)).body.errors.map(({ pointer }: any) => pointer)
-  t.same(await pointers({ observations: [] }), ['/observations'])
-  t.same(
-    await pointers({
-      observations: [
-        { ref: 'a', summary: 'x' },
-        { ref: 'a', summary: 'y' },
-      ],
-    }),
-    ['/observations/1/ref'],
-  )
-  t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, based_on: ['o1', 'o9'] }] }), [
-    '/hypotheses/0/based_on/1',
-  ])
-  t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, based_on: [] }] }), ['/hypotheses/0/based_on'])
-  t.same(await pointers({ ...DISCOVERY, hypotheses: [first, first] }), ['/hypotheses/1/key'])
-  t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, confidence: 2 }] }), ['/hypotheses/0/confidence'])
-})
-
-t.test('a hypothesis that is drawn again is one more sighting, also once it was rejected', async (t) => {
-  const s = await startTestService(t)
-  await intentOf(s)
-  const { sessions, docs } = await discovered(s)
-  await s.expect(200, 'POST', `/api/hypotheses/${docs}/reject`, { reason: 'an accident' })
-  const [first, second] = DISCOVERY.hypotheses
-  const later = {
-    ...DISCOVERY,
-    repository: { revision: 'def456' },
-    hypotheses: [{ ...first, confidence: 0.9, observed: ['and again'] }, second],
-  }
-  const { body } = await s.expect(201, 'POST', PATH, later)
-  t.match(body.hypotheses, [{ hypothesis_id: sessions, observed: ['and again'] }, { hypothesis_id: docs }])
-  const seen = (id: string) =>
-    until(
-      async () => (await s.expect(200, 'GET', `/api/hypotheses/${id}`)).body,
-      ({ sightings }) => sightings === 2,
+t.test(
+  'a discovery is refused under a used key with another body, and with a pointer if it is inconsistent',
+  async (t) => {
+    const s = await startTestService(t)
+    await intentOf(s)
+    const headers = { 'idempotency-key': 'k' }
+    const made = await s.expect(201, 'POST', PATH, DISCOVERY, { headers })
+    t.equal((await s.expect(200, 'POST', PATH, DISCOVERY, { headers })).body.id, made.body.id)
+    const other = { ...DISCOVERY, repository: { revision: 'def456' } }
+    t.equal((await s.expect(422, 'POST', PATH, other, { headers })).body.code, 'idempotency_key_reused')
+    const [first] = DISCOVERY.hypotheses
+    const pointers = async (body: object) =>
+      (await s.expect(422, 'POST', PATH, body)).body.errors.map(({ pointer }: any) => pointer)
+    t.same(await pointers({ observations: [] }), ['/observations'])
+    t.same(
+      await pointers({
+        observations: [
+          { ref: 'a', summary: 'x' },
+          { ref: 'a', summary: 'y' },
+        ],
+      }),
+      ['/observations/1/ref'],
     )
-  t.match(await seen(sessions), {
-    state: 'open',
-    confidence: 0.7,
-    observed: ['a Redis client in src/auth'],
-    sightings: 2,
-    last_seen: { discovery_id: body.id, confidence: 0.9 },
-  })
-  t.match(await seen(docs), { state: 'rejected', sightings: 2 })
-  await s.expect(200, 'POST', PATH, later)
-  t.equal((await s.expect(200, 'GET', `/api/hypotheses/${sessions}`)).body.sightings, 2, 'a repeat is no sighting')
-})
+    t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, based_on: ['o1', 'o9'] }] }), [
+      '/hypotheses/0/based_on/1',
+    ])
+    t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, based_on: [] }] }), ['/hypotheses/0/based_on'])
+    t.same(await pointers({ ...DISCOVERY, hypotheses: [first, first] }), ['/hypotheses/1/key'])
+    t.same(await pointers({ ...DISCOVERY, hypotheses: [{ ...first, confidence: 2 }] }), ['/hypotheses/0/confidence'])
+  },
+)
 
-t.test('accepted as it is: an accepted record whose source names the discovery', async (t) => {
+t.test(
+  'a hypothesis drawn again by another inspection counts one more sighting, even if it was rejected',
+  async (t) => {
+    const s = await startTestService(t)
+    await intentOf(s)
+    const { sessions, docs } = await discovered(s)
+    await s.expect(200, 'POST', `/api/hypotheses/${docs}/reject`, { reason: 'an accident' })
+    const [first, second] = DISCOVERY.hypotheses
+    const later = {
+      ...DISCOVERY,
+      repository: { revision: 'def456' },
+      hypotheses: [{ ...first, confidence: 0.9, observed: ['and again'] }, second],
+    }
+    const { body } = await s.expect(201, 'POST', PATH, later)
+    t.match(body.hypotheses, [{ hypothesis_id: sessions, observed: ['and again'] }, { hypothesis_id: docs }])
+    const seen = (id: string) =>
+      until(
+        async () => (await s.expect(200, 'GET', `/api/hypotheses/${id}`)).body,
+        ({ sightings }) => sightings === 2,
+      )
+    t.match(await seen(sessions), {
+      state: 'open',
+      confidence: 0.7,
+      observed: ['a Redis client in src/auth'],
+      sightings: 2,
+      last_seen: { discovery_id: body.id, confidence: 0.9 },
+    })
+    t.match(await seen(docs), { state: 'rejected', sightings: 2 })
+    await s.expect(200, 'POST', PATH, later)
+    t.equal(
+      (await s.expect(200, 'GET', `/api/hypotheses/${sessions}`)).body.sightings,
+      2,
+      'a repeated inspection is no sighting',
+    )
+  },
+)
+
+t.test('accepting a hypothesis creates an accepted record whose source names the discovery', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const { id, sessions } = await discovered(s)
@@ -124,9 +134,13 @@ t.test('accepted as it is: an accepted record whose source names the discovery',
       },
     ],
   })
-  t.same((await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body, body, 'said twice is said once')
+  t.same((await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body, body, 'repeated: unchanged')
   await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
-  t.same((await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body, body, 'in an archive, too')
+  t.same(
+    (await s.expect(200, 'POST', `/api/hypotheses/${sessions}/accept`, {})).body,
+    body,
+    'also in an archived project',
+  )
   await s.expect(200, 'PATCH', '/api/projects/shop', { archived: false })
   const other = await s.expect(409, 'POST', `/hypotheses/${sessions}/accept`, { record: { title: 'Other' } })
   t.match(other.body, {
@@ -142,7 +156,7 @@ t.test('accepted as it is: an accepted record whose source names the discovery',
   t.match((await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body, { errors: 0 })
 })
 
-t.test('accepted edited: the reviewer’s words, and which they are', async (t) => {
+t.test('accepting an edited hypothesis uses the reviewer’s values and lists which were edited', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const { docs } = await discovered(s)
@@ -164,7 +178,7 @@ t.test('accepted edited: the reviewer’s words, and which they are', async (t) 
   t.equal(wrong.body.errors[0].pointer, '/record/mood')
 })
 
-t.test('a slug that is taken: refused where a person asked for it, numbered where none was asked for', async (t) => {
+t.test('a slug that is taken is refused if the reviewer chose it, and numbered if it was derived', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { sessions, docs } = await discovered(s)
@@ -176,12 +190,12 @@ t.test('a slug that is taken: refused where a person asked for it, numbered wher
   const asked = { record: { slug: 'docs-follow-code' } }
   const decided = await s.expect(200, 'POST', `/hypotheses/${docs}/accept`, asked)
   const again = await s.expect(200, 'POST', `/hypotheses/${docs}/accept`, asked)
-  t.same(again.body, decided.body, 'the same again: it is its own record that has the slug by now')
+  t.same(again.body, decided.body, 'the slug belongs to its own record')
   const { body } = await s.expect(200, 'POST', `/hypotheses/${sessions}/accept`)
   t.equal(body.intent_record.slug, 'people-stay-signed-in-while-we-deploy-2')
 })
 
-t.test('reviewers who race decide once, and a slug that is given in the same moment goes to one record', async (t) => {
+t.test('of concurrent decisions on a hypothesis one counts, and a slug goes to one record', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   for (let round = 0; round < 10; round++) {
@@ -214,7 +228,7 @@ t.test('reviewers who race decide once, and a slug that is given in the same mom
   t.match((await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body, { errors: 0 })
 })
 
-t.test('runners post discoveries for their projects, and decide nothing', async (t) => {
+t.test('a runner may post discoveries for its projects, and may neither read nor decide hypotheses', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   await s.project('other')
@@ -240,7 +254,7 @@ t.test('runners post discoveries for their projects, and decide nothing', async 
   await s.expect(201, 'POST', '/projects/other/discoveries', DISCOVERY, { token })
 })
 
-t.test('the log tells each decision, and no words of a repository but those that a person accepted', async (t) => {
+t.test('each decision is recorded as an event without text from the repository', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const { id, sessions, docs } = await discovered(s)
@@ -263,7 +277,7 @@ t.test('the log tells each decision, and no words of a repository but those that
   t.notMatch(JSON.stringify((await s.expect(200, 'GET', '/api/events?limit=500')).body), /Ignore all previous/)
 })
 
-t.test('open hypotheses need a person, until somebody has decided', async (t) => {
+t.test('open hypotheses need attention until they are decided', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const { sessions, docs } = await discovered(s)

@@ -1,4 +1,4 @@
-/** One key, one body: of creates that are named by what was asked for, where the key alone does not lead to the id. */
+/** One idempotency key, one body: creates whose id is derived from what is asked for, not from the key. */
 import t from 'tap'
 import { KEPT_KEYS } from '../../runtime/entities/kept-keys.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
@@ -15,7 +15,7 @@ const MANIFEST = {
   supported_throttle_modes: ['dry_run'],
 }
 
-/** What is made by name: where, and the body of one of that name. */
+/** Creates by name: the path, and the body for a given name. */
 const NAMED: readonly (readonly [path: string, body: (name: string) => object])[] = [
   ['/api/projects', (key) => ({ key, name: 'P' })],
   ['/api/runners', (id) => ({ id, allowed_projects: ['shop'] })],
@@ -33,7 +33,7 @@ async function counted(s: TestService, path: string): Promise<number> {
 }
 
 for (const [path, bodyOf] of NAMED) {
-  t.test(`${path}: a key that made one name makes no other, and is free after its time`, async (t) => {
+  t.test(`${path}: a key used for one name is refused for another, and is free after 24 h`, async (t) => {
     const nature = new HurriedNature()
     const s = await startTestService(t, {}, { nature })
     await s.project('shop')
@@ -41,7 +41,7 @@ for (const [path, bodyOf] of NAMED) {
     const before = await counted(s, path)
     const other = await s.expect(422, 'POST', path, bodyOf('two'), { headers })
     t.equal(other.body.code, 'idempotency_key_reused')
-    t.equal(await counted(s, path), before, 'nothing was made')
+    t.equal(await counted(s, path), before, 'nothing was created')
     const again = await s.expect(200, 'POST', path, bodyOf('one'), { headers })
     t.equal(again.headers.get('idempotent-replay'), 'true')
     await s.expect(201, 'POST', path, bodyOf('two'), { headers: { 'idempotency-key': 'another' } })
@@ -49,33 +49,40 @@ for (const [path, bodyOf] of NAMED) {
     await s.expect(201, 'POST', path, bodyOf('three'), { headers, token })
     nature.hurry(24 * HOUR_MS + 1)
     await s.expect(201, 'POST', path, bodyOf('four'), { headers })
-    t.equal((await s.call('POST', path, bodyOf('five'), { headers })).status, 422, 'from then on it is the new one’s')
+    t.equal(
+      (await s.call('POST', path, bodyOf('five'), { headers })).status,
+      422,
+      'from then on it belongs to the new one',
+    )
   })
 }
 
-t.test('of two names under one key the second waits for the first, and a restart knows which it was', async (t) => {
-  const home = t.testdir()
-  const s = await startOnDisk(t, home)
-  const release = holdCreates(s)
-  const posts = ['one', 'two', 'one'].map(async (key) => {
-    const { status } = await s.call('POST', '/api/projects', { key, name: 'P' }, { headers })
-    return [key, status]
-  })
-  // Each has come in when what was asked after it has its answer.
-  for (let asked = 0; asked < 5; asked++) await s.expect(200, 'GET', '/healthz')
-  release()
-  const answers = await Promise.all(posts)
-  const made = answers.find(([, status]) => status === 201)![0]
-  for (const [key, status] of answers) t.ok(key === made ? status === 201 || status === 200 : status === 422)
-  t.equal(answers.filter(([, status]) => status === 201).length, 1)
-  t.equal(await counted(s, '/api/projects'), 1)
-  await s.service.close()
-  const restarted = await startOnDisk(t, home)
-  await restarted.expect(200, 'POST', '/api/projects', { key: made, name: 'P' }, { headers })
-  await restarted.expect(422, 'POST', '/api/projects', { key: 'three', name: 'P' }, { headers })
-})
+t.test(
+  'of two names under one key the second waits for the first, and the winner is remembered over a restart',
+  async (t) => {
+    const home = t.testdir()
+    const s = await startOnDisk(t, home)
+    const release = holdCreates(s)
+    const posts = ['one', 'two', 'one'].map(async (key) => {
+      const { status } = await s.call('POST', '/api/projects', { key, name: 'P' }, { headers })
+      return [key, status]
+    })
+    // Lets requests sent at the same time arrive first.
+    for (let asked = 0; asked < 5; asked++) await s.expect(200, 'GET', '/healthz')
+    release()
+    const answers = await Promise.all(posts)
+    const made = answers.find(([, status]) => status === 201)![0]
+    for (const [key, status] of answers) t.ok(key === made ? status === 201 || status === 200 : status === 422)
+    t.equal(answers.filter(([, status]) => status === 201).length, 1)
+    t.equal(await counted(s, '/api/projects'), 1)
+    await s.service.close()
+    const restarted = await startOnDisk(t, home)
+    await restarted.expect(200, 'POST', '/api/projects', { key: made, name: 'P' }, { headers })
+    await restarted.expect(422, 'POST', '/api/projects', { key: 'three', name: 'P' }, { headers })
+  },
+)
 
-/** Keeps creates from their actors until it is told to let them go. */
+/** Holds creates back from their actors until the returned function is called. */
 function holdCreates({ service: { runtime } }: TestService): () => void {
   const ask = runtime.ask.bind(runtime)
   const held: Parameters<typeof ask>[] = []
@@ -89,7 +96,7 @@ function holdCreates({ service: { runtime } }: TestService): () => void {
   }
 }
 
-t.test('what a key has made is forgotten when its time is over, and not before', async (t) => {
+t.test('a used key is forgotten when its time is over, and not before', async (t) => {
   const home = t.testdir()
   const nature = new HurriedNature()
   const s = await startOnDisk(t, home, { nature })
@@ -119,14 +126,14 @@ t.test('what a key has made is forgotten when its time is over, and not before',
   await restarted.expect(201, 'POST', '/api/projects', { key: 'more', name: 'P' }, named('second'))
 })
 
-t.test('a create that is refused leaves its key free', async (t) => {
+t.test('a refused create leaves its key free', async (t) => {
   const s = await startTestService(t)
   await s.project('taken')
   await s.expect(409, 'POST', '/api/projects', { key: 'taken', name: 'x' }, { headers })
   await s.expect(201, 'POST', '/api/projects', { key: 'free', name: 'x' }, { headers })
 })
 
-t.test('a late repeat of an older manifest does not take the place of a newer one', async (t) => {
+t.test('a late repeat of an older manifest does not replace a newer one', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const path = '/api/projects/shop/engine-capabilities'
@@ -138,7 +145,7 @@ t.test('a late repeat of an older manifest does not take the place of a newer on
   await s.expect(422, 'POST', path, { ...older, engine_version: '3' }, { headers })
 })
 
-t.test('preserved work that is resumed under a key is not resumed with other words under it', async (t) => {
+t.test('resuming preserved work under a used key with another body is refused', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
@@ -151,7 +158,7 @@ t.test('preserved work that is resumed under a key is not resumed with other wor
   t.equal(other.body.code, 'idempotency_key_reused')
 })
 
-t.test('a key that was answered with an item that says the same leads there, also once that has settled', async (t) => {
+t.test('a key answered with an existing twin keeps leading to that item, even once it has settled', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home)
   await s.project('shop')
@@ -164,7 +171,7 @@ t.test('a key that was answered with an item that says the same leads there, als
   const events = (await s.expect(200, 'GET', `/api/events?item_id=${id}`)).body.items.length
   const again = await s.expect(200, 'POST', path, body, { headers })
   t.match([again.body.id, again.body.state, again.headers.get('idempotent-replay')], [id, 'cancelled', 'true'])
-  t.equal((await s.expect(200, 'GET', `/api/events?item_id=${id}`)).body.items.length, events, 'nothing is told')
+  t.equal((await s.expect(200, 'GET', `/api/events?item_id=${id}`)).body.items.length, events, 'nothing is recorded')
   for (const other of [{ objective: 'Sweep' }, { allow_duplicate: true }])
     t.equal((await s.expect(422, 'POST', path, { ...body, ...other }, { headers })).body.code, 'idempotency_key_reused')
   await s.service.close()
@@ -174,10 +181,10 @@ t.test('a key that was answered with an item that says the same leads there, als
   const token = await restarted.token('other', { roles: ['admin'] })
   await restarted.expect(201, 'POST', path, { ...body, objective: 'Sweep' }, { headers, token })
   nature.hurry(24 * HOUR_MS + 1)
-  t.not((await restarted.expect(201, 'POST', path, body, { headers })).body.id, id, 'it is free after its time')
+  t.not((await restarted.expect(201, 'POST', path, body, { headers })).body.id, id, 'the key is free after its time')
 })
 
-t.test('a key under which a manifest was told unchanged makes no other', async (t) => {
+t.test('a key used for an unchanged manifest is refused for another manifest', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const path = '/api/projects/shop/engine-capabilities'
@@ -187,32 +194,19 @@ t.test('a key under which a manifest was told unchanged makes no other', async (
   await s.expect(422, 'POST', path, { ...MANIFEST, engine: 'workshop' }, { headers })
 })
 
-t.test(
-  'two keys name nothing, not even the same one twice, nor does an empty one or one that is not ASCII',
-  async (t) => {
-    const s = await startTestService(t)
-    const body = JSON.stringify({ key: 'shop', name: 'P' })
-    const post = (...keys: string[]) =>
-      raw(s.service.port, [
-        `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
-          `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
-      ])
-    for (const keys of [
-      ['a', 'b'],
-      ['a', 'a'],
-      ['', 'a'],
-      [''],
-      ['""'],
-      ['ü'],
-      ['ключ'],
-      ['a ü b'],
-      ['a'.repeat(256)],
-    ]) {
-      const answer = await post(...keys)
-      t.match(answer, /^HTTP\/1.1 400/, keys.join())
-      t.match(answer, /"code":"invalid_header".*/)
-    }
-    t.equal(await counted(s, '/api/projects'), 0)
-    t.match(await post('a'), /^HTTP\/1.1 201/)
-  },
-)
+t.test('a doubled, empty, overlong or non-ASCII idempotency key is answered 400', async (t) => {
+  const s = await startTestService(t)
+  const body = JSON.stringify({ key: 'shop', name: 'P' })
+  const post = (...keys: string[]) =>
+    raw(s.service.port, [
+      `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\nContent-Type: application/json\r\n` +
+        `${keys.map((key) => `Idempotency-Key: ${key}\r\n`).join('')}Content-Length: ${body.length}\r\n\r\n${body}`,
+    ])
+  for (const keys of [['a', 'b'], ['a', 'a'], ['', 'a'], [''], ['""'], ['ü'], ['ключ'], ['a ü b'], ['a'.repeat(256)]]) {
+    const answer = await post(...keys)
+    t.match(answer, /^HTTP\/1.1 400/, keys.join())
+    t.match(answer, /"code":"invalid_header".*/)
+  }
+  t.equal(await counted(s, '/api/projects'), 0)
+  t.match(await post('a'), /^HTTP\/1.1 201/)
+})

@@ -1,4 +1,4 @@
-/** A whole trace into the log: streamed, tolerant, idempotent, and driving nothing. */
+/** A whole trace into the log: streamed, tolerant, idempotent, and without effects. */
 import t from 'tap'
 import { ingester } from '../../machines/events/envelope.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
@@ -28,7 +28,7 @@ async function start(t: Parameters<typeof startTestService>[0], ...more: any[]):
   return s
 }
 
-t.test('a trace is taken as JSON and as JSON lines, each event once, with the ids it was given', async (t) => {
+t.test('a trace is ingested as JSON or JSON lines, each event once, with its own id if it has one', async (t) => {
   const s = await start(t)
   const events = [event(1), event(2, { trace_id: null }), { ...event(3), id: undefined }]
   const first = await s.expect(200, 'POST', PATH, events)
@@ -44,7 +44,7 @@ t.test('a trace is taken as JSON and as JSON lines, each event once, with the id
     ['Hello, 1!', 'Hello, 2!', 'Hello, 3!', 'Hello, 4!'],
   )
   t.equal(taken[0].id, event(1).id, 'the id of another engine is kept')
-  t.match(taken[2].id, /^evt_[0-9a-f]{32}$/, 'one is made where none was given')
+  t.match(taken[2].id, /^evt_[0-9a-f]{32}$/, 'one without an id is given one')
   const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
   t.strictSame(taken[0].by, ingester({ id: items[0].id, name: 'admin', origin: 'admin@127.0.0.1' }))
   const told = trace.events.filter((one: any) => one.event_type === 'trace_ingested')
@@ -54,11 +54,11 @@ t.test('a trace is taken as JSON and as JSON lines, each event once, with the id
       [{ accepted: 3, duplicates: 0, refused: 0, trace_id: TRACE }, 'admin'],
       [{ accepted: 1, duplicates: 3, refused: 0, trace_id: TRACE }, 'admin'],
     ],
-    'an ingest that brings nothing new is not told of',
+    'an ingest that adds nothing is not recorded',
   )
 })
 
-t.test('what is wrong with a line is said with its number, and the others are taken', async (t) => {
+t.test('a faulty line is refused with its number, and the others are accepted', async (t) => {
   const s = await start(t)
   const body = [
     JSON.stringify(event(1)),
@@ -95,7 +95,7 @@ t.test('what is wrong with a line is said with its number, and the others are ta
   t.match(report.marked, [{ line: 12, errors: [{ pointer: '/payload/greeting', detail: /must be a string/ }] }])
 })
 
-t.test('the lists of what was refused are bounded, their counts are not', async (t) => {
+t.test('the list of refused lines is bounded, their count is not', async (t) => {
   const s = await start(t)
   const { body } = await s.expect(200, 'POST', PATH, '{}\n'.repeat(1_500), JSON_LINES)
   t.equal(body.refused_count, 1_500)
@@ -103,7 +103,7 @@ t.test('the lists of what was refused are bounded, their counts are not', async 
   t.equal(body.refused[199].line, 200)
 })
 
-t.test('a body that cannot be read on is refused, and what came before it stays', async (t) => {
+t.test('a malformed body is answered 400, and the events before the fault stay', async (t) => {
   const s = await start(t)
   const broken = `[${JSON.stringify(event(1))},${JSON.stringify(event(2))},`
   const { body } = await s.expect(400, 'POST', PATH, broken)
@@ -120,31 +120,34 @@ t.test('a body that cannot be read on is refused, and what came before it stays'
   t.equal((await s.expect(400, 'POST', `/engine/traces/${'x'.repeat(200)}/ingest`, [])).body.code, 'malformed_path')
 })
 
-t.test('a trace that is longer than the bound is refused, announced or not; what was committed stays', async (t) => {
-  const s = await start(t, { ingestBytesMax: 200_000 })
-  const events = Array.from({ length: 1_200 }, (_, n) => event(n))
-  const announced = await s.expect(413, 'POST', PATH, events)
-  t.equal(announced.body.code, 'body_too_large')
-  const text = lines(events)
-  const chunks: string[] = []
-  for (let at = 0; at < text.length; at += 50_000) chunks.push(text.slice(at, at + 50_000))
-  const answer = await raw(
-    s.service.port,
-    [
-      `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${s.admin}\r\ncontent-type: application/jsonl\r\ntransfer-encoding: chunked\r\n\r\n`,
-      ...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`),
-      '0\r\n\r\n',
-    ],
-    3_000,
-  )
-  t.match(answer, /^HTTP\/1\.1 413 /)
-  const { accepted } = JSON.parse(answer.slice(answer.indexOf('{')))
-  t.ok(accepted > 0 && accepted % 250 === 0, `batches that were whole: ${accepted}`)
-  const again = lines(events.slice(0, accepted + 1))
-  t.match((await s.expect(200, 'POST', PATH, again, JSON_LINES)).body, { accepted: 1, duplicates: accepted })
-})
+t.test(
+  'a trace over the size limit is answered 413, with or without a length, and committed events stay',
+  async (t) => {
+    const s = await start(t, { ingestBytesMax: 200_000 })
+    const events = Array.from({ length: 1_200 }, (_, n) => event(n))
+    const announced = await s.expect(413, 'POST', PATH, events)
+    t.equal(announced.body.code, 'body_too_large')
+    const text = lines(events)
+    const chunks: string[] = []
+    for (let at = 0; at < text.length; at += 50_000) chunks.push(text.slice(at, at + 50_000))
+    const answer = await raw(
+      s.service.port,
+      [
+        `POST ${PATH} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${s.admin}\r\ncontent-type: application/jsonl\r\ntransfer-encoding: chunked\r\n\r\n`,
+        ...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`),
+        '0\r\n\r\n',
+      ],
+      3_000,
+    )
+    t.match(answer, /^HTTP\/1\.1 413 /)
+    const { accepted } = JSON.parse(answer.slice(answer.indexOf('{')))
+    t.ok(accepted > 0 && accepted % 250 === 0, `only whole batches: ${accepted}`)
+    const again = lines(events.slice(0, accepted + 1))
+    t.match((await s.expect(200, 'POST', PATH, again, JSON_LINES)).body, { accepted: 1, duplicates: accepted })
+  },
+)
 
-t.test('the project and the throttle are those of the run, else of the query; events may name their own', async (t) => {
+t.test('project and throttle default to those of the run, then to the query; events may name their own', async (t) => {
   const s = await start(t)
   await s.project('other')
   const bare = { event_type: 'noted', occurred_at: AT, payload: {} }
@@ -153,7 +156,7 @@ t.test('the project and the throttle are those of the run, else of the query; ev
   t.match((await s.expect(200, 'POST', `${PATH}?project=other`, [bare, event(1)])).body, { accepted: 2 })
   t.equal((await s.expect(404, 'POST', `${PATH}?project=nowhere`, [bare])).body.code, 'not_found')
   const projects = (await s.expect(200, 'GET', `/api/traces/${TRACE}`)).body.events.map((one: any) => one.project)
-  t.strictSame(projects.sort(), ['greeter', 'greeter', 'other', 'other'], 'each project was told of its own')
+  t.strictSame(projects.sort(), ['greeter', 'greeter', 'other', 'other'], 'each project has its own trace_ingested')
   const request = await s.request('greeter', { throttle: 'full' })
   await s.expect(200, 'POST', `/engine/traces/${request.trace_id}/ingest`, [bare])
   const own = (await s.expect(200, 'GET', `/api/traces/${request.trace_id}`)).body.events
@@ -163,7 +166,7 @@ t.test('the project and the throttle are those of the run, else of the query; ev
   )
 })
 
-t.test('a runner ingests the traces of what it holds or held, and nothing else', async (t) => {
+t.test('a runner ingests only traces of runs that it holds or held', async (t) => {
   const s = await start(t)
   await s.project('other')
   const token = await s.runner('r1')
@@ -186,7 +189,7 @@ t.test('a runner ingests the traces of what it holds or held, and nothing else',
   t.match(theirs.body, { accepted: 0, refused: [{ errors: [{ pointer: '/project', detail: /names no project/ }] }] })
 })
 
-t.test('a run that goes on for longer than events are kept has its trace taken in', async (t) => {
+t.test('the trace of a run that lasts longer than the retention time can still be ingested', async (t) => {
   const nature = new HurriedNature()
   const forgetful = { retentionMs: HOUR_MS, lateEventsMs: 1, leaseMs: 100 * HOUR_MS }
   const s = await startTestService(t, forgetful, { nature })
@@ -205,7 +208,7 @@ t.test('a run that goes on for longer than events are kept has its trace taken i
   await s.expect(404, 'POST', path, [event], stranger)
 })
 
-t.test('a runner writes into no project but its run’s, also where it names another', async (t) => {
+t.test('a runner ingests only into the project of its run, even if it names another', async (t) => {
   const s = await start(t)
   await s.project('other')
   const as = { token: await s.runner('r1', { capacity: 2 }) }
@@ -220,7 +223,11 @@ t.test('a runner writes into no project but its run’s, also where it names ano
   t.match((await s.expect(200, 'POST', `${path}?project=greeter`, [bare], as)).body, { accepted: 1 })
   await s.request('other', { trace_id })
   await poll()
-  t.match((await s.expect(200, 'POST', `${path}?project=other`, [bare], as)).body, { accepted: 1 }, 'now a run of it')
+  t.match(
+    (await s.expect(200, 'POST', `${path}?project=other`, [bare], as)).body,
+    { accepted: 1 },
+    'now it has a run there',
+  )
   const { items } = (await s.expect(200, 'GET', '/api/events?event_type=noted')).body
   t.same(
     items.map(({ project }: any) => project),
@@ -228,28 +235,31 @@ t.test('a runner writes into no project but its run’s, also where it names ano
   )
 })
 
-t.test('nothing is driven: a command is a record, and the run that the trace belongs to stays as it is', async (t) => {
-  const s = await start(t)
-  const token = await s.runner('r1')
-  const request = await s.request('greeter')
-  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
-  await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token })
-  const before = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
-  const events = [
-    event(1, { event_type: 'scan_requested', payload: {} }),
-    event(2, {
-      event_type: 'task_run_completed',
-      payload: { project: 'greeter', success: true, landed: true, summary: 'done', verdict: 'complete' },
-    }),
-  ]
-  const { body } = await s.expect(200, 'POST', `/engine/traces/${request.trace_id}/ingest`, events)
-  t.equal(body.accepted, 2)
-  const { lease_expires_at: _, ...after } = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
-  t.match(before, after)
-  t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'no run request was made')
-})
+t.test(
+  'ingested events have no effects: a command creates no request, and the run of the trace is unchanged',
+  async (t) => {
+    const s = await start(t)
+    const token = await s.runner('r1')
+    const request = await s.request('greeter')
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, { token })
+    await s.expect(200, 'POST', `/api/run-requests/${request.id}/started`, {}, { token })
+    const before = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
+    const events = [
+      event(1, { event_type: 'scan_requested', payload: {} }),
+      event(2, {
+        event_type: 'task_run_completed',
+        payload: { project: 'greeter', success: true, landed: true, summary: 'done', verdict: 'complete' },
+      }),
+    ]
+    const { body } = await s.expect(200, 'POST', `/engine/traces/${request.trace_id}/ingest`, events)
+    t.equal(body.accepted, 2)
+    const { lease_expires_at: _, ...after } = (await s.expect(200, 'GET', `/api/run-requests/${request.id}`)).body
+    t.match(before, after)
+    t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'no run request was created')
+  },
+)
 
-t.test('while a batch commits nothing more is read, however much the client sends', async (t) => {
+t.test('no more of the body is read while a batch commits, however much the client sends', async (t) => {
   const s = await start(t)
   const { journal } = s.service.runtime
   const waiting: (() => void)[] = []
@@ -291,7 +301,7 @@ t.test('while a batch commits nothing more is read, however much the client send
   t.match(await (await answer).json(), { accepted: 400, duplicates: 0 })
 })
 
-t.test('an ingest that is cut off, and a service that is started again: the same trace completes it', async (t) => {
+t.test('an interrupted ingest is completed by sending the same trace again after a restart', async (t) => {
   const home = t.testdir()
   const first = await startOnDisk(t, home)
   await first.project('greeter')
@@ -309,12 +319,12 @@ t.test('an ingest that is cut off, and a service that is started again: the same
   await first.service.close()
   const s = await startOnDisk(t, home)
   const told = (await s.call('GET', `/api/events?trace_id=${TRACE}&event_type=trace_ingested`)).body.items
-  t.match(told, [{ payload: { accepted: 2_250 } }], 'what was taken is told of, although its sender has gone')
+  t.match(told, [{ payload: { accepted: 2_250 } }], 'what was accepted is recorded, although its sender is gone')
   const { body } = await s.expect(200, 'POST', PATH, text, JSON_LINES)
   t.match(body, { accepted: 250, duplicates: 2_250 }, 'whole batches were committed before')
 })
 
-t.test('a line whose text is none is refused with its place, also where it brings its own id', async (t) => {
+t.test('a line with an unpaired surrogate is refused with its place, even if it has an id', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const odd =

@@ -12,7 +12,7 @@ const DOOR = {
   whyNotProject: () => undefined,
 } as unknown as TolerantDoor
 
-/** Reads all of the text, and counts the turns that it takes. */
+/** Reads the whole text, and counts the turns that it takes. */
 function turnsOf(elements: Elements, text: string): { turns: number; refused: number } {
   const line: Waiting[] = []
   const ends: IngestEnd[] = []
@@ -40,7 +40,7 @@ function turnsOf(elements: Elements, text: string): { turns: number; refused: nu
   return { turns, refused: ends[0]!.report!.refused_count }
 }
 
-t.test('what is refused ends a turn like what is taken', (t) => {
+t.test('refused elements end a turn like accepted ones', (t) => {
   for (const [name, elements, text] of [
     ['no JSON', new Lines(1e6), 'x\n'.repeat(2_000)],
     ['no event', new Lines(1e6), '{}\n'.repeat(2_000)],

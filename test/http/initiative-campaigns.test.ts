@@ -1,4 +1,4 @@
-/** Campaigns as members of an initiative: what steering does to them, and what they find and use. */
+/** Campaigns as members of an initiative: the effect of steering on them, and the findings they record and use. */
 import { pino } from 'pino'
 import t from 'tap'
 import { until } from '../until.ts'
@@ -9,7 +9,7 @@ import { startTestService, type TestService } from './service-harness.ts'
 
 const PAY = { kind: 'campaign', ref: 'pay' }
 
-/** An initiative whose members are a campaign and the project of it. */
+/** An initiative with a campaign as member, and others if given. */
 async function campaigning(s: TestService, members: object[] = [PAY]): Promise<World> {
   const runner = await fleet(s, 'shop')
   await addCampaign(s)
@@ -17,7 +17,7 @@ async function campaigning(s: TestService, members: object[] = [PAY]): Promise<W
   return { s, runner }
 }
 
-t.test('an advance of a member campaign forms its next step, and is in force while that goes on', async (t) => {
+t.test('a decision to advance a member campaign forms its next step', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s, [PAY, SHOP])
   t.match((await steer(w, 't1', { decision: 'advance', member: PAY })).ended, { outcome: 'applied' })
@@ -29,10 +29,10 @@ t.test('an advance of a member campaign forms its next step, and is in force whi
   const forming = await take(s, w.runner)
   t.equal(forming.engine.entry_event, 'campaign_advance_requested')
   const { projects } = await read(w)
-  t.same(projects, ['shop'], 'the campaign’s project is the initiative’s')
+  t.same(projects, ['shop'], 'the campaign’s project becomes the initiative’s')
 })
 
-t.test('a decision on what is under way already is in force: nothing is asked of it', async (t) => {
+t.test('a decision to advance a campaign that is already forming ends as no_op', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s, [PAY, SHOP])
   await s.expect(200, 'POST', '/api/campaigns/pay/advance', {})
@@ -41,7 +41,7 @@ t.test('a decision on what is under way already is in force: nothing is asked of
   t.match(ended, { outcome: 'no_op', detail: /its advance wi_\w+ is under way/ })
 })
 
-t.test('a hold pauses a campaign, and what a person has paused is not gone on with', async (t) => {
+t.test('hold pauses a member campaign, and a campaign paused by a person is not advanced', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s)
   await steer(w, 't1', { decision: 'hold', member: PAY })
@@ -52,7 +52,7 @@ t.test('a hold pauses a campaign, and what a person has paused is not gone on wi
   t.match(await steered(w, 2), { outcome: 'skipped', detail: /campaign:pay: it is paused/ })
 })
 
-t.test('consumption follows the landing of a member campaign’s cycle whose formation saw the finding', async (t) => {
+t.test('a finding is consumed when a cycle lands whose formation was shown it', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s)
   const found = (await post(w, 'findings', { text: 'The limit is 10', to: [PAY] })).body
@@ -74,7 +74,7 @@ t.test('consumption follows the landing of a member campaign’s cycle whose for
 })
 
 t.test(
-  'a reviewer’s diagnosis of a campaign’s cycle is a finding for every member, and nothing is consumed',
+  'a defect diagnosed in a member campaign’s cycle is recorded as a finding for every member, and consumes none',
   async (t) => {
     const s = await startTestService(t)
     const w = await campaigning(s, [PAY, SHOP])
@@ -98,7 +98,7 @@ t.test(
   },
 )
 
-t.test('an initiative that is given up cancels its campaigns', async (t) => {
+t.test('cancelling an initiative cancels its campaigns', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s)
   await post(w, 'cancel', { reason: 'too dear' })
@@ -107,7 +107,7 @@ t.test('an initiative that is given up cancels its campaigns', async (t) => {
   t.match(cancelled.payload, { campaign: 'pay', reason: 'initiative checkout cancelled: too dear' })
 })
 
-t.test('an escalation about a campaign pauses it, and stands until an owner decides about it', async (t) => {
+t.test('an escalation about a campaign pauses it, and its question stays open until an owner decides', async (t) => {
   const s = await startTestService(t)
   const w = await campaigning(s, [PAY, SHOP])
   await steer(w, 't1', { decision: 'escalate', member: PAY, reason: 'Net or gross?' })
@@ -116,31 +116,28 @@ t.test('an escalation about a campaign pauses it, and stands until an owner deci
   await answer(w, { decision: 'wait' })
   await post(w, 'decide', { decision: 'net', applicable_members: [PAY] })
   t.same((await read(w)).questions, [])
-  t.match(await reading(s)(), { status: 'paused' }, 'to resume it is the owner’s, too')
+  t.match(await reading(s)(), { status: 'paused' }, 'resuming it is left to the owner')
 })
 
-t.test(
-  'the end of an initiative finds its members as they are: whatever they have come to, no warning is logged',
-  async (t) => {
-    const warnings: string[] = []
-    const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) })
-    const s = await startTestService(t, {}, { log })
-    const runner = await fleet(s, 'shop')
-    for (const name of ['pay', 'done', 'over', 'paused']) await addCampaign(s, { name })
-    const item = await submit(s)
-    await finish(s, runner, (await begin(s, runner)).request_id)
-    await inState(s, item.id, 'landed')
-    await move(s, 'complete', { reason: 'by hand' }, 'done')
-    await move(s, 'cancel', { reason: 'not wanted' }, 'over')
-    await move(s, 'pause', {}, 'paused')
-    const campaigns = ['pay', 'done', 'over', 'paused'].map((ref) => ({ kind: 'campaign', ref }))
-    const members = [...campaigns, { kind: 'work_item', ref: item.id }]
-    await s.expect(201, 'POST', '/api/initiatives', { name: NAME, outcome: 'Pay by invoice', members })
-    await s.expect(201, 'POST', `/api/initiatives/${NAME}/findings`, { text: 'The limit is 10', to: campaigns })
-    await s.expect(200, 'POST', `/api/initiatives/${NAME}/cancel`, { reason: 'no longer' })
-    for (const campaign of ['pay', 'paused']) await until(reading(s, campaign), ({ status }) => status === 'cancelled')
-    t.match(await reading(s, 'done')(), { status: 'completed' })
-    await s.service.close()
-    t.strictSame(warnings, [])
-  },
-)
+t.test('cancelling an initiative logs no warning, whatever state its members are in', async (t) => {
+  const warnings: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) })
+  const s = await startTestService(t, {}, { log })
+  const runner = await fleet(s, 'shop')
+  for (const name of ['pay', 'done', 'over', 'paused']) await addCampaign(s, { name })
+  const item = await submit(s)
+  await finish(s, runner, (await begin(s, runner)).request_id)
+  await inState(s, item.id, 'landed')
+  await move(s, 'complete', { reason: 'by hand' }, 'done')
+  await move(s, 'cancel', { reason: 'not wanted' }, 'over')
+  await move(s, 'pause', {}, 'paused')
+  const campaigns = ['pay', 'done', 'over', 'paused'].map((ref) => ({ kind: 'campaign', ref }))
+  const members = [...campaigns, { kind: 'work_item', ref: item.id }]
+  await s.expect(201, 'POST', '/api/initiatives', { name: NAME, outcome: 'Pay by invoice', members })
+  await s.expect(201, 'POST', `/api/initiatives/${NAME}/findings`, { text: 'The limit is 10', to: campaigns })
+  await s.expect(200, 'POST', `/api/initiatives/${NAME}/cancel`, { reason: 'no longer' })
+  for (const campaign of ['pay', 'paused']) await until(reading(s, campaign), ({ status }) => status === 'cancelled')
+  t.match(await reading(s, 'done')(), { status: 'completed' })
+  await s.service.close()
+  t.strictSame(warnings, [])
+})

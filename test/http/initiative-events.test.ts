@@ -1,4 +1,4 @@
-/** Each event type of SPEC 6.18 by a real path through the service, with the payload to the letter. */
+/** Each event type of SPEC 6.18, recorded by a real path through the service, with its exact payload. */
 import t from 'tap'
 import { until } from '../until.ts'
 import { answer, events, NAME, post, read, SHOP, settledItem, steer, steered, world } from './initiative-harness.ts'
@@ -8,7 +8,7 @@ import { toTheLetter } from './to-the-letter.ts'
 
 const ORIGIN = 'ann-laptop'
 
-t.test('all of them, counted, each with the members of its table', async (t) => {
+t.test('each event type of SPEC 6.18 is recorded with exactly the members of its table', async (t) => {
   const s = await startTestService(t)
   const w = await world(s, { intent_refs: ['ir_1'], authorized_by: 'Ann', budget: { max_actions: 5 } })
   const only = async (type: string, n = 0) => (await events(w, type))[n]
@@ -126,7 +126,7 @@ t.test('all of them, counted, each with the members of its table', async (t) => 
   await toTheLetter(t, s, 'initiative-events')
 })
 
-t.test('each outcome settles the assessment’s item with its words', async (t) => {
+t.test('each outcome of an assessment settles its item with its reason', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const settled = async (ended: any) => {

@@ -1,4 +1,4 @@
-/** What tests of initiatives over HTTP share: one with its members, assessments that a runner answers, their events. */
+/** Shared by tests of initiatives over HTTP: one with members, assessments answered by a runner, their events. */
 import { until } from '../until.ts'
 import { begin, fleet, type Runner } from './ledger-harness.ts'
 import type { TestService } from './service-harness.ts'
@@ -18,7 +18,7 @@ export async function add(s: TestService, body: object = {}): Promise<any> {
   return (await s.expect(201, 'POST', '/api/initiatives', given)).body
 }
 
-/** A runner that is there, two projects, and an initiative over both. */
+/** An online runner, two projects, and an initiative over both. */
 export async function world(s: TestService, body: object = {}): Promise<World> {
   const runner = await fleet(s, 'shop', 'bank')
   await add(s, body)
@@ -37,7 +37,7 @@ export async function advance(w: World, trigger_id: string, more: object = {}): 
   return (await w.s.expect(200, 'POST', `/api/initiatives/${NAME}/advance`, { trigger_id, ...ORIGIN, ...more })).body
 }
 
-/** The runner takes the assessment and answers so. */
+/** The runner takes the assessment and answers with the decision. */
 export async function answer({ s, runner }: World, decision: object): Promise<any> {
   const request = await begin(s, runner)
   const result = { reason: 'it is time', agent_provider: 'claude', ...decision }
@@ -45,7 +45,7 @@ export async function answer({ s, runner }: World, decision: object): Promise<an
   return request
 }
 
-/** How the last assessment ended, once `count` of them have. */
+/** The assessment with that number, counted from 1, once it has ended. */
 export async function steered(w: World, count: number): Promise<any> {
   const { assessments } = await until(
     () => read(w),
@@ -54,7 +54,7 @@ export async function steered(w: World, count: number): Promise<any> {
   return assessments[count - 1]
 }
 
-/** Asks, answers, and tells how it ended. */
+/** Requests an assessment, answers it, and returns how it ended. */
 export async function steer(w: World, trigger_id: string, decision: object, more: object = {}): Promise<any> {
   const { assessments } = await advance(w, trigger_id, more)
   const request = await answer(w, decision)

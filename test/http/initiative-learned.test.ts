@@ -1,4 +1,4 @@
-/** What went wrong with steering elsewhere, each under its number in test/LEARNED.md, and does not here. */
+/** What went wrong with steering in earlier systems, each by its number in test/LEARNED.md, and does not here. */
 import t from 'tap'
 import { until } from '../until.ts'
 import {
@@ -19,44 +19,50 @@ import { startTestService } from './service-harness.ts'
 
 const dispatch = { decision: 'dispatch', member: SHOP, objective: 'Print invoices', reason: 'so' }
 
-t.test('learned 2: a decision told by another run settles no assessment and starts nothing', async (t) => {
-  const s = await startTestService(t)
-  const w = await world(s)
-  await advance(w, 't1')
-  const assessment = await begin(s, w.runner)
-  const { id } = await submit(s, { project: 'bank', objective: 'Something else' })
-  const other = await begin(s, w.runner)
-  t.equal(other.engine.payload.item_id, id)
-  await s.expect(200, 'POST', `/api/run-requests/${other.request_id}/completed`, { result: dispatch }, w.runner)
-  await settledItem(w, id)
-  const shown = await read(w)
-  t.match(shown.assessment, { trigger_id: 't1', phase: 'assessing' })
-  t.same(shown.actions, [])
-  const result = { decision: 'wait', reason: 'not yet' }
-  await s.expect(200, 'POST', `/api/run-requests/${assessment.request_id}/completed`, { result }, w.runner)
-  t.match(await steered(w, 1), { outcome: 'waited' })
-})
+t.test(
+  'learned 2: a decision posted by the run of another item settles no assessment and starts nothing',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await advance(w, 't1')
+    const assessment = await begin(s, w.runner)
+    const { id } = await submit(s, { project: 'bank', objective: 'Something else' })
+    const other = await begin(s, w.runner)
+    t.equal(other.engine.payload.item_id, id)
+    await s.expect(200, 'POST', `/api/run-requests/${other.request_id}/completed`, { result: dispatch }, w.runner)
+    await settledItem(w, id)
+    const shown = await read(w)
+    t.match(shown.assessment, { trigger_id: 't1', phase: 'assessing' })
+    t.same(shown.actions, [])
+    const result = { decision: 'wait', reason: 'not yet' }
+    await s.expect(200, 'POST', `/api/run-requests/${assessment.request_id}/completed`, { result }, w.runner)
+    t.match(await steered(w, 1), { outcome: 'waited' })
+  },
+)
 
-t.test('learned 4: an assessment that a person stops comes to an end, and the next request is assessed', async (t) => {
-  const s = await startTestService(t)
-  const w = await world(s)
-  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
-  await advance(w, 't1')
-  await advance(w, 't2')
-  const { assessment } = await until(
-    () => read(w),
-    (body) => body.assessment !== undefined,
-  )
-  await s.expect(200, 'POST', `/api/work-items/${assessment.item_id}/cancel`, { reason: 'not now' })
-  t.match(await steered(w, 1), { trigger_id: 't1', outcome: 'failed', detail: 'cancelled by admin: not now' })
-  t.match(await settledItem(w, assessment.item_id), { state: 'cancelled' })
-  await s.expect(200, 'POST', '/api/pacing/resume', {})
-  await answer(w, { decision: 'wait' })
-  t.match(await steered(w, 2), { trigger_id: 't2', outcome: 'waited' })
-  t.equal((await read(w)).assessments_made, 1, 'and what no agent began costs nothing')
-})
+t.test(
+  'learned 4: cancelling the item of an assessment ends it as failed, and the next request is assessed',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
+    await advance(w, 't1')
+    await advance(w, 't2')
+    const { assessment } = await until(
+      () => read(w),
+      (body) => body.assessment !== undefined,
+    )
+    await s.expect(200, 'POST', `/api/work-items/${assessment.item_id}/cancel`, { reason: 'not now' })
+    t.match(await steered(w, 1), { trigger_id: 't1', outcome: 'failed', detail: 'cancelled by admin: not now' })
+    t.match(await settledItem(w, assessment.item_id), { state: 'cancelled' })
+    await s.expect(200, 'POST', '/api/pacing/resume', {})
+    await answer(w, { decision: 'wait' })
+    t.match(await steered(w, 2), { trigger_id: 't2', outcome: 'waited' })
+    t.equal((await read(w)).assessments_made, 1, 'an assessment that no agent started costs nothing')
+  },
+)
 
-t.test('learned 9: no end is without a reason', async (t) => {
+t.test('learned 9: a decision, completion or cancellation of an initiative without a reason is refused', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   t.match((await steer(w, 't1', { decision: 'wait', reason: ' \n' })).ended, {
@@ -71,7 +77,7 @@ t.test('learned 9: no end is without a reason', async (t) => {
   t.equal((await read(w)).status, 'active')
 })
 
-t.test('learned 14: nothing revives what has ended, by whichever door', async (t) => {
+t.test('learned 14: no request and no event revives an initiative that has ended', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await post(w, 'cancel', { reason: 'too dear' })
@@ -85,21 +91,24 @@ t.test('learned 14: nothing revives what has ended, by whichever door', async (t
   t.match(await read(w), { status: 'cancelled', waiting: [], assessments: [] })
 })
 
-t.test('learned 15: what is refused at one door is refused at the others', async (t) => {
-  const s = await startTestService(t)
-  const w = await world(s)
-  const member = { kind: 'project', ref: 'till' }
-  t.equal((await post(w, 'advance', { member })).status, 409)
-  const payload = { initiative: NAME, member, operator_origin: 'cron', trigger_id: 'nightly' }
-  const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
-  const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
-  t.equal((await s.call('POST', '/api/events', posted)).status, 422)
-  t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is no member/ })
-  t.same((await read(w)).waiting, [])
-})
+t.test(
+  'learned 15: a request for a member that does not exist is refused over HTTP, as an event and as a decision',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const member = { kind: 'project', ref: 'till' }
+    t.equal((await post(w, 'advance', { member })).status, 409)
+    const payload = { initiative: NAME, member, operator_origin: 'cron', trigger_id: 'nightly' }
+    const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
+    const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
+    t.equal((await s.call('POST', '/api/events', posted)).status, 422)
+    t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is no member/ })
+    t.same((await read(w)).waiting, [])
+  },
+)
 
 t.test(
-  'learned 20: steering ends by itself: a follow-up has none, and what never comes to rest spends its budget',
+  'learned 20: a follow-up has no follow-up, and an initiative that never settles exhausts its budget',
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s, { budget: { max_assessments: 4 } })

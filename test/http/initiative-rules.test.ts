@@ -25,13 +25,13 @@ import { startOnDisk, startTestService } from './service-harness.ts'
 const DEFECT = { ...COMPLETE, success: false, landed: false, verdict: 'defect', diagnosis: 'It rounds down' }
 const dispatch = (objective: string, member = SHOP) => ({ decision: 'dispatch', member, objective })
 
-/** Items that the initiative opened, by role. */
+/** Items that the initiative opened with that role. */
 async function items({ s }: World, role: 'assessment' | 'cycle'): Promise<any[]> {
   const { body } = await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}&limit=500`)
   return body.items.filter(({ source }: any) => source.role === role)
 }
 
-t.test('rule 1: readers can render the initiative and its members from the lifecycle payloads alone', async (t) => {
+t.test('rule 1: the lifecycle payloads alone suffice to render the initiative and its members', async (t) => {
   const s = await startTestService(t)
   const w = await world(s, { intent_refs: ['ir_1'] })
   await post(w, 'decide', { decision: 'x' })
@@ -45,7 +45,7 @@ t.test('rule 1: readers can render the initiative and its members from the lifec
 })
 
 t.test(
-  'rule 2: the source of a finding is its kind and id; a reviewer’s names cycle, result and initiative; an audit keeps its audit',
+  "rule 2: a finding names the kind and id of its source; a cycle's also its result, an audit's its audit",
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s)
@@ -83,7 +83,7 @@ t.test(
     for (const name of Object.keys(audit)) {
       const { [name as 'project']: _left, ...rest } = audit
       const refused = await post(w, 'findings', { ...said, audit: rest })
-      t.match(refused, { status: 422, body: { errors: [{ pointer: `/audit/${name}` }] } }, `${name} is kept`)
+      t.match(refused, { status: 422, body: { errors: [{ pointer: `/audit/${name}` }] } }, `${name} is required`)
     }
     const elsewhere = { ...said, audit: { ...audit, project: 'nowhere' } }
     t.match(await post(w, 'findings', elsewhere), { status: 404, body: { detail: /nowhere/ } })
@@ -91,7 +91,7 @@ t.test(
   },
 )
 
-t.test('rule 3: consumption follows an actual landing; forming or preserving a cycle consumes nothing', async (t) => {
+t.test('rule 3: a finding is consumed when a cycle lands, not when it is formed or preserved', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await post(w, 'findings', { text: 'The limit is 10', to: [SHOP] })
@@ -123,10 +123,10 @@ t.test('rule 3: consumption follows an actual landing; forming or preserving a c
   const { reason, state } = await settledItem(w, (await read(w)).actions[1].item_id)
   t.match({ state, reason }, { state: 'landed', reason: /nothing to land/ })
   await steer(w, 't3', { decision: 'wait' })
-  t.equal((await events(w, 'finding_consumed')).length, 1, 'complete without anything that lands')
+  t.equal((await events(w, 'finding_consumed')).length, 1, 'complete, but nothing landed')
 })
 
-t.test('rule 3: nor does it follow kept work that went on and had nothing to land', async (t) => {
+t.test('rule 3: a finding is not consumed by preserved work that is resumed and has nothing to land', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await post(w, 'findings', { text: 'The limit is 10', to: [SHOP] })
@@ -145,7 +145,7 @@ t.test('rule 3: nor does it follow kept work that went on and had nothing to lan
 })
 
 t.test(
-  'rule 4: a follow-up comes after an applied decision that leaves a member eligible, and never after a follow-up',
+  'rule 4: an applied decision is followed up if a member can still advance, and a follow-up never is',
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s)
@@ -154,7 +154,7 @@ t.test(
     await steered(w, 2)
     await steer(w, 't2', { decision: 'done' })
     const requests = (await events(w, 'initiative_advance_requested')).map(({ payload }) => payload)
-    t.equal(requests.length, 3, 'two of a person, one follow-up')
+    t.equal(requests.length, 3, 'two by a person, one follow-up')
     t.match(requests[1], { follow_up_of: { steer_id: ended.steer_id, step: 'relay' } })
     t.equal('member' in requests[1], false)
     const told = (await events(w, 'initiative_steered')).map(({ payload }) => payload)
@@ -162,14 +162,14 @@ t.test(
     t.equal(told[1].outcome, 'applied')
     await post(w, 'owner-actions', { action: 'member_override', member: BANK, override: 'exclude', reason: 'sold' })
     await steer(w, 't3', { decision: 'stage', member: SHOP, objective: 'Print' })
-    t.same((await read(w)).waiting, [], 'no member is left that could advance')
+    t.same((await read(w)).waiting, [], 'no member can advance')
     const staged = (await items(w, 'cycle'))[0]
     t.equal(staged.state, 'held', 'staged work waits for a person')
   },
 )
 
 t.test(
-  'rule 5: requests are paced on the campaign lane, deduplicated, and one that comes during an assessment is retained',
+  'rule 5: requests are paced on the campaign lane and deduplicated, and wait while an assessment runs',
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s)
@@ -189,12 +189,12 @@ t.test(
     await answer(w, { decision: 'wait' })
     t.match(await steered(w, 2), { trigger_id: 't2' })
     const again = await s.expect(200, 'POST', `/api/initiatives/${NAME}/advance`, { trigger_id: 't1' })
-    t.equal(again.headers.get('idempotent-replay'), 'true', 'what is over is not assessed again')
+    t.equal(again.headers.get('idempotent-replay'), 'true', 'an assessed request is not assessed again')
     t.equal((await events(w, 'initiative_advance_requested')).length, 2)
   },
 )
 
-t.test('rule 6: the decision is exactly one of nine; only an applied outcome requests an action', async (t) => {
+t.test('rule 6: a decision must be one of the nine, and only an applied one requests an action', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   for (const decision of ['wait', 'jump', ['wait', 'done'], undefined]) await steer(w, `t${decision}`, { decision })
@@ -215,71 +215,65 @@ t.test('rule 6: the decision is exactly one of nine; only an applied outcome req
   t.equal((await events(w, 'initiative_action_requested')).length, 1)
 })
 
-t.test(
-  'rule 7: success is false for failed alone; what was skipped ran no agent; error and reason are where they belong',
-  async (t) => {
-    const s = await startTestService(t)
-    const w = await world(s)
-    await post(w, 'owner-actions', { action: 'hold', reason: 'holidays' })
-    await advance(w, 't1')
-    await steered(w, 1)
-    const [{ payload }] = await events(w, 'initiative_steered')
-    t.match(payload, { success: true, outcome: 'skipped', prompt: '' })
-    t.match(payload.reason, /the owner holds the initiative/)
-    t.notOk('error' in payload || 'decision' in payload || 'eligible_members' in payload)
-    const { assessments, assessments_made } = await read(w)
-    t.equal(assessments_made, 0, 'and costs nothing')
-    t.match(await settledItem(w, assessments[0].item_id), { state: 'landed' })
-    t.notOk('run_request_id' in (await item(w, assessments[0].item_id)), 'no run was made')
-  },
-)
+t.test('rule 7: a skipped assessment succeeds, runs no agent and gives a reason', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await post(w, 'owner-actions', { action: 'hold', reason: 'holidays' })
+  await advance(w, 't1')
+  await steered(w, 1)
+  const [{ payload }] = await events(w, 'initiative_steered')
+  t.match(payload, { success: true, outcome: 'skipped', prompt: '' })
+  t.match(payload.reason, /the owner holds the initiative/)
+  t.notOk('error' in payload || 'decision' in payload || 'eligible_members' in payload)
+  const { assessments, assessments_made } = await read(w)
+  t.equal(assessments_made, 0, 'and costs nothing')
+  t.match(await settledItem(w, assessments[0].item_id), { state: 'landed' })
+  t.notOk('run_request_id' in (await item(w, assessments[0].item_id)), 'no run request was created')
+})
 
-t.test(
-  'rule 8: the state is compared before an action is admitted, and a replay is acknowledged without a second dispatch',
-  async (t) => {
-    const home = t.testdir()
-    const s = await startOnDisk(t, home)
-    const w = await world(s)
-    await advance(w, 't1')
-    const request = await begin(s, w.runner)
-    const path = `/api/run-requests/${request.request_id}/completed`
-    const result = { reason: 'it is time', ...dispatch('Print invoices') }
-    await s.expect(200, 'POST', path, { result }, w.runner)
-    await steered(w, 1)
-    await s.expect(200, 'POST', path, { result }, w.runner)
-    const [action] = await events(w, 'initiative_action_requested')
-    await s.service.close()
+t.test('rule 8: a decision on outdated state is stale, and a replayed one does not dispatch twice', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const w = await world(s)
+  await advance(w, 't1')
+  const request = await begin(s, w.runner)
+  const path = `/api/run-requests/${request.request_id}/completed`
+  const result = { reason: 'it is time', ...dispatch('Print invoices') }
+  await s.expect(200, 'POST', path, { result }, w.runner)
+  await steered(w, 1)
+  await s.expect(200, 'POST', path, { result }, w.runner)
+  const [action] = await events(w, 'initiative_action_requested')
+  await s.service.close()
 
-    const next = await startOnDisk(t, home)
-    const then = { s: next, runner: w.runner }
-    await next.expect(200, 'POST', path, { result }, w.runner)
-    const { payload, project, occurred_at } = action
-    t.equal(project, 'system', 'nothing was pinned')
-    const replayed = { event_type: 'initiative_action_requested', project: 'shop', occurred_at, payload }
-    const refused = await next.expect(403, 'POST', '/api/events', { events: [replayed] })
-    t.equal(refused.body.code, 'service_owned_type', 'nobody else asks for an action')
-    const cycle = await take(next, w.runner)
-    t.equal(cycle.engine.payload.item_id, payload.item_id)
-    await finish(next, w.runner, cycle.request_id)
-    await settledItem(then, payload.item_id)
-    t.equal((await items(then, 'cycle')).length, 1, 'dispatched once')
-    t.equal((await events(then, 'initiative_steered')).length, 1)
-    t.equal((await read(then)).actions_applied, 1)
+  const next = await startOnDisk(t, home)
+  const then = { s: next, runner: w.runner }
+  await next.expect(200, 'POST', path, { result }, w.runner)
+  const { payload, project, occurred_at } = action
+  t.equal(project, 'system', 'nothing was pinned')
+  const replayed = { event_type: 'initiative_action_requested', project: 'shop', occurred_at, payload }
+  const refused = await next.expect(403, 'POST', '/api/events', { events: [replayed] })
+  t.equal(refused.body.code, 'service_owned_type', 'no client may request an action')
+  const cycle = await take(next, w.runner)
+  t.equal(cycle.engine.payload.item_id, payload.item_id)
+  await finish(next, w.runner, cycle.request_id)
+  await settledItem(then, payload.item_id)
+  t.equal((await items(then, 'cycle')).length, 1, 'dispatched once')
+  t.equal((await events(then, 'initiative_steered')).length, 1)
+  t.equal((await read(then)).actions_applied, 1)
 
-    await advance(then, 't2')
-    const second = await begin(next, w.runner)
-    await submit(next, { project: 'shop', objective: 'Other work' })
-    await post(then, 'owner-actions', { action: 'hold', member: SHOP, reason: 'wait for me' })
-    const late = { reason: 'it is time', ...dispatch('Post invoices') }
-    await next.expect(200, 'POST', `/api/run-requests/${second.request_id}/completed`, { result: late }, w.runner)
-    t.match(await steered(then, 2), { outcome: 'stale' }, 'the owner has held it since')
-    t.equal((await items(then, 'cycle')).length, 1)
-    await next.service.close()
-    t.same((await verifyHome(home, verifyHooks())).findings, [], 'what was stated is what is kept')
-  },
-)
+  await advance(then, 't2')
+  const second = await begin(next, w.runner)
+  await submit(next, { project: 'shop', objective: 'Other work' })
+  await post(then, 'owner-actions', { action: 'hold', member: SHOP, reason: 'wait for me' })
+  const late = { reason: 'it is time', ...dispatch('Post invoices') }
+  await next.expect(200, 'POST', `/api/run-requests/${second.request_id}/completed`, { result: late }, w.runner)
+  t.match(await steered(then, 2), { outcome: 'stale' }, 'the owner has held the member since')
+  t.equal((await items(then, 'cycle')).length, 1)
+  await next.service.close()
+  t.same((await verifyHome(home, verifyHooks())).findings, [], 'the log and the view agree')
+})
 
-t.test('rule 9: close proposals remain on the initiative, and only its owner completes it', async (t) => {
+t.test('rule 9: a decision of done only proposes to close, and the owner completes the initiative', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await steer(w, 't1', { decision: 'done', reason: 'The first invoice is paid' })
@@ -291,7 +285,7 @@ t.test('rule 9: close proposals remain on the initiative, and only its owner com
   t.match((await read(w)).close_proposals, [{ reason: 'The first invoice is paid' }])
 })
 
-t.test('rule 10: an owner action is stated after it is kept, and asks for no assessment', async (t) => {
+t.test('rule 10: an owner action is recorded and requests no assessment', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const { body } = await post(w, 'owner-actions', { action: 'milestone', reason: 'The first invoice' })
@@ -304,31 +298,28 @@ t.test('rule 10: an owner action is stated after it is kept, and asks for no ass
   t.same(await events(w, 'initiative_advance_requested'), [])
 })
 
-t.test(
-  'an initiative that is given up stops the work that it has started and the items that are its members',
-  async (t) => {
-    const s = await startTestService(t)
-    const w = await world(s)
-    const waiting = await submit(s, {
-      project: 'bank',
-      objective: 'Open an account',
-      not_before: '2999-01-01T00:00:00Z',
-    })
-    const members = [SHOP, { kind: 'work_item', ref: waiting.id }]
-    await s.expect(201, 'POST', '/api/initiatives', { name: 'other', outcome: 'x', members })
-    await steer(w, 't1', { decision: 'stage', member: SHOP, objective: 'Print' })
-    const { actions } = await read(w)
-    await post(w, 'cancel', { reason: 'too dear' })
-    t.match(await settledItem(w, actions[0].item_id), {
-      state: 'cancelled',
-      reason: /initiative checkout cancelled: too dear/,
-    })
-    await s.expect(200, 'POST', '/api/initiatives/other/cancel', { reason: 'no' })
-    t.match(await settledItem(w, waiting.id), { state: 'cancelled' })
-  },
-)
+t.test('cancelling an initiative cancels the work that it started and its member items', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const waiting = await submit(s, {
+    project: 'bank',
+    objective: 'Open an account',
+    not_before: '2999-01-01T00:00:00Z',
+  })
+  const members = [SHOP, { kind: 'work_item', ref: waiting.id }]
+  await s.expect(201, 'POST', '/api/initiatives', { name: 'other', outcome: 'x', members })
+  await steer(w, 't1', { decision: 'stage', member: SHOP, objective: 'Print' })
+  const { actions } = await read(w)
+  await post(w, 'cancel', { reason: 'too dear' })
+  t.match(await settledItem(w, actions[0].item_id), {
+    state: 'cancelled',
+    reason: /initiative checkout cancelled: too dear/,
+  })
+  await s.expect(200, 'POST', '/api/initiatives/other/cancel', { reason: 'no' })
+  t.match(await settledItem(w, waiting.id), { state: 'cancelled' })
+})
 
-t.test('held work goes on when it is advanced, and a person’s hold is a person’s to lift', async (t) => {
+t.test('an item held by steering is released when it is advanced, and one held by a person is not', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'bank')
   const { id } = await submit(s, { project: 'bank', objective: 'Open an account', not_before: '2999-01-01T00:00:00Z' })
@@ -353,7 +344,7 @@ t.test('held work goes on when it is advanced, and a person’s hold is a person
   t.match(ended, { outcome: 'rejected', detail: `work_item:${id} cannot advance: a person holds it` })
 })
 
-t.test('two results racing for one assessment have one winner, and the loser is told', async (t) => {
+t.test('of two results for one assessment one is accepted, and the other is answered 409', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await advance(w, 't1')
@@ -371,7 +362,7 @@ t.test('two results racing for one assessment have one winner, and the loser is 
   t.equal((await items(w, 'cycle')).length, 1)
 })
 
-t.test('the budget of actions holds', async (t) => {
+t.test('an initiative dispatches no more actions and assesses no more often than its budget allows', async (t) => {
   const s = await startTestService(t)
   const w = await world(s, { budget: { max_actions: 1, max_assessments: 2 } })
   await steer(w, 't1', dispatch('One'))

@@ -23,7 +23,7 @@ import {
 import { begin, fleet, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService } from './service-harness.ts'
 
-t.test('one is added once, with its members and their projects', async (t) => {
+t.test('an initiative is created once, with its members and their projects', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'bank', 'till')
   const { id } = await submit(s, { project: 'till' })
@@ -41,7 +41,7 @@ t.test('one is added once, with its members and their projects', async (t) => {
   t.equal((await s.call('POST', '/api/initiatives', other, { headers })).body.code, 'idempotency_key_reused')
 })
 
-t.test('what does not exist, or not for the asker, cannot be a member', async (t) => {
+t.test('members and projects must exist and be visible to the caller', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'bank')
   const refused = async (body: object, code: string, token = s.admin) => {
@@ -61,7 +61,7 @@ t.test('what does not exist, or not for the asker, cannot be a member', async (t
   t.equal(await refused({ projects: ['bank'] }, 'unknown_project', confined), '/projects/0')
 })
 
-t.test('an initiative is visible only if each of its projects is', async (t) => {
+t.test('an initiative is visible only to tokens that see all its projects', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await add(s, { name: 'narrow', members: [SHOP] })
@@ -83,52 +83,49 @@ t.test('an initiative is visible only if each of its projects is', async (t) => 
   }
 })
 
-t.test(
-  'an assessment tells those who may not see the whole initiative that it runs, and not what it was told',
-  async (t) => {
-    const s = await startTestService(t)
-    const w = await world(s)
-    const { request } = await steer(w, 't1', { decision: 'wait', reason: 'the bank is not ready' })
-    const items = `/api/work-items?source=initiative:${NAME}`
-    const { id } = (await s.expect(200, 'GET', items)).body.items[0]
-    const confined = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
-    const shown = async (path: string, token: string) =>
-      JSON.stringify((await s.expect(200, 'GET', path, undefined, { token })).body)
-    const run = `/api/run-requests/${request.request_id}`
-    for (const path of [items, `/api/work-items/${id}`, '/api/run-requests', run, '/api/projects/shop/run-requests']) {
-      t.match(await shown(path, s.admin), 'project:bank', path)
-      const theirs = await shown(path, confined)
-      t.match(theirs, id, `${path} shows that there is one`)
-      t.notMatch(theirs, 'project:bank', path)
-      t.notMatch(theirs, 'the bank is not ready.*result', path)
-    }
-    t.notMatch(await shown(run, confined), 'the bank is not ready', 'nor what it answered')
-    await advance(w, 't2')
-    const offer = await take(s, w.runner)
-    const release = `/api/run-requests/${offer.request_id}/release`
-    const released = await s.expect(200, 'POST', release, {}, { token: confined })
-    t.match(released.body.run_request, { state: 'queued', payload: {} })
-    t.notMatch(JSON.stringify(released.body), 'project:bank', 'nor who gives it back for its runner')
-    const stop = `/api/run-requests/${offer.request_id}/cancel`
-    const stopped = await s.expect(200, 'POST', stop, {}, { token: confined })
-    t.match(stopped.body, { state: 'cancelled', payload: {} })
-    t.notMatch(JSON.stringify(stopped.body), 'project:bank', 'nor who stops it')
-    await advance(w, 't3')
-    const begun = await begin(s, w.runner)
-    await s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance: 'anew' }, w.runner)
-    const called = async (token: string) => JSON.parse(await shown('/api/attention?reason=lost', token)).items
-    const [lost] = await until(
-      () => called(s.admin),
-      ({ length }) => length === 1,
-    )
-    t.match(lost, { run_request: { id: begun.request_id, payload: { initiative: NAME } } })
-    const [seen] = await called(confined)
-    t.match(seen, { run_request: { id: begun.request_id, state: 'lost' } })
-    t.same(seen.run_request.payload, {}, 'nor whom it needs, lost as it is')
-  },
-)
+t.test('a confined token sees that an assessment runs, but neither its prompt nor its answer', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const { request } = await steer(w, 't1', { decision: 'wait', reason: 'the bank is not ready' })
+  const items = `/api/work-items?source=initiative:${NAME}`
+  const { id } = (await s.expect(200, 'GET', items)).body.items[0]
+  const confined = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
+  const shown = async (path: string, token: string) =>
+    JSON.stringify((await s.expect(200, 'GET', path, undefined, { token })).body)
+  const run = `/api/run-requests/${request.request_id}`
+  for (const path of [items, `/api/work-items/${id}`, '/api/run-requests', run, '/api/projects/shop/run-requests']) {
+    t.match(await shown(path, s.admin), 'project:bank', path)
+    const theirs = await shown(path, confined)
+    t.match(theirs, id, `${path} lists it`)
+    t.notMatch(theirs, 'project:bank', path)
+    t.notMatch(theirs, 'the bank is not ready.*result', path)
+  }
+  t.notMatch(await shown(run, confined), 'the bank is not ready', 'nor its answer')
+  await advance(w, 't2')
+  const offer = await take(s, w.runner)
+  const release = `/api/run-requests/${offer.request_id}/release`
+  const released = await s.expect(200, 'POST', release, {}, { token: confined })
+  t.match(released.body.run_request, { state: 'queued', payload: {} })
+  t.notMatch(JSON.stringify(released.body), 'project:bank', 'nor in the answer to release')
+  const stop = `/api/run-requests/${offer.request_id}/cancel`
+  const stopped = await s.expect(200, 'POST', stop, {}, { token: confined })
+  t.match(stopped.body, { state: 'cancelled', payload: {} })
+  t.notMatch(JSON.stringify(stopped.body), 'project:bank', 'nor in the answer to cancel')
+  await advance(w, 't3')
+  const begun = await begin(s, w.runner)
+  await s.expect(200, 'POST', '/api/runners/r1/session', { version: '1', instance: 'anew' }, w.runner)
+  const called = async (token: string) => JSON.parse(await shown('/api/attention?reason=lost', token)).items
+  const [lost] = await until(
+    () => called(s.admin),
+    ({ length }) => length === 1,
+  )
+  t.match(lost, { run_request: { id: begun.request_id, payload: { initiative: NAME } } })
+  const [seen] = await called(confined)
+  t.match(seen, { run_request: { id: begun.request_id, state: 'lost' } })
+  t.same(seen.run_request.payload, {}, 'nor in attention')
+})
 
-t.test('an assessment is given only to a runner that may work for each project that it is told of', async (t) => {
+t.test('an assessment is given only to a runner that is allowed for every project it shows', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
@@ -145,20 +142,23 @@ t.test('an assessment is given only to a runner that may work for each project t
   const confined = await s.token('confined', { roles: ['viewer'], projects: ['shop'] })
   const { body } = await s.expect(200, 'GET', '/api/attention?reason=no_runner', undefined, { token: confined })
   t.match(body.items[0], { because: { code: 'no_runner_allowed', detail: because } })
-  t.notMatch(JSON.stringify(body), 'bank', 'nor is that project named to who may not see it')
+  t.notMatch(JSON.stringify(body), 'bank', 'the hidden project is not named')
   await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['bank', 'shop'] })
   t.match((await asked(5)).body, { engine: { entry_event: 'initiative_advance_requested' } })
 })
 
-t.test('a pinned assessment needs no runner beyond its own project, and decides about its member alone', async (t) => {
-  const s = await startTestService(t)
-  const w = await world(s)
-  await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
-  const { ended } = await steer(w, 't1', { decision: 'dispatch', member: BANK, objective: 'x' }, { member: SHOP })
-  t.match(ended, { outcome: 'rejected', detail: 'the assessment is about project:shop alone, not project:bank' })
-})
+t.test(
+  "a pinned assessment needs a runner for its member's project only, and decides about that member only",
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
+    const { ended } = await steer(w, 't1', { decision: 'dispatch', member: BANK, objective: 'x' }, { member: SHOP })
+    t.match(ended, { outcome: 'rejected', detail: 'the assessment is about project:shop alone, not project:bank' })
+  },
+)
 
-t.test('lists are by status and project, and page', async (t) => {
+t.test('initiatives are listed by status and project, in pages', async (t) => {
   const s = await startTestService(t)
   await world(s)
   await add(s, { name: 'second', members: [SHOP] })
@@ -175,32 +175,35 @@ t.test('lists are by status and project, and page', async (t) => {
   t.same(await names(`?limit=2&cursor=${first.next_cursor}`), [NAME])
 })
 
-t.test('a refusal names the status that everybody is told of, also while it is assessed', async (t) => {
-  const w = await world(await startTestService(t))
-  await advance(w, 't1')
-  await until(
-    () => read(w),
-    ({ assessment }) => assessment !== undefined,
-  )
-  const stranger = { kind: 'campaign', ref: 'nobody' }
-  const { body } = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
-  t.match(body, { status: 409, code: 'illegal_move', state: 'active', detail: 'It has no member campaign:nobody.' })
-  t.ok(body.allowed.includes('record_owner_action'), 'of a member it is taken')
-  for (const [pointer, more] of [
-    ['/member', { action: 'member_override', override: 'exclude' }],
-    ['/override', { action: 'member_override', member: SHOP }],
-    ['/override', { action: 'hold', member: SHOP, override: 'exclude' }],
-    ['/lifted', { action: 'milestone', lifted: true }],
-  ] as const) {
-    const odd = await post(w, 'owner-actions', { reason: 'x', ...more })
-    t.match(odd, { status: 422, body: { code: 'invalid_body', errors: [{ pointer }] } }, JSON.stringify(more))
-  }
-  await post(w, 'complete', { reason: 'paid' })
-  const late = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
-  t.same(late.body.allowed, [], 'of one that has ended, of nobody')
-})
+t.test(
+  "an owner action about no member or with inconsistent fields is refused with the initiative's status",
+  async (t) => {
+    const w = await world(await startTestService(t))
+    await advance(w, 't1')
+    await until(
+      () => read(w),
+      ({ assessment }) => assessment !== undefined,
+    )
+    const stranger = { kind: 'campaign', ref: 'nobody' }
+    const { body } = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
+    t.match(body, { status: 409, code: 'illegal_move', state: 'active', detail: 'It has no member campaign:nobody.' })
+    t.ok(body.allowed.includes('record_owner_action'), 'the action is allowed for a member')
+    for (const [pointer, more] of [
+      ['/member', { action: 'member_override', override: 'exclude' }],
+      ['/override', { action: 'member_override', member: SHOP }],
+      ['/override', { action: 'hold', member: SHOP, override: 'exclude' }],
+      ['/lifted', { action: 'milestone', lifted: true }],
+    ] as const) {
+      const odd = await post(w, 'owner-actions', { reason: 'x', ...more })
+      t.match(odd, { status: 422, body: { code: 'invalid_body', errors: [{ pointer }] } }, JSON.stringify(more))
+    }
+    await post(w, 'complete', { reason: 'paid' })
+    const late = await post(w, 'owner-actions', { action: 'hold', reason: 'x', member: stranger })
+    t.same(late.body.allowed, [], 'for an ended one nothing is allowed')
+  },
+)
 
-t.test('what an owner is asked stands in attention until it is decided', async (t) => {
+t.test('a question or close proposal needs attention until the owner decides', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const attention = async () =>
@@ -218,7 +221,7 @@ t.test('what an owner is asked stands in attention until it is decided', async (
 })
 
 t.test(
-  'of two who answer one question the second hears what was answered, and the same said again is a repeat',
+  'a second, different answer to a question is refused with the first, and the same answer is a repeat',
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s)
@@ -241,28 +244,31 @@ t.test(
     const unknown = await s.expect(409, 'POST', path, { question_id: 'act_nothing', decision: 'Bank a' })
     t.match(unknown.body, { code: 'illegal_move', detail: /no question .*act_nothing.* is open/i })
     for (const { body } of [second, unknown])
-      t.ok(body.allowed.includes('decide'), 'another question is answered still')
+      t.ok(body.allowed.includes('decide'), 'other questions may still be answered')
     await s.expect(200, 'POST', path, { decision: 'Bank b' }, other)
-    t.equal((await read(w)).owner_decisions.length, 2, 'who answers nothing says another word')
+    t.equal((await read(w)).owner_decisions.length, 2, 'a decision without a question is recorded separately')
   },
 )
 
-t.test('a named question alone is answered, whatever else is asked', async (t) => {
-  const w = await world(await startTestService(t))
-  await steer(w, 't1', { decision: 'ask', question: 'Which bank?' })
-  await answer(w, { decision: 'ask', question: 'Which day?', member: SHOP })
-  await steered(w, 2)
-  const [bank, day] = (await read(w)).questions
-  const about = { question_id: bank.id, decision: 'Bank a' }
-  const { body } = await post(w, 'decide', about)
-  t.same(body.questions, [day])
-  t.notOk('applicable_members' in body.owner_decisions[0], 'it was asked about all')
-  const whole = await post(w, 'decide', { decision: 'Monday' })
-  t.same(whole.body.questions, [])
-  t.same(whole.body.owner_decisions[1].answers, [day.id])
-})
+t.test(
+  'a decision that names a question answers only that one, and one without a name answers all open questions',
+  async (t) => {
+    const w = await world(await startTestService(t))
+    await steer(w, 't1', { decision: 'ask', question: 'Which bank?' })
+    await answer(w, { decision: 'ask', question: 'Which day?', member: SHOP })
+    await steered(w, 2)
+    const [bank, day] = (await read(w)).questions
+    const about = { question_id: bank.id, decision: 'Bank a' }
+    const { body } = await post(w, 'decide', about)
+    t.same(body.questions, [day])
+    t.notOk('applicable_members' in body.owner_decisions[0], 'the question was about all members')
+    const whole = await post(w, 'decide', { decision: 'Monday' })
+    t.same(whole.body.questions, [])
+    t.same(whole.body.owner_decisions[1].answers, [day.id])
+  },
+)
 
-t.test('what an initiative that has ended is told is refused, and what was done twice is a repeat', async (t) => {
+t.test('an ended initiative refuses every command except a repeated completion', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   t.equal((await post(w, 'complete', { reason: 'paid' })).body.status, 'completed')
@@ -280,25 +286,22 @@ t.test('what an initiative that has ended is told is refused, and what was done 
   }
 })
 
-t.test(
-  'an assessment that had not answered when its initiative ended has failed, whatever is answered later',
-  async (t) => {
-    const s = await startTestService(t)
-    const w = await world(s)
-    await advance(w, 't1')
-    const { request_id } = await begin(s, w.runner)
-    await s.expect(200, 'POST', `/api/initiatives/${NAME}/complete`, { reason: 'all is well' })
-    const result = { decision: 'wait', reason: 'not yet' }
-    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result }, w.runner)
-    const { item_id, outcome } = await steered(w, 1)
-    t.equal(outcome, 'failed')
-    t.match(await settledItem(w, item_id), { state: 'cancelled' })
-    t.match((await events(w, 'initiative_steered'))[0].payload, { outcome: 'failed', success: false })
-    t.match(await read(w), { status: 'completed' })
-  },
-)
+t.test('an unanswered assessment fails when its initiative ends, whatever is answered later', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await advance(w, 't1')
+  const { request_id } = await begin(s, w.runner)
+  await s.expect(200, 'POST', `/api/initiatives/${NAME}/complete`, { reason: 'all is well' })
+  const result = { decision: 'wait', reason: 'not yet' }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result }, w.runner)
+  const { item_id, outcome } = await steered(w, 1)
+  t.equal(outcome, 'failed')
+  t.match(await settledItem(w, item_id), { state: 'cancelled' })
+  t.match((await events(w, 'initiative_steered'))[0].payload, { outcome: 'failed', success: false })
+  t.match(await read(w), { status: 'completed' })
+})
 
-t.test('owner actions and findings with a key are recorded once', async (t) => {
+t.test('owner actions and findings with an idempotency key are recorded once', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const key = { 'idempotency-key': 'k' }
@@ -326,7 +329,7 @@ t.test('owner actions and findings with a key are recorded once', async (t) => {
   t.equal((await post(w, 'findings', { text: 'x', to: [{ kind: 'project', ref: 'till' }] })).status, 409)
 })
 
-t.test('a decision and a request with a key, or with a trigger, stand for one body', async (t) => {
+t.test('an idempotency key or trigger of a decision or request is refused with another body', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const key = { 'idempotency-key': 'k' }
@@ -351,16 +354,16 @@ t.test('a decision and a request with a key, or with a trigger, stand for one bo
     ['Bank a'],
   )
   t.equal((await post(w, 'decide', { decision: 'Bank a' }, { 'idempotency-key': 'another' })).status, 200)
-  t.equal((await read(w)).owner_decisions.length, 2, 'under another key it is another word')
+  t.equal((await read(w)).owner_decisions.length, 2, 'under another key it is another decision')
   const { assessment, waiting } = await read(w)
   const asked = [assessment, ...waiting].map(({ member }: any) => member)
   t.same(asked, [SHOP, SHOP])
   await answer(w, { decision: 'wait' })
   await steered(w, 1)
-  t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'also once it is over')
+  t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'even once it is over')
 })
 
-t.test('a request without a name that waits stands for those that ask for the same after it', async (t) => {
+t.test('unnamed requests for the same member are merged while one of them waits', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign'] })
@@ -376,7 +379,7 @@ t.test('a request without a name that waits stands for those that ask for the sa
   }
   const asked = [await ask(), await ask(), await ask({ member: SHOP }), await ask(), await ask({ member: SHOP })]
   t.same(asked, [null, 'true', null, 'true', 'true'])
-  t.equal(await ask({ trigger_id: 't2' }), null, 'a named one is another')
+  t.equal(await ask({ trigger_id: 't2' }), null, 'a named one is separate')
   t.same(
     (await read(w)).waiting.map(({ member }: any) => member),
     [undefined, SHOP, undefined],
@@ -384,7 +387,7 @@ t.test('a request without a name that waits stands for those that ask for the sa
   t.equal((await events(w, 'initiative_advance_requested')).length, 4)
 })
 
-t.test('the newest word said again is the same one, as long as it answers nothing new', async (t) => {
+t.test('repeating the newest decision is a repeat unless it answers an open question', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const decide = async (body: object) => {
@@ -396,15 +399,19 @@ t.test('the newest word said again is the same one, as long as it answers nothin
   t.same(await decide(word), [null, 1])
   t.same(await decide(word), ['true', 1])
   t.same(await decide({ ...word, reason: undefined }), [null, 2])
-  t.same(await decide(word), [null, 3], 'something was said since')
+  t.same(await decide(word), [null, 3], 'another decision came between')
   t.same(await decide({ ...word, applicable_members: [BANK] }), [null, 4])
   t.same(await decide({ ...word, applicable_members: undefined }), [null, 5])
   t.same(await decide({ ...word, applicable_members: undefined }), ['true', 5])
   await steer(w, 't1', { decision: 'ask', member: SHOP, question: 'Which bank?', options: ['a', 'b'] })
   t.equal((await read(w)).questions.length, 1)
-  t.same(await decide({ ...word, applicable_members: undefined }), [null, 6], 'it answers what was asked')
+  t.same(await decide({ ...word, applicable_members: undefined }), [null, 6], 'it answers the question')
   t.same((await read(w)).questions, [])
-  t.same(await decide({ ...word, applicable_members: undefined }), [null, 7], 'that may have been about the question')
+  t.same(
+    await decide({ ...word, applicable_members: undefined }),
+    [null, 7],
+    'the earlier one may have been about the question',
+  )
   t.same(await decide({ ...word, applicable_members: undefined }), ['true', 7])
   const token = await s.token('bob', { roles: ['operator'] })
   const bobs = await s.call(
@@ -413,16 +420,16 @@ t.test('the newest word said again is the same one, as long as it answers nothin
     { ...ORIGIN, ...word, applicable_members: undefined },
     { token },
   )
-  t.match([bobs.status, (await read(w)).owner_decisions.length], [200, 8], 'another person’s word')
+  t.match([bobs.status, (await read(w)).owner_decisions.length], [200, 8], 'from another person')
 })
 
-t.test('what a key stands for is known while keys are kept, however many are used after it', async (t) => {
+t.test('an idempotency key is remembered however many others are used after it', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const key = (n: number) => ({ 'idempotency-key': `k${n}` })
   t.equal((await post(w, 'decide', { decision: 'Bank a' }, key(0))).status, 200)
   t.equal((await post(w, 'findings', { text: 'The limit is 10' }, key(0))).status, 201)
-  /** As a client does that is told to come back: on a busy machine the service may have no room for so many. */
+  /** Retries a 503 like a real client: a busy machine may have no room for so many requests at once. */
   const decide = async (n: number): Promise<number> => {
     for (;;) {
       const { status } = await post(w, 'decide', { decision: `Bank ${n}` }, key(n))
@@ -430,7 +437,7 @@ t.test('what a key stands for is known while keys are kept, however many are use
       await sleep(50)
     }
   }
-  // More than an initiative remembers by itself.
+  // More decisions than an initiative itself remembers.
   for (let n = 1; n <= 256; n += 32)
     t.same(new Set(await Promise.all(Array.from({ length: 32 }, (_, m) => decide(n + m)))), new Set([200]))
   const again = await post(w, 'decide', { decision: 'Bank a' }, key(0))
@@ -442,7 +449,7 @@ t.test('what a key stands for is known while keys are kept, however many are use
   t.equal((await events(w, 'finding_recorded')).length, 1)
 })
 
-/** Each has passed the door before any is recorded. Answers the ids of their events. */
+/** Emits the requests so that all are admitted before any is recorded; returns the ids of their events. */
 async function emitAtOnce({ s }: World, ...payloads: object[]): Promise<string[]> {
   const { runtime } = s.service
   const ask = runtime.ask.bind(runtime)
@@ -462,39 +469,42 @@ async function emitAtOnce({ s }: World, ...payloads: object[]): Promise<string[]
   return Promise.all(posts)
 }
 
-t.test('of emitted requests that pass the door together each has an end that names it', async (t) => {
-  const s = await startTestService(t)
-  const w = await world(s)
-  const endsOf = async (count: number) => {
-    const ends = await until(
-      () => events(w, 'initiative_steered'),
-      (found) => found.length >= count,
+t.test(
+  'each of several emitted requests that were admitted together ends with an event that names it as cause',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const endsOf = async (count: number) => {
+      const ends = await until(
+        () => events(w, 'initiative_steered'),
+        (found) => found.length >= count,
+      )
+      return ends.map(({ causation_id, payload }) => [causation_id, payload.outcome, payload.reason])
+    }
+    const asked = await emitAtOnce(w, { trigger_id: 'nightly', member: SHOP }, { trigger_id: 'nightly', member: BANK })
+    const [[refused, ...why]] = (await endsOf(1)) as [string[]]
+    t.same(why, ['skipped', 'its trigger was used for another member'])
+    t.ok(asked.includes(refused!))
+    await answer(w, { decision: 'wait' })
+    t.same(new Set((await endsOf(2)).map(([cause]) => cause)), new Set(asked))
+    const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
+    t.equal(items.length, 2)
+    for (const { id } of items) t.equal((await settledItem(w, id)).state, 'landed')
+
+    for (let n = 0; n < TRIGGERS_MAX; n++) await advance(w, `t${n}`)
+    await until(
+      () => read(w),
+      ({ waiting }) => waiting.length === TRIGGERS_MAX - 1,
     )
-    return ends.map(({ causation_id, payload }) => [causation_id, payload.outcome, payload.reason])
-  }
-  const asked = await emitAtOnce(w, { trigger_id: 'nightly', member: SHOP }, { trigger_id: 'nightly', member: BANK })
-  const [[refused, ...why]] = (await endsOf(1)) as [string[]]
-  t.same(why, ['skipped', 'its trigger was used for another member'])
-  t.ok(asked.includes(refused!))
-  await answer(w, { decision: 'wait' })
-  t.same(new Set((await endsOf(2)).map(([cause]) => cause)), new Set(asked))
-  const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
-  t.equal(items.length, 2)
-  for (const { id } of items) t.equal((await settledItem(w, id)).state, 'landed')
+    const crowd = await emitAtOnce(w, { trigger_id: 'late1' }, { trigger_id: 'late2' })
+    const [cause, ...outcome] = (await endsOf(3))[2]!
+    t.same(outcome, ['skipped', `${TRIGGERS_MAX} requests wait already`])
+    t.ok(crowd.includes(cause as string))
+    t.equal((await read(w)).waiting.length, TRIGGERS_MAX)
+  },
+)
 
-  for (let n = 0; n < TRIGGERS_MAX; n++) await advance(w, `t${n}`)
-  await until(
-    () => read(w),
-    ({ waiting }) => waiting.length === TRIGGERS_MAX - 1,
-  )
-  const crowd = await emitAtOnce(w, { trigger_id: 'late1' }, { trigger_id: 'late2' })
-  const [cause, ...outcome] = (await endsOf(3))[2]!
-  t.same(outcome, ['skipped', `${TRIGGERS_MAX} requests wait already`])
-  t.ok(crowd.includes(cause as string))
-  t.equal((await read(w)).waiting.length, TRIGGERS_MAX)
-})
-
-t.test('an emitted request goes to its initiative, which names the event as its cause', async (t) => {
+t.test('an emitted initiative_advance_requested requests an assessment and is named as its cause', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
   const emitted = (payload: object, project = 'shop') => ({
@@ -516,7 +526,7 @@ t.test('an emitted request goes to its initiative, which names the event as its 
     payload: { trigger_id: 'nightly', member: SHOP },
   })
   const items = (await s.expect(200, 'GET', `/api/work-items?source=initiative:${NAME}`)).body.items
-  t.equal(request.work_item_id, items[0].id, 'which tells it from what somebody made by hand')
+  t.equal(request.work_item_id, items[0].id, "it belongs to the initiative's item")
   const [submitted] = (await s.expect(200, 'GET', `/api/events?item_id=${items[0].id}`)).body.items
   t.equal(submitted.causation_id, body.events[0])
   await s.expect(200, 'POST', '/api/events', emitted({ member: SHOP }))
@@ -538,7 +548,11 @@ t.test('an emitted request goes to its initiative, which names the event as its 
   )
   const { errors } = (await s.expect(422, 'POST', '/api/events', { events: twice })).body
   t.match(errors, [{ pointer: '/events/1/payload/trigger_id', detail: /used for another member/ }])
-  t.equal((await post(w, 'advance', { member: SHOP, trigger_id: 'nightly' })).status, 200, 'asked for at both doors')
+  t.equal(
+    (await post(w, 'advance', { member: SHOP, trigger_id: 'nightly' })).status,
+    200,
+    'requested both by event and over HTTP',
+  )
   t.equal((await post(w, 'advance', { trigger_id: 'nightly' })).status, 422)
   t.equal((await read(w)).waiting.length, 0)
   const many = Array.from({ length: 33 }, (_, n) => emitted({ trigger_id: `t${n}` }).events[0]!)
@@ -551,7 +565,7 @@ t.test('an emitted request goes to its initiative, which names the event as its 
   t.equal((await s.call('POST', '/api/events', emitted({ trigger_id: 'x' }), { token: author })).status, 403)
 })
 
-t.test('what waits is assessed after a restart, and an answer that waits is judged', async (t) => {
+t.test('after a restart a running assessment can be answered, and a waiting request is assessed', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home)
   const w = await world(s)

@@ -1,4 +1,4 @@
-/** What the tests of intent say again and again: records, inspections, and observations as an engine run sends them. */
+/** Shared by tests of intent: records, inspections, and observations as an engine run sends them. */
 import type { Seen } from '../../machines/documents/observation.ts'
 import type { CallOptions, TestService } from './service-harness.ts'
 
@@ -32,7 +32,7 @@ export class Intent {
     this.project = project
   }
 
-  /** A record as it was answered, moved to the state. */
+  /** Creates a record and moves it to the state; returns the last answer. */
   async record(body: object, state: 'proposed' | 'accepted' | 'active' = 'proposed'): Promise<any> {
     const path = `/projects/${this.project}/intent-records`
     let record = (await this.s.expect(201, 'POST', path, { title: 'Sessions survive', ...body })).body
@@ -44,7 +44,7 @@ export class Intent {
     return (await this.s.expect(200, 'POST', `/api/intent-records/${id}/${move}`, body, options)).body
   }
 
-  /** As an engine run sends it to the record. */
+  /** Sends an observation to the record as an engine run does. */
   async observe(recordId: string, more: Partial<Seen> = {}): Promise<void> {
     const id = `obs_${String(++this.#observations).padStart(24, '0')}`
     const time = new Date(this.s.service.runtime.nature.wallMs()).toISOString()
@@ -68,13 +68,13 @@ export class Intent {
     return (await this.s.expect(200, 'GET', `/projects/${this.project}/drift${query}`)).body.items
   }
 
-  /** Status by slug. */
+  /** Slug and status of each record in drift. */
   async words(query = ''): Promise<[string, string][]> {
     return wordsOf(await this.drift(query))
   }
 }
 
-/** Status by slug, of items of the list of drift. */
+/** Slug and status of items from the list of drift. */
 export function wordsOf(items: readonly any[]): [string, string][] {
   return items.map(({ intent_record, status }) => [intent_record.key.split('.intent.')[1], status])
 }
@@ -84,7 +84,7 @@ export async function intentOf(s: TestService, project = 'shop'): Promise<Intent
   return new Intent(s, project)
 }
 
-/** Events of the log whose type begins so, without what differs from run to run. */
+/** Events whose type begins with the prefix. */
 export async function events(s: TestService, prefix: string): Promise<any[]> {
   const { body } = await s.expect(200, 'GET', '/api/events?limit=500')
   return body.items.filter(({ event_type }: any) => event_type.startsWith(prefix))

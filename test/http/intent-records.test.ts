@@ -1,4 +1,4 @@
-/** Intent records over HTTP: written, found, changed, moved, and what the log says of it. */
+/** Intent records over HTTP: created, listed, changed, moved, and what is recorded about them. */
 import t from 'tap'
 import { Turnstile } from '../../http/turnstile.ts'
 import type { Exchange } from '../../http/wire/exchange.ts'
@@ -8,10 +8,10 @@ import { DISCOVERY, events, Intent, intentOf } from './intent-harness.ts'
 import { startTestService } from './service-harness.ts'
 
 const LIST = '/projects/shop/intent-records'
-/** Moves that race so often in a round. */
+/** Rounds of each race. */
 const RACES = 6
 
-t.test('a record is written once under its slug, by either path, and read by its id and by its key', async (t) => {
+t.test('a record is created once per slug, on either path, and read by its id or key', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const headers = { 'idempotency-key': 'k' }
@@ -53,7 +53,7 @@ t.test('a record is written once under its slug, by either path, and read by its
   t.equal((await s.expect(409, 'POST', LIST, { title: 'Late' })).body.code, 'project_archived')
 })
 
-t.test('two who write one slug at once: one wins, the other hears that it is there', async (t) => {
+t.test('of concurrent creates of one slug one succeeds, and the others are answered 409', async (t) => {
   const s = await startTestService(t)
   await intentOf(s)
   const replies = await Promise.all(
@@ -64,7 +64,7 @@ t.test('two who write one slug at once: one wins, the other hears that it is the
   t.equal((await s.expect(200, 'GET', '/api/intent-records/shop.intent.one')).body.title, winner.body.title)
 })
 
-t.test('a change needs the version that was read, and nobody overwrites what they have not seen', async (t) => {
+t.test('a change must name the version it was based on, and is refused if that is outdated', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { id } = await intent.record({ threat: 'memory' })
@@ -77,13 +77,13 @@ t.test('a change needs the version that was read, and nobody overwrites what the
     t.equal((await patch(400, { title: 'x' }, broken)).body.code, 'invalid_header', broken)
   for (const strange of ['W/"1"', '"01"', '"abc"', '""', '"0"']) {
     t.equal((await patch(412, { title: 'x' }, strange)).body.code, 'precondition_failed', strange)
-    t.equal((await patch(200, { threat: 'memory' }, strange)).body.version, 1, 'it is there already')
+    t.equal((await patch(200, { threat: 'memory' }, strange)).body.version, 1, 'it has this value already')
   }
   const changed = await patch(200, { title: 'Other', threat: null }, '"1"')
   t.match(changed.body, { version: 2, title: 'Other' })
   t.notOk('threat' in changed.body)
   t.equal(changed.headers.get('etag'), '"2"')
-  t.equal((await patch(200, { title: 'Other' }, '"1"')).body.version, 2, 'said again, it is there already')
+  t.equal((await patch(200, { title: 'Other' }, '"1"')).body.version, 2, 'repeated: it has this value already')
   t.equal((await patch(200, { title: 'Third' }, '*')).body.version, 3)
   const race = await Promise.all(
     ['a', 'b', 'c'].map((title) => s.call('PATCH', path, { title }, { headers: { 'if-match': '"3"' } })),
@@ -102,7 +102,7 @@ t.test('a change needs the version that was read, and nobody overwrites what the
   })
 })
 
-t.test('an illegal move changes nothing, and says what would be taken', async (t) => {
+t.test('an illegal move changes nothing, and its answer lists the moves that are allowed', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { id } = await intent.record({})
@@ -117,7 +117,7 @@ t.test('an illegal move changes nothing, and says what would be taken', async (t
   t.same((await s.expect(200, 'GET', `/api/intent-records/${id}`)).body, before)
   const accepted = await intent.move(id, 'accept', { reason: 'agreed' })
   t.match(accepted, { state: 'accepted', reason: 'agreed', state_by: { name: 'admin' } })
-  t.same(await intent.move(id, 'accept', { reason: 'agreed' }), accepted, 'said twice is said once')
+  t.same(await intent.move(id, 'accept', { reason: 'agreed' }), accepted, 'repeated: unchanged')
   t.same(await intent.move(id, 'accept'), accepted)
   const other = await s.expect(409, 'POST', `/api/intent-records/${id}/accept`, { reason: 'no, for this' })
   t.match(other.body, { code: 'illegal_move', detail: /agreed/ }, 'the first reason stands')
@@ -128,7 +128,7 @@ t.test('an illegal move changes nothing, and says what would be taken', async (t
     t.equal((await s.expect(409, 'POST', `/api/intent-records/${id}/${move}`)).body.state, 'contradicted', move)
 })
 
-t.test('what was accepted is rewritten only by who may accept', async (t) => {
+t.test('an accepted record is changed only with intent.accept as well as intent.write', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const author = { token: await s.token('author', { roles: ['author'] }), headers: { 'if-match': '*' } }
@@ -143,7 +143,7 @@ t.test('what was accepted is rewritten only by who may accept', async (t) => {
   t.equal(
     (await s.expect(403, 'PATCH', path, { title: 'Again' }, approver)).body.code,
     'forbidden',
-    'to write is another right',
+    'changing needs intent.write',
   )
   const both = {
     token: await s.token('both', { rights: ['view', 'intent.write', 'intent.accept'] }),
@@ -152,7 +152,7 @@ t.test('what was accepted is rewritten only by who may accept', async (t) => {
   t.equal((await s.expect(200, 'PATCH', path, { title: 'Again' }, both)).body.version, 3)
 })
 
-t.test('a move counts for the version that was read, where it is named', async (t) => {
+t.test('a move with if-match is refused if the record has changed since that version', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { id } = await intent.record({})
@@ -165,7 +165,11 @@ t.test('a move counts for the version that was read, where it is named', async (
   t.equal((await move(412, 'accept', 'W/"2"')).body.code, 'precondition_failed')
   t.equal((await move(400, 'accept', '2')).body.code, 'invalid_header')
   for (const tag of ['"1"', 'W/"1"', '"0"'])
-    t.equal((await move(409, 'activate', tag)).body.state, 'proposed', 'what the state does not allow is said first')
+    t.equal(
+      (await move(409, 'activate', tag)).body.state,
+      'proposed',
+      'an illegal move is reported before an outdated version',
+    )
   for (const name of ['supersede', 'contradict']) await move(412, name, '"1"')
   t.equal((await s.expect(200, 'GET', path)).body.state, 'proposed', 'nothing has changed')
   t.match((await move(200, 'accept', '"2"', { reason: 'agreed' })).body, { state: 'accepted', version: 2 })
@@ -184,7 +188,7 @@ t.test('a move counts for the version that was read, where it is named', async (
   await move(412, 'supersede', '"2"', { replacement: 'other' })
 })
 
-t.test('a conflict with what guides runs is stated, and taken back, only by who may accept', async (t) => {
+t.test('a conflict with an accepted record is added and removed only with intent.accept', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const author = { token: await s.token('author', { roles: ['author'] }) }
@@ -223,7 +227,7 @@ t.test('a conflict with what guides runs is stated, and taken back, only by who 
   await conflict(200, a.id, 'guide', author)
 })
 
-t.test('a record is in so many conflicts, and one that is stated again is none more', async (t) => {
+t.test('a record has at most 64 conflicts, and a repeated one does not count again', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   await intent.record({ slug: 'center' })
@@ -238,7 +242,7 @@ t.test('a record is in so many conflicts, and one that is stated again is none m
   await s.expect(200, 'POST', paths[64]!, { type: 'refines', to: 'center' })
 })
 
-t.test('superseding: the old one is decided, the new one names it, whoever races', async (t) => {
+t.test('of concurrent supersede requests one replacement wins, and it names the superseded record', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const [old, heir, rival] = await Promise.all(
@@ -279,7 +283,7 @@ t.test('superseding: the old one is decided, the new one names it, whoever races
   })
 })
 
-t.test('of records that are to take each other’s place at once, one stays', async (t) => {
+t.test('of records superseding each other in a circle at once at least one remains', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   for (const length of [2, 3]) {
@@ -303,7 +307,7 @@ t.test('of records that are to take each other’s place at once, one stays', as
   t.notOk(findings.some(({ level }: any) => level === 'error'))
 })
 
-t.test('a record is replaced by none that has ended before', async (t) => {
+t.test('a record is never superseded by one that has already been contradicted', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   for (let round = 0; round < RACES; round++) {
@@ -325,7 +329,7 @@ t.test('a record is replaced by none that has ended before', async (t) => {
   t.equal(ended.size, RACES)
 })
 
-t.test('who has superseded a record and has gone keeps nobody waiting', async (t) => {
+t.test('a supersede whose client has disconnected does not delay those that wait behind it', async (t) => {
   const nature = new HeldNature()
   const s = await startTestService(t, {}, { nature })
   const intent = await intentOf(s)
@@ -339,7 +343,7 @@ t.test('who has superseded a record and has gone keeps nobody waiting', async (t
     )
   const entered = t.capture(Turnstile.prototype, 'enter', Turnstile.prototype.enter)
   const exchanges: Exchange[] = []
-  /** Once it has its place in the line. */
+  /** Returns once the request has its place in the line. */
   const inLine = async (slug: string, replacement: string, signal?: AbortSignal) => {
     const answered = supersede(slug, replacement, signal).catch(() => 'gone' as const)
     await until(
@@ -353,7 +357,7 @@ t.test('who has superseded a record and has gone keeps nobody waiting', async (t
   nature.hold()
   const gone = new AbortController()
   const left = [await inLine('a', 'b', gone.signal), await inLine('b', 'c', gone.signal)]
-  t.ok(nature.held > 0, 'the first one is at work')
+  t.ok(nature.held > 0, 'the first one is in progress')
   const last = await inLine('c', 'd')
   gone.abort()
   t.same(await Promise.all(left.map(({ answered }) => answered)), ['gone', 'gone'])
@@ -363,11 +367,11 @@ t.test('who has superseded a record and has gone keeps nobody waiting', async (t
   )
   nature.letGo()
   t.match(await last.answered, { status: 200 })
-  t.equal((await supersede('d', 'b')).status, 200, 'the second has left before its turn')
+  t.equal((await supersede('d', 'b')).status, 200, 'the second one left before its turn')
 })
 
 t.test(
-  'superseding said again is answered alike, whatever became of the replacement; what is refused names the state',
+  'a repeated supersede gets the same answer whatever became of the replacement, and a refused one names the state',
   async (t) => {
     const s = await startTestService(t)
     const intent = await intentOf(s)
@@ -388,11 +392,11 @@ t.test(
       state: 'proposed',
       detail: /shop\.intent\.b is contradicted: it takes no place/,
     })
-    t.ok(refused.allowed.includes('supersede'), 'by another it is')
+    t.ok(refused.allowed.includes('supersede'), 'another record could supersede it')
   },
 )
 
-t.test('records are related, and related no more', async (t) => {
+t.test('relationships are added and removed, and must lead to another record of the project', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const [a, b] = [await intent.record({ slug: 'a' }), await intent.record({ slug: 'b' })]
@@ -407,7 +411,7 @@ t.test('records are related, and related no more', async (t) => {
   t.same((await s.expect(200, 'DELETE', `${path}/${a.id}.r1`)).body.relationships, [])
 })
 
-t.test('lists are filtered by state, words and place, in pages that follow each other', async (t) => {
+t.test('intent records are filtered by state, words and path, in pages', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const record = (slug: string, more: object, state?: 'accepted') => intent.record({ slug, ...more }, state)
@@ -426,17 +430,13 @@ t.test('lists are filtered by state, words and place, in pages that follow each 
   t.same(await slugs('strategy=signed'), ['shop'])
   t.same(await slugs('path=src/auth/login.ts'), ['login', 'auth', 'anywhere', 'all'], 'the nearest first, each once')
   t.same(await slugs('path=./src//auth/'), ['auth', 'anywhere', 'all'])
-  t.same(
-    await slugs('path=src/authors'),
-    ['auth', 'anywhere', 'all'],
-    'a folder is no beginning of a name: by src only',
-  )
+  t.same(await slugs('path=src/authors'), ['auth', 'anywhere', 'all'], 'src is a parent, src/auth is not a prefix')
   t.same(await slugs('path=src/auth/login.ts&state=accepted&capability=signed'), ['auth'])
-  t.same(await slugs('path=.'), ['anywhere', 'all'], 'what names no path holds in all of it')
+  t.same(await slugs('path=.'), ['anywhere', 'all'], 'records without a path apply everywhere')
   t.same(await slugs('path=docs'), ['anywhere', 'all'])
   t.same(await slugs('path=src/../docs'), ['anywhere', 'all'])
   t.same(await slugs('path=docs/../src/./auth'), ['auth', 'anywhere', 'all'])
-  t.same(await slugs('title=all%20receipts'), ['shop'], 'each word, in any order')
+  t.same(await slugs('title=all%20receipts'), ['shop'], 'every word, in any order')
   t.same(await slugs('title=receipts%20nobody'), [])
   for (const path of ['..', 'src/../..', './../src']) {
     const { body } = await s.expect(400, 'GET', `${LIST}?path=${path}`)
@@ -457,7 +457,7 @@ t.test('lists are filtered by state, words and place, in pages that follow each 
     t.equal((await s.expect(400, 'GET', `${LIST}?${query}`)).body.code, 'invalid_query', query)
 })
 
-t.test('a scope is found where its paths lead, and leads nowhere out of the repository', async (t) => {
+t.test('scope paths are normalized, and must not lead out of the repository', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { id } = await intent.record({ slug: 'etc', scope: { paths: ['lib/../etc'] } })
@@ -475,7 +475,7 @@ t.test('a scope is found where its paths lead, and leads nowhere out of the repo
   await s.expect(200, 'POST', path, { record: { scope: { paths: ['src/./..'] } } })
 })
 
-t.test('the log tells each step, and what every version said', async (t) => {
+t.test('each change of a record is recorded as an event with the values of that version', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const { id } = await intent.record({ slug: 'one', capability: 'first' })
@@ -546,7 +546,7 @@ t.test('the log tells each step, and what every version said', async (t) => {
   ])
 })
 
-t.test('the check finds what was left undone, and nothing else in a sound project', async (t) => {
+t.test('the intent check reports unfinished and inconsistent records, and nothing about sound ones', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const check = async () => (await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body

@@ -26,19 +26,19 @@ function parses(text: string): boolean {
   }
 }
 
-t.test('a text is sent as UTF-8, whatever the library makes of strings of one byte a character', (t) => {
-  /** As the binary for Node.js 24 has it. */
+t.test('a string is sent as UTF-8, even if the library writes strings of one-byte characters as Latin-1', (t) => {
+  /** As the binary for Node.js 24 does it. */
   const sent = (given: string | Uint8Array): Buffer => {
     if (typeof given !== 'string') return Buffer.from(given)
     return Buffer.from(given, [...given].some((one) => one > '\u00ff') ? 'utf8' : 'latin1')
   }
   const texts = fc.string({ unit: fc.integer({ min: 0, max: 0x17f }).map((code) => String.fromCodePoint(code)) })
   fc.assert(fc.property(texts, (text) => sent(bytesOfLatin1(text)).equals(Buffer.from(text))))
-  t.equal(bytesOfLatin1('{"a":1}'), '{"a":1}', 'what is ASCII is not copied')
+  t.equal(bytesOfLatin1('{"a":1}'), '{"a":1}', 'ASCII is not copied')
   t.end()
 })
 
-t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
+t.test('jsonBreaksAt finds a fault in exactly the texts that JSON.parse refuses', (t) => {
   const nearly = fc.tuple(
     fc.json(),
     fc.nat(),
@@ -50,7 +50,7 @@ t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
       const text = json.slice(0, cut) + noise + json.slice(cut + (noise === '' ? 1 : 0))
       const broken = jsonBreaksAt(text)
       if ((broken === undefined) !== parses(text)) throw new Error(`${JSON.stringify(text)}: ${broken}`)
-      // What stands before the break may still become JSON, so that the break is not named too late.
+      // The text before the fault may still become JSON, so the fault is not reported too late.
       return broken === undefined || broken <= text.length
     }),
     { numRuns: 2_000 },
@@ -61,7 +61,7 @@ t.test('a text breaks somewhere exactly when JSON.parse refuses it', (t) => {
   t.end()
 })
 
-t.test('nesting is counted outside strings', (t) => {
+t.test('nesting depth ignores brackets in strings', (t) => {
   const depth = (text: string): number => shapeOf(Buffer.from(text)).depth
   t.equal(depth('{"a":[{"b":"[[[[{{"}]}'), 3)
   t.equal(depth('"\\"[[["'), 0)
@@ -69,7 +69,7 @@ t.test('nesting is counted outside strings', (t) => {
   t.end()
 })
 
-t.test('a member given twice is told from its text and named', (t) => {
+t.test('a duplicate member is detected and named by its pointer', (t) => {
   fc.assert(
     fc.property(fc.json(), (text) => {
       const isWhole = membersOf(JSON.parse(text)) === shapeOf(Buffer.from(text)).members
@@ -91,7 +91,7 @@ t.test('a member given twice is told from its text and named', (t) => {
   t.end()
 })
 
-t.test('JSON is JSON with or without a UTF-8 charset, and nothing else', (t) => {
+t.test('only JSON types without a charset or with UTF-8 are taken as JSON', (t) => {
   for (const type of [
     'application/json',
     'Application/JSON; charset=UTF-8',
@@ -112,7 +112,7 @@ t.test('JSON is JSON with or without a UTF-8 charset, and nothing else', (t) => 
   t.end()
 })
 
-t.test('Accept is read with wildcards and q=0', (t) => {
+t.test('Accept is interpreted with wildcards and q=0', (t) => {
   const json = ['application/json']
   for (const accept of [
     '*/*',
@@ -128,7 +128,7 @@ t.test('Accept is read with wildcards and q=0', (t) => {
   t.end()
 })
 
-t.test('a query is typed by its schema; unknown, doubled and undecodable parameters are faults', (t) => {
+t.test('a query is converted by its schema; unknown, repeated and undecodable parameters are faults', (t) => {
   const parser = new QueryParser(
     closedObject({
       limit: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -156,18 +156,18 @@ t.test('a query is typed by its schema; unknown, doubled and undecodable paramet
     t.equal(parser.parse(text).ok, false, `${text} again, from the cache`)
   }
   const many = parser.parse('a&'.repeat(8_000))
-  t.equal(many.ok ? 0 : many.errors.length, 50, 'a kilobyte is not answered with a megabyte')
+  t.equal(many.ok ? 0 : many.errors.length, 50, 'the number of faults is bounded')
   t.match(parser.parse('a%2Fb~=1'), { errors: [{ pointer: '/a~1b~0' }] })
   t.end()
 })
 
-t.test('a traceparent is taken as W3C says, or ignored', (t) => {
+t.test('a traceparent is parsed as W3C defines it, or ignored', (t) => {
   const [trace, span] = ['ab'.repeat(16), 'cd'.repeat(8)]
   t.same(parseTraceparent(`00-${trace}-${span}-01`), { traceId: trace, spanId: span })
   t.same(
     parseTraceparent(`01-${trace}-${span}-01-more`),
     { traceId: trace, spanId: span },
-    'a later version may say more',
+    'a later version may have more fields',
   )
   for (const header of [
     '',
@@ -183,7 +183,7 @@ t.test('a traceparent is taken as W3C says, or ignored', (t) => {
   t.end()
 })
 
-t.test('a list cursor comes back as it went, and noise is none', (t) => {
+t.test('a list cursor survives encoding, and an invalid one decodes to undefined', (t) => {
   fc.assert(
     fc.property(fc.string(), fc.string(), (order, id) => {
       const row = decodeListCursor(encodeListCursor({ order, id }))
@@ -194,10 +194,10 @@ t.test('a list cursor comes back as it went, and noise is none', (t) => {
   t.end()
 })
 
-t.test('a project key is made from the name', (t) => {
+t.test('a project key is derived from the name', (t) => {
   t.equal(slugOf('The Greeter, v2', PROJECT_KEY_PATTERN), 'the-greeter-v2')
   t.equal(slugOf('Müller & Söhne', PROJECT_KEY_PATTERN), 'muller-sohne')
-  t.equal(slugOf('system', PROJECT_KEY_PATTERN), undefined, 'the service keeps its own name')
+  t.equal(slugOf('system', PROJECT_KEY_PATTERN), undefined, 'system is reserved')
   t.equal(slugOf('日本', PROJECT_KEY_PATTERN), undefined)
   fc.assert(
     fc.property(fc.string(), (name) => {
@@ -208,7 +208,7 @@ t.test('a project key is made from the name', (t) => {
   t.end()
 })
 
-t.test('ids derive from what they name, and parts do not run together', (t) => {
+t.test('derived ids depend on each part separately', (t) => {
   t.match(projectIdOf('greeter'), /^proj_[0-9a-f]{24}$/)
   t.equal(projectIdOf('greeter'), deriveId('proj', 'project', 'greeter'))
   t.not(runRequestIdOf('p', 'k1', 2), runRequestIdOf('p', 'k12', 2))
@@ -216,7 +216,7 @@ t.test('ids derive from what they name, and parts do not run together', (t) => {
   t.end()
 })
 
-t.test('roles are sets of rights; only admin hands out tokens', (t) => {
+t.test('roles are sets of rights, and only admin has token.manage', (t) => {
   t.same([...rightsOf(['viewer'], ['work.submit', 'nonsense'])].sort(), ['view', 'work.submit'])
   for (const [role, rights] of Object.entries(ROLE_RIGHTS)) {
     t.ok(rights.includes('view'), role)
@@ -226,7 +226,7 @@ t.test('roles are sets of rights; only admin hands out tokens', (t) => {
   t.end()
 })
 
-t.test('what storage throws while a request is handled is an operating error, anything else a mistake', (t) => {
+t.test('errors thrown by storage are answered 503, and any other error as a fault', (t) => {
   const statusOf = (error: Error): string => {
     let written = ''
     const response = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { inLaterTurns, LOOK_AGAIN_MS } from '../../http/later-turns.ts'
 
-/** A service whose turns are taken, and whose clock is put forward, by hand, and an exchange whose client may go away. */
+/** A service whose turns and clock are driven by the test, and an exchange whose client may disconnect. */
 function world() {
   const turns: (() => void)[] = []
   const timers: (() => void)[] = []
@@ -36,7 +36,7 @@ function world() {
   return { turns, timers, clock, exchange, journal, problems, wait }
 }
 
-t.test('what is there is told at once, and what comes later then', (t) => {
+t.test('a value that is there is answered at once, and one that is not is looked for in later turns', (t) => {
   const { turns, timers, wait } = world()
   t.same(
     wait(() => 'there'),
@@ -53,28 +53,31 @@ t.test('what is there is told at once, and what comes later then', (t) => {
   t.end()
 })
 
-t.test('it is waited for by time and not by turns, which storage that is behind uses up at once', (t) => {
-  const { turns, timers, clock, wait } = world()
-  let message: string | undefined
-  const told = wait(() => message)
-  const never = wait(() => undefined)
-  const look = () => {
-    for (const run of [...turns.splice(0), ...timers.splice(0)]) run()
-  }
-  let looks = 0
-  for (; never.length === 0 && looks < 1_000; looks++) {
-    look()
-    if (clock.nowMs < 200) t.same([told, never], [[], []])
-    else message = 'came'
-  }
-  t.same([told, never], [['came'], [undefined]])
-  t.ok(clock.nowMs >= 250 && clock.nowMs < 250 + 3 * LOOK_AGAIN_MS, `${clock.nowMs} ms`)
-  t.ok(looks > 50, `${looks} looks`)
-  t.same([turns.length, timers.length], [0, 0])
-  t.end()
-})
+t.test(
+  'looking for a value ends after 250 ms, not after a number of turns, which a lagging view would use up at once',
+  (t) => {
+    const { turns, timers, clock, wait } = world()
+    let message: string | undefined
+    const told = wait(() => message)
+    const never = wait(() => undefined)
+    const look = () => {
+      for (const run of [...turns.splice(0), ...timers.splice(0)]) run()
+    }
+    let looks = 0
+    for (; never.length === 0 && looks < 1_000; looks++) {
+      look()
+      if (clock.nowMs < 200) t.same([told, never], [[], []])
+      else message = 'came'
+    }
+    t.same([told, never], [['came'], [undefined]])
+    t.ok(clock.nowMs >= 250 && clock.nowMs < 250 + 3 * LOOK_AGAIN_MS, `${clock.nowMs} ms`)
+    t.ok(looks > 50, `${looks} looks`)
+    t.same([turns.length, timers.length], [0, 0])
+    t.end()
+  },
+)
 
-t.test('nobody is waited for who has gone', (t) => {
+t.test('looking for a value ends when the client disconnects', (t) => {
   const { turns, exchange, wait } = world()
   const told = wait(() => undefined)
   exchange.done = true
@@ -84,7 +87,7 @@ t.test('nobody is waited for who has gone', (t) => {
   t.end()
 })
 
-t.test('what a failed journal did not take is not told of as if it had', (t) => {
+t.test('looking for a value is answered storage_failed when the journal fails', (t) => {
   const { turns, journal, problems, wait } = world()
   const told = wait(() => undefined)
   journal.hasFailed = true

@@ -1,4 +1,4 @@
-/** What tests of the ledger over HTTP share: projects with a runner that is there, items submitted, begun, ended. */
+/** Shared by tests of the ledger over HTTP: projects with an online runner; items submitted, started, finished. */
 import { until } from '../until.ts'
 import type { TestService } from './service-harness.ts'
 
@@ -8,7 +8,7 @@ export interface Runner {
   readonly token: string
 }
 
-/** A task's result that landed. */
+/** The result of a task that landed. */
 export const COMPLETE = {
   project: 'shop',
   success: true,
@@ -18,7 +18,7 @@ export const COMPLETE = {
   preservation_ref: 'abc1234',
 }
 
-/** The projects, and a trusted runner that is there. */
+/** Creates the projects and a trusted runner, and brings it online. */
 export async function fleet(s: TestService, ...projects: string[]): Promise<Runner> {
   for (const key of projects) await s.project(key)
   const token = await s.runner('r1', { trusted: true, capacity: 4 })
@@ -41,14 +41,14 @@ export async function take(s: TestService, runner: Runner): Promise<any> {
   return (await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)).body
 }
 
-/** Takes the next request and begins it. */
+/** Takes the next request and starts it. */
 export async function begin(s: TestService, runner: Runner): Promise<any> {
   const request = await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request.request_id}/started`, {}, runner)
   return request
 }
 
-/** Posts the run's terminal event, and its end. */
+/** Posts the run's terminal event, and completes the run. */
 export async function finish(
   s: TestService,
   runner: Runner,

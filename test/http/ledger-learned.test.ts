@@ -1,4 +1,4 @@
-/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as the ledger can get it wrong. */
+/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as it concerns the ledger. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -6,43 +6,46 @@ import { until } from '../until.ts'
 import { AT, begin, COMPLETE, finish, fleet, history, inState, reading, submit, take, waits } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
 
-t.test('learned 1: of a hundred changes at once none is lost', async (t) => {
-  const s = await startTestService(t, { maxRunning: 0 })
-  await s.project('shop')
-  const item = await submit(s)
-  const moves = Array.from({ length: 50 }, () => ['hold', 'release']).flat()
-  const answers = await Promise.all(moves.map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)))
-  const taken = answers.filter(({ status }) => status === 200)
-  const { items } = (await s.expect(200, 'GET', `/api/events?item_id=${item.id}&limit=500`)).body
-  const told = items.filter(({ event_type }: any) => /_(held|released)$/.test(event_type))
-  t.same(
-    told.map(({ event_type }: any) => event_type),
-    Array.from(told, (_, n) => (n % 2 === 0 ? 'work_item_held' : 'work_item_released')),
-  )
-  // Who has said again what was done is shown what was: nothing is answered that the log does not tell, or the other way round.
-  const answered = taken.map(({ body }) => `${body.operator_action.command} ${body.operator_action.at}`)
-  const recorded = told.map(({ payload, occurred_at }: any) => `${payload.operator_action.command} ${occurred_at}`)
-  t.same([...new Set(answered)].sort(), [...new Set(recorded)].sort())
-  t.ok(told.length >= 2 && told.length <= taken.length)
-  const { operator_actions, state } = await reading(s, item.id)()
-  t.equal(operator_actions.length, Math.min(64, told.length), 'each that was told of is in the history')
-  t.equal(state, operator_actions.at(-1).command === 'hold' ? 'held' : 'queued')
-  /** As a client does that is told to come back: on a busy machine the service may have no room for so many. */
-  const insist = async (objective: string): Promise<number> => {
-    for (;;) {
-      const { status } = await s.call('POST', '/api/work-items', { project: 'shop', objective })
-      if (status !== 503) return status
-      await sleep(50)
+t.test(
+  'learned 1: of a hundred concurrent changes of an item, and of a hundred submissions, none is lost',
+  async (t) => {
+    const s = await startTestService(t, { maxRunning: 0 })
+    await s.project('shop')
+    const item = await submit(s)
+    const moves = Array.from({ length: 50 }, () => ['hold', 'release']).flat()
+    const answers = await Promise.all(moves.map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)))
+    const taken = answers.filter(({ status }) => status === 200)
+    const { items } = (await s.expect(200, 'GET', `/api/events?item_id=${item.id}&limit=500`)).body
+    const told = items.filter(({ event_type }: any) => /_(held|released)$/.test(event_type))
+    t.same(
+      told.map(({ event_type }: any) => event_type),
+      Array.from(told, (_, n) => (n % 2 === 0 ? 'work_item_held' : 'work_item_released')),
+    )
+    // A repeated move is answered with the move already made: exactly the answered moves are recorded.
+    const answered = taken.map(({ body }) => `${body.operator_action.command} ${body.operator_action.at}`)
+    const recorded = told.map(({ payload, occurred_at }: any) => `${payload.operator_action.command} ${occurred_at}`)
+    t.same([...new Set(answered)].sort(), [...new Set(recorded)].sort())
+    t.ok(told.length >= 2 && told.length <= taken.length)
+    const { operator_actions, state } = await reading(s, item.id)()
+    t.equal(operator_actions.length, Math.min(64, told.length), 'each recorded move is in the history')
+    t.equal(state, operator_actions.at(-1).command === 'hold' ? 'held' : 'queued')
+    /** Retries a 503 like a real client: a busy machine may have no room for so many requests at once. */
+    const insist = async (objective: string): Promise<number> => {
+      for (;;) {
+        const { status } = await s.call('POST', '/api/work-items', { project: 'shop', objective })
+        if (status !== 503) return status
+        await sleep(50)
+      }
     }
-  }
-  const others = await Promise.all(Array.from({ length: 100 }, (_, n) => insist(`No ${n}`)))
-  t.ok(others.every((status) => status === 201))
-  const all = (await s.expect(200, 'GET', '/api/work-items?limit=500')).body.items
-  t.equal(all.length, 101)
-})
+    const others = await Promise.all(Array.from({ length: 100 }, (_, n) => insist(`No ${n}`)))
+    t.ok(others.every((status) => status === 201))
+    const all = (await s.expect(200, 'GET', '/api/work-items?limit=500')).body.items
+    t.equal(all.length, 101)
+  },
+)
 
 t.test(
-  'learned 4: what ran when the service stopped goes on, and is lost when its runner is gone: not running for ever',
+  'learned 4: running items survive a restart of the service, and are lost once their runner stays silent',
   async (t) => {
     const home = t.testdir()
     const nature = new HurriedNature()
@@ -55,7 +58,7 @@ t.test(
     const requestOf = (id: string) => requests.find(({ engine }) => engine.payload.item_id === id).request_id
     await before.service.close()
     const after = await startTestService(t, { home }, options)
-    t.equal((await reading(after, gone.id)()).state, 'running', 'remote work is not ended by our own stop')
+    t.equal((await reading(after, gone.id)()).state, 'running', 'a restart does not end remote work')
     nature.hurry(50_000)
     await after.expect(200, 'POST', `/api/run-requests/${requestOf(there.id)}/heartbeat`, {}, runner)
     nature.hurry(20_000)
@@ -72,7 +75,7 @@ t.test(
   },
 )
 
-t.test('learned 5: a second service on the home is refused, and changes nothing of what runs', async (t) => {
+t.test('learned 5: a second service on the same home is refused, and running items are unaffected', async (t) => {
   const home = t.testdir()
   const options = { openJournal: undefined as never }
   const first = await startTestService(t, { home }, options)
@@ -83,31 +86,34 @@ t.test('learned 5: a second service on the home is refused, and changes nothing 
   t.equal((await reading(first, item.id)()).state, 'running')
 })
 
-t.test('learned 8: an item whose offers nobody accepts fails for that, and never says that it started', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const runner = await fleet(s, 'shop')
-  const item = await submit(s)
-  for (let offers = 0; offers < 5; offers++) {
-    const { request_id, attempt } = await take(s, runner)
-    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
-    nature.hurry(31_000)
-    const path = `/api/run-requests/${request_id}`
-    await until(
-      async () => (await s.expect(200, 'GET', path)).body,
-      (request) => request.state === 'failed' || request.attempt > attempt,
+t.test(
+  'learned 8: an item whose offers are never accepted fails with that reason, and is not recorded as started',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await fleet(s, 'shop')
+    const item = await submit(s)
+    for (let offers = 0; offers < 5; offers++) {
+      const { request_id, attempt } = await take(s, runner)
+      await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+      nature.hurry(31_000)
+      const path = `/api/run-requests/${request_id}`
+      await until(
+        async () => (await s.expect(200, 'GET', path)).body,
+        (request) => request.state === 'failed' || request.attempt > attempt,
+      )
+    }
+    const failed = await inState(s, item.id, 'failed')
+    t.match(failed.reason, /^run failed \(dispatch, offers_not_accepted\)/)
+    t.notOk('started_at' in failed)
+    t.same(
+      (await history(s, item.id)).map(({ event_type }) => event_type),
+      ['work_item_submitted', 'work_item_settled'],
     )
-  }
-  const failed = await inState(s, item.id, 'failed')
-  t.match(failed.reason, /^run failed \(dispatch, offers_not_accepted\)/)
-  t.notOk('started_at' in failed)
-  t.same(
-    (await history(s, item.id)).map(({ event_type }) => event_type),
-    ['work_item_submitted', 'work_item_settled'],
-  )
-})
+  },
+)
 
-t.test('learned 9: no end is without a reason', async (t) => {
+t.test('learned 9: a settled item has a reason even if its result has none, and close requires one', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s)
@@ -127,7 +133,7 @@ t.test('learned 9: no end is without a reason', async (t) => {
   for (const { payload } of await history(s, item.id)) t.match(payload.reason, /\S/)
 })
 
-t.test('learned 14: nothing revives what has landed or was cancelled, by whichever door', async (t) => {
+t.test('learned 14: no move and no late result revives an item that landed or was cancelled', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const cancelled = await submit(s)
@@ -150,7 +156,7 @@ t.test('learned 14: nothing revives what has landed or was cancelled, by whichev
   t.match(await reading(s, landed.id)(), { state: 'landed', reason: 'complete: done' })
 })
 
-t.test('learned 15: what is refused at one door is refused at the others', async (t) => {
+t.test('learned 15: submit and resume refuse the same faults', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s)
@@ -180,19 +186,26 @@ t.test('learned 15: what is refused at one door is refused at the others', async
   t.equal((await s.call('POST', `/api/work-items/${item.id}/resume`)).body.code, 'project_archived')
 })
 
-t.test('learned 20: two items due at one instant both start, and no event starts itself again', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const runner = await fleet(s, 'shop', 'till')
-  const not_before = new Date(nature.wallMs() + 3_600_000).toISOString()
-  const first = await submit(s, { not_before })
-  const second = await submit(s, { project: 'till', not_before })
-  for (const { id } of [first, second]) t.equal((await reading(s, id)()).waiting_because.code, 'not_before')
-  nature.hurry(3_600_000)
-  await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
-  for (const { id } of [first, second]) await until(reading(s, id), waits('handed_out'))
-  const { request_id } = await begin(s, runner)
-  const echo = { event_type: 'execution_requested', occurred_at: AT, payload: { objective: 'again' } }
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [echo] }, runner)
-  t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 2, 'posted on a run it is a record')
-})
+t.test(
+  'learned 20: two items due at the same instant both start, and an execution_requested posted by a run starts nothing',
+  async (t) => {
+    const nature = new HurriedNature()
+    const s = await startTestService(t, {}, { nature })
+    const runner = await fleet(s, 'shop', 'till')
+    const not_before = new Date(nature.wallMs() + 3_600_000).toISOString()
+    const first = await submit(s, { not_before })
+    const second = await submit(s, { project: 'till', not_before })
+    for (const { id } of [first, second]) t.equal((await reading(s, id)()).waiting_because.code, 'not_before')
+    nature.hurry(3_600_000)
+    await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
+    for (const { id } of [first, second]) await until(reading(s, id), waits('handed_out'))
+    const { request_id } = await begin(s, runner)
+    const echo = { event_type: 'execution_requested', occurred_at: AT, payload: { objective: 'again' } }
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [echo] }, runner)
+    t.equal(
+      (await s.expect(200, 'GET', '/api/run-requests')).body.items.length,
+      2,
+      'posted on a run it is only recorded',
+    )
+  },
+)

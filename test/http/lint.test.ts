@@ -1,12 +1,12 @@
 /**
- * The served documents in the eyes of somebody else: Redocly's linter, which knows nothing of how they are made. Each finding is an
- * error here. It reads no file and no network: the documents refer to themselves alone.
+ * The served documents as an independent tool sees them: Redocly's linter, with every finding an error.
+ * It reads no file and no network, because the documents refer only to themselves.
  */
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t from 'tap'
 import { startTestService } from './service-harness.ts'
 
-/** Examples are held against their schemas as they stand: closed objects say themselves that they are closed. */
+/** Examples are checked against the schemas as they are: closed objects say so themselves. */
 const AS_THE_SCHEMA_SAYS = { severity: 'error', allowAdditionalProperties: true } as const
 
 async function findingsOf(document: unknown): Promise<string[]> {
@@ -25,7 +25,7 @@ async function findingsOf(document: unknown): Promise<string[]> {
       'parameter-description': 'error',
       'paths-kebab-case': 'error',
       'tag-description': 'error',
-      // It looks for the member beside `required`, and not in the schema that an `if` stands in.
+      // The rule looks for the member beside `required`, not in the schema around the `if`.
       'no-required-schema-properties-undefined': 'off',
     },
   })
@@ -33,17 +33,17 @@ async function findingsOf(document: unknown): Promise<string[]> {
   return problems.map(({ ruleId, message, location }) => `${ruleId}: ${message} ${location[0]?.pointer}`)
 }
 
-t.test('an independent linter finds nothing to say of openapi.json', async (t) => {
+t.test('an independent linter finds no fault in openapi.json', async (t) => {
   const { openApi } = await startTestService(t)
   t.strictSame(await findingsOf(openApi), [])
 })
 
-t.test('nor of asyncapi.json', async (t) => {
+t.test('an independent linter finds no fault in asyncapi.json', async (t) => {
   const s = await startTestService(t)
   t.strictSame(await findingsOf((await s.expect(200, 'GET', '/asyncapi.json')).body), [])
 })
 
-t.test('it would: each kind of fault is found', async (t) => {
+t.test('the linter does find each kind of planted fault', async (t) => {
   const { openApi } = await startTestService(t)
   const faults: [rule: string, plant: (document: any) => void][] = [
     ['no-unresolved-refs', (document) => delete document.components.schemas.Problem],

@@ -1,4 +1,4 @@
-/** What `/metrics` tells, against what was done. */
+/** What `/metrics` reports, compared with what was done. */
 import { X509Certificate } from 'node:crypto'
 import { pino } from 'pino'
 import t from 'tap'
@@ -14,7 +14,7 @@ import { advance, world } from './initiative-harness.ts'
 import { reading, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
-/** The value of a metric with these labels, as they are printed. */
+/** Reads `/metrics`; the result returns the value of a metric, named with its labels as printed. */
 async function reader(s: TestService): Promise<(name: string) => number | undefined> {
   const { body } = await s.expect(200, 'GET', '/metrics')
   const lines = new Map<string, number>(
@@ -26,7 +26,7 @@ async function reader(s: TestService): Promise<(name: string) => number | undefi
   return (name) => lines.get(name)
 }
 
-t.test('metrics tell the commits, the backlog by project, the waits and the refusals', async (t) => {
+t.test('metrics report commits, the backlog by project, waits and refusals', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1', { labels: ['gpu'] })
@@ -39,7 +39,7 @@ t.test('metrics tell the commits, the backlog by project, the waits and the refu
     /^intendant_backlog_oldest_age_seconds\{project="greeter"\} [\d.]+$/m,
     /^intendant_poll_wait_seconds_count 1$/m,
     /^intendant_http_problems_total\{code="not_found"\} 1$/m,
-    // `rate` does not see a series that begins at 1.
+    // `rate` misses the first increment of a series that begins at 1.
     /^intendant_http_problems_total\{code="internal_error"\} 0$/m,
     /^intendant_http_problems_total\{code="overloaded"\} 0$/m,
     /^intendant_commits_total [1-9]\d*$/m,
@@ -52,7 +52,7 @@ t.test('metrics tell the commits, the backlog by project, the waits and the refu
   }
 })
 
-t.test('a scrape goes round the queue once', async (t) => {
+t.test('a scrape walks the queue once', async (t) => {
   const s = await startTestService(t)
   for (const key of ['one', 'two']) {
     await s.project(key)
@@ -77,7 +77,7 @@ t.test('a scrape goes round the queue once', async (t) => {
   t.equal(walks, 1)
 })
 
-t.test('metrics tell what waits in the ledger, by project, also where no runner is there', async (t) => {
+t.test('metrics report waiting work items by project, even without a runner', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'till', 'idle']) await s.project(key)
   await submit(s, { objective: 'First' })
@@ -99,7 +99,7 @@ t.test('metrics tell what waits in the ledger, by project, also where no runner 
   t.ok(age('shop') >= age('till') && age('till') > 0)
 })
 
-t.test('metrics tell flushes, what waits, leases and offers that ended, and the files', async (t) => {
+t.test('metrics report flushes, queue depths, expired leases and offers, and file sizes', async (t) => {
   const nature = new HurriedNature()
   const s = await startOnDisk(t, t.testdir(), { nature })
   await s.project('greeter')
@@ -118,7 +118,7 @@ t.test('metrics tell flushes, what waits, leases and offers that ended, and the 
   t.equal(read('intendant_offer_expired_total'), 1)
   t.equal(read('intendant_messages_in_flight'), 0)
   t.ok(read('intendant_mailbox_depth')! >= 1)
-  t.equal((await reader(s))('intendant_mailbox_depth'), 0, 'the peak is told once')
+  t.equal((await reader(s))('intendant_mailbox_depth'), 0, 'the peak is reported once')
   t.ok(read('intendant_view_backlog_batches')! >= 0)
   const commits = read('intendant_commits_total')
   t.ok(commits! > 5)
@@ -130,15 +130,15 @@ t.test('metrics tell flushes, what waits, leases and offers that ended, and the 
   for (const part of ['log', 'view']) t.ok(read(`intendant_store_bytes{part="${part}"}`)! > 4_096)
 })
 
-t.test('metrics tell how far the slowest stream is behind', async (t) => {
+t.test('metrics report how far the slowest stream is behind', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
-  t.equal((await reader(s))('intendant_watch_lag_events'), 0, 'nobody watches')
+  t.equal((await reader(s))('intendant_watch_lag_events'), 0, 'there is no watcher')
   const ending = new AbortController()
   const headers = { authorization: `Bearer ${s.admin}`, accept: 'text/event-stream' }
   const stream = await fetch(`${s.service.url}/api/watch?since=earliest`, { headers, signal: ending.signal })
   t.equal(stream.status, 200)
-  // Nobody reads the stream, and each event is large: what the kernel takes of them is soon full.
+  // Nobody reads the stream, and each event is large, so the kernel's buffers fill up soon.
   const big = 'x'.repeat(400_000)
   for (let i = 0; i < 40; i++) {
     const event = { event_type: 'x', project: 'greeter', occurred_at: `2026-01-31T12:00:${i + 10}Z`, payload: { big } }
@@ -154,17 +154,17 @@ t.test('metrics tell how far the slowest stream is behind', async (t) => {
   while ((await reader(s))('intendant_watch_lag_events') !== 0) await new Promise(setImmediate)
 })
 
-t.test('metrics tell when the next token ends, and when the certificate does', async (t) => {
+t.test('metrics report when the next token and the certificate expire', async (t) => {
   const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
   const s = await startTestService(t, { home: folder })
   const NAME = 'intendant_token_expiry_timestamp_seconds'
   const next = async (): Promise<string | undefined> => {
     const { body } = await s.expect(200, 'GET', '/metrics')
-    t.match(body, /^intendant_certificate_expiry_timestamp_seconds \+Inf$/m, 'there is none')
+    t.match(body, /^intendant_certificate_expiry_timestamp_seconds \+Inf$/m, 'there is no certificate')
     return (body as string).split('\n').find((line) => line.startsWith(`${NAME} `))
   }
   t.equal(await next(), `${NAME} +Inf`)
-  // A runner's old token ends with each rotation: that is nobody's concern.
+  // A runner's previous token expires at each rotation as intended, so it is not counted.
   await s.runner('r1')
   await s.expect(201, 'POST', '/api/runners/r1/token')
   t.equal(await next(), `${NAME} +Inf`)
@@ -189,7 +189,7 @@ t.test('metrics tell when the next token ends, and when the certificate does', a
 })
 
 t.test(
-  'what the scheduler and the steward fail at is told where an operator looks, and hides nothing else',
+  'entities that the scheduler or the steward fails on are reported in readyz and metrics, and do not block others',
   async (t) => {
     const s = await startTestService(t)
     const w = await world(s)

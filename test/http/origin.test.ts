@@ -7,7 +7,7 @@ const eventsOf = (s: TestService): any[] =>
   s.service.runtime.journal.events(0, 1_000, 1e9).events.map(({ text }) => JSON.parse(text))
 const newest = (s: TestService, type: string): any => eventsOf(s).findLast((event) => event.event_type === type)
 
-t.test('every route by which a person changes something takes origin, and no other does', async (t) => {
+t.test('exactly the routes by which a person changes something accept an origin', async (t) => {
   const s = await startTestService(t)
   let taking = 0
   for (const [path, methods] of Object.entries<any>(s.openApi.paths)) {
@@ -25,7 +25,7 @@ t.test('every route by which a person changes something takes origin, and no oth
   t.ok(taking >= 20, `${taking} routes`)
 })
 
-t.test('the origin that is stated is kept in the event and in the document, without being read', async (t) => {
+t.test('a given origin is kept unchanged in the event and the document', async (t) => {
   const s = await startTestService(t)
   const origin = 'build-7 «nightly» {{x}} \\ "quoted"'
   const by = { id: /^tok_/, name: 'admin', origin }
@@ -36,7 +36,7 @@ t.test('the origin that is stated is kept in the event and in the document, with
   t.match(made.body.requested_by, by)
   t.match(newest(s, 'run_request_created'), { by, payload: { requested_by: by } })
   const again = await s.expect(200, 'POST', '/api/projects/p/run-requests', { ...asked, origin: 'elsewhere' })
-  t.equal(again.headers.get('idempotent-replay'), 'true', 'it is no part of what is asked for')
+  t.equal(again.headers.get('idempotent-replay'), 'true', 'the origin is not compared for idempotency')
   t.match((await s.expect(200, 'POST', `/api/run-requests/${made.body.id}/approve`, { origin })).body.approved_by, by)
   const cancelled = await s.expect(200, 'POST', `/api/run-requests/${made.body.id}/cancel`, { origin, reason: 'no' })
   t.match(cancelled.body.cancel, { requested_by: by, reason: 'no' })
@@ -50,7 +50,7 @@ t.test('the origin that is stated is kept in the event and in the document, with
   t.match(newest(s, 'greeting_composed').by, by)
 })
 
-t.test('absent, it is the name of the token at the address of the peer', async (t) => {
+t.test('a missing origin becomes token name @ peer address', async (t) => {
   const s = await startTestService(t)
   const ann = await s.token('ann', { roles: ['operator'] })
   await s.project('p')
@@ -67,7 +67,7 @@ t.test('absent, it is the name of the token at the address of the peer', async (
   t.equal(newest(s, 'run_request_cancelled').by.origin, 'ann@127.0.0.1')
 })
 
-t.test('what a runner posts carries none, also where a person may post the same', async (t) => {
+t.test("a runner's posts have no origin, even on routes where a person's may have one", async (t) => {
   const s = await startTestService(t)
   await s.project('p')
   const runner = { token: await s.runner('r1') }
@@ -80,7 +80,7 @@ t.test('what a runner posts carries none, also where a person may post the same'
   await s.expect(422, 'POST', `/api/run-requests/${id}/accepted`, { origin: 'no' }, runner)
 })
 
-t.test('an origin is one bounded line of text', async (t) => {
+t.test('an origin is a single bounded line of text', async (t) => {
   const s = await startTestService(t)
   for (const origin of ['', 'x'.repeat(257), 'a\nb', '\ud800', 7, null]) {
     const { body } = await s.expect(422, 'POST', '/api/projects', { name: 'P', origin })

@@ -12,7 +12,7 @@ async function stated(s: TestService, type: string): Promise<any[]> {
   return (await s.expect(200, 'GET', `/api/events?event_type=${type}&order=asc`)).body.items
 }
 
-t.test('a paused lane starts nothing until it is resumed; other lanes go on', async (t) => {
+t.test('a paused lane starts nothing until it is resumed, and other lanes continue', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'till')
   t.match((await pause(s, 'maintenance')).body, { paused: ['maintenance'] })
@@ -20,12 +20,12 @@ t.test('a paused lane starts nothing until it is resumed; other lanes go on', as
   const task = await submit(s, { project: 'till' })
   await until(read(s, task.id), waits('handed_out'))
   t.match(await read(s, upkeep.id)(), { state: 'queued', reason: 'lane maintenance is paused' })
-  t.equal(upkeep.reason, 'lane maintenance is paused', 'it arrives with the reason for which it waits')
+  t.equal(upkeep.reason, 'lane maintenance is paused', 'it is created with the reason why it waits')
   await resume(s, 'maintenance')
   await until(read(s, upkeep.id), waits('handed_out'))
 })
 
-t.test('every run request obeys its lane, however it was made', async (t) => {
+t.test('a run request made directly waits while its lane is paused', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await pause(s)
@@ -38,7 +38,7 @@ t.test('every run request obeys its lane, however it was made', async (t) => {
   t.equal((await parked).body.request_id, request.id, 'the resumed lane wakes the parked poll')
 })
 
-t.test('what was handed out and not begun is not begun in a paused lane: it waits with the others', async (t) => {
+t.test('a handed-out item that was not started waits when its lane is paused', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
@@ -51,7 +51,7 @@ t.test('what was handed out and not begun is not begun in a paused lane: it wait
   t.equal(offer.body.request_id, (await read(s, item.id)()).run_request_id)
 })
 
-t.test('pacing_paused and pacing_resumed say what SPEC 6.10 says, also when nothing changed', async (t) => {
+t.test('pacing_paused and pacing_resumed are recorded as in SPEC 6.10, even if nothing changed', async (t) => {
   const s = await startTestService(t)
   await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['campaign', 'interactive'], origin: 'ann-laptop' })
   await s.expect(200, 'POST', '/api/pacing/pause', { origin: 'ann-laptop' })
@@ -66,7 +66,7 @@ t.test('pacing_paused and pacing_resumed say what SPEC 6.10 says, also when noth
   t.equal(first.project, 'system')
   t.equal(first.throttle, 'full')
   t.equal(first.by.name, 'admin')
-  t.same(all.payload.lanes, ['interactive', 'campaign', 'maintenance'], 'none named is all')
+  t.same(all.payload.lanes, ['interactive', 'campaign', 'maintenance'], 'no lanes given means all')
   const [resumed, again] = await stated(s, 'pacing_resumed')
   t.same(resumed.payload, {
     lanes: ['campaign'],
@@ -77,7 +77,7 @@ t.test('pacing_paused and pacing_resumed say what SPEC 6.10 says, also when noth
   t.equal(again.payload.operator_origin, 'admin@127.0.0.1')
 })
 
-t.test('an unknown lane or a blank origin is refused, and nothing is written', async (t) => {
+t.test('an unknown lane or a blank origin is refused, and nothing is recorded', async (t) => {
   const s = await startTestService(t)
   for (const body of [{ lanes: ['express'] }, { origin: '' }, { lanes: 'campaign' }, { lane: 'campaign' }])
     t.equal((await s.call('POST', '/api/pacing/pause', body)).status, 422, JSON.stringify(body))
@@ -85,7 +85,7 @@ t.test('an unknown lane or a blank origin is refused, and nothing is written', a
 })
 
 t.test(
-  'the view shows what runs, what waits in its order, and what is held; others see their own projects only',
+  'the pacing view shows running, waiting and held items in order, limited to the projects of the token',
   async (t) => {
     const s = await startTestService(t)
     const runner = await fleet(s, 'shop', 'till')
@@ -138,43 +138,39 @@ t.test(
   },
 )
 
-t.test(
-  'what runs, and whose run waits again behind a paused lane, says why and keeps nothing from others',
-  async (t) => {
-    const s = await startTestService(t)
-    const runner = await fleet(s, 'shop', 'till')
-    for (const key of ['shop', 'till'])
-      await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
-    const first = await submit(s, { lane: 'campaign' })
-    const { body } = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
-    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/started`, {}, runner)
-    const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
-    const other = (await s.expect(201, 'POST', '/api/work-items', { project: 'till', objective: 'x' }, { token })).body
-    await pause(s, 'campaign')
-    await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
-    await until(read(s, first.id), ({ reason }) => /its run is lost/.test(reason))
-    t.notOk('waiting_because' in (await read(s, first.id)()), 'what is lost waits for a person')
-    await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/requeue`, {})
-    const again = await until(read(s, first.id), waits('handed_out'))
-    t.match(again, {
-      state: 'running',
-      reason: /waits for a runner again/,
-      waiting_because: { detail: /lane campaign/i },
-    })
-    t.match((await s.expect(200, 'GET', '/api/pacing')).body.running, [{ id: first.id, waiting_because: {} }])
-    await until(read(s, other.id), waits('handed_out'))
-    const next = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
-    t.equal(next.body.engine.payload.item_id, other.id)
-    await s.expect(200, 'POST', '/api/pacing/resume', {})
-    t.match(
-      await read(s, first.id)(),
-      { waiting_because: { detail: /Repository/ } },
-      'its repository is taken meanwhile',
-    )
-  },
-)
+t.test('a requeued run behind a paused lane shows why it waits, and its item frees its repository', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  for (const key of ['shop', 'till']) await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
+  const first = await submit(s, { lane: 'campaign' })
+  const { body } = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/started`, {}, runner)
+  const token = await s.token('eve', { roles: ['operator'], projects: ['till'] })
+  const other = (await s.expect(201, 'POST', '/api/work-items', { project: 'till', objective: 'x' }, { token })).body
+  await pause(s, 'campaign')
+  await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
+  await until(read(s, first.id), ({ reason }) => /its run is lost/.test(reason))
+  t.notOk('waiting_because' in (await read(s, first.id)()), 'a lost run waits for a person')
+  await s.expect(200, 'POST', `/api/run-requests/${body.request_id}/requeue`, {})
+  const again = await until(read(s, first.id), waits('handed_out'))
+  t.match(again, {
+    state: 'running',
+    reason: /waits for a runner again/,
+    waiting_because: { detail: /lane campaign/i },
+  })
+  t.match((await s.expect(200, 'GET', '/api/pacing')).body.running, [{ id: first.id, waiting_because: {} }])
+  await until(read(s, other.id), waits('handed_out'))
+  const next = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+  t.equal(next.body.engine.payload.item_id, other.id)
+  await s.expect(200, 'POST', '/api/pacing/resume', {})
+  t.match(
+    await read(s, first.id)(),
+    { waiting_because: { detail: /Repository/ } },
+    'its repository is held by other work meanwhile',
+  )
+})
 
-t.test('who holds the repository is not told to whom may not see it', async (t) => {
+t.test('the holder of a busy repository is not shown to a token that may not see it', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'till')
   for (const key of ['shop', 'till']) await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
@@ -187,7 +183,7 @@ t.test('who holds the repository is not told to whom may not see it', async (t) 
   t.equal(event.payload.reason, 'repository git@x:shop is busy')
 })
 
-t.test('how a dependency stands is not told to whom may not see it', async (t) => {
+t.test('the state of a dependency is not shown to a token that may not see it', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'till')
   const first = await submit(s, {})
@@ -201,7 +197,7 @@ t.test('how a dependency stands is not told to whom may not see it', async (t) =
   for (const said of [item, ...items]) t.notMatch(JSON.stringify(said), /cancelled/)
 })
 
-t.test('a pause holds across a restart, and items that waited go on where they were', async (t) => {
+t.test('a pause survives a restart, and waiting items continue as before', async (t) => {
   const home = t.testdir()
   const options = {
     openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
@@ -221,7 +217,7 @@ t.test('a pause holds across a restart, and items that waited go on where they w
   t.match(await read(after, task.id)(), { run_request_id, waiting_because: { code: 'handed_out' } })
   t.match(await read(after, next.id)(), { waiting_because: { code: 'repository_busy' } })
   const twin = await after.expect(200, 'POST', '/api/work-items', { project: 'till', objective: 'Next' })
-  t.equal(twin.body.id, next.id, 'and what they say is known')
+  t.equal(twin.body.id, next.id, 'its twin is recognized')
   await resume(after)
   await until(read(after, upkeep.id), waits('handed_out'))
 })
@@ -247,26 +243,33 @@ t.test('a pause state that cannot be read pauses every lane', async (t) => {
   t.equal(after.service.runtime.quarantined()[0]?.ref.id, PACING.id)
 })
 
-t.test('a pause takes back what was offered and not accepted; the runner that comes too late is told', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  const request = await s.request('shop')
-  const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
-  t.equal(offer.body.request_id, request.id)
-  await pause(s, 'interactive')
-  const path = `/api/run-requests/${request.id}`
-  const back = await until(
-    async () => (await s.expect(200, 'GET', path)).body,
-    ({ state }) => state === 'queued',
-  )
-  t.match(back, { attempt: 2, waiting_because: { code: 'lane_paused' } })
-  const late = await s.call('POST', `${path}/accepted`, { attempt: 1 }, runner)
-  t.match(late, { status: 409, body: { code: 'stale_attempt' } })
-  const [released] = await stated(s, 'run_request_released')
-  t.equal(released.payload.reason, 'its lane was paused before it was accepted')
-  const begun = await s.request('shop', { lane: 'campaign', payload: { name: 'begun' } })
-  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
-  await s.expect(200, 'POST', `/api/run-requests/${begun.id}/started`, {}, runner)
-  await pause(s)
-  t.equal((await s.expect(200, 'GET', `/api/run-requests/${begun.id}`)).body.state, 'started', 'what runs goes on')
-})
+t.test(
+  'a pause withdraws an offer that was not accepted, and a late acceptance is answered stale_attempt',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const request = await s.request('shop')
+    const offer = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+    t.equal(offer.body.request_id, request.id)
+    await pause(s, 'interactive')
+    const path = `/api/run-requests/${request.id}`
+    const back = await until(
+      async () => (await s.expect(200, 'GET', path)).body,
+      ({ state }) => state === 'queued',
+    )
+    t.match(back, { attempt: 2, waiting_because: { code: 'lane_paused' } })
+    const late = await s.call('POST', `${path}/accepted`, { attempt: 1 }, runner)
+    t.match(late, { status: 409, body: { code: 'stale_attempt' } })
+    const [released] = await stated(s, 'run_request_released')
+    t.equal(released.payload.reason, 'its lane was paused before it was accepted')
+    const begun = await s.request('shop', { lane: 'campaign', payload: { name: 'begun' } })
+    await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${begun.id}/started`, {}, runner)
+    await pause(s)
+    t.equal(
+      (await s.expect(200, 'GET', `/api/run-requests/${begun.id}`)).body.state,
+      'started',
+      'a started run continues',
+    )
+  },
+)

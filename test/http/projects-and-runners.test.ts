@@ -5,7 +5,7 @@ import t from 'tap'
 import { startService } from '../../http/service.ts'
 import { startTestService } from './service-harness.ts'
 
-t.test('projects: made once, read by id or key, changed, archived, brought back, chartered', async (t) => {
+t.test('a project is created, read by id or key, changed, archived, restored and given a charter', async (t) => {
   const s = await startTestService(t)
   const made = await s.expect(201, 'POST', '/api/projects', { name: 'The Greeter', repository: 'https://x/y' })
   t.equal(made.body.key, 'the-greeter')
@@ -55,11 +55,11 @@ t.test('projects: made once, read by id or key, changed, archived, brought back,
   t.equal(
     (await s.expect(409, 'POST', '/api/projects', body, { headers, token: other })).body.code,
     'already_exists',
-    'a key is scoped to who asks',
+    'a key is scoped to its token',
   )
 })
 
-t.test('a runner that is made draining gets nothing until it is told to go on', async (t) => {
+t.test('a runner created as draining is offered nothing until draining is switched off', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1', { draining: true })
@@ -72,7 +72,7 @@ t.test('a runner that is made draining gets nothing until it is told to go on', 
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
 })
 
-t.test('runners: presence, drain, sessions, removal', async (t) => {
+t.test("a runner's presence, draining, sessions and removal take effect at once", async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1', { labels: ['gpu'], capacity: 2 })
@@ -80,7 +80,7 @@ t.test('runners: presence, drain, sessions, removal', async (t) => {
   const parked = s.expect(204, 'GET', '/api/runners/r1/run-requests/next?wait=20', undefined, { token })
   while ((await s.expect(200, 'GET', '/api/runners/r1')).body.presence !== 'online') await new Promise(setImmediate)
   t.equal((await s.expect(200, 'PATCH', '/api/runners/r1', { draining: true })).body.state, 'draining')
-  t.equal((await parked).headers.get('intendant-draining'), 'true', 'the news ends a parked poll')
+  t.equal((await parked).headers.get('intendant-draining'), 'true', 'draining ends a parked poll')
   await s.expect(200, 'PATCH', '/api/runners/r1', { draining: false })
   const made = await s.request('greeter')
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
@@ -102,14 +102,14 @@ t.test('runners: presence, drain, sessions, removal', async (t) => {
   for (let tries = 0; !(await lost()); tries++) if (tries > 50) throw new Error('not lost')
   t.equal((await s.expect(200, 'GET', '/api/attention')).body.items[0].reason, 'lost')
   const revived = await s.expect(200, 'POST', `/api/run-requests/${second.id}/heartbeat`, {}, { token })
-  t.equal(revived.body.run_request.state, 'started', 'a network cut is not a death')
+  t.equal(revived.body.run_request.state, 'started', 'a heartbeat brings the lost run back')
   t.equal((await s.expect(404, 'GET', '/api/runners/nobody')).body.code, 'not_found')
   await s.expect(204, 'DELETE', '/api/runners/r1')
   t.same((await s.expect(200, 'GET', '/api/runners')).body.items, [])
   t.equal((await s.expect(409, 'PATCH', '/api/runners/r1', { capacity: 1 })).body.code, 'runner_removed')
 })
 
-t.test('a runner that says that it ends is offline at once, and what it held goes to others', async (t) => {
+t.test('a runner that reports its end is offline at once, and its offers return to the queue', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -130,7 +130,7 @@ t.test('a runner that says that it ends is offline at once, and what it held goe
   t.match(
     (await session('one', { ended: true })).body,
     { presence: 'online', session: { instance: 'two' } },
-    'a late word',
+    'a late report',
   )
   t.same((await s.expect(200, 'GET', path)).body.in_flight, [made.id])
   await session('two', { ended: true })
@@ -142,7 +142,7 @@ t.test('a runner that says that it ends is offline at once, and what it held goe
   })
 })
 
-t.test('a removed runner stays readable, and its id is never another runner', async (t) => {
+t.test('a removed runner stays readable, and its id cannot be used again', async (t) => {
   const s = await startTestService(t)
   const token = await s.runner('r1')
   await s.expect(204, 'DELETE', '/api/runners/r1')
@@ -168,7 +168,7 @@ t.test('a runner has at most capacity + 1 parked polls', async (t) => {
   t.same(statuses, [204, 204, 429])
 })
 
-t.test('formation briefs: both creates, their keys, both reads', async (t) => {
+t.test('formation briefs are created and read on either path, once per idempotency key', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -206,39 +206,45 @@ t.test('formation briefs: both creates, their keys, both reads', async (t) => {
   await s.expect(404, 'GET', path, undefined, { token })
 })
 
-t.test('on LMDB: the admin token is made once, for its owner alone, and all is there after a restart', async (t) => {
-  const home = t.testdir()
-  const { defaultSettings } = await import('../../runtime/settings.ts')
-  const settings = { ...defaultSettings, home, port: 0, diskReserveBytes: 0 }
-  const options = { version: '0', log: pino({ level: 'silent' }) }
-  const first = await startService(settings, options)
-  const file = join(home, 'admin.token')
-  const token = readFileSync(file, 'utf8').trim()
-  t.equal(statSync(file).mode & 0o777, 0o600)
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-  const made = await fetch(`${first.url}/api/projects`, { method: 'POST', headers, body: '{"name":"Kept"}' })
-  t.equal(made.status, 201)
-  await first.close()
-  const second = await startService(settings, options)
-  t.teardown(() => second.close())
-  t.equal(readFileSync(file, 'utf8').trim(), token)
-  t.equal((await fetch(`${second.url}/api/projects/kept`, { headers })).status, 200)
-  const backUp = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"one"}' })
-  const backedUp = await backUp()
-  t.equal(backedUp.status, 201)
-  t.ok(statSync(((await backedUp.json()) as { path: string }).path).isDirectory())
-  const again = await backUp()
-  t.equal(again.status, 409)
-  t.match(await again.json(), { code: 'already_exists' })
-  const racing = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"two"}' })
-  const statuses = await Promise.all([racing(), racing()])
-  t.same(statuses.map(({ status }) => status).sort(), [201, 409], 'one name is one backup, also in a race')
-  t.equal((await fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"../x"}' })).status, 422)
-  const metrics = await (await fetch(`${second.url}/metrics`, { headers })).text()
-  t.match(metrics, /intendant_http_answers_total\{method="GET",route="\/api\/projects\/:id",status="200"\} 1/)
-})
+t.test(
+  'on LMDB: the admin token is created once for its owner alone, and everything is there after a restart',
+  async (t) => {
+    const home = t.testdir()
+    const { defaultSettings } = await import('../../runtime/settings.ts')
+    const settings = { ...defaultSettings, home, port: 0, diskReserveBytes: 0 }
+    const options = { version: '0', log: pino({ level: 'silent' }) }
+    const first = await startService(settings, options)
+    const file = join(home, 'admin.token')
+    const token = readFileSync(file, 'utf8').trim()
+    t.equal(statSync(file).mode & 0o777, 0o600)
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+    const made = await fetch(`${first.url}/api/projects`, { method: 'POST', headers, body: '{"name":"Kept"}' })
+    t.equal(made.status, 201)
+    await first.close()
+    const second = await startService(settings, options)
+    t.teardown(() => second.close())
+    t.equal(readFileSync(file, 'utf8').trim(), token)
+    t.equal((await fetch(`${second.url}/api/projects/kept`, { headers })).status, 200)
+    const backUp = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"one"}' })
+    const backedUp = await backUp()
+    t.equal(backedUp.status, 201)
+    t.ok(statSync(((await backedUp.json()) as { path: string }).path).isDirectory())
+    const again = await backUp()
+    t.equal(again.status, 409)
+    t.match(await again.json(), { code: 'already_exists' })
+    const racing = () => fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"two"}' })
+    const statuses = await Promise.all([racing(), racing()])
+    t.same(statuses.map(({ status }) => status).sort(), [201, 409], 'one name is one backup, even in a race')
+    t.equal(
+      (await fetch(`${second.url}/api/backups`, { method: 'POST', headers, body: '{"name":"../x"}' })).status,
+      422,
+    )
+    const metrics = await (await fetch(`${second.url}/metrics`, { headers })).text()
+    t.match(metrics, /intendant_http_answers_total\{method="GET",route="\/api\/projects\/:id",status="200"\} 1/)
+  },
+)
 
-t.test('a name that everybody sees is one line, and drives no terminal', async (t) => {
+t.test('a name must be a single line without control characters', async (t) => {
   const s = await startTestService(t)
   const bodies = (name: string): [string, object][] => [
     ['/api/projects', { name, key: 'named' }],

@@ -1,4 +1,4 @@
-/** Two schedulers, two operators, two results that race for one item: one wins, and the other is told. */
+/** Races for one item between schedulers, operators and results: one wins, and the other is told. */
 import t from 'tap'
 import { handOut } from '../../runtime/scheduler/hand-out.ts'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -16,90 +16,79 @@ const terminal = (s: TestService, runner: Runner, request: string, payload: obje
     runner,
   )
 
-t.test(
-  'two schedulers: one hand-out makes the run request, the other is refused with the item as it stands',
-  async (t) => {
-    const s = await startTestService(t, { maxRunning: 0 })
-    await s.project('shop')
-    const { id } = await submit(s)
-    const { runtime } = s.service
-    const ref = { kind: 'work_item', id } as const
-    const message = handOut(runtime, runtime.read(ref)!.context)!
-    const answers = await Promise.all([runtime.askAsync(ref, message), runtime.askAsync(ref, message)])
-    t.same(
-      answers.map(({ ok }) => ok),
-      [true, false],
-    )
-    t.match(answers[1], { refusal: { code: 'illegal_move' }, state: 'queued' })
-    const requests = async () => (await s.expect(200, 'GET', '/api/run-requests')).body.items
-    t.equal((await until(requests, ({ length }) => length > 0)).length, 1)
-  },
-)
+t.test('of two concurrent hand-outs of an item one creates a run request, and the other is refused', async (t) => {
+  const s = await startTestService(t, { maxRunning: 0 })
+  await s.project('shop')
+  const { id } = await submit(s)
+  const { runtime } = s.service
+  const ref = { kind: 'work_item', id } as const
+  const message = handOut(runtime, runtime.read(ref)!.context)!
+  const answers = await Promise.all([runtime.askAsync(ref, message), runtime.askAsync(ref, message)])
+  t.same(
+    answers.map(({ ok }) => ok),
+    [true, false],
+  )
+  t.match(answers[1], { refusal: { code: 'illegal_move' }, state: 'queued' })
+  const requests = async () => (await s.expect(200, 'GET', '/api/run-requests')).body.items
+  t.equal((await until(requests, ({ length }) => length > 0)).length, 1)
+})
 
-t.test(
-  'two operators: of a close and a resume of one item, of two closes, one is done and the other is told',
-  async (t) => {
-    const s = await startTestService(t)
-    const runner = await fleet(s, 'shop')
-    const tokens = [await s.token('ann', { roles: ['operator'] }), await s.token('bob', { roles: ['operator'] })]
-    for (let round = 0; round < ROUNDS; round++) {
-      const item = await submit(s, { objective: `No ${round}` })
-      const { request_id } = await begin(s, runner)
-      await s.expect(
-        200,
-        'POST',
-        `/api/run-requests/${request_id}/failed`,
-        { class: 'execution', message: 'x' },
-        runner,
-      )
-      await inState(s, item.id, 'failed')
-      const answers = await Promise.all(
-        tokens.map((token, n) =>
-          s.call('POST', `/api/work-items/${item.id}/close`, { reason: `said ${n}` }, { token }),
-        ),
-      )
-      const winner = answers.findIndex(({ status }) => status === 200)
-      t.same(answers.map(({ status }) => status).toSorted(), [200, 409])
-      t.match(answers[1 - winner]!.body, { code: 'illegal_move', state: 'cancelled', detail: /it is cancelled/ })
-      t.match(await reading(s, item.id)(), {
-        reason: `closed: said ${winner}`,
-        operator_action: { by: { name: ['ann', 'bob'][winner] } },
-      })
-      const told = (await history(s, item.id)).filter(({ event_type }) => event_type === 'work_item_cancelled')
-      t.equal(told.length, 1)
-    }
-  },
-)
-
-t.test('two results on one run: the first settles the item, and the second post is told what was taken', async (t) => {
+t.test('of two concurrent closes of an item one succeeds, and the other is answered with the state', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
+  const tokens = [await s.token('ann', { roles: ['operator'] }), await s.token('bob', { roles: ['operator'] })]
   for (let round = 0; round < ROUNDS; round++) {
     const item = await submit(s, { objective: `No ${round}` })
     const { request_id } = await begin(s, runner)
-    const kept = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
-    const posts = await Promise.all([
-      terminal(s, runner, request_id, COMPLETE),
-      terminal(s, runner, request_id, kept),
-      s.call('POST', `/api/run-requests/${request_id}/completed`, { result: { status: 'completed' } }, runner),
-      s.call(
-        'POST',
-        `/api/run-requests/${request_id}/completed`,
-        { result: { status: 'completed_with_findings' } },
-        runner,
-      ),
-    ])
-    const ends = posts.slice(2)
-    t.same(ends.map(({ status }) => status).toSorted(), [200, 409])
-    t.match(ends.find(({ status }) => status === 409)!.body, { code: 'result_conflict', state: 'completed' })
-    const settled = (await history(s, item.id)).filter(({ event_type }) => event_type === 'work_item_settled')
-    t.equal(settled.length, 1)
-    t.equal((await reading(s, item.id)()).state, settled[0].payload.state)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, { class: 'execution', message: 'x' }, runner)
+    await inState(s, item.id, 'failed')
+    const answers = await Promise.all(
+      tokens.map((token, n) => s.call('POST', `/api/work-items/${item.id}/close`, { reason: `said ${n}` }, { token })),
+    )
+    const winner = answers.findIndex(({ status }) => status === 200)
+    t.same(answers.map(({ status }) => status).toSorted(), [200, 409])
+    t.match(answers[1 - winner]!.body, { code: 'illegal_move', state: 'cancelled', detail: /it is cancelled/ })
+    t.match(await reading(s, item.id)(), {
+      reason: `closed: said ${winner}`,
+      operator_action: { by: { name: ['ann', 'bob'][winner] } },
+    })
+    const told = (await history(s, item.id)).filter(({ event_type }) => event_type === 'work_item_cancelled')
+    t.equal(told.length, 1)
   }
 })
 
 t.test(
-  'two runners with a result for one item: the attempt that holds wins, the older one is told that it is stale',
+  'of two concurrent results of a run one settles the item, and the other is answered result_conflict',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    for (let round = 0; round < ROUNDS; round++) {
+      const item = await submit(s, { objective: `No ${round}` })
+      const { request_id } = await begin(s, runner)
+      const kept = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
+      const posts = await Promise.all([
+        terminal(s, runner, request_id, COMPLETE),
+        terminal(s, runner, request_id, kept),
+        s.call('POST', `/api/run-requests/${request_id}/completed`, { result: { status: 'completed' } }, runner),
+        s.call(
+          'POST',
+          `/api/run-requests/${request_id}/completed`,
+          { result: { status: 'completed_with_findings' } },
+          runner,
+        ),
+      ])
+      const ends = posts.slice(2)
+      t.same(ends.map(({ status }) => status).toSorted(), [200, 409])
+      t.match(ends.find(({ status }) => status === 409)!.body, { code: 'result_conflict', state: 'completed' })
+      const settled = (await history(s, item.id)).filter(({ event_type }) => event_type === 'work_item_settled')
+      t.equal(settled.length, 1)
+      t.equal((await reading(s, item.id)()).state, settled[0].payload.state)
+    }
+  },
+)
+
+t.test(
+  'of two attempts reporting on an item the current one counts, and the older is answered stale_attempt',
   async (t) => {
     const nature = new HurriedNature()
     const s = await startTestService(t, {}, { nature })

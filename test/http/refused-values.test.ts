@@ -1,4 +1,4 @@
-/** What no machine may meet is refused at the edge, by name and place: nothing a client sends is a 500. */
+/** Values that no machine may receive are refused at the edge, by name and place: no client input is answered 500. */
 import { pino } from 'pino'
 import t from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
@@ -7,7 +7,7 @@ import { raw, startOnDisk, startTestService, type TestService } from './service-
 const AT = '2026-01-31T12:00:00Z'
 const JSON_TYPE = 'Content-Type: application/json\r\n'
 
-/** JSON texts whose values JSON cannot carry further, with what their fault is called. */
+/** JSON texts whose values cannot be serialized again, by the name of their fault. */
 const BROKEN = { 'half of a pair': '"\\ud800"', 'half of a pair in a name': '{"\\uDFFF":1}', 'too large': '1e999' }
 
 async function runHeld(s: TestService, token: string, key: string): Promise<{ id: string; run: string }> {
@@ -17,20 +17,20 @@ async function runHeld(s: TestService, token: string, key: string): Promise<{ id
   return { id, run: started.body.run_request.engine_run_id }
 }
 
-t.test('the version names the port that it listens on, also where it took a free one', async (t) => {
+t.test('/api/version reports the port that the service listens on, even if it was chosen freely', async (t) => {
   const s = await startTestService(t, { port: 0 })
   const { body } = await s.expect(200, 'GET', '/api/version')
   t.equal(body.settings.port, s.service.port)
 })
 
-t.test('the version names the bounds that engines keep, as they are set, to any runner', async (t) => {
+t.test('/api/version reports the maintenance limits to any runner', async (t) => {
   const s = await startTestService(t, { majorTasksPerNight: 0 })
   const token = await s.runner('r1')
   const { limits, settings } = (await s.expect(200, 'GET', '/api/version', undefined, { token })).body
   for (const told of [limits, settings]) t.match(told, { major_tasks_per_project: 2, major_tasks_per_night: 0 })
 })
 
-t.test('values that JSON cannot carry are refused where they come in, with their place', async (t) => {
+t.test('values that JSON cannot represent are refused with their place, at every endpoint', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1', { capacity: 10 })
@@ -78,10 +78,10 @@ t.test('values that JSON cannot carry are refused where they come in, with their
   )
   t.same(whole.body.payload, { a: '😀', b: 1e30, c: 'e999' })
   const proto = await s.expect(201, 'POST', path, '{"entry_event":"x","payload":{"__proto__":{"x":1}}}')
-  t.equal(JSON.stringify(proto.body.payload), '{"__proto__":{"x":1}}', 'a name like any other in an open object')
+  t.equal(JSON.stringify(proto.body.payload), '{"__proto__":{"x":1}}', 'allowed as a member of an open object')
 })
 
-t.test('a member given twice is refused: one of the two would be lost', async (t) => {
+t.test('a duplicate member is refused with its place', async (t) => {
   const s = await startTestService(t)
   const refused = await s.expect(400, 'POST', '/api/projects', '{"name":"a","key":"k","name":"b"}')
   t.match(refused.body, { code: 'malformed_body', errors: [{ pointer: '/name' }] })
@@ -91,7 +91,7 @@ t.test('a member given twice is refused: one of the two would be lost', async (t
   t.equal(deep.body.errors[0].pointer, '/payload/list/1/a')
 })
 
-t.test('a time that no clock shows is refused where something is to happen then', async (t) => {
+t.test('a leap second is refused as a time when something is due, and accepted in events', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const leap = '2030-12-31T23:59:60Z'
@@ -107,7 +107,7 @@ t.test('a time that no clock shows is refused where something is to happen then'
   await s.expect(200, 'POST', '/api/events', { events: [event] })
 })
 
-t.test('texts too long or too odd for a key name nothing, on the real storage', async (t) => {
+t.test('overlong ids and ids with control characters are answered as not found, on the real storage', async (t) => {
   const home = t.testdir()
   const s = await startTestService(
     t,
@@ -139,12 +139,12 @@ t.test('texts too long or too odd for a key name nothing, on the real storage', 
   t.equal((await s.call('PATCH', `/api/runners/${long}`, { capacity: 2 })).status, 404)
   for (const kind of ['project', 'runner', 'run_request', 'engine_run', 'formation_brief', 'token'] as const) {
     for (const id of [long, 'a\u0001b', '', '😀'.repeat(600)]) {
-      t.equal(s.service.runtime.read({ kind, id }), undefined, 'a read of any text is no exception')
+      t.equal(s.service.runtime.read({ kind, id }), undefined, 'read throws for no text')
     }
   }
 })
 
-t.test('a runner may have the longest id that its bound allows, on the real storage', async (t) => {
+t.test('a runner id of the maximum length works, on the real storage', async (t) => {
   const s = await startOnDisk(t, t.testdir())
   await s.project('greeter')
   const id = 'r'.repeat(128)
@@ -156,7 +156,7 @@ t.test('a runner may have the longest id that its bound allows, on the real stor
   await s.expect(422, 'POST', '/api/runners', { id: `${id}r` })
 })
 
-t.test('a body has one end: lengths that are none, that differ, or that stand beside other codings', async (t) => {
+t.test('a request with an invalid, repeated or ambiguous body length is answered 400', async (t) => {
   const s = await startTestService(t)
   const { port } = s.service
   const head = `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\n${JSON_TYPE}`
@@ -172,46 +172,49 @@ t.test('a body has one end: lengths that are none, that differ, or that stand be
   ]) {
     const answered = await raw(port, [`${head}${framing}\r\n\r\n${body}`], 150)
     t.match(answered, /^HTTP\/1.1 400 /, framing)
-    t.equal(answered.split('HTTP/1.1 ').length, 2, `${framing}: what follows is no request`)
+    t.equal(answered.split('HTTP/1.1 ').length, 2, `${framing}: the rest is not taken for a request`)
   }
   const empty = `${head}Content-Length:\r\n\r\n`
   t.match(await raw(port, [empty], 150), /^HTTP\/1.1 400 /, 'an empty length')
   t.notMatch(await raw(port, [`${empty}GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n`], 150), / 200 OK/)
   const { body: metrics } = await s.call('GET', '/metrics')
-  t.match(metrics, /intendant_http_body_bytes_in_flight 0\n/, 'and the sum of bodies being received is still a number')
+  t.match(metrics, /intendant_http_body_bytes_in_flight 0\n/, 'the total of bodies in flight is still a number')
   t.same((await s.expect(200, 'GET', '/api/projects')).body.items, [])
 })
 
-t.test('a request names one host', async (t) => {
+t.test('a request with two Host headers is answered 400', async (t) => {
   const s = await startTestService(t)
   const request = `GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`
   t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*two hosts/)
 })
 
-t.test('at level debug each request is one line, with ids and without secrets; at info there is none', async (t) => {
-  const lines: Record<string, any>[] = []
-  const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) })
-  const s = await startTestService(t, {}, { log })
-  const made = await s.project('greeter')
-  await s.expect(404, 'GET', '/api/projects/nothing?', undefined)
-  await s.expect(401, 'GET', '/api/projects', undefined, { token: 'itd_wrong' })
-  await s.call('POST', '/api/nowhere', {})
-  const answered = lines.filter((line) => line.msg === 'answered' && line.route !== '/openapi.json')
-  t.match(answered, [
-    { method: 'POST', route: '/api/projects', path: '/api/projects', status: 201, by: /^tok_/, ms: Number },
-    { method: 'GET', route: '/api/projects/:id', path: '/api/projects/nothing', status: 404, problem: 'not_found' },
-    { method: 'GET', route: '/api/projects', status: 401, problem: 'unauthenticated' },
-    { method: 'POST', route: '/*', path: '/api/nowhere', status: 404, problem: 'no_such_route' },
-  ])
-  t.equal(answered.length, 4)
-  t.notMatch(JSON.stringify(lines), /itd_|Bearer/)
-  t.ok(made)
-  const quiet: string[] = []
-  const silent = await startTestService(
-    t,
-    {},
-    { log: pino({ level: 'info' }, { write: (line: string) => quiet.push(line) }) },
-  )
-  await silent.project('greeter')
-  t.notMatch(quiet.join(''), /answered/)
-})
+t.test(
+  'each request is one log line at level debug, with ids and without secrets, and none at level info',
+  async (t) => {
+    const lines: Record<string, any>[] = []
+    const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(JSON.parse(line)) })
+    const s = await startTestService(t, {}, { log })
+    const made = await s.project('greeter')
+    await s.expect(404, 'GET', '/api/projects/nothing?', undefined)
+    await s.expect(401, 'GET', '/api/projects', undefined, { token: 'itd_wrong' })
+    await s.call('POST', '/api/nowhere', {})
+    const answered = lines.filter((line) => line.msg === 'answered' && line.route !== '/openapi.json')
+    t.match(answered, [
+      { method: 'POST', route: '/api/projects', path: '/api/projects', status: 201, by: /^tok_/, ms: Number },
+      { method: 'GET', route: '/api/projects/:id', path: '/api/projects/nothing', status: 404, problem: 'not_found' },
+      { method: 'GET', route: '/api/projects', status: 401, problem: 'unauthenticated' },
+      { method: 'POST', route: '/*', path: '/api/nowhere', status: 404, problem: 'no_such_route' },
+    ])
+    t.equal(answered.length, 4)
+    t.notMatch(JSON.stringify(lines), /itd_|Bearer/)
+    t.ok(made)
+    const quiet: string[] = []
+    const silent = await startTestService(
+      t,
+      {},
+      { log: pino({ level: 'info' }, { write: (line: string) => quiet.push(line) }) },
+    )
+    await silent.project('greeter')
+    t.notMatch(quiet.join(''), /answered/)
+  },
+)

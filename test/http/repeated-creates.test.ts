@@ -1,4 +1,4 @@
-/** A create said again under its key is answered as it was, whatever has become of what it is for. */
+/** A create repeated under its key gets the same answer, whatever has become of what it depends on. */
 import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -49,7 +49,7 @@ async function saidAgain(
 }
 
 for (const [path, body, other] of MADE) {
-  t.test(`${path}: of a project that was archived since`, async (t) => {
+  t.test(`${path}: repeated after its project was archived`, async (t) => {
     const s = await startTestService(t)
     await s.project('shop')
     const made = await s.expect(201, 'POST', path, body, { headers: KEY })
@@ -62,7 +62,7 @@ for (const [path, body, other] of MADE) {
   })
 }
 
-t.test('an inspection without a key, of a project that was archived since', async (t) => {
+t.test('an inspection without a key, repeated after its project was archived', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const made = await s.expect(201, 'POST', '/api/projects/shop/discoveries', DISCOVERY)
@@ -72,7 +72,7 @@ t.test('an inspection without a key, of a project that was archived since', asyn
   await s.expect(409, 'POST', '/api/projects/shop/discoveries', { ...DISCOVERY, hypotheses: [] })
 })
 
-t.test('work that no engine serves any more', async (t) => {
+t.test('work repeated after its engine stopped serving it', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const bodies = MADE.slice(0, 2)
@@ -87,7 +87,7 @@ t.test('work that no engine serves any more', async (t) => {
   }
 })
 
-t.test('a manifest that names a runner which was removed since', async (t) => {
+t.test('a manifest repeated after its runner was removed', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   await s.runner('r1')
@@ -100,7 +100,7 @@ t.test('a manifest that names a runner which was removed since', async (t) => {
   t.match(anew, { status: 422, body: { code: 'unknown_runner' } })
 })
 
-t.test('a token that has expired since', async (t) => {
+t.test('a token create repeated after the token has expired', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const body = { name: 'short', roles: ['viewer'], expires_at: new Date(nature.wallMs() + HOUR_MS).toISOString() }
@@ -111,7 +111,7 @@ t.test('a token that has expired since', async (t) => {
   t.match((await s.expect(422, 'POST', '/api/tokens', body)).body.errors, [{ pointer: '/expires_at' }])
 })
 
-t.test('an item and an initiative, when what they name is forgotten since', async (t) => {
+t.test('an item and an initiative repeated after the item that they name was swept', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, { retentionMs: HOUR_MS, lateEventsMs: 1 }, { nature })
   const runner = await fleet(s, 'shop')
@@ -138,7 +138,7 @@ t.test('an item and an initiative, when what they name is forgotten since', asyn
   await s.expect(422, 'POST', '/api/work-items', { ...waits, objective: 'Another' })
 })
 
-t.test('an initiative is not shown again to a narrower token of the same name', async (t) => {
+t.test('an initiative is not shown to a narrower token of the same name that repeats its create', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'bank']) await s.project(key)
   const members = [
@@ -153,7 +153,7 @@ t.test('an initiative is not shown again to a narrower token of the same name', 
   t.match(again.body, { code: 'unknown_member', state: undefined })
 })
 
-t.test('preserved work that was resumed, in a project that was archived since; and once the key is free', async (t) => {
+t.test('a resume repeated after its project was archived, and made anew once its key is free', async (t) => {
   const nature = new HurriedNature()
   const s = await startTestService(t, {}, { nature })
   const runner = await fleet(s, 'shop')
@@ -175,7 +175,7 @@ t.test('preserved work that was resumed, in a project that was archived since; a
   await saidAgain(t, s, path, {}, anew)
 })
 
-t.test('a repair brief: of a record that guides no runs any more, and of one that was given up', async (t) => {
+t.test('a repair brief repeated after it was archived or its record was deprecated', async (t) => {
   const s = await startTestService(t)
   const intent = await intentOf(s)
   const record = await intent.record({ slug: 'kept', evidence: [{ description: 'it passes' }] }, 'accepted')
@@ -184,12 +184,12 @@ t.test('a repair brief: of a record that guides no runs any more, and of one tha
   const drafted = async () => (await s.expect(200, 'GET', '/api/projects/shop/drift/kept')).body.repair_brief_id
   const first = await s.expect(201, 'POST', path)
   const told = await s.expect(200, 'POST', path, undefined, { headers: KEY })
-  t.equal(told.body.id, first.body.id, 'the key leads to the one that was there')
+  t.equal(told.body.id, first.body.id, 'the key leads to the existing brief')
   await s.expect(200, 'POST', `/api/formation-briefs/${first.body.id}/archive`)
   t.equal((await saidAgain(t, s, path, undefined, first)).body.state, 'archived')
   const second = await s.expect(201, 'POST', path, undefined, { headers: { 'idempotency-key': 'two' } })
   await saidAgain(t, s, path, undefined, first)
-  t.equal(await drafted(), second.body.id, 'the record knows the one that counts')
+  t.equal(await drafted(), second.body.id, 'the record names the newer one')
   await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
   await saidAgain(t, s, path, undefined, first)
   await intent.move(record.id, 'deprecate', { reason: 'over' })
@@ -197,7 +197,7 @@ t.test('a repair brief: of a record that guides no runs any more, and of one tha
   await s.expect(409, 'POST', path)
 })
 
-t.test('one that waits behind another with its key is answered by what that has made', async (t) => {
+t.test('a create that waits behind another with its key is answered with what that one creates', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const [path, body] = MADE[1]!

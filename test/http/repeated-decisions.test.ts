@@ -1,4 +1,6 @@
-/** What a person decides with a reason: said again it is the same, and another reason for it is told that the first one stands. */
+/**
+ * A person's decision repeated with its reason gets the same answer; with another reason it is refused with the first.
+ */
 import t from 'tap'
 import { addCampaign } from './campaign-harness.ts'
 import { add, NAME } from './initiative-harness.ts'
@@ -6,7 +8,7 @@ import { DISCOVERY } from './intent-harness.ts'
 import { fleet } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
 
-t.test('a decision with another reason is refused in words that name the first', async (t) => {
+t.test('a decision repeated with another reason is refused, naming the first reason', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'bank')
   await addCampaign(s)
@@ -29,7 +31,7 @@ t.test('a decision with another reason is refused in words that name the first',
   }
 })
 
-t.test('a stop is no decision: whoever asks for one again has it, whatever the reason', async (t) => {
+t.test('a cancel repeated with another reason succeeds, and the first reason stands', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop', 'bank')
   await addCampaign(s)

@@ -1,4 +1,4 @@
-/** What is answered alike for every resource. */
+/** Answers that are alike for every resource. */
 import t from 'tap'
 import { whenNamed } from '../../http/replies.ts'
 import type { ServiceContext } from '../../http/route.ts'
@@ -20,7 +20,7 @@ const SERVICE = {
   runtime: { journal: { epoch: EPOCH, lastSequence: 7, incarnationAt: () => undefined } },
 } as unknown as ServiceContext
 
-/** What the asker is told, in the order in which the exchange hears of it. */
+/** What the client is answered, in order. */
 function told(answer: Answer, isSeen: boolean, more: Partial<Named> = {}): unknown[] {
   const heard: unknown[] = []
   const exchange = {
@@ -40,21 +40,24 @@ function told(answer: Answer, isSeen: boolean, more: Partial<Named> = {}): unkno
   return heard
 }
 
-t.test('what is made under a chosen name is told to who may see it', (t) => {
-  t.same(told(MADE, true), ['Watch-Cursor', 'Location', 201, { shown: 'pay' }])
-  const again = { ...MADE, repeat: 'replay' } as Answer
-  t.same(told(again, true), ['Watch-Cursor', 'Idempotent-Replay', 200, { shown: 'pay' }])
-  t.same(told(TAKEN, true), ['already_exists', { state: 'active', allowed: ['pause'] }])
-  const heard: unknown[] = []
-  told(TAKEN, true, { refused: (_, answer) => heard.push(answer) })
-  t.same(heard, [TAKEN], 'as the resource refuses it')
-  t.end()
-})
+t.test(
+  'a create by name is answered with the entity, or with the state of its holder, to a caller who may see it',
+  (t) => {
+    t.same(told(MADE, true), ['Watch-Cursor', 'Location', 201, { shown: 'pay' }])
+    const again = { ...MADE, repeat: 'replay' } as Answer
+    t.same(told(again, true), ['Watch-Cursor', 'Idempotent-Replay', 200, { shown: 'pay' }])
+    t.same(told(TAKEN, true), ['already_exists', { state: 'active', allowed: ['pause'] }])
+    const heard: unknown[] = []
+    told(TAKEN, true, { refused: (_, answer) => heard.push(answer) })
+    t.same(heard, [TAKEN], "with the resource's own refusal")
+    t.end()
+  },
+)
 
-t.test('of what has the name, and is not to be seen, nothing is told but that the name is taken', (t) => {
-  t.same(told(MADE, false), ['already_exists', {}], 'of what the key has made, either')
+t.test('a caller who may not see the holder of a name is answered only that the name is taken', (t) => {
+  t.same(told(MADE, false), ['already_exists', {}], 'even if the key created it')
   t.same(told({ ...MADE, repeat: 'replay' } as Answer, false), ['already_exists', {}])
   t.same(told(TAKEN, false), ['already_exists', {}])
-  t.same(told(TAKEN, false, { refused: () => t.fail('its state would be told') }), ['already_exists', {}])
+  t.same(told(TAKEN, false, { refused: () => t.fail('its state would be revealed') }), ['already_exists', {}])
   t.end()
 })

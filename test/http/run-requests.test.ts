@@ -4,7 +4,7 @@ import { startTestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
 
-t.test('who prefers a minimal answer hears where the request stands, and whether to stop', async (t) => {
+t.test('Prefer: return=minimal is answered with id, state, attempt and whether to stop', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const runner = { token: await s.runner('r1') }
@@ -25,13 +25,13 @@ t.test('who prefers a minimal answer hears where the request stands, and whether
   t.ok(lease_expires_at)
   const first = { ...runner, headers: { prefer: 'x="a, return=minimal", return=representation, return=minimal' } }
   const repeated = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, first)
-  t.equal(repeated.body.run_request.project, 'greeter', 'of two the first holds')
+  t.equal(repeated.body.run_request.project, 'greeter', 'the first of two preferences counts')
   const whole = { ...runner, headers: { prefer: 'return=minimalist' } }
   const started = await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, whole)
-  t.strictSame(started.body.run_request.payload, { name: 'world' }, 'another preference is none of ours')
+  t.strictSame(started.body.run_request.payload, { name: 'world' }, 'other preferences are ignored')
 })
 
-t.test('a run request goes from a person to a runner and back, each answer as documented', async (t) => {
+t.test('a run request goes from creation to a runner and to its result, each answer as documented', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -50,7 +50,7 @@ t.test('a run request goes from a person to a runner and back, each answer as do
   t.equal(offer.body.request_id, id)
   t.equal(offer.body.attempt, 1)
   const again = await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
-  t.same(again.body.attempt, 1, 'a repeated poll tells the same offer')
+  t.same(again.body.attempt, 1, 'a repeated poll answers the same offer')
   const accepted = await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, { attempt: 1 }, runner)
   t.ok(accepted.body.lease_expires_at)
   t.notOk(accepted.body.cancel_requested)
@@ -96,7 +96,7 @@ t.test('a run request goes from a person to a runner and back, each answer as do
     { observations: [observation] },
     runner,
   )
-  t.equal(observed.body.evidence.length, 1, 'the same observation is one')
+  t.equal(observed.body.evidence.length, 1, 'a repeated observation counts once')
   const done = await s.expect(
     200,
     'POST',
@@ -119,106 +119,88 @@ t.test('a run request goes from a person to a runner and back, each answer as do
   t.equal(run.body.state, 'closed')
 })
 
-t.test(
-  'an engine run is there from its acceptance on, reported upon or not, under its own name or the runner’s',
-  async (t) => {
-    const s = await startTestService(t)
-    await s.project('greeter')
-    const token = await s.runner('laptop', { allowed_projects: ['*'], capacity: 9 })
-    const runner = { token }
-    const named = `run_${'9'.repeat(24)}`
-    const begun = async (body: object) => {
-      await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
-        entry_event: 'greet_requested',
-        payload: body,
-      })
-      const offer = await s.expect(200, 'GET', '/api/runners/laptop/run-requests/next?wait=5', undefined, runner)
-      return offer.body.request_id as string
-    }
-    const first = await begun({ name: 'a' })
-    const accepted = await s.expect(200, 'POST', `/api/run-requests/${first}/accepted`, {}, runner)
-    const own = accepted.body.run_request.engine_run_id
-    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, {
-      state: 'open',
-      run_request_id: first,
-      evidence: [],
+t.test('an engine run exists from acceptance on, under its own id or one that the runner chose', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const token = await s.runner('laptop', { allowed_projects: ['*'], capacity: 9 })
+  const runner = { token }
+  const named = `run_${'9'.repeat(24)}`
+  const begun = async (body: object) => {
+    await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
+      entry_event: 'greet_requested',
+      payload: body,
     })
-    await s.expect(200, 'POST', `/api/run-requests/${first}/completed`, { result: { status: 'completed' } }, runner)
-    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
-    const late = await s.expect(
-      200,
-      'POST',
-      `/api/engine-runs/${own}/trace-summary`,
-      { blocks_executed: ['a'] },
-      runner,
-    )
-    t.match(late.body, { trace_summary: { blocks_executed: ['a'] } })
-    t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
+    const offer = await s.expect(200, 'GET', '/api/runners/laptop/run-requests/next?wait=5', undefined, runner)
+    return offer.body.request_id as string
+  }
+  const first = await begun({ name: 'a' })
+  const accepted = await s.expect(200, 'POST', `/api/run-requests/${first}/accepted`, {}, runner)
+  const own = accepted.body.run_request.engine_run_id
+  t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, {
+    state: 'open',
+    run_request_id: first,
+    evidence: [],
+  })
+  await s.expect(200, 'POST', `/api/run-requests/${first}/completed`, { result: { status: 'completed' } }, runner)
+  t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
+  const late = await s.expect(200, 'POST', `/api/engine-runs/${own}/trace-summary`, { blocks_executed: ['a'] }, runner)
+  t.match(late.body, { trace_summary: { blocks_executed: ['a'] } })
+  t.match((await s.expect(200, 'GET', `/api/engine-runs/${own}`)).body, { state: 'closed', outcome: 'completed' })
 
-    const second = await begun({ name: 'b' })
-    await s.expect(200, 'POST', `/api/run-requests/${second}/accepted`, { engine_run_id: named }, runner)
-    t.match((await s.expect(200, 'GET', `/api/engine-runs/${named}`)).body, { state: 'open', run_request_id: second })
-    const third = await begun({ name: 'c' })
-    for (const taken of [named, own]) {
-      const refused = await s.expect(
-        422,
-        'POST',
-        `/api/run-requests/${third}/accepted`,
-        { engine_run_id: taken },
-        runner,
-      )
-      t.equal(refused.body.code, 'engine_run_taken')
-    }
-    await s.expect(200, 'POST', `/api/run-requests/${third}/accepted`, {}, runner)
-  },
-)
+  const second = await begun({ name: 'b' })
+  await s.expect(200, 'POST', `/api/run-requests/${second}/accepted`, { engine_run_id: named }, runner)
+  t.match((await s.expect(200, 'GET', `/api/engine-runs/${named}`)).body, { state: 'open', run_request_id: second })
+  const third = await begun({ name: 'c' })
+  for (const taken of [named, own]) {
+    const refused = await s.expect(422, 'POST', `/api/run-requests/${third}/accepted`, { engine_run_id: taken }, runner)
+    t.equal(refused.body.code, 'engine_run_taken')
+  }
+  await s.expect(200, 'POST', `/api/run-requests/${third}/accepted`, {}, runner)
+})
 
-t.test(
-  'of two requests that name one engine run at one moment one has it, and one request may name it twice',
-  async (t) => {
-    const s = await startTestService(t)
-    await s.project('greeter')
-    const runners: { token: string }[] = []
-    const offered: string[] = []
-    for (const id of ['r1', 'r2', 'r3']) {
-      const runner = { token: await s.runner(id, { allowed_projects: ['*'] }) }
-      await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
-        entry_event: 'greet_requested',
-        payload: { name: id },
-      })
-      const offer = await s.expect(200, 'GET', `/api/runners/${id}/run-requests/next?wait=5`, undefined, runner)
-      offered.push(offer.body.request_id)
-      runners.push(runner)
-    }
-    const name = (n: number, post: string, engine_run_id: string) =>
-      s.call('POST', `/api/run-requests/${offered[n]}/${post}`, { engine_run_id }, runners[n])
-    const named = `run_${'9'.repeat(24)}`
-    // What is looked up is as it was when it was asked for.
-    const { journal } = s.service.runtime
-    const { list } = journal
-    journal.list = async (query) => {
-      const found = await list.call(journal, query)
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      return found
-    }
-    const posts = await Promise.all([name(0, 'accepted', named), name(1, 'started', named), name(2, 'accepted', named)])
-    t.same(posts.map(({ status }) => status).sort(), [200, 422, 422])
-    const winner = posts.findIndex(({ status }) => status === 200)
-    const again = await Promise.all(['accepted', 'started', 'started'].map((post) => name(winner, post, named)))
-    t.same(
-      again.map(({ status }) => status),
-      [200, 200, 200],
-    )
-    const [loser, other] = [0, 1, 2].filter((n) => n !== winner) as [number, number]
-    const heir = `run_${offered[other]!.slice('runreq_'.length)}`
-    const early = await name(loser, 'accepted', heir)
-    t.match(early, { status: 422, body: { code: 'engine_run_taken' } }, 'it will be the other’s own')
-    const own = await s.expect(200, 'POST', `/api/run-requests/${offered[other]}/accepted`, {}, runners[other])
-    t.equal(own.body.run_request.engine_run_id, heir)
-  },
-)
+t.test('of requests that name the same engine run at once one gets it, and may name it again', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const runners: { token: string }[] = []
+  const offered: string[] = []
+  for (const id of ['r1', 'r2', 'r3']) {
+    const runner = { token: await s.runner(id, { allowed_projects: ['*'] }) }
+    await s.expect(201, 'POST', '/api/projects/greeter/run-requests', {
+      entry_event: 'greet_requested',
+      payload: { name: id },
+    })
+    const offer = await s.expect(200, 'GET', `/api/runners/${id}/run-requests/next?wait=5`, undefined, runner)
+    offered.push(offer.body.request_id)
+    runners.push(runner)
+  }
+  const name = (n: number, post: string, engine_run_id: string) =>
+    s.call('POST', `/api/run-requests/${offered[n]}/${post}`, { engine_run_id }, runners[n])
+  const named = `run_${'9'.repeat(24)}`
+  // The lookup answers late, so that all three see the state before any acceptance.
+  const { journal } = s.service.runtime
+  const { list } = journal
+  journal.list = async (query) => {
+    const found = await list.call(journal, query)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    return found
+  }
+  const posts = await Promise.all([name(0, 'accepted', named), name(1, 'started', named), name(2, 'accepted', named)])
+  t.same(posts.map(({ status }) => status).sort(), [200, 422, 422])
+  const winner = posts.findIndex(({ status }) => status === 200)
+  const again = await Promise.all(['accepted', 'started', 'started'].map((post) => name(winner, post, named)))
+  t.same(
+    again.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  const [loser, other] = [0, 1, 2].filter((n) => n !== winner) as [number, number]
+  const heir = `run_${offered[other]!.slice('runreq_'.length)}`
+  const early = await name(loser, 'accepted', heir)
+  t.match(early, { status: 422, body: { code: 'engine_run_taken' } }, 'it is reserved for the other request')
+  const own = await s.expect(200, 'POST', `/api/run-requests/${offered[other]}/accepted`, {}, runners[other])
+  t.equal(own.body.run_request.engine_run_id, heir)
+})
 
-t.test('one key is one request: repeats, races, other bodies, derived keys, again', async (t) => {
+t.test('requests with the same idempotency key or the same content are one request', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const path = '/api/projects/greeter/run-requests'
@@ -230,7 +212,7 @@ t.test('one key is one request: repeats, races, other bodies, derived keys, agai
   const replay = races.find(({ status }) => status === 200)!
   t.equal(replay.headers.get('idempotent-replay'), 'true')
   const field = await s.expect(200, 'POST', path, { ...body, idempotency_key: 'k1' })
-  t.equal(field.body.id, races[0]!.body.id, 'the header and the field are the same thing')
+  t.equal(field.body.id, races[0]!.body.id, 'the header and the field are equivalent')
   t.equal(
     (await s.expect(422, 'POST', path, { ...body, priority: -1 }, { headers })).body.code,
     'idempotency_key_reused',
@@ -251,18 +233,18 @@ t.test('one key is one request: repeats, races, other bodies, derived keys, agai
   const second = await s.expect(201, 'POST', path, { ...body, payload: { name: 'other' } })
   t.not(second.body.id, derived.body.id, 'a settled dry run is no twin')
   const third = await s.expect(200, 'POST', path, { ...body, payload: { name: 'other' } })
-  t.equal(third.body.id, second.body.id, 'the walk finds the newest generation')
+  t.equal(third.body.id, second.body.id, 'the newest generation is found')
 
   const others = [{ repo: { branch: 'next' } }, { runner_id: 'r1' }, { labels: ['gpu'] }, { access: 'read_only' }]
   const asked = [{}, ...others, { lane: 'maintenance' }].map((one) => ({ ...body, payload: { name: 'other' }, ...one }))
   const ids = []
   for (const one of asked) ids.push((await s.call('POST', path, one)).body.id)
-  t.equal(new Set(ids).size, asked.length, 'other work, or for another, is no twin')
+  t.equal(new Set(ids).size, asked.length, 'different work is no twin')
   const usual = { access: 'full', lane: 'interactive', labels: [], priority: -1 }
   t.equal(
     (await s.expect(200, 'POST', path, { ...asked[0], ...usual })).body.id,
     ids[0],
-    'what is said as it is anyway',
+    'explicit defaults make no difference',
   )
 
   const full = { ...body, throttle: 'full' }
@@ -272,46 +254,55 @@ t.test('one key is one request: repeats, races, other bodies, derived keys, agai
   t.not((await s.expect(201, 'POST', path, { ...full, again: true })).body.id, made.body.id)
 })
 
-t.test('traces: a given one is unused in its project, a traceparent is continued once', async (t) => {
-  const s = await startTestService(t)
-  await s.project('greeter')
-  const path = '/api/projects/greeter/run-requests'
-  const trace_id = 'ab'.repeat(16)
-  const first = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
-  t.equal(first.body.trace_id, trace_id)
-  await s.expect(200, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
-  const used = await s.expect(409, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'b' })
-  t.equal(used.body.code, 'trace_in_use')
-  const races = await Promise.all(
-    ['x', 'y', 'z'].map((idempotency_key) =>
-      s.call('POST', path, { entry_event: 'scan_requested', trace_id: 'cd'.repeat(16), idempotency_key }),
-    ),
-  )
-  t.same(races.map(({ status }) => status).sort(), [201, 409, 409])
-  const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
-  const continued = await s.expect(
-    201,
-    'POST',
-    path,
-    { entry_event: 'scan_requested', idempotency_key: 'c' },
-    { headers },
-  )
-  t.equal(continued.body.trace_id, '12'.repeat(16))
-  const linked = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', idempotency_key: 'd' }, { headers })
-  t.not(linked.body.trace_id, '12'.repeat(16), 'an exact trace names one request')
-  const parent = { headers: { traceparent: `00-${'56'.repeat(16)}-${'78'.repeat(8)}-01` } }
-  const fanned = await Promise.all(
-    ['1', '2', '3', '4', '1'].map((idempotency_key) =>
-      s.call('POST', path, { entry_event: 'scan_requested', idempotency_key }, parent),
-    ),
-  )
-  const traces = new Map(fanned.map(({ body }) => [body.id, body.trace_id]))
-  t.equal(traces.size, 4)
-  t.equal(new Set(traces.values()).size, 4, 'also of requests that are made at once')
-  t.ok([...traces.values()].includes('56'.repeat(16)), 'one of them continues the trace')
-})
+t.test(
+  'an explicit trace id must be unused in its project, and a traceparent is continued by one request',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('greeter')
+    const path = '/api/projects/greeter/run-requests'
+    const trace_id = 'ab'.repeat(16)
+    const first = await s.expect(201, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
+    t.equal(first.body.trace_id, trace_id)
+    await s.expect(200, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'a' })
+    const used = await s.expect(409, 'POST', path, { entry_event: 'scan_requested', trace_id, idempotency_key: 'b' })
+    t.equal(used.body.code, 'trace_in_use')
+    const races = await Promise.all(
+      ['x', 'y', 'z'].map((idempotency_key) =>
+        s.call('POST', path, { entry_event: 'scan_requested', trace_id: 'cd'.repeat(16), idempotency_key }),
+      ),
+    )
+    t.same(races.map(({ status }) => status).sort(), [201, 409, 409])
+    const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+    const continued = await s.expect(
+      201,
+      'POST',
+      path,
+      { entry_event: 'scan_requested', idempotency_key: 'c' },
+      { headers },
+    )
+    t.equal(continued.body.trace_id, '12'.repeat(16))
+    const linked = await s.expect(
+      201,
+      'POST',
+      path,
+      { entry_event: 'scan_requested', idempotency_key: 'd' },
+      { headers },
+    )
+    t.not(linked.body.trace_id, '12'.repeat(16), 'a trace belongs to one request')
+    const parent = { headers: { traceparent: `00-${'56'.repeat(16)}-${'78'.repeat(8)}-01` } }
+    const fanned = await Promise.all(
+      ['1', '2', '3', '4', '1'].map((idempotency_key) =>
+        s.call('POST', path, { entry_event: 'scan_requested', idempotency_key }, parent),
+      ),
+    )
+    const traces = new Map(fanned.map(({ body }) => [body.id, body.trace_id]))
+    t.equal(traces.size, 4)
+    t.equal(new Set(traces.values()).size, 4, 'also of concurrent requests')
+    t.ok([...traces.values()].includes('56'.repeat(16)), 'one of them continues the trace')
+  },
+)
 
-t.test('what a run request names must be there and fit', async (t) => {
+t.test('a run request must name existing things and fit their schemas', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const path = '/api/projects/greeter/run-requests'
@@ -333,14 +324,18 @@ t.test('what a run request names must be there and fit', async (t) => {
     [{ name: 4 }, '/payload/name'],
   ] as const) {
     const unfit = await s.expect(422, 'POST', path, { entry_event: 'greet_requested', payload, idempotency_key: 'k' })
-    t.match(unfit.body, { code: 'invalid_body', errors: [{ pointer }] }, 'no event of its entry could carry that')
+    t.match(
+      unfit.body,
+      { code: 'invalid_body', errors: [{ pointer }] },
+      'it does not fit the schema of its entry event',
+    )
   }
   await s.expect(201, 'POST', path, { entry_event: 'sing_requested', payload: { name: 4 } })
   await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
   t.equal((await s.expect(409, 'POST', path, { entry_event })).body.code, 'project_archived')
 })
 
-t.test('the next step of a campaign or an initiative is not to be asked for by hand', async (t) => {
+t.test('a run request may not ask for the next step of a campaign or an initiative', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const gates = [{ name: 'g', required: true, command: 'id' }]
@@ -354,7 +349,7 @@ t.test('the next step of a campaign or an initiative is not to be asked for by h
   }
 })
 
-t.test('a full request waits for its approval, and attention says so', async (t) => {
+t.test('a full request waits for its approval, and needs attention until then', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1', { trusted: true })
@@ -362,7 +357,7 @@ t.test('a full request waits for its approval, and attention says so', async (t)
   const waiting = await s.expect(200, 'GET', `/api/run-requests/${made.id}`)
   const { waiting_because } = waiting.body
   t.equal(waiting_because.code, 'not_approved')
-  t.same(made.waiting_because, waiting_because, 'who asks for it is told')
+  t.same(made.waiting_because, waiting_because, 'the creator is told as well')
   for (const path of ['/api/run-requests', '/api/projects/greeter/run-requests'])
     t.same((await s.expect(200, 'GET', path)).body.items[0].waiting_because, waiting_because, path)
   const attention = await s.expect(200, 'GET', '/api/attention')
@@ -374,11 +369,11 @@ t.test('a full request waits for its approval, and attention says so', async (t)
   const parked = s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token })
   const approved = await s.expect(200, 'POST', `/api/run-requests/${made.id}/approve`)
   t.equal(approved.body.approved_by.name, 'admin')
-  t.equal(approved.body.waiting_because.code, 'next', 'the offer that it is on its way as keeps it from nobody')
+  t.equal(approved.body.waiting_because.code, 'next', 'the pending approval no longer holds it back')
   t.equal((await parked).body.request_id, made.id, 'the approval wakes the parked poll')
 })
 
-t.test('an operator stops, gives back, and each illegal move says what would be taken', async (t) => {
+t.test('an operator releases and cancels a run, and an illegal move lists the moves that are allowed', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -420,7 +415,7 @@ t.test('an operator stops, gives back, and each illegal move says what would be 
   )
 })
 
-t.test('many are cancelled by filter, and only those that match every filter', async (t) => {
+t.test('cancel by filter cancels only requests that match every filter', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   await s.project('other')
@@ -435,7 +430,7 @@ t.test('many are cancelled by filter, and only those that match every filter', a
   t.equal(left.body.items.length, 2)
 })
 
-t.test('a cancel by filter reaches what is lost, too, and its answer is true for the log with all of it', async (t) => {
+t.test('cancel by filter reaches lost requests, and its Watch-Cursor covers all that it changed', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -450,10 +445,10 @@ t.test('a cancel by filter reaches what is lost, too, and its answer is true for
   const { headers, body } = await s.expect(200, 'POST', '/api/run-requests/cancel', { state: 'lost' })
   t.same(body, { cancelled: [id], refused: [], more: false })
   const behind = await s.expect(200, 'GET', `/api/events?cursor=${headers.get('watch-cursor')}`)
-  t.same(behind.body.items, [], 'what it has changed is not behind it')
+  t.same(behind.body.items, [], 'its changes are before the cursor')
 })
 
-t.test('a cancel by filter stops so many at once, and says that there are more', async (t) => {
+t.test('cancel by filter cancels at most 500 requests at once, and says if there are more', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const ids = []
@@ -464,7 +459,7 @@ t.test('a cancel by filter stops so many at once, and says that there are more',
   t.same(await cancel(), { cancelled: ids.filter((id) => !first.cancelled.includes(id)), refused: [], more: false })
 })
 
-t.test('a cancel by filter that throws work away reaches what is being stopped already, once', async (t) => {
+t.test('cancel by filter with discard_work reaches requests that are already being cancelled, once', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -480,7 +475,7 @@ t.test('a cancel by filter that throws work away reaches what is being stopped a
   t.same(await cancel({ discard_work: true }), [])
 })
 
-t.test('requests are listed by project, state, runner and label, and by all of these together', async (t) => {
+t.test('run requests are listed by project, state, runner and label, alone and combined', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   await s.project('other')
@@ -520,7 +515,7 @@ t.test('requests are listed by project, state, runner and label, and by all of t
   }
 })
 
-t.test('lists page through everything once, newest first, with a Link and a Watch-Cursor', async (t) => {
+t.test('pages list every request once, newest first, with a Link and a Watch-Cursor', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const ids: string[] = []
@@ -557,7 +552,7 @@ t.test('lists page through everything once, newest first, with a Link and a Watc
   }
 })
 
-t.test('events in: the strict door', async (t) => {
+t.test('events posted on a run are accepted only if they fit their run and schema', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
@@ -603,7 +598,7 @@ t.test('events in: the strict door', async (t) => {
   t.equal((await post(200, [traced])).body.duplicates, 1)
 })
 
-t.test('to go before others needs the right to operate', async (t) => {
+t.test('a priority above 0 needs work.operate', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const asked = (priority: number) => ({ entry_event: 'greet_requested', payload: { name: `n${priority}` }, priority })
@@ -617,7 +612,7 @@ t.test('to go before others needs the right to operate', async (t) => {
   t.equal(made.body.priority, 1)
 })
 
-t.test('an emitted command makes one run request, however often it is sent', async (t) => {
+t.test('an emitted command creates one run request, however often it is sent', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const command = { project: 'greeter', event_type: 'greet_requested', occurred_at: AT, payload: { name: 'world' } }

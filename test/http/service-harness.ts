@@ -1,6 +1,7 @@
 /**
- * A whole service on a real port, over a journal in memory unless asked otherwise, and a client that holds every answer against the service's
- * own `/openapi.json`: an answer that the document does not tell of fails the test that caused it.
+ * A whole service on a real port, with a journal in memory unless asked otherwise, and a client that checks every
+ * answer
+ * against the service's own `/openapi.json`: an undocumented answer fails the test that caused it.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -43,7 +44,7 @@ export class TestService {
     this.openApi = this.#documented.openApi
   }
 
-  /** One request by fetch, its answer held against the documents. */
+  /** Sends one request by fetch, and checks its answer against the document. */
   async call(method: string, path: string, body?: unknown, options: CallOptions = {}): Promise<Reply> {
     const token = options.token === undefined ? this.admin : options.token
     const response = await fetch(this.service.url + path, {
@@ -63,7 +64,7 @@ export class TestService {
     return { status: response.status, headers: response.headers, body: parsed }
   }
 
-  /** The same, failing unless the answer has this status. */
+  /** The same, throwing unless the answer has this status. */
   async expect(status: number, method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply> {
     const reply = await this.call(method, path, body, options)
     if (reply.status !== status) {
@@ -76,7 +77,7 @@ export class TestService {
     return (await this.expect(201, 'POST', '/api/projects', { key, name: key })).body
   }
 
-  /** A registered runner's token. */
+  /** Registers a runner; returns its token. */
   async runner(id: string, more: object = {}): Promise<string> {
     const created = await this.expect(201, 'POST', '/api/runners', { id, allowed_projects: ['*'], ...more })
     return created.body.token
@@ -100,7 +101,7 @@ export class TestService {
   }
 }
 
-/** A service of its own for the test, stopped with it. */
+/** A service for this test alone, stopped at its end. */
 export async function startTestService(
   t: Test,
   more: Partial<Settings> = {},
@@ -120,14 +121,14 @@ export async function startTestService(
   return test
 }
 
-/** The same on LMDB. Started again in the same home, once it is closed, it is the same service after a restart. */
+/** The same on LMDB. Started again in the same home after closing, it is the same service after a restart. */
 export function startOnDisk(t: Test, home: string, options: Partial<ServiceOptions> = {}): Promise<TestService> {
   const openJournal: ServiceOptions['openJournal'] = (onFailure) =>
     openDiskJournal({ home, diskReserveBytes: 0, onFailure })
   return startTestService(t, { home }, { openJournal, ...options })
 }
 
-/** Send bytes as they are, and answer all that came back until the connection ended or `untilMs` passed. */
+/** Sends raw bytes; resolves to all that came back until the connection ended or `untilMs` passed. */
 export function raw(port: number, chunks: readonly (string | Uint8Array)[], untilMs = 500): Promise<string> {
   return new Promise((resolve, reject) => {
     let answer = ''

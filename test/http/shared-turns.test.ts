@@ -1,4 +1,4 @@
-/** Long reads leave others their turns: how much is read in one is bounded, in rows and in characters. */
+/** Long reads leave other requests their turns: the rows and characters read in one turn are bounded. */
 import t, { type Test } from 'tap'
 import { listCharsPerPageMax, listCharsPerTurnMax, listCharsReadMax, listRowsPerTurnMax } from '../../runtime/limits.ts'
 import { charsPerTurnMax } from '../../runtime/stream/limits.ts'
@@ -8,7 +8,7 @@ import { submit } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
 import { harnessFor } from './watch-harness.ts'
 
-/** Counts what is read between two turns of the event loop, and tells the most. */
+/** Counts what is read between two turns of the event loop; `most` is the highest count. */
 function turnMeter(t: Test): { count(read: number): void; readonly most: number } {
   let read = 0
   let most = 0
@@ -32,7 +32,7 @@ function turnMeter(t: Test): { count(read: number): void; readonly most: number 
   }
 }
 
-/** A project's run requests are so many settled ones, of one record, and the oldest is another. */
+/** Lists a project's run requests as that many settled ones, all of one record, and one other as the oldest. */
 class LongJournal extends MemoryJournal {
   passedOver = 0
   record = ''
@@ -55,7 +55,7 @@ class LongJournal extends MemoryJournal {
   }
 }
 
-t.test('a stop by filter passes over any number of settled requests, and leaves others their turns', async (t) => {
+t.test('cancel by filter passes over any number of settled requests in bounded turns', async (t) => {
   const journal = new LongJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('shop')
@@ -71,7 +71,7 @@ t.test('a stop by filter passes over any number of settled requests, and leaves 
   t.ok(meter.most > 0 && meter.most <= listRowsPerTurnMax, `at most ${meter.most} rows in a turn`)
 })
 
-t.test('a list that passes over large records reads some at a time, and answers a short page', async (t) => {
+t.test('a list that passes over large records reads them in bounded turns, and answers a short page', async (t) => {
   const journal = new LongJournal()
   const s = await startTestService(t, {}, { openJournal: async () => journal })
   await s.project('shop')
@@ -93,7 +93,7 @@ t.test('a list that passes over large records reads some at a time, and answers 
   t.ok(meter.most <= listCharsPerTurnMax + length, `at most ${meter.most} characters in a turn`)
 })
 
-t.test('pages of large things end at a number of characters, and the next ones give the rest', async (t) => {
+t.test('pages of large entities end at a bounded length, and the next pages have the rest', async (t) => {
   const s = await startTestService(t, {}, { openJournal: async () => new MemoryJournal() })
   await s.project('shop')
   const confined = await s.token('confined', { roles: ['viewer'], projects: ['shop'] })
@@ -127,7 +127,7 @@ t.test('pages of large things end at a number of characters, and the next ones g
   }
 })
 
-t.test('a trace of large events is read some at a time, its runs included', async (t) => {
+t.test('a trace of large events is read in bounded turns, and so are its runs', async (t) => {
   const harness = await harnessFor(t)
   const { log } = harness
   const payload = { text: 'x'.repeat(50_000) }
@@ -147,11 +147,11 @@ t.test('a trace of large events is read some at a time, its runs included', asyn
     t.equal(events.length, limit === 1 ? 1 : 167, 'of at most 8 Mi characters')
     t.ok(next_cursor)
   }
-  // One of them may go past each bound; the last page of the events and the first of the runs share a turn.
+  // One event may exceed each bound, and the last page of events shares a turn with the first of runs.
   t.ok(meter.most <= 2 * (charsPerTurnMax + 51_000), `at most ${meter.most} characters in a turn`)
 })
 
-t.test('events for a trace that is long and of no run are taken in, and others have their turns', async (t) => {
+t.test('ingesting into a long trace without a run looks for duplicates in bounded turns', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const path = `/engine/traces/${'a'.repeat(32)}/ingest`
@@ -175,11 +175,11 @@ t.test('events for a trace that is long and of no run are taken in, and others h
   t.ok(meter.most > 0 && meter.most <= charsPerTurnMax + 51_000, `at most ${meter.most} characters in a turn`)
 })
 
-t.test('a page of what waits in memory is read some at a time', async (t) => {
+t.test('waiting work in memory is listed in bounded turns', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const count = 2 * listRowsPerTurnMax + 50
-  // Not all at once: a busy machine would ask some to come back.
+  // Not all at once: a busy machine would answer some with 503.
   for (let from = 0; from < count; from += 50)
     await Promise.all(Array.from({ length: 50 }, (_, n) => submit(s, { objective: `Work ${from + n}` })))
   const meter = turnMeter(t)

@@ -1,7 +1,8 @@
 /**
- * Which test states each event type of SPEC 6.7 to 6.10 and 6.16 to 6.18 by a real path through the running service, and
- * the check that it makes at its end: all of them were stated, with what SPEC's table and the schema ask for.
- * `event-coverage.test.ts` holds this list against the catalogue.
+ * Which test records each event type of SPEC 6.7 to 6.10 and 6.16 to 6.18 by a real path through the running service,
+ * and
+ * the check at its end that all of them were recorded as SPEC's table and the schema require.
+ * `event-coverage.test.ts` compares this list with the catalogue.
  */
 import type { Test } from 'tap'
 import { validatePayload } from '../../machines/events/index.ts'
@@ -45,7 +46,9 @@ export const STATED_BY = {
   ],
 } as const
 
-/** Engines may add to what they state of a task, and an action is told whole. What else is stated has no other member. */
+/**
+ * Engines may add members to events of a task, and an action is recorded whole; other events have no further members.
+ */
 const OPEN: ReadonlySet<string> = new Set([
   'task_run_started',
   'task_reviewed',
@@ -53,19 +56,19 @@ const OPEN: ReadonlySet<string> = new Set([
   'initiative_action_requested',
 ])
 
-/** Counts the types in the log, and holds every payload of them to the table. */
+/** Checks that the log has each type of the test, and every payload of it against the table and the schema. */
 export async function toTheLetter(t: Test, s: TestService, test: keyof typeof STATED_BY): Promise<void> {
   const all = (await s.expect(200, 'GET', '/api/events?limit=500&order=asc')).body.items
   for (const type of STATED_BY[test]) {
     const stated = all.filter(({ event_type }: any) => event_type === type)
-    t.ok(stated.length > 0, `${type} was stated`)
+    t.ok(stated.length > 0, `${type} was recorded`)
     const rows = (table.get(type) ?? table.get('initiative_added'))!.filter(({ path }) => !/[.[]/.test(path))
     for (const { payload } of stated) {
       const missing = rows.filter(({ presence, path }) => presence === 'yes' && !(path in payload))
-      t.same(missing, [], `${type} has what it must have`)
+      t.same(missing, [], `${type} has its required members`)
       t.same(validatePayload(type, payload), [], `${type} satisfies its schema`)
       const unknown = Object.keys(payload).filter((name) => !rows.some(({ path }) => path === name))
-      if (rows.length > 0 && !OPEN.has(type)) t.same(unknown, [], `${type} has nothing beside`)
+      if (rows.length > 0 && !OPEN.has(type)) t.same(unknown, [], `${type} has no other members`)
     }
   }
 }

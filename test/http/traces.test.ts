@@ -1,4 +1,4 @@
-/** Traces over HTTP: their events, and whether a run left a whole one. */
+/** Traces over HTTP: their events, and whether their runs left them complete. */
 import t from 'tap'
 import { type Harness, startHarness } from './watch-harness.ts'
 
@@ -15,14 +15,14 @@ async function get(harness: Harness, path: string, token = 'all') {
   return { status: response.status, body: (await response.json()) as any, cursor: response.headers.get('watch-cursor') }
 }
 
-t.test('a trace has its events in order, and the run requests that are its own', async (t) => {
+t.test('a trace lists its events in order and its own run requests', async (t) => {
   const harness = await harnessFor(t)
   harness.actors.set(`run_request/${request('1')}`, { value: 'completed', context: { trace_id: 't1', project: 'a' } })
   harness.actors.set(`run_request/${request('2')}`, { value: 'queued', context: { trace_id: 't2', project: 'a' } })
   harness.log.commit([
     { event_type: 'run_request_created', project: 'a', trace_id: 't1', run_request_id: request('1') },
     { event_type: 'noted', project: 'a', trace_id: 't2' },
-    // Speaks of another trace's request, which is still open: no reason to call this trace incomplete.
+    // Mentions a request of another trace, which is still open: that does not make this trace incomplete.
     { event_type: 'noted', project: 'a', trace_id: 't1', payload: { run_request_id: request('2') } },
   ])
   const { status, body, cursor } = await get(harness, '/api/traces/t1')
@@ -35,26 +35,29 @@ t.test('a trace has its events in order, and the run requests that are its own',
   t.equal(cursor, 'e0e0e0e0e0e0.3.i0i0i0')
 })
 
-t.test('a run that is open, or ended without the word of its runner, leaves an incomplete trace', async (t) => {
-  const harness = await harnessFor(t)
-  const cases: readonly [string, object | undefined, boolean][] = [
-    ['completed', undefined, true],
-    ['failed', { class: 'execution', message: 'exit 1' }, true],
-    ['failed', { class: 'execution', code: 'timeout', message: 'too long' }, false],
-    ['failed', { class: 'dispatch', message: 'nobody took it' }, false],
-    ['cancelled', undefined, false],
-    ['lost', undefined, false],
-    ['started', undefined, false],
-  ]
-  for (const [index, [value, failure, complete]] of cases.entries()) {
-    const id = request(String(index))
-    harness.actors.set(`run_request/${id}`, { value, context: { trace_id: `t${index}`, project: 'a', failure } })
-    harness.log.commit([{ event_type: 'noted', project: 'a', trace_id: `t${index}`, run_request_id: id }])
-    const { body } = await get(harness, `/api/traces/t${index}`)
-    t.equal(body.complete, complete, `${value} ${JSON.stringify(failure)}`)
-    t.equal(body.events.length, 1, 'its events are shown all the same')
-  }
-})
+t.test(
+  'a trace is incomplete while its run is open, or if the run ended without a final report of its runner',
+  async (t) => {
+    const harness = await harnessFor(t)
+    const cases: readonly [string, object | undefined, boolean][] = [
+      ['completed', undefined, true],
+      ['failed', { class: 'execution', message: 'exit 1' }, true],
+      ['failed', { class: 'execution', code: 'timeout', message: 'too long' }, false],
+      ['failed', { class: 'dispatch', message: 'nobody took it' }, false],
+      ['cancelled', undefined, false],
+      ['lost', undefined, false],
+      ['started', undefined, false],
+    ]
+    for (const [index, [value, failure, complete]] of cases.entries()) {
+      const id = request(String(index))
+      harness.actors.set(`run_request/${id}`, { value, context: { trace_id: `t${index}`, project: 'a', failure } })
+      harness.log.commit([{ event_type: 'noted', project: 'a', trace_id: `t${index}`, run_request_id: id }])
+      const { body } = await get(harness, `/api/traces/t${index}`)
+      t.equal(body.complete, complete, `${value} ${JSON.stringify(failure)}`)
+      t.equal(body.events.length, 1, 'its events are shown nevertheless')
+    }
+  },
+)
 
 t.test('a long trace is paged', async (t) => {
   const harness = await harnessFor(t)
@@ -66,7 +69,7 @@ t.test('a long trace is paged', async (t) => {
   t.notOk('next_cursor' in second.body)
 })
 
-t.test('a trace is what the token may see of it', async (t) => {
+t.test('a trace shows only events and runs that the token may see', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
   harness.actors.set(`run_request/${request('1')}`, { value: 'started', context: { trace_id: 't1', project: 'b' } })
@@ -82,7 +85,7 @@ t.test('a trace is what the token may see of it', async (t) => {
   t.match(await get(harness, '/api/traces/nothing'), { status: 404, body: { code: 'not_found' } })
 })
 
-t.test('what one may see of a trace is found behind any number of events of others', async (t) => {
+t.test('the visible events of a trace are found behind any number of hidden ones', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
   const theirs = Array.from({ length: 20_100 }, () => ({ event_type: 'noted', project: 'b', trace_id: 't1' }))
@@ -90,9 +93,9 @@ t.test('what one may see of a trace is found behind any number of events of othe
   harness.log.commit(theirs.map((event) => ({ ...event, trace_id: 't2' })))
   const readsBefore = harness.log.eventReads
   const first = await get(harness, '/api/traces/t1', 'confined')
-  t.match(first, { status: 200, body: { events: [] } }, 'a page of it ends among theirs')
+  t.match(first, { status: 200, body: { events: [] } }, 'the first page ends among hidden events')
   const reads = harness.log.eventReads - readsBefore
-  t.ok(reads <= 20_000 + 10_000, `${reads} read, also in search of its runs`)
+  t.ok(reads <= 20_000 + 10_000, `${reads} read, including the search for its runs`)
   const second = await get(harness, `/api/traces/t1?cursor=${first.body.next_cursor}`, 'confined')
   t.equal(second.status, 200)
   t.same(
@@ -103,7 +106,7 @@ t.test('what one may see of a trace is found behind any number of events of othe
   t.match(await get(harness, '/api/traces/t2', 'confined'), { status: 404, body: { code: 'not_found' } })
 })
 
-t.test('the runs of a trace are looked for once, and then among what has come since', async (t) => {
+t.test('the runs of a trace are searched for once, and afterwards only among newer events', async (t) => {
   const harness = await harnessFor(t)
   const run = (digit: string, value: string) =>
     harness.actors.set(`run_request/${request(digit)}`, { value, context: { trace_id: 't1', project: 'a' } })

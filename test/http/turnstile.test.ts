@@ -1,9 +1,11 @@
-/** Requests with one key go one after the other, in the order in which they came, and a long line costs each of them no more. */
+/**
+ * Requests with one key pass one at a time in order of arrival, at a cost per request that does not grow with the line.
+ */
 import t from 'tap'
 import { Turnstile } from '../../http/turnstile.ts'
 import type { Exchange } from '../../http/wire/exchange.ts'
 
-/** One who asks, and how often it was looked at whether he is there still. */
+/** A waiting request, which counts how often it was asked whether its client is gone. */
 class Asker {
   looks = 0
   isGone = false
@@ -21,7 +23,7 @@ class Asker {
 
 const asExchange = (asker: Asker): Exchange => asker as unknown as Exchange
 
-t.test('in a line of thousands each is looked at once or twice, and they go through as they came', async (t) => {
+t.test('thousands of requests with one key pass in order, and each is checked at most twice', async (t) => {
   const turnstile = new Turnstile()
   const askers = Array.from({ length: 3_000 }, () => new Asker())
   const through: number[] = []
@@ -40,7 +42,7 @@ t.test('in a line of thousands each is looked at once or twice, and they go thro
   t.equal(Math.max(...askers.map(({ looks }) => looks)) <= 2, true)
 })
 
-t.test('however many leave at once, they go through one within no other', async (t) => {
+t.test('requests that leave at once pass without nesting', async (t) => {
   const turnstile = new Turnstile()
   let leaveFirst = (): void => {}
   turnstile.enter('k', asExchange(new Asker()), (leave) => {
@@ -51,7 +53,7 @@ t.test('however many leave at once, they go through one within no other', async 
   for (let i = 0; i < 20_000; i++) {
     turnstile.enter('k', asExchange(new Asker()), (leave) => {
       inside += 1
-      if (inside > 1) t.fail('two are through')
+      if (inside > 1) t.fail('two are through at once')
       count += 1
       inside -= 1
       leave()
@@ -62,55 +64,58 @@ t.test('however many leave at once, they go through one within no other', async 
   t.equal(count, 20_000)
 })
 
-t.test('who has gone, and who throws, keeps nobody; each is over once', async (t) => {
-  const turnstile = new Turnstile()
-  const said: string[] = []
-  const [one, gone, thrower, last] = [new Asker(), new Asker(), new Asker(), new Asker()]
-  let leaveOne = (): void => {}
-  let leaveLast = (): void => {}
-  const over = (name: string) => () => void said.push(`${name} is over`)
-  turnstile.enter(
-    'k',
-    asExchange(one),
-    (leave) => {
-      leaveOne = leave
-    },
-    over('one'),
-  )
-  turnstile.enter('k', asExchange(gone), () => t.fail('the client has gone'), over('gone'))
-  turnstile.enter(
-    'k',
-    asExchange(thrower),
-    () => {
-      throw new Error('thrown')
-    },
-    over('thrower'),
-  )
-  turnstile.enter(
-    'k',
-    asExchange(last),
-    (leave) => {
-      said.push('last is through')
-      leaveLast = leave
-    },
-    over('last'),
-  )
-  gone.isGone = true
-  leaveOne()
-  leaveOne()
-  t.same(said, ['one is over', 'gone is over', 'thrower is over', 'last is through'])
-  t.match(thrower.faults, [{ message: 'thrown' }])
-  leaveLast()
-  let isThrough = false
-  turnstile.enter('k', asExchange(new Asker()), () => {
-    isThrough = true
-  })
-  t.equal(isThrough, true, 'the key is free')
-  turnstile.enter('another', asExchange(gone), () => t.fail('the client had gone before'), over('gone again'))
-  t.equal(said.at(-1), 'gone again is over')
-})
+t.test(
+  'a request whose client is gone, or whose handler throws, does not block the line, and each ends once',
+  async (t) => {
+    const turnstile = new Turnstile()
+    const said: string[] = []
+    const [one, gone, thrower, last] = [new Asker(), new Asker(), new Asker(), new Asker()]
+    let leaveOne = (): void => {}
+    let leaveLast = (): void => {}
+    const over = (name: string) => () => void said.push(`${name} is over`)
+    turnstile.enter(
+      'k',
+      asExchange(one),
+      (leave) => {
+        leaveOne = leave
+      },
+      over('one'),
+    )
+    turnstile.enter('k', asExchange(gone), () => t.fail('the client is gone'), over('gone'))
+    turnstile.enter(
+      'k',
+      asExchange(thrower),
+      () => {
+        throw new Error('thrown')
+      },
+      over('thrower'),
+    )
+    turnstile.enter(
+      'k',
+      asExchange(last),
+      (leave) => {
+        said.push('last is through')
+        leaveLast = leave
+      },
+      over('last'),
+    )
+    gone.isGone = true
+    leaveOne()
+    leaveOne()
+    t.same(said, ['one is over', 'gone is over', 'thrower is over', 'last is through'])
+    t.match(thrower.faults, [{ message: 'thrown' }])
+    leaveLast()
+    let isThrough = false
+    turnstile.enter('k', asExchange(new Asker()), () => {
+      isThrough = true
+    })
+    t.equal(isThrough, true, 'the key is free')
+    turnstile.enter('another', asExchange(gone), () => t.fail('the client was gone before'), over('gone again'))
+    t.equal(said.at(-1), 'gone again is over')
+  },
+)
 
-t.test('a line that is over takes nothing of the one that began within its end', async (t) => {
+t.test('a line that has ended does not admit a request of a line begun during its end', async (t) => {
   const turnstile = new Turnstile()
   const said: string[] = []
   const leave: Record<string, () => void> = {}

@@ -1,6 +1,6 @@
 /**
- * What a handler meets when its request is not at hand any more: a record that cannot be read, a mistake. It is told to the
- * one who asked; the service, and whatever else was asked for, goes on.
+ * A record that cannot be read, or an error in later turns of a request: its client is told, and the service and
+ * other requests continue.
  */
 import t, { type Test } from 'tap'
 import type { ActorRef } from '../../machines/machine.ts'
@@ -11,7 +11,7 @@ import { startOnDisk, startTestService, type TestService } from './service-harne
 
 const NO_CHANGES = { termsAdded: [], termsRemoved: [], events: [], timersSet: [], timersCleared: [], outbox: [] }
 
-/** The same service after a restart, with the record of the entity damaged meanwhile. */
+/** The service after a restart, with the record of the entity damaged in between. */
 async function withDamaged(t: Test, home: string, s: TestService, kind: string, id: string): Promise<TestService> {
   const { journal } = s.service.runtime
   const broken = { kind, id, version: 1_000, record: '(damaged)', ...NO_CHANGES }
@@ -20,7 +20,7 @@ async function withDamaged(t: Test, home: string, s: TestService, kind: string, 
   return startOnDisk(t, home)
 }
 
-/** What the service reads of these throws from now on. */
+/** From now on reading an entity that matches throws. */
 function fails(s: TestService, isOne: (ref: ActorRef) => boolean, error: Error): void {
   const { runtime } = s.service
   const read = runtime.read.bind(runtime)
@@ -33,7 +33,7 @@ function fails(s: TestService, isOne: (ref: ActorRef) => boolean, error: Error):
 const MISTAKE = new TypeError('a mistake')
 
 t.test(
-  'a campaign whose work item cannot be read is listed, told and moved; the item alone is not served',
+  'a campaign whose work item cannot be read can still be listed and moved, and only the item is answered 503',
   async (t) => {
     const home = t.testdir()
     const before = await startOnDisk(t, home)
@@ -45,7 +45,7 @@ t.test(
     for (const caller of [{}, confined]) {
       const { items } = (await s.expect(200, 'GET', '/api/campaigns', undefined, caller)).body
       t.match(items, [{ name: 'other' }, { name: 'pay', status: 'active', work: { role: 'cycle', item_id: item } }])
-      t.notOk('state' in items[1].work, 'how the item stands is not known')
+      t.notOk('state' in items[1].work, 'the state of the item is unknown')
       await s.expect(200, 'GET', '/api/pacing', undefined, caller)
       await s.expect(200, 'GET', '/api/attention', undefined, caller)
     }
@@ -57,25 +57,22 @@ t.test(
   },
 )
 
-t.test(
-  'a runner that cannot be read keeps no service from its start, nor what its engine can do from being known',
-  async (t) => {
-    const home = t.testdir()
-    const before = await startOnDisk(t, home)
-    await fleet(before, 'shop')
-    const manifest = {
-      runner_id: 'r1',
-      supported_entry_events: ['greet_requested'],
-      supported_throttle_modes: ['dry_run'],
-    }
-    const path = '/api/projects/shop/engine-capabilities'
-    await before.expect(201, 'POST', path, { engine: 'factory', engine_version: '1.0', ...manifest })
-    const s = await withDamaged(t, home, before, 'runner', 'r1')
-    t.match((await s.expect(200, 'GET', path)).body.items, [{ runner_id: 'r1', state: 'current' }])
-  },
-)
+t.test('a runner that cannot be read does not prevent a start, and its manifest still counts', async (t) => {
+  const home = t.testdir()
+  const before = await startOnDisk(t, home)
+  await fleet(before, 'shop')
+  const manifest = {
+    runner_id: 'r1',
+    supported_entry_events: ['greet_requested'],
+    supported_throttle_modes: ['dry_run'],
+  }
+  const path = '/api/projects/shop/engine-capabilities'
+  await before.expect(201, 'POST', path, { engine: 'factory', engine_version: '1.0', ...manifest })
+  const s = await withDamaged(t, home, before, 'runner', 'r1')
+  t.match((await s.expect(200, 'GET', path)).body.items, [{ runner_id: 'r1', state: 'current' }])
+})
 
-t.test('pacing lists what can be read', async (t) => {
+t.test('pacing lists the items that can be read', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   await submit(s)
@@ -86,7 +83,7 @@ t.test('pacing lists what can be read', async (t) => {
   t.equal(view.waiting_count, 2)
 })
 
-t.test('the runner, the trace and the events of a run that cannot be read are told without it', async (t) => {
+t.test('a runner, a trace and its events are shown without a run that cannot be read', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const { id, trace_id: trace } = await s.request('shop')
@@ -103,7 +100,7 @@ t.test('the runner, the trace and the events of a run that cannot be read are to
   t.ok(events.items.length > 0, 'what was recorded of it is found')
 })
 
-t.test('a mistake behind a promise or a reply is told to the one who asked, and the service goes on', async (t) => {
+t.test('an error in a later turn of a request is answered 500, and the service continues', async (t) => {
   const s = await startTestService(t)
   await inFirstCycle(s)
   fails(s, ({ kind }) => kind === 'work_item', MISTAKE)
@@ -116,7 +113,7 @@ t.test('a mistake behind a promise or a reply is told to the one who asked, and 
   await s.expect(200, 'GET', '/api/projects')
 })
 
-t.test('a mistake while a trace is read ends that trace, and its connection goes on', async (t) => {
+t.test('an error during an ingest is answered 500, and its connection continues', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   fails(s, ({ kind }) => kind === 'project', MISTAKE)
@@ -126,7 +123,7 @@ t.test('a mistake while a trace is read ends that trace, and its connection goes
   await s.expect(200, 'GET', '/api/runners')
 })
 
-t.test('a trace is free again for whoever asks next when a mistake ends the post that took it', async (t) => {
+t.test('a trace claimed by a post that fails is free again', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const event = (event_type: string, digit: string, payload: object) => ({
@@ -143,11 +140,11 @@ t.test('a trace is free again for whoever asks next when a mistake ends the post
   fails(s, ({ kind }) => kind === 'maintenance_run', MISTAKE)
 
   const first = event('greet_requested', 'b', { name: 'world' })
-  t.equal((await emit(503, first, known)).body.code, 'quarantined', 'while traces are taken')
+  t.equal((await emit(503, first, known)).body.code, 'quarantined', 'while traces are claimed')
   await emit(200, first)
 
   const second = event('greet_requested', 'c', { name: 'world' })
   const over = event('maintenance_run_completed', 'd', { total: 0, succeeded: 0, failed: 0, skipped: 0, projects: [] })
-  t.equal((await emit(500, second, over)).body.code, 'internal_error', 'when they are')
+  t.equal((await emit(500, second, over)).body.code, 'internal_error', 'after they were claimed')
   await emit(200, second)
 })

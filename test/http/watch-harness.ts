@@ -1,6 +1,6 @@
 /**
- * A real server on a real port with the routes that read events, over a log in memory: commits, retention and
- * revocations happen when the test says so. Sockets, gates and frames are the service's own.
+ * A real server on a real port with the routes that read events, over a log in memory: the test decides when commits,
+ * retention and revocations happen. Sockets, access checks and frames are the service's own.
  */
 
 import { connect, type Socket as TcpSocket } from 'node:net'
@@ -57,7 +57,7 @@ class FakePrincipals implements Principals {
     for (const callback of [...(this.#callbacks.get(principal) ?? [])]) callback()
   }
 
-  /** How many streams would hear of a revocation. */
+  /** The number of streams that listen for the end of that principal. */
   listening(name: string): number {
     return this.#callbacks.get(this.#byToken.get(name)!)?.size ?? 0
   }
@@ -100,11 +100,11 @@ export interface Harness {
   readonly principals: FakePrincipals
   readonly port: number
   readonly url: string
-  /** What `runtime.read` answers, by `kind/id`. */
+  /** What `runtime.read` returns, by `kind/id`. */
   readonly actors: Map<string, { readonly value: string; readonly context: Record<string, unknown> }>
-  /** Messages of the service's log. */
+  /** Messages logged by the service. */
   readonly told: readonly string[]
-  /** As the service does at the start of a graceful stop. */
+  /** What the service does at the start of a graceful stop. */
   stopStreams(): void
   close(): void
   metrics(): Promise<string>
@@ -165,7 +165,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
   }
 }
 
-/** A frame as it came. */
+/** A frame as received. */
 export interface Received {
   readonly type: string
   readonly cursor?: string
@@ -174,7 +174,7 @@ export interface Received {
   readonly problem?: Record<string, any>
 }
 
-/** Frames in the order in which they came, awaited one by one; the stream's end is awaited like a frame. */
+/** Received frames in order; one can wait for a frame, and likewise for the end of the stream. */
 export class Frames {
   readonly all: Received[] = []
   ended: { readonly code: number; readonly reason: string } | undefined
@@ -196,7 +196,7 @@ export class Frames {
     for (const callback of waiting) callback()
   }
 
-  /** Wait until the condition holds; throws after the time limit, telling what came. */
+  /** Waits until the condition holds; after the time limit throws with what was received. */
   async until(condition: (frames: Frames) => boolean, limitMs = 10_000): Promise<this> {
     const untilMs = Date.now() + limitMs
     while (!condition(this)) {
@@ -230,7 +230,7 @@ export interface Watching {
   readonly socket: WebSocket
 }
 
-/** Open a WebSocket. A refused upgrade rejects with the status and the problem. */
+/** Opens a WebSocket. A refused upgrade rejects with the status and the problem. */
 export function watchSocket(
   harness: Harness,
   query: string,
@@ -272,7 +272,7 @@ export interface SseWatching {
   close(): void
 }
 
-/** Open server-sent events and parse them as an EventSource does. */
+/** Opens a stream of server-sent events and parses it as an EventSource does. */
 export async function watchSse(
   harness: Harness,
   query: string,
@@ -318,7 +318,7 @@ async function readSse(response: Response, { frames, ids, types }: SseWatching):
   }
 }
 
-/** A connection that asks and then reads nothing, until told to. */
+/** A connection that sends the request and reads nothing until it is resumed. */
 export function openDeaf(harness: Harness, request: string): TcpSocket {
   const socket = connect(harness.port, '127.0.0.1')
   socket.on('error', () => {})
@@ -327,14 +327,14 @@ export function openDeaf(harness: Harness, request: string): TcpSocket {
   return socket
 }
 
-/** One that is closed at the end of the test. */
+/** A harness that is closed at the end of the test. */
 export async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
   const harness = await startHarness()
   test.teardown(() => harness.close())
   return harness
 }
 
-/** Ids of the fake log's events, by their sequences. */
+/** Ids of the fake log's events, by sequence. */
 export const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
 export const idsOf = (from: number, to: number): string[] =>
   Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))

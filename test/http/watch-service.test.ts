@@ -1,4 +1,4 @@
-/** Watch and the event endpoints on the whole service, as it runs: LMDB on disk, real tokens, real restarts. */
+/** Watch and the event endpoints on the whole service: LMDB on disk, real tokens, real restarts. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -42,7 +42,7 @@ class Client {
   }
 }
 
-t.test('what is acknowledged is watched, and over a restart the stream goes on where it was', async (t) => {
+t.test('acknowledged changes are watched, and a stream resumes where it was after a restart', async (t) => {
   const home = t.testdir()
   let service = await start(home)
   t.teardown(() => service.close())
@@ -80,7 +80,7 @@ t.test('what is acknowledged is watched, and over a restart the stream goes on w
   t.same((await client.send('GET', `/api/events/${event.id}`)).body, event)
 })
 
-t.test('a run request is followed by its id; its trace is whole only when its runner had the last word', async (t) => {
+t.test('a run request can be watched by its id, and cancelling it leaves its trace incomplete', async (t) => {
   const home = t.testdir()
   const service = await start(home)
   t.teardown(() => service.close())
@@ -112,7 +112,7 @@ t.test('a run request is followed by its id; its trace is whole only when its ru
   t.equal((await client.send('GET', `/api/events/${frames.ids[0]}?trace_id=${trace_id}`)).status, 200)
 })
 
-t.test('a confined token watches its projects alone, until it is revoked or expires', async (t) => {
+t.test('a confined token watches only its projects, until it is revoked or expires', async (t) => {
   const home = t.testdir()
   const service = await start(home)
   t.teardown(() => service.close())

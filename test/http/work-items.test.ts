@@ -45,7 +45,7 @@ t.test('a task is submitted, handed out, started and landed by its result', asyn
 })
 
 t.test(
-  'a result that came in with a trace settles nothing, and the item all the same when its run posts it',
+  'a result that was ingested with a trace settles nothing, but the same result posted by the run settles its item',
   async (t) => {
     const s = await startTestService(t)
     const runner = await fleet(s, 'shop', 'till')
@@ -71,66 +71,67 @@ t.test(
   },
 )
 
-t.test('one item a repository: two projects of one repository share it, a third does not wait', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop', 'till', 'other')
-  for (const key of ['shop', 'till']) await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
-  const first = await submit(s, {})
-  await until(reading(s, first.id), waits('handed_out'))
-  const second = await submit(s, { project: 'till' })
-  const third = await submit(s, { project: 'other' })
-  await until(reading(s, third.id), waits('handed_out'))
-  const busy = (await s.expect(200, 'GET', `/api/work-items/${second.id}`)).body
-  t.match(busy, { state: 'queued', waiting_because: { code: 'repository_busy' } })
-  t.match(busy.reason, new RegExp(`git@x:shop is held by ${first.id}`))
-  await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
-  await until(reading(s, second.id), waits('handed_out'))
-  const taken = [await take(s, runner)]
-  await s.expect(200, 'POST', `/api/run-requests/${taken[0].request_id}/started`, {}, runner)
-  taken.push(await take(s, runner))
-  t.same(taken.map(({ engine }) => engine.payload.item_id).sort(), [second.id, third.id].sort())
-})
-
 t.test(
-  'what names a runner that was removed for good waits for it in vain, says so, and is not taken anew',
+  "items of projects that share a repository are handed out one at a time, and another project's does not wait",
   async (t) => {
     const s = await startTestService(t)
-    await fleet(s, 'shop')
-    await s.runner('r9', { trusted: true })
-    const pinned = { runner_id: 'r9' }
-    const item = await submit(s, { ...pinned, objective: 'First' })
-    const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' }, ...pinned }
-    const run = await s.request('shop', { ...greet, idempotency_key: 'k' })
-    await s.expect(204, 'DELETE', '/api/runners/r9')
-    const code = 'runner_removed'
-    t.match(await until(reading(s, item.id), waits(code)), {
-      reason: 'runner r9, which it names, was removed for good',
-    })
-    t.match((await s.expect(200, 'GET', `/api/run-requests/${run.id}`)).body.waiting_because, { code })
-    const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
-    t.same(
-      items.map(({ because }: any) => because.code),
-      [code, code],
-    )
-    const campaign = { name: 'c', project: 'shop', mission: 'M', done_evidence: [GATE] }
-    for (const [path, body] of [
-      ['/api/projects/shop/run-requests', greet],
-      ['/api/work-items', { project: 'shop', objective: 'Second', ...pinned }],
-      ['/api/campaigns', { ...campaign, ...pinned }],
-    ] as const) {
-      const refused = await s.expect(422, 'POST', path, body)
-      t.match(
-        refused.body,
-        { code: 'invalid_body', errors: [{ pointer: '/runner_id', detail: /removed for good/ }] },
-        path,
-      )
-    }
-    await s.expect(200, 'POST', '/api/projects/shop/run-requests', { ...greet, idempotency_key: 'k' })
-    await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Third', runner_id: 'never-was' })
+    const runner = await fleet(s, 'shop', 'till', 'other')
+    for (const key of ['shop', 'till'])
+      await s.expect(200, 'PATCH', `/api/projects/${key}`, { repository: 'git@x:shop' })
+    const first = await submit(s, {})
+    await until(reading(s, first.id), waits('handed_out'))
+    const second = await submit(s, { project: 'till' })
+    const third = await submit(s, { project: 'other' })
+    await until(reading(s, third.id), waits('handed_out'))
+    const busy = (await s.expect(200, 'GET', `/api/work-items/${second.id}`)).body
+    t.match(busy, { state: 'queued', waiting_because: { code: 'repository_busy' } })
+    t.match(busy.reason, new RegExp(`git@x:shop is held by ${first.id}`))
+    await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
+    await until(reading(s, second.id), waits('handed_out'))
+    const taken = [await take(s, runner)]
+    await s.expect(200, 'POST', `/api/run-requests/${taken[0].request_id}/started`, {}, runner)
+    taken.push(await take(s, runner))
+    t.same(taken.map(({ engine }) => engine.payload.item_id).sort(), [second.id, third.id].sort())
   },
 )
 
-t.test('a time that its offset leads behind the year 9999 is shown as one that can be read', async (t) => {
+t.test('work for a removed runner waits with that reason, and new work that names it is refused', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await s.runner('r9', { trusted: true })
+  const pinned = { runner_id: 'r9' }
+  const item = await submit(s, { ...pinned, objective: 'First' })
+  const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' }, ...pinned }
+  const run = await s.request('shop', { ...greet, idempotency_key: 'k' })
+  await s.expect(204, 'DELETE', '/api/runners/r9')
+  const code = 'runner_removed'
+  t.match(await until(reading(s, item.id), waits(code)), {
+    reason: 'runner r9, which it names, was removed for good',
+  })
+  t.match((await s.expect(200, 'GET', `/api/run-requests/${run.id}`)).body.waiting_because, { code })
+  const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
+  t.same(
+    items.map(({ because }: any) => because.code),
+    [code, code],
+  )
+  const campaign = { name: 'c', project: 'shop', mission: 'M', done_evidence: [GATE] }
+  for (const [path, body] of [
+    ['/api/projects/shop/run-requests', greet],
+    ['/api/work-items', { project: 'shop', objective: 'Second', ...pinned }],
+    ['/api/campaigns', { ...campaign, ...pinned }],
+  ] as const) {
+    const refused = await s.expect(422, 'POST', path, body)
+    t.match(
+      refused.body,
+      { code: 'invalid_body', errors: [{ pointer: '/runner_id', detail: /removed for good/ }] },
+      path,
+    )
+  }
+  await s.expect(200, 'POST', '/api/projects/shop/run-requests', { ...greet, idempotency_key: 'k' })
+  await s.expect(201, 'POST', '/api/work-items', { project: 'shop', objective: 'Third', runner_id: 'never-was' })
+})
+
+t.test('a not_before beyond the year 9999 in UTC is shown as the last instant of that year', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
   const { id } = await submit(s, { not_before: '9999-12-31T23:59:59-23:59' })
@@ -138,7 +139,7 @@ t.test('a time that its offset leads behind the year 9999 is shown as one that c
   t.equal(waiting_because.detail, 'not before 9999-12-31T23:59:59.999Z')
 })
 
-t.test('a plain run request that holds the repository holds items back, too', async (t) => {
+t.test('a plain run request that holds the repository holds items back', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const request = await s.request('shop', { throttle: 'full' })
@@ -152,7 +153,7 @@ t.test('a plain run request that holds the repository holds items back, too', as
 })
 
 t.test(
-  'ENGINE_MAX_RUNNING caps what runs and is handed out; without it the slots of the runners that are there do',
+  "ENGINE_MAX_RUNNING limits the running and handed-out items; by default the online runners' capacity does",
   async (t) => {
     const s = await startTestService(t, { maxRunning: 2 })
     await fleet(s, 'a', 'b', 'c')
@@ -173,7 +174,7 @@ t.test(
   },
 )
 
-t.test('work that no runner may take waits without taking the place of work that one may', async (t) => {
+t.test('an item that no runner may take does not block items that one may', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const odd = await submit(s, { labels: ['gpu'] })
@@ -185,7 +186,7 @@ t.test('work that no runner may take waits without taking the place of work that
   t.ok(runner.token)
 })
 
-t.test('an item waits for what it depends on, and is handed out when that has landed', async (t) => {
+t.test('an item waits for its dependencies, and is handed out once they have landed', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const first = await submit(s, {})
@@ -201,42 +202,45 @@ t.test('an item waits for what it depends on, and is handed out when that has la
   t.match(unknown.body, { code: 'unknown_work_item', errors: [{ pointer: '/depends_on/1' }] })
 })
 
-/** Begins the run that was taken, and ends it. */
+/** Starts the run that was taken, and finishes it. */
 async function land(s: TestService, runner: Runner, request: string, payload: object = COMPLETE): Promise<void> {
   await s.expect(200, 'POST', `/api/run-requests/${request}/started`, {}, runner)
   await finish(s, runner, request, payload)
 }
 
-t.test('a dependency that can never land makes needs_decision; release goes on without it', async (t) => {
-  const s = await startTestService(t)
-  await fleet(s, 'shop', 'till')
-  const first = await submit(s, {})
-  const second = await submit(s, { project: 'till', depends_on: [first.id] })
-  await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
-  const blocked = await until(reading(s, second.id), ({ state }) => state === 'needs_decision')
-  t.equal(blocked.reason, `its dependency ${first.id} did not land`)
-  const late = await submit(s, { project: 'till', objective: 'Late', depends_on: [first.id] })
-  await until(reading(s, late.id), ({ state }) => state === 'needs_decision')
-  const attention = (await s.expect(200, 'GET', '/api/attention?reason=needs_decision')).body.items
-  t.same(
-    attention.map(({ work_item }: any) => work_item.id),
-    [late.id, second.id],
-  )
-  const released = (await s.expect(200, 'POST', `/api/work-items/${second.id}/release`)).body
-  t.equal(released.state, 'queued')
-  t.notOk('depends_on' in released)
-  await until(reading(s, second.id), waits('handed_out'))
-})
+t.test(
+  'an item needs a decision when its dependency did not land, and release lets it continue without it',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop', 'till')
+    const first = await submit(s, {})
+    const second = await submit(s, { project: 'till', depends_on: [first.id] })
+    await s.expect(200, 'POST', `/api/work-items/${first.id}/cancel`)
+    const blocked = await until(reading(s, second.id), ({ state }) => state === 'needs_decision')
+    t.equal(blocked.reason, `its dependency ${first.id} did not land`)
+    const late = await submit(s, { project: 'till', objective: 'Late', depends_on: [first.id] })
+    await until(reading(s, late.id), ({ state }) => state === 'needs_decision')
+    const attention = (await s.expect(200, 'GET', '/api/attention?reason=needs_decision')).body.items
+    t.same(
+      attention.map(({ work_item }: any) => work_item.id),
+      [late.id, second.id],
+    )
+    const released = (await s.expect(200, 'POST', `/api/work-items/${second.id}/release`)).body
+    t.equal(released.state, 'queued')
+    t.notOk('depends_on' in released)
+    await until(reading(s, second.id), waits('handed_out'))
+  },
+)
 
 t.test(
-  'held, released, closed, cancelled: each with its history, and what the state does not allow says what is',
+  "hold, release and cancel are recorded in the item's history, and a refused move lists the allowed ones",
   async (t) => {
     const s = await startTestService(t)
     await s.project('shop')
     const item = await submit(s, { origin: 'by hand' })
     const post = (move: string, body?: object) => s.call('POST', `/api/work-items/${item.id}/${move}`, body)
     t.match((await post('hold', { origin: 'ann-laptop' })).body, { state: 'held', waiting_because: { code: 'held' } })
-    t.equal((await post('hold')).status, 200, 'said again')
+    t.equal((await post('hold')).status, 200, 'repeated')
     const refused = await post('close', { reason: 'x' })
     t.match(refused, { status: 409, body: { code: 'illegal_move', state: 'held', allowed: ['cancel', 'release'] } })
     t.match((await post('release')).body, { state: 'queued' })
@@ -257,79 +261,97 @@ t.test(
   },
 )
 
-t.test('an owner whose answer was lost says it again, and hears how the item stands', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  const { token: other } = (await s.expect(201, 'POST', '/api/tokens', { name: 'ben', roles: ['operator'] })).body
-  const twice = async (id: string, move: string, state: string, body?: object) => {
-    for (const _ of ['once', 'again'])
-      t.match((await s.expect(200, 'POST', `/api/work-items/${id}/${move}`, body)).body, { id, state }, move)
-  }
-  const waits = await submit(s, { objective: 'Later', not_before: '2100-01-01T00:00:00Z' })
-  await twice(waits.id, 'hold', 'held')
-  await twice(waits.id, 'release', 'queued')
-  const post = (id: string, move: string, body: object, token?: string) =>
-    s.call('POST', `/api/work-items/${id}/${move}`, body, token === undefined ? {} : { token })
-  t.match(await post(waits.id, 'release', {}, other), { status: 409, body: { code: 'illegal_move', state: 'queued' } })
-  await twice(waits.id, 'cancel', 'cancelled')
-  t.match(await post(waits.id, 'release', {}), { status: 409, body: { state: 'cancelled' } }, 'it was cancelled since')
-  t.match(await post(waits.id, 'close', { reason: 'x' }), { status: 409 }, 'it was not closed')
+t.test(
+  "an owner's move repeated by the same token gets the same answer, and by another token is refused",
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const { token: other } = (await s.expect(201, 'POST', '/api/tokens', { name: 'ben', roles: ['operator'] })).body
+    const twice = async (id: string, move: string, state: string, body?: object) => {
+      for (const _ of ['once', 'again'])
+        t.match((await s.expect(200, 'POST', `/api/work-items/${id}/${move}`, body)).body, { id, state }, move)
+    }
+    const waits = await submit(s, { objective: 'Later', not_before: '2100-01-01T00:00:00Z' })
+    await twice(waits.id, 'hold', 'held')
+    await twice(waits.id, 'release', 'queued')
+    const post = (id: string, move: string, body: object, token?: string) =>
+      s.call('POST', `/api/work-items/${id}/${move}`, body, token === undefined ? {} : { token })
+    t.match(await post(waits.id, 'release', {}, other), {
+      status: 409,
+      body: { code: 'illegal_move', state: 'queued' },
+    })
+    await twice(waits.id, 'cancel', 'cancelled')
+    t.match(
+      await post(waits.id, 'release', {}),
+      { status: 409, body: { state: 'cancelled' } },
+      'it was cancelled since',
+    )
+    t.match(await post(waits.id, 'close', { reason: 'x' }), { status: 409 }, 'it was not closed')
 
-  const item = await submit(s, {})
-  const { request_id } = await take(s, runner)
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, { class: 'execution', message: 'no' }, runner)
-  await until(reading(s, item.id), ({ state }: any) => state === 'failed')
-  await twice(item.id, 'close', 'cancelled', { reason: 'done by hand' })
-  t.match(await post(item.id, 'close', { reason: 'another' }), { status: 409, body: { code: 'illegal_move' } })
-  t.match(await post(item.id, 'close', { reason: 'done by hand' }, other), { status: 409 })
-  const { operator_actions } = await reading(s, item.id)()
-  t.same(
-    operator_actions.map(({ command }: any) => command),
-    ['close'],
-    'it was done once',
-  )
-})
-
-t.test('of two operators at one item one wins, and the other is told', async (t) => {
-  const s = await startTestService(t)
-  await s.project('shop')
-  for (const [one, other] of [
-    ['hold', 'cancel'],
-    ['cancel', 'hold'],
-  ]) {
     const item = await submit(s, {})
-    const answers = await Promise.all([one, other].map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)))
-    const { state, operator_actions } = await reading(s, item.id)()
-    t.equal(state, 'cancelled')
-    const taken = answers.filter(({ status }) => status === 200).length
-    t.equal(taken, operator_actions.length, 'who was told 200 is in the history')
-    for (const { status, body } of answers)
-      if (status !== 200) t.match(body, { code: 'illegal_move', state: 'cancelled' })
-  }
-})
+    const { request_id } = await take(s, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, { class: 'execution', message: 'no' }, runner)
+    await until(reading(s, item.id), ({ state }: any) => state === 'failed')
+    await twice(item.id, 'close', 'cancelled', { reason: 'done by hand' })
+    t.match(await post(item.id, 'close', { reason: 'another' }), { status: 409, body: { code: 'illegal_move' } })
+    t.match(await post(item.id, 'close', { reason: 'done by hand' }, other), { status: 409 })
+    const { operator_actions } = await reading(s, item.id)()
+    t.same(
+      operator_actions.map(({ command }: any) => command),
+      ['close'],
+      'it was done once',
+    )
+  },
+)
 
-t.test('of two results for one item the first settles it, and the other is told', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  const item = await submit(s, {})
-  const { request_id } = await take(s, runner)
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
-  const event = (verdict: string, more: object) => ({
-    event_type: 'task_run_completed',
-    occurred_at: AT,
-    payload: { ...COMPLETE, success: false, landed: false, verdict, ...more },
-  })
-  const events = [event('defect', { diagnosis: 'it breaks' }), event('runner_error', { detail: 'gone' })]
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
-  t.match(await inState(s, item.id, 'preserved'), { reason: 'defect: it breaks' })
-  await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
-  const second = { class: 'execution', message: 'it broke' }
-  const told = await s.call('POST', `/api/run-requests/${request_id}/failed`, second, runner)
-  t.match(told, { status: 409, body: { code: 'result_conflict' } })
-  t.match(await reading(s, item.id)(), { state: 'preserved' })
-})
+t.test(
+  'of two concurrent moves of an item each answered 200 is in its history, and the item ends cancelled',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('shop')
+    for (const [one, other] of [
+      ['hold', 'cancel'],
+      ['cancel', 'hold'],
+    ]) {
+      const item = await submit(s, {})
+      const answers = await Promise.all(
+        [one, other].map((move) => s.call('POST', `/api/work-items/${item.id}/${move}`)),
+      )
+      const { state, operator_actions } = await reading(s, item.id)()
+      t.equal(state, 'cancelled')
+      const taken = answers.filter(({ status }) => status === 200).length
+      t.equal(taken, operator_actions.length, 'each move answered 200 is in the history')
+      for (const { status, body } of answers)
+        if (status !== 200) t.match(body, { code: 'illegal_move', state: 'cancelled' })
+    }
+  },
+)
 
-t.test('learned 2: a result without the exact trace and run settles nothing', async (t) => {
+t.test(
+  'the first of two results settles the item, and a later failure of the run is answered result_conflict',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    const item = await submit(s, {})
+    const { request_id } = await take(s, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+    const event = (verdict: string, more: object) => ({
+      event_type: 'task_run_completed',
+      occurred_at: AT,
+      payload: { ...COMPLETE, success: false, landed: false, verdict, ...more },
+    })
+    const events = [event('defect', { diagnosis: 'it breaks' }), event('runner_error', { detail: 'gone' })]
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events }, runner)
+    t.match(await inState(s, item.id, 'preserved'), { reason: 'defect: it breaks' })
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+    const second = { class: 'execution', message: 'it broke' }
+    const told = await s.call('POST', `/api/run-requests/${request_id}/failed`, second, runner)
+    t.match(told, { status: 409, body: { code: 'result_conflict' } })
+    t.match(await reading(s, item.id)(), { state: 'preserved' })
+  },
+)
+
+t.test("learned 2: only a task_run_completed posted by the item's own run on its own trace settles it", async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const item = await submit(s, {})
@@ -347,43 +369,46 @@ t.test('learned 2: a result without the exact trace and run settles nothing', as
   t.equal((await reading(s, item.id)()).state, 'running')
 })
 
-t.test('work of another kind, about something else, on another base, or for other runners is no twin', async (t) => {
-  const s = await startTestService(t)
-  await s.project('shop')
-  await s.runner('r1')
-  const body = {
-    project: 'shop',
-    objective: 'Mend it',
-    kind: 'remediation',
-    payload: { cve: 'CVE-1', dirty: true },
-  }
-  const { id } = (await s.expect(201, 'POST', '/api/work-items', body)).body
-  const others = [
-    { payload: { cve: 'CVE-2', dirty: true } },
-    { kind: 'task', payload: undefined },
-    { base_ref: 'release' },
-    { context: { ticket: { id: 7, of: 'shop' } } },
-    { labels: ['gpu', 'linux'] },
-    { runner_id: 'r1' },
-  ]
-  for (const other of others) {
-    const made = await s.expect(201, 'POST', '/api/work-items', { ...body, ...other })
-    t.not(made.body.id, id)
-    t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })).body.id, made.body.id)
-  }
-  const turned = [{ context: { ticket: { of: 'shop', id: 7 } } }, { labels: ['linux', 'gpu'] }]
-  for (const other of turned) await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })
-  for (const when of [
-    { lane: 'maintenance' },
-    { not_before: '2030-01-01T00:00:00Z' },
-    { timeout_seconds: 9 },
-    { sentinel: 'x' },
-  ])
-    t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...when })).body.id, id, JSON.stringify(when))
-  t.equal((await s.expect(200, 'POST', '/api/work-items', body)).body.id, id)
-})
+t.test(
+  'work that differs in kind, payload, base or runner is no twin; other lanes and times make no difference',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('shop')
+    await s.runner('r1')
+    const body = {
+      project: 'shop',
+      objective: 'Mend it',
+      kind: 'remediation',
+      payload: { cve: 'CVE-1', dirty: true },
+    }
+    const { id } = (await s.expect(201, 'POST', '/api/work-items', body)).body
+    const others = [
+      { payload: { cve: 'CVE-2', dirty: true } },
+      { kind: 'task', payload: undefined },
+      { base_ref: 'release' },
+      { context: { ticket: { id: 7, of: 'shop' } } },
+      { labels: ['gpu', 'linux'] },
+      { runner_id: 'r1' },
+    ]
+    for (const other of others) {
+      const made = await s.expect(201, 'POST', '/api/work-items', { ...body, ...other })
+      t.not(made.body.id, id)
+      t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })).body.id, made.body.id)
+    }
+    const turned = [{ context: { ticket: { of: 'shop', id: 7 } } }, { labels: ['linux', 'gpu'] }]
+    for (const other of turned) await s.expect(200, 'POST', '/api/work-items', { ...body, ...other })
+    for (const when of [
+      { lane: 'maintenance' },
+      { not_before: '2030-01-01T00:00:00Z' },
+      { timeout_seconds: 9 },
+      { sentinel: 'x' },
+    ])
+      t.equal((await s.expect(200, 'POST', '/api/work-items', { ...body, ...when })).body.id, id, JSON.stringify(when))
+    t.equal((await s.expect(200, 'POST', '/api/work-items', body)).body.id, id)
+  },
+)
 
-t.test('two submits that say the same are one item, unless asked for; a settled one is no twin', async (t) => {
+t.test('identical submissions are one item unless allow_duplicate is set or the first has settled', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const body = { project: 'shop', objective: 'Tidy up' }
@@ -396,7 +421,7 @@ t.test('two submits that say the same are one item, unless asked for; a settled 
   const { id } = replay.body
   t.not((await s.expect(201, 'POST', '/api/work-items', { ...body, allow_duplicate: true })).body.id, id)
   await s.expect(200, 'POST', `/api/work-items/${id}/hold`)
-  t.equal((await s.call('POST', '/api/work-items', body)).status, 200, 'held is unsettled')
+  t.equal((await s.call('POST', '/api/work-items', body)).status, 200, 'a held item is unsettled')
   for (const item of (await s.expect(200, 'GET', '/api/work-items')).body.items)
     await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`)
   const anew = await s.expect(201, 'POST', '/api/work-items', body)
@@ -410,43 +435,46 @@ t.test('two submits that say the same are one item, unless asked for; a settled 
   t.equal(reused.body.code, 'idempotency_key_reused')
 })
 
-t.test('items are listed by project, state, kind, lane and source, and upkeep has a lane of its own', async (t) => {
-  const s = await startTestService(t)
-  await s.project('shop')
-  await s.project('bank')
-  const task = await submit(s)
-  const upkeep = await submit(s, { objective: 'Look after it', kind: 'maintenance' })
-  const upgrade = await submit(s, { objective: 'Node 30', kind: 'major_upgrade' })
-  const nightly = await submit(s, { objective: 'Look for dead links', sentinel: 'nightly' })
-  const theirs = await submit(s, { project: 'bank', lane: 'maintenance' })
-  await s.expect(200, 'POST', `/api/work-items/${upgrade.id}/hold`)
-  t.same(
-    [task, upkeep, upgrade, nightly, theirs].map(({ lane }) => lane),
-    ['interactive', 'maintenance', 'maintenance', 'interactive', 'maintenance'],
-  )
-  for (const [query, expected] of [
-    ['project=shop', [nightly, upgrade, upkeep, task]],
-    ['project=bank', [theirs]],
-    ['state=held', [upgrade]],
-    ['kind=task', [theirs, nightly, task]],
-    ['lane=maintenance', [theirs, upgrade, upkeep]],
-    ['source=sentinel:nightly', [nightly]],
-    ['source=sentinel:nightly&project=bank', []],
-    ['source=sentinel:nightly&state=held', []],
-    ['state=held&kind=maintenance', []],
-    ['project=shop&lane=maintenance&kind=major_upgrade&state=held', [upgrade]],
-  ] as const) {
-    const { items } = (await s.expect(200, 'GET', `/api/work-items?${query}`)).body
+t.test(
+  'items are listed by project, state, kind, lane and source, and maintenance kinds have their own lane',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('shop')
+    await s.project('bank')
+    const task = await submit(s)
+    const upkeep = await submit(s, { objective: 'Look after it', kind: 'maintenance' })
+    const upgrade = await submit(s, { objective: 'Node 30', kind: 'major_upgrade' })
+    const nightly = await submit(s, { objective: 'Look for dead links', sentinel: 'nightly' })
+    const theirs = await submit(s, { project: 'bank', lane: 'maintenance' })
+    await s.expect(200, 'POST', `/api/work-items/${upgrade.id}/hold`)
     t.same(
-      items.map(({ id }: any) => id),
-      expected.map(({ id }) => id),
-      query,
+      [task, upkeep, upgrade, nightly, theirs].map(({ lane }) => lane),
+      ['interactive', 'maintenance', 'maintenance', 'interactive', 'maintenance'],
     )
-  }
-  t.equal((await s.expect(404, 'GET', '/api/work-items?project=nowhere')).body.code, 'not_found')
-})
+    for (const [query, expected] of [
+      ['project=shop', [nightly, upgrade, upkeep, task]],
+      ['project=bank', [theirs]],
+      ['state=held', [upgrade]],
+      ['kind=task', [theirs, nightly, task]],
+      ['lane=maintenance', [theirs, upgrade, upkeep]],
+      ['source=sentinel:nightly', [nightly]],
+      ['source=sentinel:nightly&project=bank', []],
+      ['source=sentinel:nightly&state=held', []],
+      ['state=held&kind=maintenance', []],
+      ['project=shop&lane=maintenance&kind=major_upgrade&state=held', [upgrade]],
+    ] as const) {
+      const { items } = (await s.expect(200, 'GET', `/api/work-items?${query}`)).body
+      t.same(
+        items.map(({ id }: any) => id),
+        expected.map(({ id }) => id),
+        query,
+      )
+    }
+    t.equal((await s.expect(404, 'GET', '/api/work-items?project=nowhere')).body.code, 'not_found')
+  },
+)
 
-t.test('what only an entry event carries is refused elsewhere, and a caller’s trace is kept as a link', async (t) => {
+t.test('a payload that does not fit the kind is refused, and a caller’s trace is kept as a link', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const refused = async (body: object) =>
@@ -460,30 +488,33 @@ t.test('what only an entry event carries is refused elsewhere, and a caller’s 
   t.not(made.trace_id, made.submitted_trace_id, 'it has one of its own')
 })
 
-t.test('who goes on from preserved work is told what was told before, and may say what is left', async (t) => {
-  const s = await startTestService(t)
-  const runner = await fleet(s, 'shop')
-  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
-  const told = { labels: ['gpu'], context: { ticket: 7 }, timeout_seconds: 600 }
-  const preserved = async (objective: string) => {
-    const { id } = await submit(s, { objective, ...told })
-    const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
-    await land(s, runner, (await take(s, runner)).request_id, blocked)
-    await until(reading(s, id), ({ state }) => state === 'preserved')
-    return `/api/work-items/${id}/resume`
-  }
-  const first = (await s.expect(201, 'POST', await preserved('Tidy up'))).body
-  t.match(first, { ...told, objective: 'Tidy up' })
-  await land(s, runner, (await take(s, runner)).request_id)
-  const left = { objective: 'Tidy up the rest', not_before: '2126-01-31T12:00:00.000Z', depends_on: [first.id] }
-  const second = (await s.expect(201, 'POST', await preserved('Tidy up all'), left)).body
-  t.match(second, { ...told, ...left })
-  const path = await preserved('Tidy up once more')
-  const unknown = { depends_on: [`wi_${'0'.repeat(24)}`] }
-  t.equal((await s.expect(422, 'POST', path, unknown)).body.code, 'unknown_work_item')
-})
+t.test(
+  'a resumed item takes over labels, context and timeout, and may set its own objective and dependencies',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
+    const told = { labels: ['gpu'], context: { ticket: 7 }, timeout_seconds: 600 }
+    const preserved = async (objective: string) => {
+      const { id } = await submit(s, { objective, ...told })
+      const blocked = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'x' }
+      await land(s, runner, (await take(s, runner)).request_id, blocked)
+      await until(reading(s, id), ({ state }) => state === 'preserved')
+      return `/api/work-items/${id}/resume`
+    }
+    const first = (await s.expect(201, 'POST', await preserved('Tidy up'))).body
+    t.match(first, { ...told, objective: 'Tidy up' })
+    await land(s, runner, (await take(s, runner)).request_id)
+    const left = { objective: 'Tidy up the rest', not_before: '2126-01-31T12:00:00.000Z', depends_on: [first.id] }
+    const second = (await s.expect(201, 'POST', await preserved('Tidy up all'), left)).body
+    t.match(second, { ...told, ...left })
+    const path = await preserved('Tidy up once more')
+    const unknown = { depends_on: [`wi_${'0'.repeat(24)}`] }
+    t.equal((await s.expect(422, 'POST', path, unknown)).body.code, 'unknown_work_item')
+  },
+)
 
-t.test('preserved work is resumed once, as a child from its ref; the child landing lands it', async (t) => {
+t.test('preserved work is resumed once, as a child based on its ref, and lands with the child', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
@@ -498,7 +529,7 @@ t.test('preserved work is resumed once, as a child from its ref; the child landi
   t.match(child, { resumes: item.id, base_ref: 'task/x', source: { kind: 'work_item', ref: item.id }, kind: 'task' })
   const refused = (await s.call('POST', path)).body
   t.match(refused, { code: 'illegal_move', detail: new RegExp(child.id) })
-  t.same(refused.allowed, ['cancel', 'close'], 'the move that was refused is none that it would take')
+  t.same(refused.allowed, ['cancel', 'close'], 'resume is not among the allowed moves')
   t.equal((await s.call('POST', path, {}, { headers })).status, answers[0]!.status === 201 ? 200 : 409)
   const request = await take(s, runner)
   t.equal(request.engine.payload.base_ref, 'task/x')
@@ -507,7 +538,7 @@ t.test('preserved work is resumed once, as a child from its ref; the child landi
   t.match(landed, { disposition: { landed_commit: 'abc1234' }, resumptions: [{ item_id: child.id, state: 'landed' }] })
 })
 
-t.test('what goes on with preserved work is asked of the same runners, with the same context', async (t) => {
+t.test('a resumed item asks for the same runner, labels and context, but not for the old not_before', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['linux'] })
@@ -518,13 +549,13 @@ t.test('what goes on with preserved work is asked of the same runners, with the 
   await inState(s, item.id, 'preserved')
   const child = (await s.expect(201, 'POST', `/api/work-items/${item.id}/resume`)).body
   t.match(child, { ...asked, base_ref: 'task/x', resumes: item.id })
-  t.notOk('not_before' in child, 'what a resumption says itself is not taken over')
+  t.notOk('not_before' in child, 'the resumption sets this itself')
   t.match(await take(s, runner), {
     engine: { payload: { context: asked.context, base_ref: 'task/x' } },
   })
 })
 
-t.test('a running item is stopped through its run, and is cancelled when that has ended', async (t) => {
+t.test('cancelling a running item stops its run, and the item is cancelled when the run has ended', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
@@ -543,8 +574,8 @@ t.test('a running item is stopped through its run, and is cancelled when that ha
   })
   const asked = { reason: 'enough', discard_work: true }
   t.match(await cancel(asked), { state: 'running', reason: 'stopping' })
-  t.match(await beat((answer) => answer.cancel.discard_work), { cancel: asked }, 'a stronger stop is heard')
-  t.equal((await cancel(asked)).operator_actions.length, 2, 'once')
+  t.match(await beat((answer) => answer.cancel.discard_work), { cancel: asked }, 'a stronger cancel reaches the runner')
+  t.equal((await cancel(asked)).operator_actions.length, 2, 'recorded once')
   const stopped = { class: 'cancelled', message: 'stopped' }
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, stopped, runner)
   const ended = await until(reading(s, item.id), ({ state }) => state === 'cancelled')
@@ -554,7 +585,7 @@ t.test('a running item is stopped through its run, and is cancelled when that ha
 })
 
 t.test(
-  'a result that lands settles its item, also where the run was stopped before its runner said that it began',
+  'a landing result settles its item even if the run was cancelled before it was reported as started',
   async (t) => {
     const s = await startTestService(t)
     const runner = await fleet(s, 'shop')
@@ -574,7 +605,7 @@ t.test(
   },
 )
 
-t.test('a failed or cancelled run settles its item so; a lost one waits for a person', async (t) => {
+t.test('a failed or cancelled run settles its item, and a lost one waits for a person', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'a', 'b', 'c', 'd')
   const begin = async (project: string) => {

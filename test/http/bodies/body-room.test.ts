@@ -1,4 +1,4 @@
-/** What bodies hold while they come: shared among kinds and senders, and taken from nobody whose token has ended meanwhile. */
+/** The memory that incoming bodies may take is shared among kinds and senders; a body ends with its token. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import t from 'tap'
@@ -23,7 +23,7 @@ const lines = (from: number, to: number): string => {
   return text
 }
 
-/** Takes bodies of a size until it may not: how many. */
+/** The number of bodies of a size that the room takes before it refuses one. */
 function fill(room: BodyRoom, sender: object, bytes: number, kind: Parameters<BodyRoom['whyNot']>[2]): number {
   for (let taken = 0; ; taken++) {
     if (room.whyNot(sender, bytes, kind) !== undefined) return taken
@@ -31,13 +31,13 @@ function fill(room: BodyRoom, sender: object, bytes: number, kind: Parameters<Bo
   }
 }
 
-t.test('uploads leave room for larger bodies, and those for small ones', (t) => {
+t.test('uploads leave room for large bodies, and large bodies for small ones', (t) => {
   const room = new BodyRoom(256 * MIB, LARGEST)
   const many = Array.from({ length: 100 }, () => ({}))
   const fillOf = (bytes: number, kind: 'small' | 'large' | 'upload'): number =>
     many.reduce<number>((sum, sender) => sum + fill(room, sender, bytes, kind), 0)
-  t.equal(fillOf(8 * MIB, 'upload'), 16, 'half of it')
-  t.equal(fillOf(MIB, 'large'), 96, 'seven of eight parts')
+  t.equal(fillOf(8 * MIB, 'upload'), 16, 'half of the room')
+  t.equal(fillOf(MIB, 'large'), 96, 'seven eighths of it')
   t.equal(fillOf(64 * 1024, 'small'), 512, 'all of it')
   t.equal(room.bytes, 256 * MIB)
   t.match(room.whyNot({}, 1, 'small'), /Bodies of 268435456 bytes are being received/)
@@ -45,7 +45,7 @@ t.test('uploads leave room for larger bodies, and those for small ones', (t) => 
   t.end()
 })
 
-t.test('who holds some already gets no more than is left for others', (t) => {
+t.test('a sender that already holds bytes gets at most the share left for others', (t) => {
   const room = new BodyRoom(256 * MIB, LARGEST)
   const [greedy, other, third] = [{}, {}, {}]
   t.equal(fill(room, greedy, 8 * MIB, 'upload'), 8)
@@ -54,11 +54,11 @@ t.test('who holds some already gets no more than is left for others', (t) => {
   t.equal(room.whyNot(third, 8 * MIB, 'upload'), undefined)
   room.give(other, 32 * MIB)
   t.equal(room.bytes, 64 * MIB)
-  t.equal(fill(room, other, 8 * MIB, 'upload'), 4, 'what was given back is there again')
+  t.equal(fill(room, other, 8 * MIB, 'upload'), 4, 'returned bytes are available again')
   t.end()
 })
 
-t.test('one body of each kind is taken where it is alone, however small the room', (t) => {
+t.test('one body of each kind fits while it is alone, however small the room', (t) => {
   const room = new BodyRoom(9 * MIB, LARGEST)
   t.equal(fill(room, {}, 8 * MIB, 'upload'), 1)
   t.equal(fill(room, {}, 4 * MIB, 'large'), 0)
@@ -77,7 +77,7 @@ async function open(s: TestService, path: string, token: string, more: string, p
 const chunk = (text: string): string => `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`
 const CHUNKED = 'Content-Type: application/jsonl\r\nTransfer-Encoding: chunked'
 
-/** What comes until the head and a body of the announced length are there. */
+/** The first complete answer on the socket: its head and a body of the announced length. */
 async function answerOf(socket: Socket): Promise<{ readonly status: number; readonly body: any }> {
   let text = ''
   for await (const data of socket) {
@@ -96,7 +96,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-t.test('uploads of one token that stand still keep out neither heartbeats nor another token’s upload', async (t) => {
+t.test('stalled uploads of one token block neither heartbeats nor uploads of another token', async (t) => {
   const s = await startTestService(t, { bodiesInFlightBytesMax: 64 * MIB })
   await s.project('greeter')
   const runner = await s.runner('r1')
@@ -114,7 +114,7 @@ t.test('uploads of one token that stand still keep out neither heartbeats nor an
   t.match(taken.body, { accepted: 1 })
 })
 
-t.test('a small body that does not come holds nothing', async (t) => {
+t.test('a small body that does not arrive reserves no bytes', async (t) => {
   const s = await startTestService(t, { bodiesInFlightBytesMax: 100_000 })
   const more = 'Content-Type: application/json\r\nContent-Length: 20000'
   const sockets = await Promise.all(Array.from({ length: 30 }, () => open(s, '/api/projects', s.admin, more, '')))
@@ -123,7 +123,7 @@ t.test('a small body that does not come holds nothing', async (t) => {
   await s.project('greeter')
 })
 
-t.test('nothing is taken of a body whose token was revoked while it came', async (t) => {
+t.test('a body whose token is revoked while it arrives is answered 401, and changes nothing', async (t) => {
   const s = await startTestService(t)
   const { id, token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'gone', rights: ['intent.write'] })).body
   const body = '{"name":"Late"}'
@@ -142,7 +142,7 @@ t.test('nothing is taken of a body whose token was revoked while it came', async
   await s.expect(404, 'GET', '/api/projects/late')
 })
 
-t.test('a trace goes no further than its token; what was committed until then stays', async (t) => {
+t.test('a trace upload ends with 401 when its token is revoked; events committed before that stay', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const { id, token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'gone', rights: ['event.emit'] })).body

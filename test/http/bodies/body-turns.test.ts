@@ -3,7 +3,7 @@ import { BodyTurns, SMALL_BODY_BYTES } from '../../../http/bodies/body-turns.ts'
 import { HeldNature } from '../../natures/held.ts'
 import { raw, startTestService } from '../service-harness.ts'
 
-/** Bodies that take so long each, what was read since it was last asked, and the turn that is due. */
+/** Bodies that each take a given time to read, a log of which were read, and turns run by the test. */
 function open() {
   let nowMs = 0
   const turns: (() => void)[] = []
@@ -19,14 +19,14 @@ function open() {
       })
       return told.splice(0)
     },
-    /** Others take so long before it. */
+    /** Other work takes that long at the beginning of the turn. */
     turn: (othersMs: number): string[] => {
       nowMs += othersMs
       for (const run of turns.splice(0)) run()
       return told.splice(0)
     },
     due: () => turns.length,
-    /** A small body comes, and takes so long. False: there is no time for it. */
+    /** Reads a small body that takes that long; false if the turn has no time for it. */
     small: (takesMs: number): boolean => {
       if (!bodies.hasTimeForSmall) return false
       bodies.read(() => {
@@ -34,7 +34,7 @@ function open() {
       })
       return true
     },
-    /** One that stands again so many times, a part of it in each turn. */
+    /** A body that is read in that many parts, and queues again for each of them. */
     comeInParts: (name: string, takesMs: number, parts: number): string[] => {
       let left = parts
       const body = {
@@ -51,14 +51,14 @@ function open() {
   }
 }
 
-t.test('large bodies are read in the order in which they came, some milliseconds in a turn', (t) => {
+t.test('large bodies are read in order of arrival, for some milliseconds per turn', (t) => {
   const { come, turn, due } = open()
-  t.same(come('a', 6), ['a after 0'], 'there is time')
-  t.same(come('b', 6), ['b after 0'], 'one that is begun is read to its end')
+  t.same(come('a', 6), ['a after 0'], 'the turn has time')
+  t.same(come('b', 6), ['b after 0'], 'a body that was begun is read to its end')
   for (const name of 'cdef') t.same(come(name, 6), [])
   t.equal(due(), 1)
   t.same(turn(3), ['c after 3', 'd after 9'])
-  t.same(come('g', 1), [], 'those that wait come first')
+  t.same(come('g', 1), [], 'waiting bodies come first')
   t.same(turn(0), ['e after 15', 'f after 21'])
   t.same(turn(0), ['g after 12'])
   t.same(come('h', 1), ['h after 0'])
@@ -67,7 +67,7 @@ t.test('large bodies are read in the order in which they came, some milliseconds
   t.end()
 })
 
-t.test('one that takes longer than a turn is read alone', (t) => {
+t.test('a large body that exceeds a turn is read alone in it', (t) => {
   const { come, turn, due } = open()
   t.same(come('a', 100), ['a after 0'])
   t.same(come('b', 100), [])
@@ -76,16 +76,16 @@ t.test('one that takes longer than a turn is read alone', (t) => {
   t.same(turn(0), ['c after 150'])
   t.same(turn(0), [])
   t.equal(due(), 0)
-  t.same(come('d', 1), ['d after 0'], 'a new turn has all its time')
+  t.same(come('d', 1), ['d after 0'], 'a new turn has its full time')
   t.end()
 })
 
-t.test('small ones have more time, and large ones what they leave of theirs', (t) => {
+t.test('small bodies may use more of a turn than large ones, which get what is left of their own time', (t) => {
   const { come, small, turn } = open()
   t.ok(small(9))
   t.same(come('a', 1), ['a after 0'])
-  t.same(come('b', 1), [], 'ten milliseconds are over')
-  t.ok(small(29), 'and forty are not')
+  t.same(come('b', 1), [], 'the ten milliseconds for large bodies are used up')
+  t.ok(small(29), 'the forty for small ones are not')
   t.ok(small(5))
   t.notOk(small(1))
   t.same(turn(0), ['b after 34'])
@@ -93,7 +93,7 @@ t.test('small ones have more time, and large ones what they leave of theirs', (t
   t.end()
 })
 
-t.test('one that is read in parts stands behind the others for each', (t) => {
+t.test('a body read in parts queues behind the others for each part', (t) => {
   const { come, comeInParts, turn } = open()
   t.same(comeInParts('a', 4, 3), ['a 2 to come'])
   t.same(come('b', 4), [])
@@ -107,7 +107,7 @@ const POST = (admin: string, body: string, project = 'greeter'): string =>
 const BODY = (name: string, chars: number): string =>
   JSON.stringify({ entry_event: 'greet_requested', payload: { name, note: 'x'.repeat(chars) } })
 
-t.test('each of some that come at once is answered, and their bytes are given back', async (t) => {
+t.test('large bodies that arrive together are all answered and give back their bytes', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
   const bodies = Array.from({ length: 4 }, (_, i) => BODY(`n${i}`, SMALL_BODY_BYTES * 10))
@@ -119,7 +119,7 @@ t.test('each of some that come at once is answered, and their bytes are given ba
   t.match((await s.call('GET', '/metrics')).body, /intendant_http_body_bytes_in_flight 0\n/)
 })
 
-/** A service in a turn that has no time left for large bodies: one was read, and waits for the turn's commit. */
+/** A service in a turn without time left for large bodies: one was read and awaits the turn's commit. */
 async function openBusy(t: Test) {
   const nature = new HeldNature()
   const s = await startTestService(t, {}, { nature })
@@ -143,7 +143,7 @@ async function openBusy(t: Test) {
 const NONE_HELD = /intendant_http_body_bytes_in_flight 0\n/
 const SOME_HELD = /intendant_http_body_bytes_in_flight [1-9]/
 
-t.test('one that has waited too long for its turn is asked to come back, and nothing of it is taken', async (t) => {
+t.test('a large body that waits too long for its turn is answered 503, and changes nothing', async (t) => {
   const { s, nature, first, bytesAre, names } = await openBusy(t)
   const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', SMALL_BODY_BYTES))
   await bytesAre(SOME_HELD)
@@ -158,7 +158,7 @@ t.test('one that has waited too long for its turn is asked to come back, and not
   await bytesAre(NONE_HELD)
 })
 
-t.test('one whose client goes away before its turn is not taken', async (t) => {
+t.test('a large body whose client disconnects before its turn changes nothing', async (t) => {
   const { s, nature, first, bytesAre, names } = await openBusy(t)
   const { port } = s.service
   const gone = raw(port, [POST(s.admin, BODY('gone', SMALL_BODY_BYTES))], 1_000)
@@ -170,7 +170,7 @@ t.test('one whose client goes away before its turn is not taken', async (t) => {
   t.same(await names(), ['first'])
 })
 
-t.test('a trace that is ingested takes its turn like any large body, and is whole in the end', async (t) => {
+t.test('an ingested trace waits for turns like any large body, and arrives complete', async (t) => {
   const { s, nature, first, bytesAre, names } = await openBusy(t)
   const events = Array.from({ length: 600 }, (_, n) => ({
     event_type: 'noted',
@@ -184,7 +184,7 @@ t.test('a trace that is ingested takes its turn like any large body, and is whol
     headers: { 'content-type': 'application/x-ndjson' },
   })
   await bytesAre(SOME_HELD)
-  t.equal(s.service.runtime.load.messagesInFlight, 1, 'no event of it is read in a turn that has no time left')
+  t.equal(s.service.runtime.load.messagesInFlight, 1, 'no event of it is read in a turn without time left')
   nature.letGo()
   t.equal((await first).status, 201)
   t.match((await trace).body, { accepted: 600, duplicates: 0, refused_count: 0 })

@@ -1,4 +1,4 @@
-/** Bytes taken apart into JSON texts, whatever the chunks in which they come. */
+/** A byte stream is split into JSON texts, wherever its chunks end. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -9,7 +9,7 @@ interface Taken {
   readonly fault: string | undefined
 }
 
-/** Everything that the stream gives when it comes in chunks that end at these places. */
+/** Everything that the stream yields when its chunks end at the given places. */
 function takeApart(elements: Elements, text: string, cuts: readonly number[] = []): Taken {
   const bytes = Buffer.from(text)
   const places = [...new Set([0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length])].sort((a, b) => a - b)
@@ -30,7 +30,7 @@ const cuts = fc.array(fc.nat(), { maxLength: 12 })
 const values = fc.array(fc.jsonValue({ maxDepth: 3 }), { maxLength: 8 })
 const space = fc.constantFrom('', ' ', '\n', '\r\n\t')
 
-t.test('an array gives its elements as they stand there, in whatever chunks it comes', (t) => {
+t.test('an array yields its elements unchanged, wherever its chunks end', (t) => {
   fc.assert(
     fc.property(values, cuts, space, fc.boolean(), (all, at, gap, isWrapped) => {
       const array = `${gap}[${gap}${all.map((value) => JSON.stringify(value, null, gap.length)).join(`${gap},${gap}`)}${gap}]${gap}`
@@ -47,7 +47,7 @@ t.test('an array gives its elements as they stand there, in whatever chunks it c
   t.end()
 })
 
-t.test('lines are given with their numbers, blank ones are not, in whatever chunks they come', (t) => {
+t.test('lines are yielded with their numbers and without blank ones, wherever the chunks end', (t) => {
   fc.assert(
     fc.property(fc.array(fc.oneof(fc.jsonValue(), fc.constant(undefined)), { maxLength: 8 }), cuts, (all, at) => {
       const lines = all.map((value) => (value === undefined ? ' ' : JSON.stringify(value)))
@@ -66,7 +66,7 @@ t.test('lines are given with their numbers, blank ones are not, in whatever chun
   t.end()
 })
 
-t.test('what is longer than is taken keeps its place and is not held', (t) => {
+t.test('an element over the size limit is yielded without its bytes and keeps its number', (t) => {
   const long = JSON.stringify('x'.repeat(100))
   t.strictSame(takeApart(new Lines(50), `1\n${long}\n3`, [2, 10, 60, 90]).elements, [
     [1, '1'],
@@ -81,7 +81,7 @@ t.test('what is longer than is taken keeps its place and is not held', (t) => {
   t.end()
 })
 
-t.test('what is no array of elements is told so', (t) => {
+t.test('a stream that is not an array of elements is refused with the reason', (t) => {
   const faults: Record<string, RegExp> = {
     '': /before its array begins/,
     '  ': /before its array begins/,

@@ -1,4 +1,4 @@
-/** What comes in parts is put together, and costs what it is long, however short the parts are. */
+/** Chunks are joined in memory proportional to their total length, however small each one is. */
 import fc from 'fast-check'
 import t from 'tap'
 import { BodyReader } from '../../../http/bodies/body.ts'
@@ -11,10 +11,10 @@ import { realNature } from '../../../storage/nature.ts'
 import { collect } from '../../collect.ts'
 
 const PARTS = 500_000
-/** Each part by itself would be ten times as much. */
+/** Kept as separate chunks, they would take ten times as much. */
 const HELD_BYTES_MAX = 6_000_000
 
-/** Memory that is still held behind `hold`, while what it answers is. */
+/** Bytes of memory that `hold` adds while its result is alive. */
 function heldBy(hold: () => unknown): number {
   const looked = (): number => {
     collect()
@@ -29,7 +29,7 @@ function heldBy(hold: () => unknown): number {
   return bytes
 }
 
-t.test('parts are given as one, in their order, and then it begins anew', (t) => {
+t.test('take returns the added chunks joined in order, and empties the buffer', (t) => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 6 }), (parts) => {
       const gathered = new Gathered()
@@ -43,7 +43,7 @@ t.test('parts are given as one, in their order, and then it begins anew', (t) =>
   t.end()
 })
 
-t.test('a body that comes a byte at a time is held as what it is', (t) => {
+t.test('a body that arrives a byte at a time takes no more memory than its length', (t) => {
   const entry = {
     route: { method: 'POST', path: '/x', body: { schema: {} } },
     answered: new Map(),
@@ -77,7 +77,7 @@ t.test('a body that comes a byte at a time is held as what it is', (t) => {
   t.end()
 })
 
-t.test('so is a line of a stream', (t) => {
+t.test('a line that arrives a byte at a time takes no more memory than its length', (t) => {
   const lines: Elements = new Lines(PARTS)
   const held = heldBy(() => {
     for (let n = 0; n < PARTS; n++) {

@@ -2,7 +2,7 @@ import t from 'tap'
 import { Shares } from '../../../http/watch/shares.ts'
 import type { Principal } from '../../../runtime/access/principals.ts'
 
-t.test('streams are counted by token, and each is given back once', async (t) => {
+t.test('streams are counted by token, and releasing one twice counts once', async (t) => {
   const shares = new Shares()
   const [one, other] = [{}, {}] as Principal[]
   const [first, second] = [shares.take(one!), shares.take(one!)]

@@ -14,7 +14,7 @@ const draft = (project: string, event_type = 'noted', payload: Record<string, un
   payload,
 })
 
-/** What an upgrade was refused with. */
+/** The status and problem of a refused upgrade. */
 async function refused(opening: Promise<unknown>): Promise<{ readonly status?: number; readonly problem?: any }> {
   return opening.then(
     () => ({}),
@@ -22,7 +22,7 @@ async function refused(opening: Promise<unknown>): Promise<{ readonly status?: n
   )
 }
 
-t.test('a stream begins with hello, which names the exact place that it starts after', async (t) => {
+t.test('a stream begins with hello, whose cursor is the exact place where it starts', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit([draft('a'), draft('a')])
   const { frames } = await watchSocket(harness, '')
@@ -35,7 +35,7 @@ t.test('a stream begins with hello, which names the exact place that it starts a
   t.equal(frames.all[1]!.events![0]!.event_type, 'third')
 })
 
-t.test('earliest replays the whole log and goes on live without a gap', async (t) => {
+t.test('since=earliest replays the whole log and continues live without a gap', async (t) => {
   const harness = await harnessFor(t)
   for (let i = 0; i < 5; i++) harness.log.commit(Array.from({ length: 700 }, () => draft('a')))
   const { frames } = await watchSocket(harness, '?since=earliest')
@@ -46,7 +46,7 @@ t.test('earliest replays the whole log and goes on live without a gap', async (t
   t.same(frames.ids, idsOf(1, 3_502))
 })
 
-t.test('resuming by the last cursor over many cuts gives every event once and in order', async (t) => {
+t.test('resuming from the last cursor after many interruptions yields every event once and in order', async (t) => {
   const harness = await harnessFor(t)
   const seen: string[] = []
   let query = '?since=earliest'
@@ -70,7 +70,7 @@ t.test('resuming by the last cursor over many cuts gives every event once and in
   t.same(seen, idsOf(1, harness.log.lastSequence))
 })
 
-t.test('filters choose by envelope and payload, lists by comma, all of them together', async (t) => {
+t.test('filters select by envelope and payload, take lists, and apply together', async (t) => {
   const harness = await harnessFor(t)
   const open = async (query: string) => (await watchSocket(harness, query)).frames
   const byProject = await open('?project=a,b')
@@ -91,7 +91,7 @@ t.test('filters choose by envelope and payload, lists by comma, all of them toge
     draft('c', 'noted', { campaign: 'c1' }),
     draft('c', 'noted', { initiative: 'i1' }),
     { event_type: 'noted', project: 'c', run_request_id: 'runreq_1' },
-    // Lookalikes: the words are there, in the wrong places.
+    // Lookalikes: the right words in the wrong places.
     draft('c', 'noted', { project: 'a', event_type: 'landed', trace_id: 't1', run_request_id: 'runreq_1' }),
     draft('c', 'noted', { text: '"project":"a","event_type":"landed","trace_id":"t1"', more: { item_id: 'wi_1' } }),
     draft('c', 'noted', { item_id: ['wi_1'], campaign: { campaign: 'c1' }, session_id: 1 }),
@@ -110,14 +110,14 @@ t.test('filters choose by envelope and payload, lists by comma, all of them toge
   for (const [query, frames, sequences] of live) {
     await frames.until((f) => f.ids.length >= sequences.length)
     const replay = await open(`${query}&since=earliest`)
-    // A replay's end is told by a bookmark when its last events did not match.
+    // A bookmark marks the end of a replay whose last events did not match.
     await replay.until((f) => f.cursor === encodeCursor(harness.log, 11))
     t.same(replay.ids, sequences.map(idOf), `replay ${query}`)
     t.same(frames.ids, sequences.map(idOf), `live ${query}`)
   }
 })
 
-t.test('a reader that never reads is parked, costs the others nothing, and loses nothing', async (t) => {
+t.test('a reader that never reads is parked, does not delay others, and gets every event once it reads', async (t) => {
   const harness = await harnessFor(t)
   const key = 'dGhlIHNhbXBsZSBub25jZQ=='
   const deaf = openDeaf(
@@ -141,8 +141,8 @@ t.test('a reader that never reads is parked, costs the others nothing, and loses
   t.same(frames.ids, idsOf(1, 10_000))
   stopped.socket.resume()
   await stopped.frames.until((f) => f.ids.length >= 10_000)
-  t.same(stopped.frames.ids, idsOf(1, 10_000), 'once it reads again it has every event')
-  // The log has nothing more of it: what comes now lay in the service, or in the kernel.
+  t.same(stopped.frames.ids, idsOf(1, 10_000), 'once it reads again it gets every event')
+  // The log has no more of them: whatever arrives now was held by the service or the kernel.
   harness.log.trim(10_000)
   let bytes = 0
   deaf.on('data', (chunk: Buffer) => {
@@ -153,10 +153,10 @@ t.test('a reader that never reads is parked, costs the others nothing, and loses
     async () => deaf.closed,
     (closed) => closed,
   )
-  t.ok(bytes < 20 * 1024 * 1024, `${bytes} bytes of 40 MiB were kept for who never reads`)
+  t.ok(bytes < 20 * 1024 * 1024, `${bytes} bytes of 40 MiB were held for the one that never reads`)
 })
 
-t.test('a token confined to projects sees their events and the pacing of system, live and replayed', async (t) => {
+t.test('a confined token sees events of its projects and lane pauses, live and replayed', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
   const live = await watchSocket(harness, '', 'confined')
@@ -180,7 +180,7 @@ t.test('a token confined to projects sees their events and the pacing of system,
   t.same(replay.frames.ids, [1, 3, 7].map(idOf))
 })
 
-t.test('a cursor of another log, too old, or no cursor at all is refused by name', async (t) => {
+t.test('a cursor that is invalid, too old or of another log is refused with its own code', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit(Array.from({ length: 10 }, () => draft('a')))
   harness.log.trim(5)
@@ -194,7 +194,7 @@ t.test('a cursor of another log, too old, or no cursor at all is refused by name
   t.same(
     await refusal('?since=e0e0e0e0e0e0.b.i0i0i0'),
     { status: 410, code: 'cursor_of_another_log', oldest },
-    'behind the end',
+    'beyond the end of the log',
   )
   t.match(await refusal('?since=nonsense'), { status: 400, code: 'invalid_cursor' })
   t.match(await refusal('?project=a,,b'), { status: 400, code: 'invalid_query' })
@@ -204,24 +204,21 @@ t.test('a cursor of another log, too old, or no cursor at all is refused by name
   t.equal(frames.all[0]!.oldest, oldest)
 })
 
-t.test(
-  'a browser is let in by its subprotocol, and told on the open socket what it could not read otherwise',
-  async (t) => {
-    const harness = await harnessFor(t)
-    const { frames, socket } = await watchSocket(harness, '', ['intendant.watch.v1', 'bearer.all'])
-    await frames.until((f) => f.all.length === 1)
-    t.equal(socket.protocol, 'intendant.watch.v1')
-    const stale = await watchSocket(harness, '?since=ffffffffffff.0', ['intendant.watch.v1', 'bearer.all'])
-    await stale.frames.until((f) => f.ended !== undefined)
-    t.match(stale.frames.all, [{ type: 'error', problem: { status: 410, code: 'cursor_of_another_log' } }])
-    t.same(stale.frames.ended, { code: 4410, reason: 'cursor_of_another_log' })
-    t.match(await refused(watchSocket(harness, '', ['intendant.watch.v1', 'bearer.nobody'])), { status: 401 })
-    t.match(await refused(watchSocket(harness, '', ['intendant.watch.v1'])), { status: 401 })
-    t.match(await refused(watchSocket(harness, '', 'nobody')), { status: 401 })
-  },
-)
+t.test('a browser authenticates by subprotocol, and is told of an invalid cursor on the open socket', async (t) => {
+  const harness = await harnessFor(t)
+  const { frames, socket } = await watchSocket(harness, '', ['intendant.watch.v1', 'bearer.all'])
+  await frames.until((f) => f.all.length === 1)
+  t.equal(socket.protocol, 'intendant.watch.v1')
+  const stale = await watchSocket(harness, '?since=ffffffffffff.0', ['intendant.watch.v1', 'bearer.all'])
+  await stale.frames.until((f) => f.ended !== undefined)
+  t.match(stale.frames.all, [{ type: 'error', problem: { status: 410, code: 'cursor_of_another_log' } }])
+  t.same(stale.frames.ended, { code: 4410, reason: 'cursor_of_another_log' })
+  t.match(await refused(watchSocket(harness, '', ['intendant.watch.v1', 'bearer.nobody'])), { status: 401 })
+  t.match(await refused(watchSocket(harness, '', ['intendant.watch.v1'])), { status: 401 })
+  t.match(await refused(watchSocket(harness, '', 'nobody')), { status: 401 })
+})
 
-t.test('the lines of the documentation for a browser follow what happens', async (t) => {
+t.test('the documented browser code follows events', async (t) => {
   const harness = await harnessFor(t)
   const [, lines] = /## In a browser\n\n```js\n([\s\S]*?)```/.exec(readFileSync(documentedScript('EVENTS.md'), 'utf8'))!
   const frames: any[] = []
@@ -240,7 +237,7 @@ t.test('the lines of the documentation for a browser follow what happens', async
   )
 })
 
-t.test('a page in a browser hears on an open socket, which ends with that, why it is not let in', async (t) => {
+t.test('a page in a browser is told on an open socket why it is refused, and the socket then closes', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('powerless', '*', 'none')
   const page = 'https://dashboard.example.com'
@@ -258,10 +255,10 @@ t.test('a page in a browser hears on an open socket, which ends with that, why i
   }
   t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
   const noToken = watchSocket(harness, '', ['intendant.watch.v1'], page)
-  t.match(await refused(noToken), { status: 401 }, 'for who has none no socket is opened')
+  t.match(await refused(noToken), { status: 401 }, 'without a token no socket is opened')
 })
 
-t.test('a runner, or a token without the right to view, does not watch', async (t) => {
+t.test('a runner or a token without the view right cannot watch', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('worker', ['a'], 'none', 'runner')
   harness.principals.add('powerless', '*', 'none')
@@ -269,7 +266,7 @@ t.test('a runner, or a token without the right to view, does not watch', async (
   t.match(await refused(watchSocket(harness, '', 'powerless')), { status: 403, problem: { code: 'forbidden' } })
 })
 
-t.test('revocation and expiry end a stream, saying which', async (t) => {
+t.test('revocation and expiry end a stream with their own codes', async (t) => {
   const harness = await harnessFor(t)
   for (const [name, cause, code] of [
     ['revoked', 'revocation', 'token_revoked'],
@@ -283,11 +280,11 @@ t.test('revocation and expiry end a stream, saying which', async (t) => {
     await frames.until((f) => f.ended !== undefined, 1_000)
     t.match(frames.all.at(-1), { type: 'error', problem: { status: 401, code } })
     t.same(frames.ended, { code: 4401, reason: code })
-    t.equal(harness.principals.listening(name), 0, 'nobody listens for a stream that is over')
+    t.equal(harness.principals.listening(name), 0, 'an ended stream no longer listens')
   }
 })
 
-t.test('a graceful stop sends what was committed, says so in a last frame and closes with 1012', async (t) => {
+t.test('a graceful stop sends committed events and a stopping frame, and closes with 1012', async (t) => {
   const harness = await harnessFor(t)
   const { frames } = await watchSocket(harness, '')
   await frames.until((f) => f.all.length === 1)
@@ -300,7 +297,7 @@ t.test('a graceful stop sends what was committed, says so in a last frame and cl
   t.match(await refused(watchSocket(harness, '')), { status: 503, problem: { code: 'stopping' } })
 })
 
-t.test('what a client says is ignored while it is small, and closes the socket when it is large', async (t) => {
+t.test('small messages of a client are ignored, and a large one closes the socket', async (t) => {
   const harness = await harnessFor(t)
   const { frames, socket } = await watchSocket(harness, '')
   await frames.until((f) => f.all.length === 1)
@@ -313,7 +310,7 @@ t.test('what a client says is ignored while it is small, and closes the socket w
   t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
 })
 
-t.test('a watcher that is gone without a word leaves nothing behind', async (t) => {
+t.test('watchers that disconnect abruptly leave nothing behind', async (t) => {
   const harness = await harnessFor(t)
   const opened = await Promise.all(Array.from({ length: 20 }, () => watchSocket(harness, '')))
   for (const { socket } of opened) socket.terminate()

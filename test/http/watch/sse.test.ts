@@ -1,4 +1,4 @@
-/** Watch as server-sent events over real connections: fields, resuming as an EventSource does, slow readers, ends. */
+/** Watch as server-sent events over real connections: fields, resuming like an EventSource, slow readers, ends. */
 import t from 'tap'
 import { watchBySse } from '../../../http/watch/sse.ts'
 import type { Exchange } from '../../../http/wire/exchange.ts'
@@ -17,25 +17,28 @@ const draft = (project: string, payload: Record<string, unknown> = {}): EventDra
 const asking = (query: string): string =>
   `GET /api/watch${query} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nAccept: text/event-stream\r\n\r\n`
 
-t.test('each frame is one server-sent event: id its cursor, event its type, data its JSON', async (t) => {
-  const harness = await harnessFor(t)
-  harness.log.commit([draft('a')])
-  const { frames, ids, types, response } = await watchSse(harness, '?since=earliest')
-  t.equal(response.headers.get('content-type'), 'text/event-stream')
-  t.equal(response.headers.get('cache-control'), 'no-store')
-  t.equal(response.headers.get('api-version'), '1')
-  await frames.until((f) => f.ids.length === 1)
-  harness.log.commit([draft('a', { text: 'two\nlines\r\n\u2028 and data: lookalikes' })])
-  await frames.until((f) => f.ids.length === 2)
-  t.same(types, ['hello', 'events', 'events'])
-  t.same(ids, ['e0e0e0e0e0e0.0', 'e0e0e0e0e0e0.1.i0i0i0', 'e0e0e0e0e0e0.2.i0i0i0'])
-  t.same(
-    ids,
-    frames.all.map((frame) => frame.cursor),
-  )
-})
+t.test(
+  'each frame is one server-sent event with its cursor as id, its type as event and its JSON as data',
+  async (t) => {
+    const harness = await harnessFor(t)
+    harness.log.commit([draft('a')])
+    const { frames, ids, types, response } = await watchSse(harness, '?since=earliest')
+    t.equal(response.headers.get('content-type'), 'text/event-stream')
+    t.equal(response.headers.get('cache-control'), 'no-store')
+    t.equal(response.headers.get('api-version'), '1')
+    await frames.until((f) => f.ids.length === 1)
+    harness.log.commit([draft('a', { text: 'two\nlines\r\n\u2028 and data: lookalikes' })])
+    await frames.until((f) => f.ids.length === 2)
+    t.same(types, ['hello', 'events', 'events'])
+    t.same(ids, ['e0e0e0e0e0e0.0', 'e0e0e0e0e0e0.1.i0i0i0', 'e0e0e0e0e0e0.2.i0i0i0'])
+    t.same(
+      ids,
+      frames.all.map((frame) => frame.cursor),
+    )
+  },
+)
 
-t.test('Last-Event-ID resumes behind it, whatever the URL says', async (t) => {
+t.test('Last-Event-ID takes precedence over since in the URL', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit([draft('a'), draft('a'), draft('a')])
   const { frames } = await watchSse(harness, '?since=earliest', { 'last-event-id': 'e0e0e0e0e0e0.2.i0i0i0' })
@@ -43,7 +46,7 @@ t.test('Last-Event-ID resumes behind it, whatever the URL says', async (t) => {
   t.same(frames.ids, [idOf(3)])
 })
 
-t.test('a long replay comes whole, and goes on live', async (t) => {
+t.test('a long replay arrives complete and continues live', async (t) => {
   const harness = await harnessFor(t)
   const text = 'x'.repeat(1_000)
   for (let i = 0; i < 20; i++) harness.log.commit(Array.from({ length: 1_000 }, () => draft('a', { text })))
@@ -54,7 +57,7 @@ t.test('a long replay comes whole, and goes on live', async (t) => {
   t.same(frames.ids, idsOf(1, 20_001))
 })
 
-t.test('a reader that pauses is parked and gets the rest when it reads again, to the last byte', async (t) => {
+t.test('a reader that pauses is parked, and gets everything when it reads again', async (t) => {
   const harness = await harnessFor(t)
   const socket = openDeaf(harness, asking(''))
   t.teardown(() => socket.destroy())
@@ -71,7 +74,7 @@ t.test('a reader that pauses is parked and gets the rest when it reads again, to
   await new Promise<void>((resolve) => {
     socket.on('data', (chunk: string) => {
       received += chunk
-      // The last event must come by itself: nothing more is committed that could push it.
+      // The last event must arrive without another commit that could push it out.
       if (received.includes(idOf(3_000))) resolve()
     })
     socket.resume()
@@ -80,7 +83,7 @@ t.test('a reader that pauses is parked and gets the rest when it reads again, to
   t.same(ids, idsOf(1, 3_000))
 })
 
-t.test('what is wrong with the question is an HTTP problem', async (t) => {
+t.test('an invalid request is answered with a problem instead of a stream', async (t) => {
   const harness = await harnessFor(t)
   harness.log.commit(Array.from({ length: 10 }, () => draft('a')))
   harness.log.trim(5)
@@ -99,7 +102,7 @@ t.test('what is wrong with the question is an HTTP problem', async (t) => {
   t.match(await ask('', { authorization: 'Bearer nobody' }), { status: 401, problem: { code: 'unauthenticated' } })
 })
 
-t.test('a confined token does not learn what happens elsewhere', async (t) => {
+t.test('a confined token gets only events of its projects and lane pauses', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
   const { frames } = await watchSse(harness, '?since=earliest', { authorization: 'Bearer confined' })
@@ -119,7 +122,7 @@ t.test('revocation ends a stream with an error frame', async (t) => {
   t.match(frames.all.at(-1), { type: 'error', problem: { status: 401, code: 'token_revoked' } })
 })
 
-t.test('a graceful stop ends the answer properly, with all that was committed', async (t) => {
+t.test('a graceful stop ends the stream cleanly, with all committed events and a stopping frame', async (t) => {
   const harness = await harnessFor(t)
   const { frames } = await watchSse(harness, '')
   await frames.until((f) => f.all.length === 1)
@@ -128,26 +131,26 @@ t.test('a graceful stop ends the answer properly, with all that was committed', 
   await frames.until((f) => f.ended !== undefined)
   t.same(frames.ids, [idOf(1)])
   t.match(frames.all.at(-1), { type: 'error', problem: { code: 'stopping', status: 503, retryable: true } })
-  t.equal(frames.ended!.reason, 'end', 'not a cut connection')
+  t.equal(frames.ended!.reason, 'end', 'the connection was not cut')
   const { response } = await watchSse(harness, '')
   t.equal(response.status, 503)
   t.ok(response.headers.get('retry-after'))
 })
 
-t.test('a reader that leaves is forgotten', async (t) => {
+t.test('a stream whose client disconnects is removed', async (t) => {
   const harness = await harnessFor(t)
   const { frames, close } = await watchSse(harness, '')
   await frames.until((f) => f.all.length === 1)
   t.equal(harness.principals.listening('all'), 1)
   close()
   await frames.until((f) => f.ended !== undefined)
-  // The server hears of it with the next turns of its loop; a commit meets nobody and does no harm.
+  // The server notices in one of its next turns; a commit after that reaches nobody.
   while (harness.principals.listening('all') > 0) await new Promise(setImmediate)
   harness.log.commit([draft('a')])
   t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
 })
 
-/** A stream on a connection that takes what the test says: what is written, and what the event stream hears of it. */
+/** A stream on a simulated connection: what is written, and the calls to the event stream. */
 function byHand() {
   const self = { isFull: false, written: [] as string[], told: [] as string[], revoke: () => {} }
   let writable = (): void => {}
@@ -192,15 +195,15 @@ function byHand() {
 
 const FRAME: Frame = { type: 'events', cursor: 'e0.1', bytes: Buffer.from('{}') } as never
 
-t.test('a full connection gets nothing more than a comment until all has gone out', (t) => {
+t.test('a full connection gets only comments until its buffer is empty', (t) => {
   const one = byHand()
   t.equal(one.sink.send(FRAME), 'sent')
   one.writable()
-  t.same([one.written.length, one.told], [1, []], 'of one that was never full there is nothing to tell')
+  t.same([one.written.length, one.told], [1, []], 'nothing is reported for one that was never full')
   one.isFull = true
   t.equal(one.sink.send(FRAME), 'full')
   one.writable()
-  t.same(one.told, ['progressed'], 'some has gone out, and it is full still')
+  t.same(one.told, ['progressed'], 'some was sent, but it is still full')
   one.isFull = false
   one.writable()
   t.same(one.told, ['progressed', 'drained'])
@@ -209,7 +212,7 @@ t.test('a full connection gets nothing more than a comment until all has gone ou
   t.end()
 })
 
-t.test('the last words are for who can take them: a full connection is cut without', (t) => {
+t.test('a full connection is cut without a last frame, and one that reads gets it', (t) => {
   type Ending = (one: ReturnType<typeof byHand>) => void
   const ends: Ending[] = [({ sink }) => sink.end({ code: 'stopping' }), ({ revoke }) => revoke()]
   for (const end of ends) {

@@ -1,4 +1,7 @@
-/** Who is refused while it still sends reads why; what it sends then is dropped, so much and so long, and is no request. */
+/**
+ * A client refused while still sending can read why; what it sends after that is dropped, within limits of size and
+ * time.
+ */
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -15,9 +18,9 @@ const PIECE = Buffer.concat([
 const LAST_PIECE = '0\r\n\r\n'
 
 interface Talk {
-  /** Sent one after the other, each when the one before has left. */
+  /** Sent in order, each after the one before was written. */
   readonly sends: Iterable<string | Buffer | Promise<unknown>>
-  /** It reads only when all has been sent, as many clients do. */
+  /** The client reads only after it has sent everything, as many do. */
   readonly readsLast?: true
 }
 
@@ -27,7 +30,7 @@ interface Heard {
   readonly error: string | undefined
 }
 
-/** What a client hears until its connection ends. */
+/** Everything that the client reads until its connection ends. */
 async function talk(port: number, { sends, readsLast }: Talk): Promise<Heard> {
   const socket = connect(port, '127.0.0.1')
   let text = ''
@@ -58,7 +61,7 @@ async function talk(port: number, { sends, readsLast }: Talk): Promise<Heard> {
   return { text, sentBytes, error }
 }
 
-/** The answer, which is whole, and nothing but it. */
+/** The answer, checked to be complete and the only one. */
 function answerIn({ text }: Heard): { status: number; head: string; body: any } {
   const at = text.indexOf('\r\n\r\n')
   const head = text.slice(0, at)
@@ -76,7 +79,7 @@ const JSON_TYPE = 'content-type: application/json\r\n'
 const CHUNKED = 'transfer-encoding: chunked\r\n'
 const INGEST = '/engine/traces/t1/ingest'
 
-t.test('a body in chunks that is refused is sent to its end, and its client reads why', async (t) => {
+t.test('a client that is refused while it sends a chunked body can finish sending and read why', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   const viewer = await s.token('viewer', { roles: ['viewer'] })
@@ -105,7 +108,7 @@ t.test('a body in chunks that is refused is sent to its end, and its client read
   await s.expect(200, 'GET', '/healthz')
 })
 
-t.test('who never ends hears at once why it is refused, and is cut off', async (t) => {
+t.test('a client that keeps sending after it was refused gets its answer at once, and is cut off', async (t) => {
   const s = await startTestService(t)
   const { port } = s.service
   const pieces = Array.from({ length: 400 }, () => PIECE)
@@ -120,7 +123,7 @@ t.test('who never ends hears at once why it is refused, and is cut off', async (
   }
 })
 
-t.test('nothing behind a body that was refused is a request', async (t) => {
+t.test('nothing sent after a refused body is taken for a request', async (t) => {
   const s = await startTestService(t)
   const refused = headOf(INGEST, 'itd_nobody', JSON_LINES + CHUNKED) + PIECE.toString()
   const second = `GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n`
@@ -133,13 +136,13 @@ t.test('nothing behind a body that was refused is a request', async (t) => {
   }
   for (const [name, sends] of Object.entries(shapes)) {
     const { text } = await talk(s.service.port, { sends })
-    // Behind what is no chunk uWebSockets.js says so by itself, behind an answer that has said that it is the last.
+    // After an invalid chunk uWebSockets.js itself answers, behind an answer that announced the close.
     t.ok(text.split('API-Version: 1').length <= 2, `${name}: ${text}`)
     t.notMatch(text, /"ok"/, name)
   }
 })
 
-t.test('a refused body that trickles in holds its connection no longer than is said', (t) => {
+t.test('the connection of a refused body that trickles in is cut after a fixed time', (t) => {
   const timers: [() => void, number][] = []
   const value = (callback: () => void, ms: number) => {
     timers.push([callback, ms])
@@ -150,7 +153,7 @@ t.test('a refused body that trickles in holds its connection no longer than is s
   const response = { writeHeader: () => response, close: () => ++closed } as unknown as UwsResponse
   const body = new Lingering(response)
   body.came(DROPPED_BYTES_MAX + 1, false)
-  t.equal(closed, 0, 'what comes before the refusal is somebody else’s')
+  t.equal(closed, 0, 'bytes before the refusal are not counted')
   body.refuse('{}')
   body.came(1, false)
   t.equal(closed, 0)
