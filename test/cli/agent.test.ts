@@ -1,4 +1,4 @@
-/** `intendant agent` as a command: what it says of itself, and of what is missing where it is started. */
+/** `intendant agent` as a command: its help, and its failure when something is not configured. */
 import { spawnSync } from 'node:child_process'
 import t from 'tap'
 import { VARIABLES } from '../../engine/agent/settings.ts'
@@ -6,28 +6,25 @@ import { BINARY } from '../binary.ts'
 import { NOWHERE } from '../nowhere.ts'
 import { cli } from './in-process.ts'
 
-t.test(
-  'its help tells each variable of its environment: what it holds, what it means, and what holds without it',
-  async (t) => {
-    const { code, out } = await cli({}, 'agent', '--help')
-    t.equal(code, 0)
-    for (const variable of VARIABLES) {
-      const { name, shape, help } = variable
-      const byDefault = 'byDefault' in variable ? `Default: ${variable.byDefault}.` : 'It must be set.'
-      t.match(out, new RegExp(`^  ${name} +${help}\\.\n +${shape}\\. ${byDefault}$`, 'm'), name)
-    }
-    t.ok(out.split('\n').every((line) => line.length <= 110))
-  },
-)
+t.test('`intendant agent --help` describes each environment variable with its form, meaning and default', async (t) => {
+  const { code, out } = await cli({}, 'agent', '--help')
+  t.equal(code, 0)
+  for (const variable of VARIABLES) {
+    const { name, shape, help } = variable
+    const byDefault = 'byDefault' in variable ? `Default: ${variable.byDefault}.` : 'It must be set.'
+    t.match(out, new RegExp(`^  ${name} +${help}\\.\n +${shape}\\. ${byDefault}$`, 'm'), name)
+  }
+  t.ok(out.split('\n').every((line) => line.length <= 110))
+})
 
-/** Without a service, a token or a home. */
+/** Runs `intendant agent` without a service, token or home. */
 function agent(environment: Record<string, string>, input = '') {
   const env = { PATH: process.env.PATH, ENGINE_HOME: NOWHERE, ...environment }
   const { status, stdout, stderr } = spawnSync(process.execPath, [BINARY, 'agent'], { input, env, encoding: 'utf8' })
   return { status, stderr, failure: JSON.parse(stdout).failure }
 }
 
-t.test('what is not set where it is started, or given to it, is told to the runner in a line', (t) => {
+t.test('missing configuration or a faulty Execution Request is reported to the runner as a dispatch failure', (t) => {
   const unset = (names: string) => ({
     status: 1,
     stderr: '',

@@ -21,7 +21,7 @@ import { command as asProcess, ENV, runCommand, type Served, serve } from './pro
 
 const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 'scan_requested']
 
-/** A process of its own takes a second of the machine; what these commands do is the same in this one. */
+/** A process of its own takes a second of CPU; these commands do the same in this one. */
 const command = (...argv: string[]) => cli({}, ...argv)
 
 const client = ({ env }: Served, ...argv: string[]) => cli(env as Record<string, string>, ...argv)
@@ -38,10 +38,10 @@ interface Used {
   readonly cursor: string
 }
 
-/** What each test has a copy of: to make it takes six processes. */
+/** Made once and copied for each test, because making it takes six processes. */
 let made: Promise<Used> | undefined
 
-/** A home in which one run was completed, and its service stopped. */
+/** A home in which one run has completed, and whose service is stopped. */
 async function used(test: Test): Promise<Used> {
   made ??= make(`${t.testdir()}/made`)
   const { home: from, cursor } = await made
@@ -72,7 +72,7 @@ function lines(dir: string): any[] {
 }
 
 t.test(
-  'verify finds nothing wrong in what the service leaves behind, something in what is left of it, and no home elsewhere',
+  'verify finds no fault in the home of a stopped service, faults once its log is gone, and refuses a folder that is no home',
   async (t) => {
     const { home } = await used(t)
     const { code, out } = await asProcess('verify', '--home', home)
@@ -81,7 +81,7 @@ t.test(
     mkdirSync(`${t.testdirName}/empty`)
     for (const name of ['empty', 'mistyped']) {
       const { code, out, err } = await command('verify', `${t.testdirName}/${name}`)
-      t.same([code, out], [2, ''], 'not as a log that is damaged')
+      t.same([code, out], [2, ''], 'it is not reported as a damaged log')
       t.match(err, new RegExp(`${name} is no home and no backup`))
     }
     rmSync(`${home}/log`, { recursive: true })
@@ -90,7 +90,7 @@ t.test(
 )
 
 t.test(
-  'learned 3: a torn line costs that line alone, and is named; what is exported comes back, each event once',
+  'learned 3: import refuses a torn line alone and names it, and an exported event is imported once',
   async (t) => {
     const { home } = await used(t)
     const dir = `${t.testdirName}/events`
@@ -135,25 +135,28 @@ t.test(
   },
 )
 
-t.test('what one home gives out another takes in whole, but for what is of the service itself', async (t) => {
-  const { home } = await used(t)
-  const dir = `${t.testdirName}/events`
-  t.equal((await command('export', dir, '--home', home)).code, 0)
-  const bare = await serve(t, `${t.testdirName}/bare`)
-  await bare.end('SIGTERM')
-  const refused = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', bare.home)
-  t.match(
-    [refused.code, refused.out],
-    [1, /There is no project demo here\. Add it \(intendant project add --key demo /],
-  )
-  const service = await demo(t, `${t.testdirName}/other`)
-  await service.end('SIGTERM')
-  const { code, out } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)
-  t.equal(code, 0, out)
-  t.match(out, /^\d+ event\(s\) recorded, 0 were there already, 0 refused\.\n\d+ of the service itself/)
-})
+t.test(
+  'import takes all exported events of a project that exists, and leaves out those of the service itself',
+  async (t) => {
+    const { home } = await used(t)
+    const dir = `${t.testdirName}/events`
+    t.equal((await command('export', dir, '--home', home)).code, 0)
+    const bare = await serve(t, `${t.testdirName}/bare`)
+    await bare.end('SIGTERM')
+    const refused = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', bare.home)
+    t.match(
+      [refused.code, refused.out],
+      [1, /There is no project demo here\. Add it \(intendant project add --key demo /],
+    )
+    const service = await demo(t, `${t.testdirName}/other`)
+    await service.end('SIGTERM')
+    const { code, out } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)
+    t.equal(code, 0, out)
+    t.match(out, /^\d+ event\(s\) recorded, 0 were there already, 0 refused\.\n\d+ of the service itself/)
+  },
+)
 
-t.test('a home that a service runs on takes no import; its events can be taken out', async (t) => {
+t.test('a home in use by a service refuses an import but allows an export', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
   const dir = `${t.testdirName}/events`
   t.match(await command('export', dir, '--home', service.home), { code: 0, err: '' })
@@ -163,7 +166,7 @@ t.test('a home that a service runs on takes no import; its events can be taken o
   t.match(err, /is in use by process \d+/)
 })
 
-t.test('a backup of which the events were taken out is as good as before', async (t) => {
+t.test('a backup can still be verified and restored after an export from it', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
   t.equal((await client(service, 'backup', '--name', 'today')).code, 0)
   await service.end('SIGKILL')
@@ -175,7 +178,7 @@ t.test('a backup of which the events were taken out is as good as before', async
   t.equal(restored.code, 0, restored.err)
 })
 
-t.test('events that cannot be read are named, and all others are taken out', async (t) => {
+t.test('export reports events that cannot be read, and exports all others', async (t) => {
   const { home } = await used(t)
   const sound = `${t.testdirName}/sound`
   t.equal((await command('export', sound, '--home', home)).code, 0)
@@ -191,7 +194,7 @@ t.test('events that cannot be read are named, and all others are taken out', asy
   t.equal(kept.size, lines(sound).length - lost)
 })
 
-t.test('a restore names the credentials that let somebody in again, and none whose time is over', async (t) => {
+t.test('restore lists the credentials that are valid in the restored home, and no expired ones', async (t) => {
   const home = `${t.testdir()}/home`
   const service = await demo(t, home)
   const token = (...more: string[]) => client(service, 'token', 'create', '--role', 'viewer', '--name', ...more)
@@ -212,7 +215,7 @@ t.test('a restore names the credentials that let somebody in again, and none who
   )
 })
 
-t.test('a restored home has what the backup had, a new admin token, and refuses old cursors', async (t) => {
+t.test('a restored home has the content of its backup and a new admin token, and refuses old cursors', async (t) => {
   const { home, cursor } = await used(t)
   cpSync(home, `${t.testdirName}/backup`, { recursive: true })
   const restored = `${t.testdirName}/restored`
@@ -228,11 +231,11 @@ t.test('a restored home has what the backup had, a new admin token, and refuses 
   t.match(watched.err, /cursor_of_another_log/)
   const keyed = [...REQUEST, '--idempotency-key', 'k', '--json']
   const { id } = JSON.parse((await client(service, ...keyed)).out)
-  t.not(id, runRequestIdOf(projectIdOf('demo'), 'k', 0), 'the service that was lost may have handed that out')
-  t.equal(JSON.parse((await client(service, ...keyed)).out).id, id, 'said again: the same')
+  t.not(id, runRequestIdOf(projectIdOf('demo'), 'k', 0), 'the lost service may have given out that id')
+  t.equal(JSON.parse((await client(service, ...keyed)).out).id, id, 'repeated: the same')
 })
 
-t.test('a restore raises the attempt of every unsettled run, and makes what had begun lost', async (t) => {
+t.test('restore raises the attempt of every unsettled run, and marks started ones as lost', async (t) => {
   const home = `${t.testdir()}/home`
   const service = await demo(t, home)
   const held = service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 20')
@@ -253,7 +256,7 @@ t.test('a restore raises the attempt of every unsettled run, and makes what had 
   ])
 })
 
-t.test('a restore of what is damaged says what is wrong and makes no home, but for who asks for no look', async (t) => {
+t.test('restore refuses a damaged source and makes no home, unless --no-verify is given', async (t) => {
   const { home } = await used(t)
   const { view, close } = await openEnvironments(home, () => {})
   const key = ['project', projectIdOf('demo')]
@@ -275,7 +278,7 @@ t.test('a restore of what is damaged says what is wrong and makes no home, but f
   t.ok(existsSync(`${target}/log`))
 })
 
-t.test('a restore that looks for nothing is not offered where it is refused, too, and says what of', async (t) => {
+t.test('restore does not suggest --no-verify where that would be refused as well', async (t) => {
   const { home } = await used(t)
   const file = dataFilesOf(`${home}/log`).at(-1)!
   truncateSync(file, statSync(file).size / 2)
@@ -293,7 +296,7 @@ t.test('a restore that looks for nothing is not offered where it is refused, too
   t.notOk(existsSync(target))
 })
 
-t.test('a restore does not write into a home that is there, and leaves nothing half done', async (t) => {
+t.test('restore refuses a target that is not empty, and changes nothing in it', async (t) => {
   const { home } = await used(t)
   const { code, err } = await command('restore', home, '--home', home)
   t.equal(code, 1)
@@ -301,7 +304,7 @@ t.test('a restore does not write into a home that is there, and leaves nothing h
   t.ok(existsSync(`${home}/log`))
 })
 
-t.test('a folder that is no home is not made one by export or import', async (t) => {
+t.test('export and import refuse a folder that is no home, and do not make it one', async (t) => {
   const home = `${t.testdir()}/mistyped`
   for (const argv of [
     ['export', `${t.testdirName}/events`],
@@ -314,7 +317,7 @@ t.test('a folder that is no home is not made one by export or import', async (t)
   }
 })
 
-t.test('where no temporary folder can be made, that is said, and nothing of the home', async (t) => {
+t.test('verify and restore report that no temporary folder can be made, and nothing about the home', async (t) => {
   const { home } = await used(t)
   const restored = `${t.testdirName}/restored`
   const env = { ...ENV, TMPDIR: NOWHERE }
@@ -331,7 +334,7 @@ t.test('where no temporary folder can be made, that is said, and nothing of the 
   t.match(await runCommand(['verify', home], ENV), { code: 0, out: /nothing is wrong/ })
 })
 
-t.test('a home that a service runs on is not looked at, which is not told as damage', async (t) => {
+t.test('verify refuses a home in use with exit code 7, and does not call it damaged', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
   const live = await command('verify', service.home, '--json')
   t.same([live.code, live.out], [7, ''])
@@ -341,7 +344,7 @@ t.test('a home that a service runs on is not looked at, which is not told as dam
   t.notMatch(`${shown.out}${shown.err}`, /are wrong|is damaged/)
 })
 
-t.test('a home is not restored from while a service writes it', async (t) => {
+t.test('restore refuses a source that a service is writing to', async (t) => {
   const home = `${t.testdir()}/home`
   const restored = `${t.testdirName}/restored`
   const service = await serve(t, home)

@@ -1,4 +1,4 @@
-/** Formation briefs, engines and whole traces on the command line, against a real service. */
+/** Formation briefs, engine manifests and trace ingestion on the command line, against a real service. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
@@ -13,13 +13,13 @@ async function record({ say }: Shop): Promise<string> {
   return 'shop.intent.sessions-survive'
 }
 
-/** Runs the built binary with this on its standard input. */
+/** Runs the built binary with this standard input. */
 function piped({ service }: Shop, input: string, ...argv: string[]) {
   const env = { ...process.env, ENGINE_HOME: service.home, ENGINE_URL: service.url }
   return spawnSync(process.execPath, [BINARY, ...argv], { input, env, encoding: 'utf8' })
 }
 
-t.test('a brief from the first word to the command that runs it', async (t) => {
+t.test('a brief is created, edited, submitted, approved, compiled and run on the command line', async (t) => {
   const setting = await shop(t)
   const { run, say } = setting
   const key = await record(setting)
@@ -68,7 +68,7 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   t.match((await run('brief', 'submit', id, '--if-version', '1')).err, 'precondition_failed')
   t.match(await say('brief', 'submit', id), `intendant brief approve ${id} --throttle dry_run`)
   t.match(await say('attention'), `intendant brief show ${id}`)
-  t.equal((await run('brief', 'approve', id)).code, 2, 'what is approved is said, not guessed')
+  t.equal((await run('brief', 'approve', id)).code, 2, 'the throttle to approve must be given')
   t.equal((await run('brief', 'approve', id, '--throttle', 'full', '--if-version', '1')).code, 3)
   const [approved] = /sha256:[0-9a-f]{64}/.exec(await say('brief', 'approve', id, '--throttle', 'dry_run'))!
   const compiled = await say('brief', 'compile', id)
@@ -76,7 +76,7 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   const [command] = /run-request create .*/.exec(compiled)!
   t.match(await say(...command.split(' ')), /Run request runreq_[0-9a-f]{24} is queued/)
 
-  // The run tells its brief by the outbox: a turn later.
+  // The brief learns of its run by message, a turn later.
   const shown = await until(
     () => say('brief', 'show', id),
     (page) => page.includes('Latest run'),
@@ -91,34 +91,31 @@ t.test('a brief from the first word to the command that runs it', async (t) => {
   t.equal((await run('brief', 'archive', id)).code, 3, 'its run is not over')
 })
 
-t.test(
-  'a brief that names a record by the beginning of its id stands on it, and shows what else it refers to',
-  async (t) => {
-    const setting = await shop(t)
-    const { say } = setting
-    const key = await record(setting)
-    const { id: recordId } = JSON.parse(await say('intent', 'show', key, '--json'))
-    const short = recordId.slice(0, 11)
-    const created = await say(
-      ...['brief', 'create', '--project', 'shop', '--objective', 'Move sessions.', '--evidence', 'the test'],
-      ...['--engineering-intent', short, '--design-intent', 'other', '--protect', short, '--protect', 'It is fast.'],
-    )
-    const id = /brief_[0-9a-f]{24}/.exec(created)![0]
-    const page = await say('brief', 'show', id)
-    t.match(page, new RegExp(`Intent\\n {2}engineering: ${key}\\n\\nRefers to\\n {2}design: other\\n`))
-    t.match(page, new RegExp(`Protects\\n {2}${key}\\n {2}It is fast.`))
-    await say('brief', 'submit', id)
-    await say('brief', 'approve', id, '--throttle', 'dry_run')
-    await say('brief', 'compile', id)
-    t.match(await say('brief', 'prompts', id, '--phase', 'execution'), 'Signed in, always.')
+t.test('a brief can name a record by the beginning of its id, and shows its other references', async (t) => {
+  const setting = await shop(t)
+  const { say } = setting
+  const key = await record(setting)
+  const { id: recordId } = JSON.parse(await say('intent', 'show', key, '--json'))
+  const short = recordId.slice(0, 11)
+  const created = await say(
+    ...['brief', 'create', '--project', 'shop', '--objective', 'Move sessions.', '--evidence', 'the test'],
+    ...['--engineering-intent', short, '--design-intent', 'other', '--protect', short, '--protect', 'It is fast.'],
+  )
+  const id = /brief_[0-9a-f]{24}/.exec(created)![0]
+  const page = await say('brief', 'show', id)
+  t.match(page, new RegExp(`Intent\\n {2}engineering: ${key}\\n\\nRefers to\\n {2}design: other\\n`))
+  t.match(page, new RegExp(`Protects\\n {2}${key}\\n {2}It is fast.`))
+  await say('brief', 'submit', id)
+  await say('brief', 'approve', id, '--throttle', 'dry_run')
+  await say('brief', 'compile', id)
+  t.match(await say('brief', 'prompts', id, '--phase', 'execution'), 'Signed in, always.')
 
-    const mistyped = ['--engineering-intent', key, '--design-intent', `${recordId}0`, '--protect', 'It is fast.']
-    const other = await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--evidence', 'y', ...mistyped)
-    t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is no record of shop`)
-  },
-)
+  const mistyped = ['--engineering-intent', key, '--design-intent', `${recordId}0`, '--protect', 'It is fast.']
+  const other = await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--evidence', 'y', ...mistyped)
+  t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is no record of shop`)
+})
 
-t.test('a brief that was approved for real is run for real', async (t) => {
+t.test('a brief approved for full is offered with a run command for full', async (t) => {
   const setting = await shop(t)
   const { say } = setting
   const key = await record(setting)
@@ -131,7 +128,7 @@ t.test('a brief that was approved for real is run for real', async (t) => {
   t.match(await say('brief', 'show', id), ` --throttle full --brief ${id} --brief-digest sha256:`)
 })
 
-t.test('a brief whose intent is withdrawn is not offered to be run', async (t) => {
+t.test('a brief whose intent was withdrawn is shown without a run command', async (t) => {
   const setting = await shop(t)
   const { say, run } = setting
   const key = await record(setting)
@@ -149,12 +146,12 @@ t.test('a brief whose intent is withdrawn is not offered to be run', async (t) =
   t.match(shown, /No approval holds any longer:?\n +The intent behind it guides runs no more: .*is superseded/)
   t.match(shown, `Archive it with: intendant brief archive ${id}`)
   t.notOk(shown.includes('Run it with'))
-  t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor by a compile that is said twice')
+  t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor after a repeated compile')
   t.match(await say('attention'), new RegExp(`lapsed +${id}.*is superseded.*intendant brief archive ${id}`))
   t.match((await run('brief', 'approve', id, '--throttle', 'full')).err, /brief_incomplete/)
 })
 
-t.test('the prompts of a brief, printed, edited and approved anew', async (t) => {
+t.test('the prompts of a brief are printed, edited and approved again', async (t) => {
   const setting = await shop(t)
   const { service, run, say } = setting
   const key = await record(setting)
@@ -176,7 +173,7 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
   const prompts = JSON.parse(await say('brief', 'prompts', id, '--json'))
   const { prompt_text } = prompts.prompts.find(({ phase }: any) => phase === 'execution')
   t.match(prompt_text, /Move .*sessions\./)
-  t.equal(text.trimEnd(), prompt_text.trimEnd(), 'a file or a pipe gets it as it was approved')
+  t.equal(text.trimEnd(), prompt_text.trimEnd(), 'piped output is the approved text')
   const none = await run('brief', 'prompts', id, '--phase', 'dancing')
   t.equal(none.code, 2)
   t.match(none.err, /there are assessment, triage/)
@@ -189,7 +186,7 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
   t.equal(
     await say('brief', 'prompts', id, '--phase', 'execution', '--digest', digest),
     text,
-    'the earlier one is kept',
+    'the earlier version is kept',
   )
   t.match(await say('brief', 'show', id), `Approve it again with: intendant brief approve ${id} --throttle dry_run`)
   const edit = ['brief', 'prompts', id, '--phase', 'execution', '--edit', file, '--digest']
@@ -204,13 +201,13 @@ t.test('the prompts of a brief, printed, edited and approved anew', async (t) =>
   await say('brief', 'approve', id, '--throttle', 'dry_run', '--revision', 'r1')
   t.match(await say(...run1, '--brief-digest', now), /is queued/)
   const approved = await say('brief', 'approve', id, '--throttle', 'full', '--revision', 'r1')
-  t.match(approved, /^Brief .* is approved for full: sha256:[0-9a-f]{64}\n$/, 'and no empty line behind it')
+  t.match(approved, /^Brief .* is approved for full: sha256:[0-9a-f]{64}\n$/, 'no empty line follows')
   const other = JSON.parse(await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--json')).id
   t.match(await say('brief', 'archive', other, '--reason', 'not now'), 'is archived.')
   t.match(await say('brief', 'show', other), /archived: not now/)
 })
 
-t.test('what an engine can do, declared and listed', async (t) => {
+t.test('engine manifests are declared, listed and removed', async (t) => {
   const { run, say } = await shop(t)
   t.match(await say('engine', 'list', '--project', 'shop'), /No manifests/)
   await say('runner', 'add', 'r1', '--project', 'shop')
@@ -249,7 +246,7 @@ const event = (n: number, more: object = {}) => ({
   ...more,
 })
 
-t.test('a whole trace from a file or from standard input', async (t) => {
+t.test('trace ingest takes a whole trace from a file or standard input', async (t) => {
   const setting = await shop(t)
   const { service, run, say } = setting
   const id = 'c'.repeat(32)
@@ -282,7 +279,7 @@ t.test('a whole trace from a file or from standard input', async (t) => {
   t.equal(missing.code, 1)
   t.match(missing.err, /ENOENT/)
   const cut = piped(setting, '[', 'trace', 'ingest', id, '--project', 'shop')
-  t.equal(cut.status, 1, 'a line that is no event')
+  t.equal(cut.status, 1, 'a line that is not an event')
   writeFileSync(array, JSON.stringify(events).slice(0, -1))
   const broken = await run(...ingest, array, '--project', 'shop')
   t.equal(broken.code, 3)

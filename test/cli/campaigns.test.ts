@@ -49,7 +49,7 @@ const ESCALATED = {
   reason: 'the price',
 }
 
-t.test('a campaign that has had more tasks than it remembers shows that these are its last', async (t) => {
+t.test('campaign show marks its objectives as the last ones if there were more cycles', async (t) => {
   const entry = (cycle: number) => ({ cycle, objective: `Do ${cycle}`, outcome: { item_id: ITEM_ID, state: 'landed' } })
   const campaign = { ...CAMPAIGN, objective_history: [2, 3].map(entry) }
   const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : campaign])
@@ -58,7 +58,7 @@ t.test('a campaign that has had more tasks than it remembers shows that these ar
   t.match((await cli(all.env, 'campaign', 'show', 'pay')).out, '\nObjectives\n')
 })
 
-t.test('what is advised is what the campaign says that it needs', async (t) => {
+t.test("campaign show suggests the commands that fit the campaign's status, question and budget", async (t) => {
   const adviceOf = async (more: object) => {
     const campaign = { ...ESCALATED, ...more }
     const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : campaign])
@@ -81,7 +81,7 @@ t.test('what is advised is what the campaign says that it needs', async (t) => {
   t.same(await adviceOf({ status: 'staged' }), [of('advance till')])
 })
 
-t.test('campaigns are listed with what each does now, on wide terminals and on narrow ones', async (t) => {
+t.test('campaign list shows the current stage of each campaign, on wide and narrow terminals', async (t) => {
   const { env } = await service(t, () => [200, { items: [CAMPAIGN, ESCALATED] }])
   const { out } = await cli(env, 'campaign')
   t.match(out, /CAMPAIGN +STATUS +PROJECT +CYCLES +FOR +NOW +WHY/)
@@ -96,17 +96,17 @@ t.test('campaigns are listed with what each does now, on wide terminals and on n
   t.equal(JSON.parse((await cli(env, 'campaign', '--json')).out).length, 2)
 })
 
-t.test('show tells what runs, what waits and why, the evidence, the history and what one can do', async (t) => {
+t.test('campaign show lists the current work, why it waits, evidence, decisions and next commands', async (t) => {
   const { env } = await service(t, ({ url }) => [200, url.includes('/events') ? { items: [] } : CAMPAIGN])
   const { out } = await cli(env, 'campaign', 'show', 'pay')
   for (const words of [/state +queued/, /why +lane campaign is paused/, /campaign_done_1 +failed +npm test/, /Gross\./])
     t.match(out, words)
-  t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
+  t.notMatch(out, '\u001b', 'control characters are removed')
   const escalated = await service(t, ({ url }) => [200, url.includes('/events') ? { items: [] } : ESCALATED])
   t.match((await cli(escalated.env, 'campaign', 'show', 'till')).out, 'intendant campaign decide till --decision TEXT')
 })
 
-t.test('what needs a person says what it asks, or of whom the run was', async (t) => {
+t.test('attention shows for each entry its reason, its question or subject, and the next commands', async (t) => {
   const since = '2030-01-01T00:00:00Z'
   const lost = { id: 'runreq_1', entry_event: 'campaign_advance_requested', payload: { campaign: 'pay', prompt: 'x' } }
   const failed = {
@@ -134,14 +134,14 @@ t.test('what needs a person says what it asks, or of whom the run was', async (t
   t.match(out, /escalated +till +shop +\S+ +the price +intendant campaign decide till/)
   t.match(out, /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue close/)
   t.match(out, /preserved .*intendant queue resume wi_\w+, or intendant queue close/)
-  t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
+  t.notMatch(out, '\u001b', 'control characters are removed')
   items.push({ ...items.pop()!, work_item: { ...kept, built_upon_by: 'pay' } } as never)
   const builtUpon = (await cli(env, 'attention')).out
   t.match(builtUpon, /campaign pay builds upon it: intendant campaign show pay, or intendant queue close/)
-  t.notMatch(builtUpon, 'queue resume', 'the work would be done twice')
+  t.notMatch(builtUpon, 'queue resume', 'resuming it would do the work twice')
 })
 
-t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {
+t.test('each campaign command posts to its endpoint with its origin', async (t) => {
   const { env, asked } = await service(t, () => [200, CAMPAIGN])
   const origin = `${hostname().slice(0, 64)} by hand`
   const run = async (...argv: string[]) => {
@@ -161,11 +161,11 @@ t.test('each owner’s command posts to its endpoint, with where it comes from',
   t.same(await run('complete', 'pay', '--reason', 'x'), ['POST', at('complete'), { reason: 'x', origin }])
   const cancel = { reason: 'x', now: true, discard_work: true, origin }
   t.same(await run('cancel', 'pay', '--reason', 'x', '--now', '--discard'), ['POST', at('cancel'), cancel])
-  t.equal((await cli(env, 'campaign', 'cancel', 'pay')).code, 2, 'a cancel says why')
+  t.equal((await cli(env, 'campaign', 'cancel', 'pay')).code, 2, 'a reason is required')
   t.equal((await cli(env, 'campaign', 'decide', 'pay')).code, 2)
 })
 
-t.test('add takes a file, options over it, and refuses what is no definition', async (t) => {
+t.test('campaign add takes a file and options over it, and refuses a file without a JSON object', async (t) => {
   const { env, asked } = await service(t, () => [201, { ...CAMPAIGN, status: 'staged', needs: 'advance it' }])
   const file = join(t.testdir(), 'pay.json')
   writeFileSync(file, JSON.stringify({ name: 'pay', mission: 'x', done_evidence: [{ kind: 'gate', command: 'a' }] }))
@@ -198,7 +198,7 @@ t.test('add takes a file, options over it, and refuses what is no definition', a
   })
   writeFileSync(file, '{"name":"pay","done_evidence":{"gate":"npm test"}}')
   await cli(env, 'campaign', 'add', file, '--gate', 'a')
-  t.same(asked.at(-1)!.body.done_evidence, { gate: 'npm test' }, 'the service says what is wrong with it')
+  t.same(asked.at(-1)!.body.done_evidence, { gate: 'npm test' }, 'the service judges the definition')
   writeFileSync(file, '[]')
   const list = await cli(env, 'campaign', 'add', file)
   t.equal(list.code, 2)
@@ -212,7 +212,9 @@ t.test('add takes a file, options over it, and refuses what is no definition', a
   t.match(missing.err, `${NOWHERE} cannot be read: ENOTDIR`)
 })
 
-/** Plays both: a formation agent that wants two tasks and then finds the mission done, and whoever does the tasks. */
+/**
+ * Plays both roles: the formation agent, which wants two tasks and then finds the mission done, and the agent of tasks.
+ */
 const AGENT = `
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 const { engine } = JSON.parse(readFileSync(0, 'utf8'))
@@ -231,7 +233,7 @@ if (engine.entry_event === 'execution_requested') {
 }
 `
 
-t.test('a new user’s campaign: the bundled runner forms and works two cycles to done, seen in the queue', async (t) => {
+t.test('the bundled runner works a campaign through two cycles to its completion', async (t) => {
   const folder = t.testdir({ trunk: { 'agent.mjs': AGENT }, home: {} })
   const script = `cd ${folder}/trunk && ${process.execPath} agent.mjs`
   const s = await serve(t, join(folder, 'home'), '--runner', 'local', '--exec', script)

@@ -1,4 +1,4 @@
-/** The commands of docs/FLEET.md, as they stand there, against a real service. */
+/** The commands in docs/FLEET.md, exactly as documented, against a real service. */
 import { spawn } from 'node:child_process'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
@@ -8,13 +8,13 @@ import { type Served, serve } from './processes.ts'
 
 const page = readFileSync(documentedScript('FLEET.md'), 'utf8')
 
-/** The block of shell that has such a line in it. */
+/** The shell block of the page that has a matching line. */
 function block(line: RegExp): string {
   const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text!)
   return blocks.find((text) => line.test(text))!
 }
 
-/** Runs a script in the folder, with `intendant` on its path and a person's token in its environment; what it said. */
+/** Runs a script in the folder with `intendant` on its PATH and the token in its environment; returns its output. */
 async function sh(test: Test, folder: string, service: Served, token: string, script: string): Promise<string> {
   writeFileSync(`${folder}/intendant`, `#!/bin/sh\nexec '${process.execPath}' '${BINARY}' "$@"\n`)
   chmodSync(`${folder}/intendant`, 0o755)
@@ -34,19 +34,22 @@ async function sh(test: Test, folder: string, service: Served, token: string, sc
   return said
 }
 
-t.test('who has the token of the page makes projects and the runner of them as the page says', async (t) => {
-  const folder = t.testdir({ home: {} })
-  const service = await serve(t, `${folder}/home`)
-  const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
-  const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
-  const [script = ''] = block(/for part in/).split(/^REPOSITORY=/m)
-  t.match(await sh(t, folder, service, made.token, script), /shop-web/)
-  const projects = JSON.parse((await service.cli('project', 'list', '--json')).out)
-  t.match(JSON.stringify(projects), /shop-docs/)
-  t.match((await service.cli('runner', 'list')).out, /desk/)
-})
+t.test(
+  'the commands of docs/FLEET.md that make projects and their runner work with the documented token',
+  async (t) => {
+    const folder = t.testdir({ home: {} })
+    const service = await serve(t, `${folder}/home`)
+    const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
+    const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
+    const [script = ''] = block(/for part in/).split(/^REPOSITORY=/m)
+    t.match(await sh(t, folder, service, made.token, script), /shop-web/)
+    const projects = JSON.parse((await service.cli('project', 'list', '--json')).out)
+    t.match(JSON.stringify(projects), /shop-docs/)
+    t.match((await service.cli('runner', 'list')).out, /desk/)
+  },
+)
 
-t.test('runners are enrolled, work with the token that they are sent, and are drained as the page says', async (t) => {
+t.test('the commands of docs/FLEET.md enrol runners, whose tokens work, and drain them', async (t) => {
   const folder = t.testdir({ home: {} })
   const service = await serve(t, `${folder}/home`)
   await service.cli('project', 'add', '--name', 'Shop', '--key', 'shop')

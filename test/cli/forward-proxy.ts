@@ -1,4 +1,4 @@
-/** A forward proxy on loopback that finds every host there, and what a service has to show for itself behind it. */
+/** A forward proxy on loopback that resolves every host to itself, and a certificate for a service behind it. */
 import { request as ask, createServer, type IncomingMessage } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import type { Test } from 'tap'
@@ -6,11 +6,11 @@ import type { Test } from 'tap'
 interface ForwardProxy {
   /** `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** What it was asked for: `CONNECT host:port`, or `GET http://...`; with the credentials that came along. */
+  /** Requests as received: `CONNECT host:port` or `GET http://...`, followed by the proxy credentials. */
   readonly asked: string[]
 }
 
-/** @param refuses answers 403 to everybody. */
+/** @param refuses answers 403 to every CONNECT. */
 export async function forwardProxy(test: Test, refuses = false): Promise<ForwardProxy> {
   const asked: string[] = []
   const note = ({ method, url, headers }: IncomingMessage): void => {
@@ -57,7 +57,7 @@ export async function forwardProxy(test: Test, refuses = false): Promise<Forward
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-/** A certificate for `intendant.test`, signed by itself, until 2126; it protects nothing. */
+/** A self-signed certificate for `intendant.test`, valid until 2126; it protects nothing. */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBpTCCAUqgAwIBAgIUOG5SH/WhkdDlXOoNKQTpodsKI9MwCgYIKoZIzj0EAwIw
 GTEXMBUGA1UEAwwOaW50ZW5kYW50LnRlc3QwIBcNMjYxMTIzMTIwNjEwWhgPMjEy

@@ -1,4 +1,4 @@
-/** Ids and names of which only the beginning is given. */
+/** Ids and names given by their beginning only. */
 import t from 'tap'
 import { cli, service } from './in-process.ts'
 
@@ -26,7 +26,7 @@ const LISTS: Record<string, object[]> = {
   '/api/initiatives': [{ name: 'checkout-flow' }],
   '/api/agent-sessions': [{ session_id: SESSION }],
 }
-/** What is there under its whole id, and answers anything. */
+/** Ids that exist: any request about one of them is answered. */
 const THERE = [
   ...WI,
   RUN,
@@ -54,7 +54,7 @@ async function world(test: Parameters<typeof service>[0]) {
   })
   return {
     asked,
-    /** The command line with its outcome, and the requests that it made. */
+    /** Runs the command line; returns its outcome and the requests that it made. */
     async run(...argv: string[]) {
       asked.length = 0
       const outcome = await cli(env, ...argv, '--json')
@@ -63,7 +63,7 @@ async function world(test: Parameters<typeof service>[0]) {
   }
 }
 
-t.test('a whole id costs no call beyond its own', async (t) => {
+t.test("a full id causes no request beyond the command's own", async (t) => {
   const { run, asked } = await world(t)
   t.same((await run('queue', 'hold', WI[0])).requests, [`POST /api/work-items/${WI[0]}/hold`])
   t.same((await run('run-request', 'show', RUN)).requests, [`GET /api/run-requests/${RUN}`])
@@ -74,7 +74,7 @@ t.test('a whole id costs no call beyond its own', async (t) => {
   t.same((await run('session', 'show', SESSION)).requests, [`GET /api/agent-sessions/${SESSION}`])
 })
 
-t.test('the beginning of an id stands for the one that begins so, in every command', async (t) => {
+t.test('an unambiguous beginning of an id is completed in every command', async (t) => {
   const { run } = await world(t)
   const lines: [line: string, last: string][] = [
     ['queue hold wi_0a1b2c', `POST /api/work-items/${WI[0]}/hold`],
@@ -96,7 +96,7 @@ t.test('the beginning of an id stands for the one that begins so, in every comma
   t.ok((await run('trace', 'runreq_abcdef')).requests.includes(`GET /api/run-requests/${RUN}`))
 })
 
-t.test('so does the beginning of an id in an option', async (t) => {
+t.test('an unambiguous beginning of an id is completed in options', async (t) => {
   const { run, asked } = await world(t)
   await run('task', 'shop', 'x', '--after', 'wi_0a1b2c,wi_0a1b2d1', '--after', WI[1], '--no-wait')
   t.same(asked.at(-1)!.body.depends_on, [WI[0], WI[2], WI[1]])
@@ -122,7 +122,7 @@ t.test('so does the beginning of an id in an option', async (t) => {
   t.same(protected_capabilities, [{ id: RECORD }])
 })
 
-t.test('a beginning of several ids is refused with some of them, and nothing is done', async (t) => {
+t.test('an ambiguous beginning of an id is refused with its candidates, and nothing is changed', async (t) => {
   const { run } = await world(t)
   for (const line of ['queue hold wi_0a1b2d', 'queue resume wi_0a1b2c --after wi_0a1b2d', 'trace wi_0a1b2d']) {
     const { code, err, requests } = await run(...line.split(' '))
@@ -138,52 +138,46 @@ t.test('a beginning of several ids is refused with some of them, and nothing is 
   t.match(JSON.parse(err).detail, 'payments is the beginning of payments-2, payments-3')
 })
 
-t.test(
-  'too short a beginning, and the id of another kind of thing, are told as such, and nothing is asked',
-  async (t) => {
-    const { run } = await world(t)
-    const lines: [line: string, detail: string][] = [
-      [
-        `run-request show ${WI[0]}`,
-        `${WI[0]} names a work item, and a run request (runreq_...) is wanted here. See: intendant queue show`,
-      ],
-      [
-        'queue hold runreq_ab',
-        'runreq_ab names a run request, and a work item (wi_...) is wanted here. See: intendant run-request show',
-      ],
-      [
-        `trace ${TOKEN}`,
-        `${TOKEN} names a token, and a work item (wi_...) or a run request (runreq_...) is wanted here. See: intendant token list`,
-      ],
-    ]
-    for (const [line, detail] of lines) {
-      const { code, err, requests } = await run(...line.split(' '))
-      t.same([code, JSON.parse(err).detail, requests], [2, detail, []], line)
-    }
-  },
-)
+t.test('an id of another kind or a too short beginning is refused without a request', async (t) => {
+  const { run } = await world(t)
+  const lines: [line: string, detail: string][] = [
+    [
+      `run-request show ${WI[0]}`,
+      `${WI[0]} names a work item, and a run request (runreq_...) is wanted here. See: intendant queue show`,
+    ],
+    [
+      'queue hold runreq_ab',
+      'runreq_ab names a run request, and a work item (wi_...) is wanted here. See: intendant run-request show',
+    ],
+    [
+      `trace ${TOKEN}`,
+      `${TOKEN} names a token, and a work item (wi_...) or a run request (runreq_...) is wanted here. See: intendant token list`,
+    ],
+  ]
+  for (const [line, detail] of lines) {
+    const { code, err, requests } = await run(...line.split(' '))
+    t.same([code, JSON.parse(err).detail, requests], [2, detail, []], line)
+  }
+})
 
-t.test(
-  'where none begins so, and where it is no beginning of an id, the service says what it always says',
-  async (t) => {
-    const { run } = await world(t)
-    const lines: [line: string, requests: string[]][] = [
-      ['queue show wi_ffffff', ['GET /api/work-items', 'GET /api/work-items/wi_ffffff']],
-      ['queue show 0a1b2c', ['GET /api/work-items/0a1b2c']],
-      [`queue show wi_${digits('ffffff')}`, [`GET /api/work-items/wi_${digits('ffffff')}`]],
-      ['campaign show nothing', ['GET /api/campaigns/nothing', 'GET /api/campaigns']],
-      ['campaign show check', ['GET /api/campaigns/check']],
-    ]
-    for (const [line, requests] of lines) {
-      const outcome = await run(...line.split(' '))
-      t.equal(outcome.code, 3, line)
-      t.equal(JSON.parse(outcome.err).detail, 'There is none.')
-      t.same(outcome.requests, requests)
-    }
-  },
-)
+t.test('an unknown or malformed id is passed to the service, which answers not found', async (t) => {
+  const { run } = await world(t)
+  const lines: [line: string, requests: string[]][] = [
+    ['queue show wi_ffffff', ['GET /api/work-items', 'GET /api/work-items/wi_ffffff']],
+    ['queue show 0a1b2c', ['GET /api/work-items/0a1b2c']],
+    [`queue show wi_${digits('ffffff')}`, [`GET /api/work-items/wi_${digits('ffffff')}`]],
+    ['campaign show nothing', ['GET /api/campaigns/nothing', 'GET /api/campaigns']],
+    ['campaign show check', ['GET /api/campaigns/check']],
+  ]
+  for (const [line, requests] of lines) {
+    const outcome = await run(...line.split(' '))
+    t.equal(outcome.code, 3, line)
+    t.equal(JSON.parse(outcome.err).detail, 'There is none.')
+    t.same(outcome.requests, requests)
+  }
+})
 
-t.test('a change takes the whole name of what people named, and is told which there are', async (t) => {
+t.test('a command that changes something needs the full name, and suggests it', async (t) => {
   const { run } = await world(t)
   const { code, err, requests } = await run('campaign', 'cancel', 'checko', '--reason', 'x')
   t.equal(code, 3)

@@ -1,4 +1,4 @@
-/** Command lines run in this process, against a service that answers as told. */
+/** Runs command lines in this process, against a service with scripted answers. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
@@ -11,12 +11,12 @@ interface Outcome {
   readonly err: string
 }
 
-/** Runs a command line in this process, with the given environment. */
+/** Runs a command line in this process with the given environment. */
 export async function cli(env: Record<string, string>, ...argv: string[]): Promise<Outcome> {
   return await cliOn({}, env, ...argv)
 }
 
-/** The same on a terminal of so many columns. */
+/** The same on a terminal with that many columns. */
 export async function cliOn(
   terminal: { readonly isTTY?: boolean; readonly columns?: number },
   env: Record<string, string>,
@@ -27,11 +27,11 @@ export async function cliOn(
 
 interface Running {
   readonly ended: Promise<Outcome>
-  /** Sends SIGINT or SIGTERM to it. */
+  /** Sends the next SIGINT or SIGTERM. */
   signal(): void
 }
 
-/** Starts a command line that goes on until it is asked to end. */
+/** Starts a command line that runs until it is signalled. */
 export function startCli(env: Record<string, string>, ...argv: string[]): Running {
   return running({}, env, argv)
 }
@@ -83,7 +83,7 @@ interface Asked {
 
 type Reply = readonly [status: number, body?: unknown, headers?: Record<string, string>]
 
-/** A service that answers each request as told, and remembers what it was asked. */
+/** A service that answers each request with `answer`, and records the requests. */
 export async function service(
   test: Test,
   answer: (asked: Asked) => Reply,

@@ -56,7 +56,7 @@ const INITIATIVE = {
   created_at: at(0),
 }
 
-t.test('show tells what is sought, what it has cost, what goes on, and first of all what needs a person', async (t) => {
+t.test('initiative show lists outcome, budget, current work and history, what needs the owner first', async (t) => {
   const { env } = await service(t, () => [200, INITIATIVE])
   const { out, code } = await cli(env, 'initiative', 'show', 'invoices')
   t.equal(code, 0)
@@ -84,11 +84,11 @@ t.test('show tells what is sought, what it has cost, what goes on, and first of 
     order,
     [...order].sort((a, b) => a - b),
   )
-  t.notMatch(out, '\u001b', 'what a stranger wrote does not drive the terminal')
+  t.notMatch(out, '\u001b', 'control characters are removed')
   t.same(JSON.parse((await cli(env, 'initiative', 'show', 'invoices', '--json')).out), INITIATIVE)
 })
 
-t.test('on a narrow terminal no line is longer than the terminal, and rows take lines of their own', async (t) => {
+t.test('on a narrow terminal initiative output fits its width and loses no text', async (t) => {
   const { env } = await service(t, ({ url }) => [200, url.includes('?') ? { items: [INITIATIVE] } : INITIATIVE])
   for (const columns of [40, 60, 99]) {
     for (const command of [['show', 'invoices'], ['findings', 'invoices'], ['list']]) {
@@ -108,7 +108,7 @@ t.test('on a narrow terminal no line is longer than the terminal, and rows take 
   t.match((await cliOn({ isTTY: true, columns: 140 }, env, 'initiative')).out, '\u001b[31masks you (1)')
 })
 
-t.test('each command posts to its endpoint, with where it comes from', async (t) => {
+t.test('each initiative command posts to its endpoint with its origin', async (t) => {
   const { env, asked } = await service(t, ({ url }) => {
     if (url.endsWith('owner-actions')) return [201, { action_id: 'act_1', action: 'hold', member: SHOP }]
     return [200, url.endsWith('findings') ? { finding_id: 'find_1', to: [SHOP] } : INITIATIVE]
@@ -166,40 +166,43 @@ t.test('each command posts to its endpoint, with where it comes from', async (t)
   t.match(faulty.err, /project:KEY, work_item:ID or campaign:NAME/)
 })
 
-t.test('what is said twice under one key is said once, and something else under it is refused', async (t) => {
-  const s = await startTestService(t)
-  await fleet(s, 'shop', 'bank')
-  const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
-  const keyed = (...argv: string[]) => cli(env, 'initiative', ...argv, '--idempotency-key', 'k')
-  for (const [said, otherwise] of [
-    [
-      ['add', 'checkout', '--outcome', 'Pay', '--member', 'project:shop'],
-      ['--member', 'project:bank'],
-    ],
-    [
-      ['decide', 'checkout', '--decision', 'Bank a'],
-      ['--reason', 'x'],
-    ],
-    [
-      ['owner-action', 'checkout', 'milestone', '--reason', 'paid'],
-      ['--member', 'project:shop'],
-    ],
-    [
-      ['finding', 'checkout', 'The limit is 10'],
-      ['--kind', 'gap'],
-    ],
-  ] as const) {
-    t.equal((await keyed(...said)).code, 0)
-    t.equal((await keyed(...said)).code, 0, `${said[0]} again`)
-    const refused = await keyed(...said, ...otherwise)
-    t.equal(refused.code, 3)
-    t.match(refused.err, 'idempotency_key_reused')
-  }
-  const { body } = await s.expect(200, 'GET', '/api/initiatives/checkout')
-  t.same([body.owner_decisions.length, body.owner_actions.length, body.findings.length], [1, 1, 1])
-})
+t.test(
+  'a command repeated under one idempotency key takes effect once, and is refused with other options',
+  async (t) => {
+    const s = await startTestService(t)
+    await fleet(s, 'shop', 'bank')
+    const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
+    const keyed = (...argv: string[]) => cli(env, 'initiative', ...argv, '--idempotency-key', 'k')
+    for (const [said, otherwise] of [
+      [
+        ['add', 'checkout', '--outcome', 'Pay', '--member', 'project:shop'],
+        ['--member', 'project:bank'],
+      ],
+      [
+        ['decide', 'checkout', '--decision', 'Bank a'],
+        ['--reason', 'x'],
+      ],
+      [
+        ['owner-action', 'checkout', 'milestone', '--reason', 'paid'],
+        ['--member', 'project:shop'],
+      ],
+      [
+        ['finding', 'checkout', 'The limit is 10'],
+        ['--kind', 'gap'],
+      ],
+    ] as const) {
+      t.equal((await keyed(...said)).code, 0)
+      t.equal((await keyed(...said)).code, 0, `${said[0]} again`)
+      const refused = await keyed(...said, ...otherwise)
+      t.equal(refused.code, 3)
+      t.match(refused.err, 'idempotency_key_reused')
+    }
+    const { body } = await s.expect(200, 'GET', '/api/initiatives/checkout')
+    t.same([body.owner_decisions.length, body.owner_actions.length, body.findings.length], [1, 1, 1])
+  },
+)
 
-t.test('against a real service, from the first command to the last', async (t) => {
+t.test('an initiative goes from add to complete on the command line against a real service', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'bank')
   const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }

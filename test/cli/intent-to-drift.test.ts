@@ -1,9 +1,11 @@
 /**
- * The whole way of an intent, as a new user would go it: written down or found by an inspection, accepted, put into a
- * brief, run by the bundled runner, and held against what the run saw. In the middle of the run the service is killed.
+ * The whole path of intent as a new user takes it: written down or found by an inspection, accepted, put into a brief,
+ * run by
+ * the bundled runner, and compared with what the run observed. In the middle of the run the service is killed.
  *
- * Nothing waits for a time: the watcher, another process, tells when what was asked for has come about, and the
- * command of the run goes on when its pipe is written to.
+ * Nothing sleeps for a fixed time: the watcher, another process, reports when an expected event has happened, and the
+ * run's
+ * command continues when its pipe is written to.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -14,12 +16,13 @@ import { Documented } from '../http/documented.ts'
 import { until } from '../until.ts'
 import { type Served, serve } from './processes.ts'
 
-/** Clients are not connected from such a port: one that tries while nobody listens could get it for itself. */
+/** A port outside the range used for outgoing connections: a client that retries meanwhile could otherwise take it. */
 const port = (): string => String(20_000 + Math.floor(Math.random() * 10_000))
 
 /**
- * The engine of this test: all it knows comes from the Execution Request on its input and from the files that the runner laid
- * down. It looks at one gate, waits to be told, looks at the others, and sums up.
+ * The engine of this test knows only the Execution Request on its input and the files that the runner wrote. It
+ * observes one
+ * gate, waits for the pipe, observes the others, and reports its result.
  */
 const ENGINE = (folder: string): string => `
 import { openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs'
@@ -71,7 +74,7 @@ const INSPECTION = {
 
 const PHASES = ['assessment', 'triage', 'planning', 'execution', 'retry', 'summarization']
 
-/** Somebody with a token. Each of their answers is held against the service's own description. */
+/** A caller with a token, each of whose answers is checked against the service's own document. */
 class Person {
   readonly #url: string
   readonly #token: string
@@ -113,7 +116,7 @@ interface Shop {
   readonly runnerToken: string
 }
 
-/** A service with the project `shop`, an author, a reviewer, and the token of a trusted runner. */
+/** A service with the project `shop`, an author, a reviewer, and a trusted runner's token. */
 async function shop(t: Test): Promise<Shop> {
   const service = await serve(t, t.testdir(), '--port', port())
   const { url, home } = service
@@ -129,13 +132,13 @@ async function shop(t: Test): Promise<Shop> {
   return { service, author, reviewer, runner: person(runnerToken), runnerToken }
 }
 
-/** A record that a person writes, one that an inspection finds, one that a reviewer corrects, and one that nobody will look at. */
+/** Accepts two written records and two found by an inspection, one of them corrected; nothing ever observes `mails`. */
 async function acceptIntent(t: Test, { author, reviewer, runner }: Shop): Promise<Record<string, any>> {
   const records = '/projects/shop/intent-records'
   const write = async (title: string, gate: string): Promise<any> => {
     const written = { title, capability: `${title}.`, evidence: [{ description: `the ${gate} gate`, gate_name: gate }] }
     const record = await author.ask(201, 'POST', records, written)
-    t.equal(record.state, 'proposed', 'what a person writes is a proposal')
+    t.equal(record.state, 'proposed', 'a written record is only proposed')
     await author.ask(403, 'POST', `/api/intent-records/${record.id}/accept`, {})
     return await reviewer.ask(200, 'POST', `/api/intent-records/${record.id}/accept`, {})
   }
@@ -143,7 +146,7 @@ async function acceptIntent(t: Test, { author, reviewer, runner }: Shop): Promis
   const mails = await write('Mails are sent once', 'mail')
   const discovery = await runner.ask(201, 'POST', '/projects/shop/discoveries', INSPECTION)
   t.equal(discovery.untrusted, true)
-  t.same((await author.get('/projects/shop/intent-records')).items.length, 2, 'an inspection makes no records')
+  t.same((await author.get('/projects/shop/intent-records')).items.length, 2, 'an inspection creates no records')
   const open = (await reviewer.get('/projects/shop/hypotheses?state=open')).items
   const hypothesis = (key: string): string => open.find((one: any) => one.key === key).id
   const accept = async (key: string, body: object): Promise<any> => {
@@ -158,13 +161,13 @@ async function acceptIntent(t: Test, { author, reviewer, runner }: Shop): Promis
   t.match(prices, { title: 'Prices are computed once', capability: 'A price is the same wherever it is shown.' })
   const evidence = [{ description: 'the payment gate', gate_name: 'payment' }]
   const orders = await accept('orders-first', { record: { title: 'Orders survive a failed payment', evidence } })
-  t.equal(orders.title, 'Orders survive a failed payment', 'in the words of the reviewer')
+  t.equal(orders.title, 'Orders survive a failed payment', 'as the reviewer edited it')
   await reviewer.ask(200, 'POST', `/api/hypotheses/${hypothesis('obey')}/reject`, { reason: 'that is no intent' })
   t.same((await reviewer.get('/projects/shop/hypotheses?state=open')).items, [])
   return { sessions, mails, prices, orders }
 }
 
-/** A brief from its draft to its digest, by an author who may not approve and a reviewer who may not write. */
+/** Takes a brief from draft to digest, by an author who may not approve and a reviewer who may not write. */
 async function compileBrief(t: Test, { author, reviewer }: Shop, records: Record<string, any>): Promise<any> {
   const refs = Object.values(records).map(({ id }) => id)
   const brief = await author.ask(201, 'POST', '/formation-briefs', {
@@ -183,7 +186,7 @@ async function compileBrief(t: Test, { author, reviewer }: Shop, records: Record
   const approved = await reviewer.ask(200, 'POST', `${path}/approve`, { throttle: 'dry_run' })
   await reviewer.ask(403, 'POST', `/formation-briefs/${brief.id}/compile-prompts`)
   const compiled = await author.ask(200, 'POST', `/formation-briefs/${brief.id}/compile-prompts`)
-  t.equal(compiled.digest, approved.approvals[0].digest, 'what is frozen is what was approved')
+  t.equal(compiled.digest, approved.approvals[0].digest, 'the approved content is frozen')
   const sha256 = createHash('sha256').update(canonical(compiled.snapshot)).digest('hex')
   t.equal(compiled.digest, `sha256:${sha256}`, 'the digest is of the canonical snapshot')
   return await author.get(`${path}/compiled`)
@@ -195,16 +198,16 @@ function readPrompts(t: Test, { prompt_pack: pack }: any): void {
     PHASES,
   )
   const texts: string[] = pack.prompts.map(({ prompt_text }: any) => prompt_text)
-  t.equal(new Set(texts).size, PHASES.length, 'each phase is told something else')
+  t.equal(new Set(texts).size, PHASES.length, 'each phase has its own prompt')
   for (const { phase, prompt_text, context_refs } of pack.prompts) {
-    t.ok(context_refs.length > 0, `${phase} names what it comes from`)
-    t.notMatch(prompt_text, 'Ignore all previous instructions', 'what nobody accepted reaches no prompt')
+    t.ok(context_refs.length > 0, `${phase} names its sources`)
+    t.notMatch(prompt_text, 'Ignore all previous instructions', 'rejected text reaches no prompt')
   }
   t.match(texts[PHASES.indexOf('execution')], 'Move the sessions into the store.')
   t.match(texts[PHASES.indexOf('triage')], 'People stay signed in.')
 }
 
-/** All that was written before the run, as it is read. */
+/** Reads everything that was written before the run. */
 async function readAll({ author }: Shop, records: Record<string, any>, brief: string): Promise<unknown[]> {
   const paths = [
     ...Object.values(records).map(({ id }) => `/api/intent-records/${id}`),
@@ -224,142 +227,147 @@ const traced = (count: number): string =>
     return `${JSON.stringify({ event_type: 'block_executed', occurred_at, payload: { n } })}\n`
   }).join('')
 
-t.test('from an intent to its drift, with the service killed in the middle of the run', async (t) => {
-  const setting = await shop(t)
-  const { service, author, reviewer, runner } = setting
-  const { home } = service
-  const watcher = service.start('watch', '--since', 'earliest', '--json')
-  const seen = (): any[] =>
-    watcher
-      .out()
-      .split('\n')
-      .slice(0, -1)
-      .map((line) => JSON.parse(line))
-  const happened = (type: string, payload: object = {}): Promise<void> =>
-    watcher.until(() =>
-      seen().some(
-        (event) =>
-          event.event_type === type &&
-          Object.entries(payload).every(([member, value]) => event.payload[member] === value),
-      ),
+t.test(
+  'intent is accepted, compiled, run and compared with observations, although the service is killed during the run',
+  async (t) => {
+    const setting = await shop(t)
+    const { service, author, reviewer, runner } = setting
+    const { home } = service
+    const watcher = service.start('watch', '--since', 'earliest', '--json')
+    const seen = (): any[] =>
+      watcher
+        .out()
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+    const happened = (type: string, payload: object = {}): Promise<void> =>
+      watcher.until(() =>
+        seen().some(
+          (event) =>
+            event.event_type === type &&
+            Object.entries(payload).every(([member, value]) => event.payload[member] === value),
+        ),
+      )
+
+    const records = await acceptIntent(t, setting)
+    const compiled = await compileBrief(t, setting, records)
+    readPrompts(t, compiled)
+    const id: string = compiled.formation_brief_id
+    const before = (await author.get('/projects/shop/drift')).items
+    t.same(new Set(before.map(({ status }: any) => status)), new Set(['unobserved']), 'nothing was observed yet')
+
+    // The first names another digest, and is refused; the second is full but not approved, and is never offered.
+    const brief = { id, digest: compiled.digest }
+    const run = { entry_event: 'execution_requested', brief, reporting: { trace_summary_required: true } }
+    const other = { ...brief, digest: `sha256:${'0'.repeat(64)}` }
+    const refused = await author.ask(422, 'POST', '/api/projects/shop/run-requests', { ...run, brief: other })
+    t.equal(refused.code, 'brief_digest_mismatch')
+    const early = await author.ask(201, 'POST', '/api/projects/shop/run-requests', { ...run, throttle: 'full' })
+
+    const command = `${process.execPath} ${home}/engine.mjs`
+    writeFileSync(`${home}/engine.mjs`, ENGINE(home))
+    writeFileSync(`${home}/runner.token`, setting.runnerToken)
+    execFileSync('mkfifo', [`${home}/go`])
+    const gate = openSync(`${home}/go`, 'r+')
+    // So that the run's command does not wait for ever if the test fails.
+    t.teardown(() => {
+      writeSync(gate, 'end')
+      closeSync(gate)
+    })
+    service.start('runner', '--id', 'build-1', '--exec', command, '--token-file', `${home}/runner.token`)
+    const request = await author.ask(201, 'POST', '/api/projects/shop/run-requests', run)
+    await happened('half_way')
+    await happened('evidence_observed', { result: 'pass' })
+    await happened('intent_record_drift_changed', { intent_record_id: records.sessions.id, drift_status: 'holding' })
+    await until(
+      () => author.get(`/formation-briefs/${id}`),
+      ({ state, run }) => state === 'executing' && run.observations === 1,
     )
 
-  const records = await acceptIntent(t, setting)
-  const compiled = await compileBrief(t, setting, records)
-  readPrompts(t, compiled)
-  const id: string = compiled.formation_brief_id
-  const before = (await author.get('/projects/shop/drift')).items
-  t.same(new Set(before.map(({ status }: any) => status)), new Set(['unobserved']), 'nobody has looked at anything yet')
+    const remembered = await readAll(setting, records, id)
+    await service.end('SIGKILL')
+    await serve(t, home, '--port', new URL(service.url).port)
+    t.same(await readAll(setting, records, id), remembered, 'a killed service has forgotten nothing')
+    writeSync(gate, 'go')
+    await happened('run_request_completed', { run_request_id: request.id })
+    await happened('formation_brief_run_changed', { formation_brief_id: id, state: 'analyzed' })
 
-  // Refused: another text than what was frozen. Made, and never offered: a real run that nobody has approved.
-  const brief = { id, digest: compiled.digest }
-  const run = { entry_event: 'execution_requested', brief, reporting: { trace_summary_required: true } }
-  const other = { ...brief, digest: `sha256:${'0'.repeat(64)}` }
-  const refused = await author.ask(422, 'POST', '/api/projects/shop/run-requests', { ...run, brief: other })
-  t.equal(refused.code, 'brief_digest_mismatch')
-  const early = await author.ask(201, 'POST', '/api/projects/shop/run-requests', { ...run, throttle: 'full' })
+    const laidDown = JSON.parse(readFileSync(`${home}/seen.json`, 'utf8'))
+    t.match(laidDown.request, { request_id: request.id, brief, engine: { throttle: 'dry_run' } })
+    t.same(laidDown.brief, compiled, 'the command has read the compiled brief')
+    const files = compiled.prompt_pack.prompts.map(({ phase, prompt_text }: any) => [`${phase}.md`, prompt_text])
+    t.same(laidDown.prompts, Object.fromEntries(files))
+    t.same(
+      readdirSync(home).filter((file) => file.startsWith('intendant-brief-')),
+      [],
+    )
 
-  const command = `${process.execPath} ${home}/engine.mjs`
-  writeFileSync(`${home}/engine.mjs`, ENGINE(home))
-  writeFileSync(`${home}/runner.token`, setting.runnerToken)
-  execFileSync('mkfifo', [`${home}/go`])
-  const gate = openSync(`${home}/go`, 'r+')
-  // Where the test fails, the command of the run is not left waiting.
-  t.teardown(() => {
-    writeSync(gate, 'end')
-    closeSync(gate)
-  })
-  service.start('runner', '--id', 'build-1', '--exec', command, '--token-file', `${home}/runner.token`)
-  const request = await author.ask(201, 'POST', '/api/projects/shop/run-requests', run)
-  await happened('half_way')
-  await happened('evidence_observed', { result: 'pass' })
-  await happened('intent_record_drift_changed', { intent_record_id: records.sessions.id, drift_status: 'holding' })
-  await until(
-    () => author.get(`/formation-briefs/${id}`),
-    ({ state, run }) => state === 'executing' && run.observations === 1,
-  )
+    const ended = await author.get(`/api/run-requests/${request.id}`)
+    t.match(ended, {
+      state: 'completed',
+      attempt: 1,
+      result: { status: 'completed_with_findings', brief_digest: brief.digest },
+    })
+    const engineRun = await author.get(`/api/engine-runs/${ended.engine_run_id}`)
+    t.match(engineRun, { state: 'closed', formation_brief_id: id, trace_summary: { blocks_executed: ['gates'] } })
+    t.same(
+      engineRun.evidence.map(({ result, about = 'evidence' }: any) => `${about} ${result}`),
+      ['evidence pass', 'evidence fail', 'threat fail'],
+    )
+    const trace = `/engine/traces/${ended.trace_id}/ingest`
+    const ingested = await runner.ask(200, 'POST', trace, traced(2_000), 'application/x-ndjson')
+    t.match(ingested, { accepted: 2_000, duplicates: 0, refused_count: 0 })
+    t.match(await runner.ask(200, 'POST', trace, traced(2_000), 'application/x-ndjson'), {
+      accepted: 0,
+      duplicates: 2_000,
+    })
 
-  const remembered = await readAll(setting, records, id)
-  await service.end('SIGKILL')
-  await serve(t, home, '--port', new URL(service.url).port)
-  t.same(await readAll(setting, records, id), remembered, 'a killed service has forgotten nothing')
-  writeSync(gate, 'go')
-  await happened('run_request_completed', { run_request_id: request.id })
-  await happened('formation_brief_run_changed', { formation_brief_id: id, state: 'analyzed' })
-
-  const laidDown = JSON.parse(readFileSync(`${home}/seen.json`, 'utf8'))
-  t.match(laidDown.request, { request_id: request.id, brief, engine: { throttle: 'dry_run' } })
-  t.same(laidDown.brief, compiled, 'the command has read what was compiled')
-  const files = compiled.prompt_pack.prompts.map(({ phase, prompt_text }: any) => [`${phase}.md`, prompt_text])
-  t.same(laidDown.prompts, Object.fromEntries(files))
-  t.same(
-    readdirSync(home).filter((file) => file.startsWith('intendant-brief-')),
-    [],
-  )
-
-  const ended = await author.get(`/api/run-requests/${request.id}`)
-  t.match(ended, {
-    state: 'completed',
-    attempt: 1,
-    result: { status: 'completed_with_findings', brief_digest: brief.digest },
-  })
-  const engineRun = await author.get(`/api/engine-runs/${ended.engine_run_id}`)
-  t.match(engineRun, { state: 'closed', formation_brief_id: id, trace_summary: { blocks_executed: ['gates'] } })
-  t.same(
-    engineRun.evidence.map(({ result, about = 'evidence' }: any) => `${about} ${result}`),
-    ['evidence pass', 'evidence fail', 'threat fail'],
-  )
-  const trace = `/engine/traces/${ended.trace_id}/ingest`
-  const ingested = await runner.ask(200, 'POST', trace, traced(2_000), 'application/x-ndjson')
-  t.match(ingested, { accepted: 2_000, duplicates: 0, refused_count: 0 })
-  t.match(await runner.ask(200, 'POST', trace, traced(2_000), 'application/x-ndjson'), {
-    accepted: 0,
-    duplicates: 2_000,
-  })
-
-  const drift = (await author.get('/projects/shop/drift')).items
-  const said = (record: any): any => drift.find((one: any) => one.intent_record.id === record.id)
-  t.same(
-    drift.map(({ intent_record, status, action }: any) => [intent_record.title, status, action]),
-    [
-      ['Orders survive a failed payment', 'drifted', 'repair'],
-      ['Prices are computed once', 'threatened', 'inspect'],
-      ['Mails are sent once', 'unobserved', 'inspect'],
-      ['Sessions survive a restart', 'holding', 'none'],
-    ],
-  )
-  t.match(said(records.orders).because, [
-    {
-      code: 'evidence_failed',
-      evidence_id: records.orders.evidence[0].id,
-      observation: {
-        result: 'fail',
-        notes: 'the second order is gone',
-        engine_run_id: engineRun.id,
-        run_request_id: request.id,
+    const drift = (await author.get('/projects/shop/drift')).items
+    const said = (record: any): any => drift.find((one: any) => one.intent_record.id === record.id)
+    t.same(
+      drift.map(({ intent_record, status, action }: any) => [intent_record.title, status, action]),
+      [
+        ['Orders survive a failed payment', 'drifted', 'repair'],
+        ['Prices are computed once', 'threatened', 'inspect'],
+        ['Mails are sent once', 'unobserved', 'inspect'],
+        ['Sessions survive a restart', 'holding', 'none'],
+      ],
+    )
+    t.match(said(records.orders).because, [
+      {
+        code: 'evidence_failed',
+        evidence_id: records.orders.evidence[0].id,
+        observation: {
+          result: 'fail',
+          notes: 'the second order is gone',
+          engine_run_id: engineRun.id,
+          run_request_id: request.id,
+        },
       },
-    },
-  ])
-  t.match(said(records.sessions).because, [
-    { code: 'evidence_passed', observation: { supporting_artifacts: ['repo:test/restart.js'] } },
-  ])
-  t.match(said(records.prices).because, [{ code: 'threat_observed', observation: { source_type: 'static_analysis' } }])
-  t.match(said(records.mails).because, [{ code: 'never_observed' }])
+    ])
+    t.match(said(records.sessions).because, [
+      { code: 'evidence_passed', observation: { supporting_artifacts: ['repo:test/restart.js'] } },
+    ])
+    t.match(said(records.prices).because, [
+      { code: 'threat_observed', observation: { source_type: 'static_analysis' } },
+    ])
+    t.match(said(records.mails).because, [{ code: 'never_observed' }])
 
-  const path = `/api/projects/shop/drift/${records.orders.id}`
-  t.match(await reviewer.ask(200, 'POST', `${path}/classify`, { classification: 'real' }), { action: 'repair' })
-  const repair = await author.ask(201, 'POST', `${path}/repair-brief`)
-  t.match(repair, { state: 'draft', throttle: 'dry_run', mission: { engineering_intent_refs: [records.orders.id] } })
-  t.match(await author.get(path), { repair_brief_id: repair.id })
+    const path = `/api/projects/shop/drift/${records.orders.id}`
+    t.match(await reviewer.ask(200, 'POST', `${path}/classify`, { classification: 'real' }), { action: 'repair' })
+    const repair = await author.ask(201, 'POST', `${path}/repair-brief`)
+    t.match(repair, { state: 'draft', throttle: 'dry_run', mission: { engineering_intent_refs: [records.orders.id] } })
+    t.match(await author.get(path), { repair_brief_id: repair.id })
 
-  t.match(await author.get(`/api/run-requests/${early.id}`), {
-    state: 'queued',
-    waiting_because: { code: 'not_approved' },
-  })
-  t.notOk(
-    seen().some((event) => event.event_type === 'run_request_offered' && event.payload.run_request_id === early.id),
-  )
-  await happened('drift_classified')
-  const ids = seen().map((event) => event.id)
-  t.equal(new Set(ids).size, ids.length, 'no event came twice')
-})
+    t.match(await author.get(`/api/run-requests/${early.id}`), {
+      state: 'queued',
+      waiting_because: { code: 'not_approved' },
+    })
+    t.notOk(
+      seen().some((event) => event.event_type === 'run_request_offered' && event.payload.run_request_id === early.id),
+    )
+    await happened('drift_classified')
+    const ids = seen().map((event) => event.id)
+    t.equal(new Set(ids).size, ids.length, 'no event came twice')
+  },
+)

@@ -1,4 +1,4 @@
-/** The commands of intent against a real service: what a person types, and what is printed. */
+/** The intent commands against a real service: what a person types, and what is printed. */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
@@ -22,78 +22,87 @@ const INSPECTION = {
   ],
 }
 
-t.test('a record from the first word to the one that takes its place', async (t) => {
-  const { run, say } = await shop(t)
-  t.match(await say('project', 'charter', 'shop'), /No charter yet/)
-  await say('project', 'charter', 'shop', '--mission', 'Sell things.', '--out-of-scope', 'Payments')
-  t.match(await say('project', 'charter', 'shop', '--out-of-scope', ''), /^mission +Sell things\.\n$/)
-  t.match(await say('intent', 'list', '--project', 'shop'), /No records/)
-  const added = await say(
-    ...['intent', 'add', '--project', 'shop', '--title', 'Sessions survive', '--capability', 'Signed in, always.'],
-    ...['--path', 'src/auth', '--evidence', 'the restart test, twice', '--optional-evidence', 'no map in memory'],
-  )
-  const key = 'shop.intent.sessions-survive'
-  t.match(added, `${key} is proposed.`)
-  t.match(added, `intendant intent accept ${key}`)
-  t.match(await say('intent', 'accept', key, '--reason', 'agreed'), `${key} is accepted.`)
-  t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.', '--clear', 'capability'), 'is version 2 now.')
-  t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.'), 'says that already.')
-  const edited = JSON.parse(
-    await say('intent', 'edit', key, '--evidence', 'the restart test, twice', '--evidence', 'a third', '--json'),
-  )
-  t.same(
-    edited.evidence.map(({ id, required }: any) => [id.split('.')[1], required]),
-    [
-      ['e1', true],
-      ['e3', true],
-      ['e2', false],
-    ],
-    'an entry that says the same keeps its id',
-  )
-  const body = '{"evidence": [{"description": "the gate", "gate_name": "restart"}]}'
-  await say('intent', 'edit', key, '--body', body)
-  const both = JSON.parse(await say('intent', 'edit', key, '--optional-evidence', 'a look', '--json'))
-  t.match(
-    both.evidence,
-    [
-      { description: 'the gate', gate_name: 'restart', required: true },
-      { description: 'a look', required: false },
-    ],
-    'what is not named stays',
-  )
-  const turned = JSON.parse(await say('intent', 'edit', key, '--evidence', 'a look', '--json'))
-  t.match(turned.evidence, [{ id: both.evidence[1].id, description: 'a look', required: true }])
-  const stale = await run('intent', 'edit', key, '--title', 'Other', '--if-version', '1')
-  t.equal(stale.code, 3)
-  t.match(stale.err, 'precondition_failed')
-  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'src/auth/login.ts'), key)
-  t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records such as these/)
-  t.match(await say('intent', 'list', '--project', 'shop', '--title', 'survive'), key)
-  t.match(await say('intent', 'list', '--project', 'shop', '--title', 'die'), /No records such as these/)
-  await say('intent', 'add', '--project', 'shop', '--title', 'Heir', '--hypothesized')
-  t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'heir'), `${key} refines shop.intent.heir.`)
-  t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
-  await say('intent', 'add', '--project', 'shop', '--title', 'Other')
-  t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'other'), `${key} refines shop.intent.other.`)
-  const { id: heir } = JSON.parse(await say('intent', 'show', 'shop.intent.heir', '--json'))
-  for (const to of ['heir', 'shop.intent.heir', heir])
-    t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', to), `${key} refines shop.intent.heir.`)
-  await say('intent', 'unrelate', key, 'r2')
-  await say('intent', 'unrelate', key, 'r1')
-  t.match(await say('intent', 'check', '--project', 'shop'), /left_hypothesized.*shop\.intent\.heir/)
-  for (const move of ['accept', 'activate', 'supersede', 'deprecate', 'contradict'])
-    t.match((await run('intent', move, key, '--if-version', '1')).err, 'precondition_failed', move)
-  const { version } = JSON.parse(await say('intent', 'show', key, '--json'))
-  t.match(await say('intent', 'activate', key, '--if-version', String(version)), `${key} is active.`)
-  const superseded = await say('intent', 'supersede', key, '--by', 'heir', '--if-version', String(version))
-  t.match(superseded, /heir is hypothesized and guides no runs yet.*intendant intent accept shop\.intent\.heir/)
-  t.match(await say('intent', 'show', 'shop.intent.heir'), /supersedes +shop\.intent\.sessions-survive/)
-  const nothing = await run('intent', 'edit', key)
-  t.equal(nothing.code, 2)
-  t.match(nothing.err, 'Nothing to change was named')
-})
+t.test(
+  'an intent record is added, accepted, edited, related, activated and superseded on the command line',
+  async (t) => {
+    const { run, say } = await shop(t)
+    t.match(await say('project', 'charter', 'shop'), /No charter yet/)
+    await say('project', 'charter', 'shop', '--mission', 'Sell things.', '--out-of-scope', 'Payments')
+    t.match(await say('project', 'charter', 'shop', '--out-of-scope', ''), /^mission +Sell things\.\n$/)
+    t.match(await say('intent', 'list', '--project', 'shop'), /No records/)
+    const added = await say(
+      ...['intent', 'add', '--project', 'shop', '--title', 'Sessions survive', '--capability', 'Signed in, always.'],
+      ...['--path', 'src/auth', '--evidence', 'the restart test, twice', '--optional-evidence', 'no map in memory'],
+    )
+    const key = 'shop.intent.sessions-survive'
+    t.match(added, `${key} is proposed.`)
+    t.match(added, `intendant intent accept ${key}`)
+    t.match(await say('intent', 'accept', key, '--reason', 'agreed'), `${key} is accepted.`)
+    t.match(
+      await say('intent', 'edit', key, '--threat', 'Maps in memory.', '--clear', 'capability'),
+      'is version 2 now.',
+    )
+    t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.'), 'says that already.')
+    const edited = JSON.parse(
+      await say('intent', 'edit', key, '--evidence', 'the restart test, twice', '--evidence', 'a third', '--json'),
+    )
+    t.same(
+      edited.evidence.map(({ id, required }: any) => [id.split('.')[1], required]),
+      [
+        ['e1', true],
+        ['e3', true],
+        ['e2', false],
+      ],
+      'an entry with the same text keeps its id',
+    )
+    const body = '{"evidence": [{"description": "the gate", "gate_name": "restart"}]}'
+    await say('intent', 'edit', key, '--body', body)
+    const both = JSON.parse(await say('intent', 'edit', key, '--optional-evidence', 'a look', '--json'))
+    t.match(
+      both.evidence,
+      [
+        { description: 'the gate', gate_name: 'restart', required: true },
+        { description: 'a look', required: false },
+      ],
+      'entries of the other kind stay',
+    )
+    const turned = JSON.parse(await say('intent', 'edit', key, '--evidence', 'a look', '--json'))
+    t.match(turned.evidence, [{ id: both.evidence[1].id, description: 'a look', required: true }])
+    const stale = await run('intent', 'edit', key, '--title', 'Other', '--if-version', '1')
+    t.equal(stale.code, 3)
+    t.match(stale.err, 'precondition_failed')
+    t.match(await say('intent', 'list', '--project', 'shop', '--path', 'src/auth/login.ts'), key)
+    t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records such as these/)
+    t.match(await say('intent', 'list', '--project', 'shop', '--title', 'survive'), key)
+    t.match(await say('intent', 'list', '--project', 'shop', '--title', 'die'), /No records such as these/)
+    await say('intent', 'add', '--project', 'shop', '--title', 'Heir', '--hypothesized')
+    t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'heir'), `${key} refines shop.intent.heir.`)
+    t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
+    await say('intent', 'add', '--project', 'shop', '--title', 'Other')
+    t.match(
+      await say('intent', 'relate', key, '--type', 'refines', '--to', 'other'),
+      `${key} refines shop.intent.other.`,
+    )
+    const { id: heir } = JSON.parse(await say('intent', 'show', 'shop.intent.heir', '--json'))
+    for (const to of ['heir', 'shop.intent.heir', heir])
+      t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', to), `${key} refines shop.intent.heir.`)
+    await say('intent', 'unrelate', key, 'r2')
+    await say('intent', 'unrelate', key, 'r1')
+    t.match(await say('intent', 'check', '--project', 'shop'), /left_hypothesized.*shop\.intent\.heir/)
+    for (const move of ['accept', 'activate', 'supersede', 'deprecate', 'contradict'])
+      t.match((await run('intent', move, key, '--if-version', '1')).err, 'precondition_failed', move)
+    const { version } = JSON.parse(await say('intent', 'show', key, '--json'))
+    t.match(await say('intent', 'activate', key, '--if-version', String(version)), `${key} is active.`)
+    const superseded = await say('intent', 'supersede', key, '--by', 'heir', '--if-version', String(version))
+    t.match(superseded, /heir is hypothesized and guides no runs yet.*intendant intent accept shop\.intent\.heir/)
+    t.match(await say('intent', 'show', 'shop.intent.heir'), /supersedes +shop\.intent\.sessions-survive/)
+    const nothing = await run('intent', 'edit', key)
+    t.equal(nothing.code, 2)
+    t.match(nothing.err, 'Nothing to change was named')
+  },
+)
 
-t.test('what an edit names twice is taken as often, and what it names and takes away is refused', async (t) => {
+t.test('intent edit keeps repeated evidence entries apart, and refuses to set and clear the same member', async (t) => {
   const { run, say } = await shop(t)
   await say('intent', 'add', '--project', 'shop', '--title', 'One', '--threat', 'old words')
   const edit = ['intent', 'edit', 'shop.intent.one']
@@ -104,7 +113,7 @@ t.test('what an edit names twice is taken as often, and what it names and takes 
   t.match(await say(...edit, ...twice), 'says that already.')
   t.same(await ids(...twice, '--evidence', 'dup'), ['e1', 'e2', 'e3'])
   t.same(await ids('--evidence', 'dup', '--optional-evidence', 'dup'), ['e1', 'e2'])
-  t.same(await ids('--optional-evidence', 'dup', '--evidence', 'dup'), ['e1', 'e2'], 'each stays what it was')
+  t.same(await ids('--optional-evidence', 'dup', '--evidence', 'dup'), ['e1', 'e2'], 'each keeps its id')
   const body = [{ description: 'dup' }, { description: 'dup', required: false }, { description: 'dup' }]
   t.same(await ids('--body', JSON.stringify({ evidence: body })), ['e1', 'e2', 'e4'])
   for (const [said, member] of [
@@ -121,13 +130,13 @@ t.test('what an edit names twice is taken as often, and what it names and takes 
   t.equal(JSON.parse(await say('intent', 'show', 'shop.intent.one', '--json')).threat, 'old words')
 })
 
-t.test('an inspection from a file or from standard input, its hypotheses reviewed', async (t) => {
+t.test('an inspection is posted from a file or standard input, and its hypotheses are reviewed', async (t) => {
   const { service, run, say } = await shop(t)
   const file = `${service.home}/inspection.json`
   writeFileSync(file, JSON.stringify(INSPECTION))
   const posted = await say('discover', '--project', 'shop', file)
   t.match(posted, /Discovery disc_[0-9a-f]{24}: 1 observation, 1 hypothesis\./)
-  t.notOk(posted.includes('\u001b'), 'what a repository says does not drive the terminal')
+  t.notOk(posted.includes('\u001b'), 'control characters are removed')
   const piped = spawnSync(process.execPath, [BINARY, 'discover', '--project', 'shop', '--json'], {
     input: JSON.stringify(INSPECTION),
     env: { ...process.env, ENGINE_HOME: service.home, ENGINE_URL: service.url },
@@ -149,13 +158,13 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   t.match(await say('hypothesis', 'list', '--project', 'shop', '--state', 'open'), id)
   const shown = await say('hypothesis', 'show', id)
   t.match(shown, 'may come from a repository')
-  t.match(shown, /- .*\(src\/orders\.ts\)/, 'what it rests on')
+  t.match(shown, /- .*\(src\/orders\.ts\)/, 'its observations')
   t.notOk(shown.includes('\u001b'))
   const accepted = await say('hypothesis', 'accept', id, '--title', 'Orders survive', '--evidence', 'the payment test')
   t.match(accepted, `${id} is accepted: shop.intent.orders-survive is accepted.`)
   t.match(await say('intent', 'show', 'shop.intent.orders-survive'), /\(untrusted text\): src\/orders\.ts/)
   t.match(await say('hypothesis', 'show', id), /record +shop\.intent\.orders-survive\n/)
-  t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all of them are decided')
+  t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all are decided')
   const late = await run('hypothesis', 'reject', id, '--reason', 'late')
   t.equal(late.code, 3)
   t.match(late.err, 'It is accepted')
@@ -168,7 +177,7 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   t.match(wrong.err, 'does not hold a JSON object')
 })
 
-t.test('the drift of a project, and what a person says of it', async (t) => {
+t.test('the drift of a project is listed, classified and repaired on the command line', async (t) => {
   const { run, say } = await shop(t)
   t.match(await say('drift', '--project', 'shop'), /nothing can drift/)
   for (const slug of ['a', 'b']) {
@@ -179,7 +188,7 @@ t.test('the drift of a project, and what a person says of it', async (t) => {
   t.match(await say('drift', '--project', 'shop', '--status', 'drifted'), /No drift such as this/)
   t.match(await say('drift', 'show', 'shop.intent.b'), /Let a run look, and report what it saw of ir_[0-9a-f]{24}/)
   await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')
-  // The other record hears of the conflict by message.
+  // The other record learns of the conflict by message.
   const seen = await until(
     () => say('drift', '--project', 'shop'),
     (text) => text.includes('2 contradicted'),

@@ -51,28 +51,23 @@ const ledger = (asked: { url: string }): readonly [number, unknown] => {
   return [200, { items: LISTS[url.searchParams.get('state')!] ?? [] }]
 }
 
-t.test(
-  'queue shows what runs, what waits, what needs a person and what is done, each in its reading order',
-  async (t) => {
-    const { env, asked } = await service(t, ledger)
-    const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
-    t.equal(code, 0)
-    const lines = out.split('\n')
-    t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign')
-    const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
-    t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement, newest first')
-    for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
-    t.ok(
-      asked.filter(({ url }) => url.includes('work-items')).every(({ url }) => url.includes('source=operator%3Aada')),
-    )
-    const json = JSON.parse((await cli(env, 'queue', '--json')).out)
-    t.same(Object.keys(json), [...['running', 'waiting', 'open', 'terminal', 'campaigns'], ...['outside', 'attention']])
-    const others = await cli(env, 'queue', '--source', 'campaign:spring')
-    t.match(others.out, /waiting, nothing needs you/, 'what other sources submitted is not counted')
-  },
-)
+t.test('queue lists running, waiting, open and finished items, each group in its own order', async (t) => {
+  const { env, asked } = await service(t, ledger)
+  const { code, out } = await cli(env, 'queue', '--project', 'shop', '--source', 'operator:ada')
+  t.equal(code, 0)
+  const lines = out.split('\n')
+  t.equal(lines[0], '2 of 4 running or handed out, 3 waiting, 2 need you, paused: campaign')
+  const ids = [...out.matchAll(/wi_(\d)\1{23}/g)].map(([, n]) => n).join('')
+  t.equal(ids, '12354768', 'running by start, waiting by submission, the others by settlement with the newest first')
+  for (const heading of ['Running', 'Waiting', 'Needs you', 'Done']) t.ok(lines.includes(heading), heading)
+  t.ok(asked.filter(({ url }) => url.includes('work-items')).every(({ url }) => url.includes('source=operator%3Aada')))
+  const json = JSON.parse((await cli(env, 'queue', '--json')).out)
+  t.same(Object.keys(json), [...['running', 'waiting', 'open', 'terminal', 'campaigns'], ...['outside', 'attention']])
+  const others = await cli(env, 'queue', '--source', 'campaign:spring')
+  t.match(others.out, /waiting, nothing needs you/, 'items of other sources are not counted')
+})
 
-t.test('queue counts what attention lists, also what is no item, and tells of runs outside the ledger', async (t) => {
+t.test('queue counts everything that attention lists, and the runs outside the ledger', async (t) => {
   const run = (id: string, more: object) => ({ id, state: 'queued', project: 'shop', ...more })
   const runs = [run('a', { state: 'started' }), run('b', {}), run('c', { work_item_id: ITEM.id })]
   const items = [
@@ -99,7 +94,7 @@ t.test('queue counts what attention lists, also what is no item, and tells of ru
   t.equal(ofSource.out, '0 of 4 running or handed out, 0 waiting, 1 needs you: intendant attention\n')
 })
 
-t.test('work that is being resumed is told with where it goes on, and a resumption with what it resumes', async (t) => {
+t.test('queue show links a resumed item with its resumption, in both directions', async (t) => {
   const preserved = item(6, { state: 'preserved', disposition: { preservation_ref: 'x' }, started_at: at(1) })
   const shown = async (document: object) => {
     const { env } = await service(t, ({ url }) => [200, url.startsWith('/api/events') ? { items: [] } : document])
@@ -115,7 +110,7 @@ t.test('work that is being resumed is told with where it goes on, and a resumpti
   t.notMatch(failed, 'intendant task')
 })
 
-t.test('attention tells of a run what its brief wants done', async (t) => {
+t.test("attention shows the objective of a run's brief", async (t) => {
   const run_request = { id: 'runreq_1', entry_event: 'execution_requested', payload: {} }
   const row = { kind: 'run_request', reason: 'unapproved', project: 'shop', since: at(1), run_request }
   const governed_by = { id: 'brief_1', objective: 'Invoices' }
@@ -125,14 +120,14 @@ t.test('attention tells of a run what its brief wants done', async (t) => {
   t.match(out, /^unapproved +runreq_1 +shop +\S+ +Invoices \(brief_1\) +intendant/m)
 })
 
-t.test('attention says how a campaign goes on that its provider has paused for good', async (t) => {
+t.test('attention shows how to resume a campaign that its provider has paused without an end', async (t) => {
   const campaign = { name: 'pay', status: 'paused', reason: 'no provider', budget: {}, paused: { by: 'provider' } }
   const items = [{ kind: 'campaign', reason: 'paused', project: 'shop', since: at(1), campaign }]
   const { env } = await service(t, () => [200, { items }])
   t.match((await cli(env, 'attention')).out, /^paused +pay +shop .*intendant campaign resume pay$/m)
 })
 
-t.test('on a narrow terminal an item takes lines of its own, and none is longer than the terminal', async (t) => {
+t.test('on a narrow terminal each item of queue takes several lines that fit its width', async (t) => {
   const { env } = await service(t, ledger)
   const terminal = { isTTY: true, columns: 60 }
   const { out } = await cliOn(terminal, { ...env, NO_COLOR: '1' }, 'queue')
@@ -140,35 +135,38 @@ t.test('on a narrow terminal an item takes lines of its own, and none is longer 
   t.match(out, /running First\n {2}wi_1{24} {2}shop/)
   t.notMatch(out, '\u001b', 'NO_COLOR')
   t.match((await cliOn({ isTTY: true, columns: 140 }, env, 'queue')).out, '\u001b[32mlanded')
-  t.notMatch((await cli(env, 'queue')).out, '\u001b', 'what is not a terminal is not coloured')
+  t.notMatch((await cli(env, 'queue')).out, '\u001b', 'no colours without a terminal')
 })
 
-t.test('queue open says what to do about each', async (t) => {
+t.test('queue open shows the next commands for each item', async (t) => {
   const { env } = await service(t, ledger)
   const { out } = await cli(env, 'queue', 'open')
   t.match(out, `intendant queue resume wi_${'6'.repeat(24)}`)
   t.match(out, `intendant queue close wi_${'7'.repeat(24)} --reason TEXT`)
-  t.match(out, '  intendant task shop TEXT\n  intendant queue close wi_7', 'what failed can be asked for anew')
+  t.match(out, '  intendant task shop TEXT\n  intendant queue close wi_7', 'a failed item can be submitted anew')
   const none = await service(t, () => [200, { items: [] }])
   t.equal((await cli(none.env, 'queue', 'open')).out, 'Nothing needs you.\n')
 })
 
-t.test('what asked a question is gone on with from where it stopped, but for what a campaign asked for', async (t) => {
-  const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
-  const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
-  const open = (more: object) =>
-    service(t, ({ url }) => [
-      200,
-      url.startsWith('/api/events') ? { items: [] } : item(6, { ...asks, disposition, ...more }),
-    ])
-  const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
-  t.match(out, `intendant task shop TEXT --base-ref origin/intendant/runreq_1-1\nintendant queue close`)
-  const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
-  const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
-  t.notMatch(theirs.out, 'intendant task')
-})
+t.test(
+  'queue show suggests continuing a blocked task from its preserved work, unless a campaign owns it',
+  async (t) => {
+    const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
+    const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
+    const open = (more: object) =>
+      service(t, ({ url }) => [
+        200,
+        url.startsWith('/api/events') ? { items: [] } : item(6, { ...asks, disposition, ...more }),
+      ])
+    const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
+    t.match(out, `intendant task shop TEXT --base-ref origin/intendant/runreq_1-1\nintendant queue close`)
+    const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
+    const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
+    t.notMatch(theirs.out, 'intendant task')
+  },
+)
 
-t.test('an item whose run is lost needs a person: it is counted, and shown with what to do', async (t) => {
+t.test('an item whose run is lost counts as open, and is shown with the commands that help', async (t) => {
   const reason = 'its run is lost: its runner started a new session; requeue or fail runreq_1'
   const lost = item(2, { state: 'running', reason, started_at: at(2), run_request_id: 'runreq_1' })
   const { env } = await service(t, ({ url }) => {
@@ -185,7 +183,7 @@ t.test('an item whose run is lost needs a person: it is counted, and shown with 
   t.match(out, 'intendant run-request requeue runreq_1\nintendant run-request fail runreq_1 --message TEXT')
 })
 
-t.test('each owner’s command posts to its endpoint, with where it comes from', async (t) => {
+t.test('each queue command posts to its endpoint with its origin', async (t) => {
   const { env, asked } = await service(t, () => [200, { ...ITEM, state: 'held', reason: 'held by ada' }])
   const origin = `${hostname().slice(0, 64)} by hand`
   const run = async (...argv: string[]) => {
@@ -206,10 +204,10 @@ t.test('each owner’s command posts to its endpoint, with where it comes from',
   })
   const resumed = await run('queue', 'resume', '--after', 'wi_1', '--after', 'wi_2', '--objective', 'On')
   t.same(resumed.body, { objective: 'On', depends_on: ['wi_1', 'wi_2'], origin })
-  t.equal((await cli(env, 'queue', 'close', ITEM.id)).code, 2, 'a close says why')
+  t.equal((await cli(env, 'queue', 'close', ITEM.id)).code, 2, 'a reason is required')
 })
 
-t.test('queue show tells the item, its history, what owners did and what one can do', async (t) => {
+t.test("queue show prints an item, its history, its owners' moves and the next commands", async (t) => {
   const shown = {
     ...item(6, { state: 'preserved', reason: 'could not land', settled_at: at(6), started_at: at(1) }),
     disposition: { verdict: 'complete', preservation_ref: 'task/x' },
@@ -238,7 +236,7 @@ t.test('queue show tells the item, its history, what owners did and what one can
   t.equal(JSON.parse((await cli(env, 'queue', 'show', shown.id, '--json')).out).events.length, 1)
 })
 
-t.test('a key that would not arrive as it is is refused before anything is asked', async (t) => {
+t.test('an idempotency key that cannot be sent is refused without a request', async (t) => {
   const { env, asked } = await service(t, () => [201, ITEM])
   for (const key of ['', ' ', 'größe-ü', 'ключ', 'k'.repeat(256)]) {
     const { code, err } = await cli(env, 'task', 'shop', 'Pay', '--no-wait', '--idempotency-key', key)
@@ -248,7 +246,7 @@ t.test('a key that would not arrive as it is is refused before anything is asked
   t.equal(asked.length, 0)
 })
 
-t.test('task says what is to be done and when; --no-wait leaves it there', async (t) => {
+t.test('task submits its objective and options, and with --no-wait returns at once', async (t) => {
   const { env, asked } = await service(t, () => [201, ITEM])
   const { code, out } = await cli(
     env,
@@ -275,7 +273,7 @@ t.test('task says what is to be done and when; --no-wait leaves it there', async
   t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
 })
 
-t.test('task says what it asked for and an item that was there already does not have', async (t) => {
+t.test('task names the options that an existing item does not have', async (t) => {
   const there = { ...ITEM, depends_on: ['wi_1', 'wi_2'], labels: ['gpu'], not_before: '2030-01-01T00:00:00.000Z' }
   const { env } = await service(t, () => [200, there, { 'idempotent-replay': 'true' }])
   const submit = (...options: string[]) => cli(env, 'task', 'shop', ITEM.objective, '--no-wait', ...options)
@@ -287,7 +285,7 @@ t.test('task says what it asked for and an item that was there already does not 
   t.equal(JSON.parse(other.out).id, ITEM.id)
 })
 
-t.test('project edit changes what it is called and where its code lives, and says what it would take', async (t) => {
+t.test('project edit changes name and repository, and without options names those that it takes', async (t) => {
   const { env, asked } = await service(t, () => [200, { key: 'shop', name: 'Web shop' }])
   const edit = (...options: string[]) => cli(env, 'project', 'edit', 'shop', ...options)
   t.match(await edit('--name', 'Web shop'), {
@@ -303,7 +301,7 @@ t.test('project edit changes what it is called and where its code lives, and say
   t.match([none.code, none.err], [2, /Nothing to change: give --name, --repository or --no-repository/])
 })
 
-t.test('pacing pauses and resumes the lanes named, or all', async (t) => {
+t.test('pacing pauses and resumes the given lanes, or all', async (t) => {
   const lanes = ['interactive', 'campaign', 'maintenance'].map((lane) => ({ lane, paused: lane === 'campaign' }))
   const { env, asked } = await service(t, () => [200, { lanes }])
   t.match((await cli(env, 'pacing', 'pause', '--lane', 'campaign')).out, /campaign +paused/)
@@ -312,7 +310,7 @@ t.test('pacing pauses and resumes the lanes named, or all', async (t) => {
   t.same([asked.at(-1)!.url, asked.at(-1)!.body.lanes], ['/api/pacing/resume', undefined])
 })
 
-t.test('a drain is done where what had begun waits for a runner that cannot go on with it', async (t) => {
+t.test('pacing drain ends once a requeued run waits behind the paused lane', async (t) => {
   const s = await startTestService(t)
   const run = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, ...argv)
   const runner = await fleet(s, 'shop')
@@ -322,7 +320,7 @@ t.test('a drain is done where what had begun waits for a runner that cannot go o
   t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6, err: `${id} (shop, running)` })
   await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
   await until(reading(s, id), ({ reason }) => /its run is lost/.test(reason))
-  t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6 }, 'what is lost waits for a person')
+  t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6 }, 'a lost run waits for a person')
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/requeue`, {})
   await until(reading(s, id), waits('handed_out'))
   t.match(await run('pacing', 'drain', '--timeout', '10s'), { code: 0, out: /Nothing runs/ })
@@ -332,11 +330,11 @@ t.test('a drain is done where what had begun waits for a runner that cannot go o
   t.match(
     out,
     /History[\s\S]*run_request_lost .*reason=[\s\S]*run_request_requeued .* by=admin/,
-    'also what became of its run',
+    'including the events of its run',
   )
 })
 
-t.test('a task goes through the bundled runner to its settlement; drain waits for what runs', async (t) => {
+t.test('a task is run by the bundled runner to each outcome, and pacing drain waits for a running one', async (t) => {
   const work = `read -r request
 case "$request" in
 *PRESERVE*) echo '{"event_type":"task_run_completed","payload":{"project":"shop","success":false,"landed":false,"summary":"no","verdict":"complete","land_blocked":"git_failed","preservation_ref":"task/x"}}';;
@@ -367,7 +365,7 @@ esac`
 
   const slow = JSON.parse((await s.cli('task', 'shop', 'SLOW', '--no-wait', '--json')).out)
   const waited = await s.cli('task', 'shop', 'SLOW', '--wait-limit', '2s')
-  t.equal(waited.code, 6, 'it is there already, and is not settled when the time is over')
+  t.equal(waited.code, 6, 'the existing item has not settled in time')
   const draining = s.start('pacing', 'drain')
   await draining.until((out) => out.includes(`Waiting for ${slow.id}`))
   const early = await s.cli('pacing', 'drain', '--timeout', '1s')
@@ -386,7 +384,7 @@ esac`
   t.equal(await s.end('SIGTERM'), 0)
 })
 
-t.test('a task that no runner may take says which would, and what registers one', async (t) => {
+t.test('task names the commands that register a runner when no runner may take the item', async (t) => {
   const waits = {
     ...ITEM,
     reason: 'no runner that is online may take it',
@@ -404,7 +402,7 @@ t.test('a task that no runner may take says which would, and what registers one'
   )
 })
 
-t.test('what waits for a runner that was removed is cancelled, and asked for anew without it', async (t) => {
+t.test('task suggests cancelling an item that waits for a removed runner', async (t) => {
   const detail = 'runner r9, which it names, was removed for good'
   const waits = {
     ...ITEM,
@@ -423,7 +421,7 @@ t.test('what waits for a runner that was removed is cancelled, and asked for ane
   t.notMatch(err, /runner add/)
 })
 
-t.test('attention says of a project whose runners are all away who these are, and what to do', async (t) => {
+t.test('attention names the offline runners of a stalled project and what to do', async (t) => {
   const row = { project: 'shop', since: at(1), because: { code: 'no_runner_online', detail: 'Offline: r1, r2.' } }
   const stalled_project = { id: `proj_${'1'.repeat(24)}`, key: 'shop', name: 'Web shop' }
   const items = [{ kind: 'stalled_project', reason: 'no_runner_online', ...row, stalled_project }]
@@ -436,7 +434,7 @@ t.test('attention says of a project whose runners are all away who these are, an
   t.match(out, /, or intendant runner add ID --project shop --save-token \(with the labels/m)
 })
 
-t.test('attention says why no runner may take work, what lets one, and how it is given up', async (t) => {
+t.test('attention shows why no runner may take work, and the commands that help or cancel it', async (t) => {
   const run = { id: `runreq_${'1'.repeat(24)}`, project: 'shop', throttle: 'dry_run', access: 'full', labels: ['gpu'] }
   const told = (kind: string, code: string, document: object) => ({
     kind,

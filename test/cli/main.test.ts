@@ -1,4 +1,4 @@
-/** The real process and its surroundings: readers that are slow or gone, terminals that close. */
+/** The real process and its surroundings: slow or closed readers of its output, and closing terminals. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, openSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { until } from '../until.ts'
 import { service as answering } from './in-process.ts'
 import { ENV, type Running, start } from './processes.ts'
 
-/** A runner at work; its command has told of its process group, and would go on for minutes. */
+/** A runner with a run whose command has printed its process group and would continue for minutes. */
 async function atWork(test: Test, drain = '100ms'): Promise<{ service: StandIn; runner: Running; group: number }> {
   const service = await standIn()
   test.teardown(() => service.stop())
@@ -23,7 +23,7 @@ async function atWork(test: Test, drain = '100ms'): Promise<{ service: StandIn; 
   return { service, runner, group: Number(service.events()[0].payload.text) }
 }
 
-/** Of a process by its id, of a group by the negative of its. */
+/** Whether the process lives, or the process group for a negative id. */
 function lives(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -33,7 +33,7 @@ function lives(pid: number): boolean {
   }
 }
 
-/** The run was told as one that the runner's end has stopped, and nothing of its command is left. */
+/** The run was reported as stopped by its runner, and no process of its command is left. */
 async function isLeftInOrder(test: Test, service: StandIn, group: number): Promise<void> {
   test.match(service.said('failed')[0]?.body, { class: 'execution', code: 'runner_stopped' })
   await until(
@@ -42,21 +42,21 @@ async function isLeftInOrder(test: Test, service: StandIn, group: number): Promi
   )
 }
 
-t.test('the command line of a checkout starts what npm start has built', async (t) => {
+t.test('the intendant script of a checkout starts what npm start built', async (t) => {
   const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
   const { status, stdout, stderr } = spawnSync('./intendant', ['--version'], { encoding: 'utf8' })
   t.same([status, stdout, stderr], [0, `${version}\n`, ''])
-  t.notMatch(readFileSync('intendant', 'utf8'), /dist\/(?!bin\/)/, 'and nothing that npm start leaves as it was')
+  t.notMatch(readFileSync('intendant', 'utf8'), /dist\/(?!bin\/)/, 'it uses nothing that npm start does not build')
 })
 
-t.test('what a command prints comes out whole, however slow its reader', async (t) => {
+t.test('the output of a command arrives complete, however slow its reader', async (t) => {
   const projects = Array.from({ length: 2_000 }, (_, n) => ({
     id: `proj_${n}`,
     key: `key-${n}`,
     name: 'x'.repeat(100),
   }))
   const { env } = await answering(t, () => [200, { items: projects }])
-  // The first byte is there, and the rest is not read for longer than what is left behind has time to end.
+  // Reads one byte, then nothing for longer than a process may take to exit, then the rest.
   const script = '"$@" | { dd bs=1 count=1 2>/dev/null; sleep 1.5; cat; }'
   const argv = ['sh', process.execPath, BINARY, 'project', 'list', '--json', '--limit', '2000']
   const reader = spawn('sh', ['-c', script, ...argv], { env: { ...ENV, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -65,10 +65,10 @@ t.test('what a command prints comes out whole, however slow its reader', async (
   t.equal(JSON.parse(out).length, projects.length)
 })
 
-/** A reader that has taken nothing for so long takes nothing, milliseconds. */
+/** A reader that takes nothing for that long takes nothing at all. */
 const STUCK_MS = 700
 
-/** Starts a command whose output nobody takes until it is read, whole. */
+/** Starts a command whose output nobody reads until `read` is called. */
 function unread(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]) {
   const options = { env: { ...ENV, ...env }, stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'] }
   const child = spawn(process.execPath, [BINARY, ...argv], options)
@@ -83,8 +83,9 @@ function unread(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]) {
 }
 
 /**
- * Watch with so many events of 8 KB, of which `cursor` is the number; `stuck` resolves with how many somebody took who then takes
- * none for a while, and is let go of; or with all of them.
+ * A Watch with that many events of 8 KB, numbered by their cursors; `stuck` resolves with how many were taken when the
+ * client
+ * stops taking them, whose connection is then dropped, or with all of them.
  */
 async function streaming(test: Test, count: number) {
   const asked: number[] = []
@@ -119,7 +120,7 @@ async function streaming(test: Test, count: number) {
   return { env, asked, stuck }
 }
 
-t.test('watch takes no more than its reader, and goes on without a gap when it is let go of', async (t) => {
+t.test('watch reads no further ahead than its own reader, and resumes without a gap when it is dropped', async (t) => {
   const count = 8_000
   const { env, asked, stuck } = await streaming(t, count)
   const { ended, read } = unread(t, env, 'watch', '--json', '--since', 'earliest', '--count', String(count))
@@ -134,7 +135,7 @@ t.test('watch takes no more than its reader, and goes on without a gap when it i
   t.ok(asked.length > 1 && asked[1]! < taken, `asked for again behind ${asked.join(', ')}`)
 })
 
-t.test('a watch whose reader takes nothing ends when it is asked to', async (t) => {
+t.test('a watch whose reader is stuck ends on SIGINT', async (t) => {
   const { env, stuck } = await streaming(t, 8_000)
   const { child, ended } = unread(t, env, 'watch', '--json', '--since', 'earliest')
   await stuck
@@ -142,7 +143,7 @@ t.test('a watch whose reader takes nothing ends when it is asked to', async (t) 
   t.equal(await Promise.race([ended, pause(10_000, 'it goes on')]), 0)
 })
 
-t.test('run-request log asks for no page before its reader has taken the last one', async (t) => {
+t.test('run-request log requests a page only when its reader has taken the previous one', async (t) => {
   const pages = 40
   const text = 'x'.repeat(65_535)
   const items = Array(16).fill({ event_type: 'run_output', payload: { stream: 'stdout', text: `${text}\n` } })
@@ -161,7 +162,7 @@ t.test('run-request log asks for no page before its reader has taken the last on
   t.equal(out.length, pages * items.length * (text.length + 1))
 })
 
-/** The exit code of a command whose reader goes away behind the first line. */
+/** The exit code of a command whose reader closes after the first output. */
 async function leftAlone(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]): Promise<number | null> {
   const options = { env: { ...ENV, ...env }, stdio: ['ignore', 'pipe', 'ignore'] as ['ignore', 'pipe', 'ignore'] }
   const child = spawn(process.execPath, [BINARY, ...argv], options)
@@ -172,31 +173,28 @@ async function leftAlone(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]):
   return await Promise.race([ended, pause(10_000, null)])
 }
 
-t.test(
-  'a reader that has seen enough ends a command well, but not one whose end is the outcome of a run',
-  async (t) => {
-    const run = { id: 'runreq_1', state: 'started', project: 'demo', throttle: 'dry_run', access: 'full' }
-    const output = { event_type: 'run_output', payload: { stream: 'stdout', text: 'x\n' }, project: 'demo' }
-    const { env } = await answering(t, ({ url }) => {
-      const { pathname } = new URL(url, 'http://x')
-      if (pathname === '/api/watch')
-        return [200, `data: ${JSON.stringify({ type: 'events', cursor: 'e.1', events: [output] })}\n\n`]
-      return [200, pathname === '/api/events' ? { items: [output], run_requests: ['runreq_1'], events: ['e'] } : run]
-    })
-    const create = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
-    for (const [argv, code] of [
-      [['watch', '--since', 'earliest'], 0],
-      [[...create, '--wait'], 141],
-      [[...create, '--wait-limit', '1m'], 141],
-      [['emit', 'greet_requested', '--project', 'demo', '--wait'], 141],
-      [['run-request', 'log', 'runreq_1', '--follow'], 141],
-    ] as const)
-      t.equal(await leftAlone(t, env, ...argv), code, argv.join(' '))
-  },
-)
+t.test('a closed reader ends a command with 0, but with 141 if its exit code is the outcome of a run', async (t) => {
+  const run = { id: 'runreq_1', state: 'started', project: 'demo', throttle: 'dry_run', access: 'full' }
+  const output = { event_type: 'run_output', payload: { stream: 'stdout', text: 'x\n' }, project: 'demo' }
+  const { env } = await answering(t, ({ url }) => {
+    const { pathname } = new URL(url, 'http://x')
+    if (pathname === '/api/watch')
+      return [200, `data: ${JSON.stringify({ type: 'events', cursor: 'e.1', events: [output] })}\n\n`]
+    return [200, pathname === '/api/events' ? { items: [output], run_requests: ['runreq_1'], events: ['e'] } : run]
+  })
+  const create = ['run-request', 'create', '--project', 'demo', '--entry-event', 'greet_requested']
+  for (const [argv, code] of [
+    [['watch', '--since', 'earliest'], 0],
+    [[...create, '--wait'], 141],
+    [[...create, '--wait-limit', '1m'], 141],
+    [['emit', 'greet_requested', '--project', 'demo', '--wait'], 141],
+    [['run-request', 'log', 'runreq_1', '--follow'], 141],
+  ] as const)
+    t.equal(await leftAlone(t, env, ...argv), code, argv.join(' '))
+})
 
 t.test(
-  'a service whose log cannot be written serves, and ends as it should',
+  'a service whose log cannot be written still serves and stops cleanly',
   { skip: !existsSync('/dev/full') },
   async (t) => {
     for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
@@ -214,7 +212,7 @@ t.test(
 
 const canHaveTerminal = process.platform === 'linux' && existsSync('/usr/bin/script')
 
-t.test('a service whose terminal closes comes to its end, and to no other', { skip: !canHaveTerminal }, async (t) => {
+t.test('a service whose terminal closes stops cleanly', { skip: !canHaveTerminal }, async (t) => {
   const folder = t.testdir()
   const line = `echo $$ > pid; exec '${process.execPath}' '${BINARY}' serve --home home --port 0 > out 2> err`
   const terminal = spawn('script', ['-qec', line, '/dev/null'], {
@@ -240,7 +238,7 @@ t.test('a service whose terminal closes comes to its end, and to no other', { sk
   t.notMatch(log, 'Assertion failed')
 })
 
-t.test('a runner whose log nobody reads any more ends as it should', async (t) => {
+t.test('a runner whose log is no longer read stops cleanly', async (t) => {
   const { service, runner, group } = await atWork(t)
   runner.child.stderr!.destroy()
   runner.child.kill('SIGINT')
@@ -249,24 +247,27 @@ t.test('a runner whose log nobody reads any more ends as it should', async (t) =
 })
 
 for (const signal of ['SIGHUP', 'SIGQUIT'] as const)
-  t.test(`${signal} ends a runner as SIGTERM does`, async (t) => {
+  t.test(`${signal} stops a runner as SIGTERM does`, async (t) => {
     const { service, runner, group } = await atWork(t)
     runner.child.kill(signal)
-    // A terminal that closes tells it twice.
+    // A closing terminal sends it twice.
     if (signal === 'SIGHUP') setTimeout(() => runner.child.kill(signal), 20)
     t.equal(await runner.ended, 0)
     await isLeftInOrder(t, service, group)
   })
 
-t.test('signals that come together are one wish: a run keeps its time to end until there is a second', async (t) => {
-  const { service, runner, group } = await atWork(t, '1m')
-  runner.child.kill('SIGINT')
-  setTimeout(() => runner.child.kill('SIGINT'), 20)
-  await pause(1_500)
-  t.ok(lives(-group), 'it is left to come to its end')
-  // At once: on its way out, a process has nobody who hears signals.
-  runner.child.kill('SIGINT')
-  runner.child.kill('SIGTERM')
-  t.equal(await runner.ended, 0)
-  await isLeftInOrder(t, service, group)
-})
+t.test(
+  'signals that arrive together count as one: only a later second one stops the run of a draining runner',
+  async (t) => {
+    const { service, runner, group } = await atWork(t, '1m')
+    runner.child.kill('SIGINT')
+    setTimeout(() => runner.child.kill('SIGINT'), 20)
+    await pause(1_500)
+    t.ok(lives(-group), 'the run may finish')
+    // Both at once, because a process that is exiting no longer handles signals.
+    runner.child.kill('SIGINT')
+    runner.child.kill('SIGTERM')
+    t.equal(await runner.ended, 0)
+    await isLeftInOrder(t, service, group)
+  },
+)

@@ -1,4 +1,4 @@
-/** What `npm pack` ships is whole: it serves with nothing beside it but the libraries that an installation has. */
+/** What `npm pack` ships is complete: it runs with nothing but the libraries of an installation. */
 import { execFileSync, spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -11,19 +11,19 @@ interface Packed {
 
 const root = process.cwd()
 
-/** Files that a package of this folder would have. */
+/** The files of a package made from this folder. */
 function packed(): Packed {
   const told = execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts', '--offline'], {
     cwd: root,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  // npm before 11 tells of a list, later ones of each by its name.
+  // npm before 11 prints a list, later versions an object by package name.
   const [one] = Object.values<Packed>(JSON.parse(told))
   return one!
 }
 
-/** A folder as an installation makes it: what is shipped, and what the lockfile has for it, without what is for development. */
+/** A folder like an installation: the shipped files and the libraries of the lockfile that are not for development. */
 function installed(test: Test, files: Packed['files']): string {
   const folder = join(test.testdir(), 'node_modules', 'intendant')
   for (const { path } of files) cpSync(join(root, path), join(folder, path))
@@ -38,7 +38,7 @@ function installed(test: Test, files: Packed['files']): string {
   return folder
 }
 
-t.test('the package serves, and its command line reaches it', async (t) => {
+t.test('the packed files run a service and a command line that reaches it', async (t) => {
   const { files } = packed()
   const folder = installed(t, files)
   const { bin, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

@@ -22,7 +22,7 @@ function printed(
   return out
 }
 
-t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
+t.test('output is coloured on terminals only, and NO_COLOR wins', async (t) => {
   const state = (printer: Printer) => printer.line(printer.state('failed'))
   t.equal(printed({}, {}, state), 'failed\n')
   t.equal(printed({}, { isTTY: true }, state), '\u001b[31mfailed\u001b[0m\n')
@@ -31,7 +31,7 @@ t.test('colour is for terminals, and NO_COLOR wins', async (t) => {
   t.equal(printed({ FORCE_COLOR: '1' }, {}, state), '\u001b[31mfailed\u001b[0m\n')
 })
 
-t.test('a list that is not whole says so, and which end of it was shown', async (t) => {
+t.test('a truncated list says so, and which end was shown', async (t) => {
   const shown = printed({}, {}, (printer) => {
     printer.rest(50, true)
     printer.rest(20, true, 'latest')
@@ -40,7 +40,7 @@ t.test('a list that is not whole says so, and which end of it was shown', async 
   t.equal(shown, '(the first 50; --limit shows more)\n(the latest 20; --limit shows more)\n')
 })
 
-t.test('what names a row is never cut, also where there is no room for it on one line', async (t) => {
+t.test('identifiers in a row are never cut, even if they do not fit on one line', async (t) => {
   const row = ['runreq_997e99cc582b4c862a0bef35', 'queued', 'bank-of-the-north', 'y'.repeat(60)]
   const out = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, (printer) =>
     printer.table(['A', 'B', 'C', 'D'], [row], ''),
@@ -48,20 +48,20 @@ t.test('what names a row is never cut, also where there is no room for it on one
   t.equal(out, `A  B  C\n  D\n${row[0]}  queued\n  bank-of-the-north\n  ${'y'.repeat(37)}…\n`)
 })
 
-t.test('a text is broken between words, behind its indent, and loses none of them', async (t) => {
+t.test('long text is wrapped between words with its indent, and loses none', async (t) => {
   const link = 'https://example.org/a-link-that-is-longer-than-the-terminal'
   t.same(wrapped('one two three', 40, '  '), ['one two three'])
   t.same(wrapped('one two three', 8, '  '), ['one two', '  three'])
   t.same(wrapped('  one two', 6, '    '), ['  one', '    two'])
   t.same(wrapped(`see ${link} there`, 20, '  '), ['see', `  ${link}`, '  there'])
-  t.same(wrapped('\u001b[31mone\u001b[0m two', 7, ''), ['\u001b[31mone\u001b[0m two'], 'colours take no room')
+  t.same(wrapped('\u001b[31mone\u001b[0m two', 7, ''), ['\u001b[31mone\u001b[0m two'], 'colours take no width')
   const shown = (printer: Printer) => {
     printer.fields([['why', 'one two three']])
     printer.tableInFull(['A', 'B'], [['x', `${'word '.repeat(9)}end`]], '')
   }
   const narrow = printed({ NO_COLOR: '1' }, { isTTY: true, columns: 40 }, shown)
   t.equal(narrow, `why  one two three\nA  B\nx  ${'word '.repeat(7).trim()}\n   word word end\n`)
-  t.match(printed({}, {}, shown), `${'word '.repeat(9)}end\n`, 'not a terminal: never broken')
+  t.match(printed({}, {}, shown), `${'word '.repeat(9)}end\n`, 'not a terminal: never wrapped')
 })
 
 t.test('columns are aligned whatever their colours, and a narrow terminal cuts the last one', async (t) => {
@@ -83,7 +83,7 @@ t.test('columns are aligned whatever their colours, and a narrow terminal cuts t
   )
 })
 
-t.test('where too little of the last column would be seen, it has a line of its own', async (t) => {
+t.test('a last column with too little room gets a line of its own', async (t) => {
   const rows = (printer: Printer) =>
     printer.table(
       ['KEY', 'STATE', 'WHAT'],
@@ -104,12 +104,12 @@ t.test('where too little of the last column would be seen, it has a line of its 
   t.notMatch(printed({}, {}, rows), / \n/, 'no line ends with blanks')
 })
 
-t.test('cutting counts what is seen and keeps the colour codes', async (t) => {
+t.test('cutting counts visible characters and keeps colour codes', async (t) => {
   t.equal(cut('\u001b[31mabcdef\u001b[0m', 4), '\u001b[31mabc\u001b[0m…')
   t.equal(cut('abcd', 4), 'abcd')
 })
 
-t.test('ages are in one unit', async (t) => {
+t.test('an age is shown in a single unit', async (t) => {
   const now = Date.parse('2030-01-31T00:00:00Z')
   t.same(
     [
@@ -123,7 +123,7 @@ t.test('ages are in one unit', async (t) => {
   )
 })
 
-t.test('a line of an event names people and lists texts, and leaves out what is empty', async (t) => {
+t.test('an event line shows people by name and lists by comma, and leaves out empty values', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const payload = {
     requested_by: { id: 'tok_1', name: 'ada', origin: 'desk' },
@@ -139,31 +139,28 @@ t.test('a line of an event names people and lists texts, and leaves out what is 
   )
 })
 
-t.test(
-  'a line of an event tells what was decided, and neither prompts nor results that were told before',
-  async (t) => {
-    const payload = {
-      campaign: 'pay',
-      prompt: 'You form',
-      run_result: {},
-      gate_results: [{}],
-      decision: 'advance',
-      objective: 'Send',
-    }
-    const event = {
-      occurred_at: '2030-01-01T00:00:00Z',
-      project: 'demo',
-      event_type: 'campaign_advance_completed',
-      payload,
-    }
-    t.match(
-      eventLines(event, new Printer({ write: () => {} }, {}))[0],
-      /demo {2}decision=advance objective=Send campaign=pay$/,
-    )
-  },
-)
+t.test('an event line shows decisions first, and leaves out prompts and results', async (t) => {
+  const payload = {
+    campaign: 'pay',
+    prompt: 'You form',
+    run_result: {},
+    gate_results: [{}],
+    decision: 'advance',
+    objective: 'Send',
+  }
+  const event = {
+    occurred_at: '2030-01-01T00:00:00Z',
+    project: 'demo',
+    event_type: 'campaign_advance_completed',
+    payload,
+  }
+  t.match(
+    eventLines(event, new Printer({ write: () => {} }, {}))[0],
+    /demo {2}decision=advance objective=Send campaign=pay$/,
+  )
+})
 
-t.test('a line of an event tells its time in UTC, with the date where that is not today’s', async (t) => {
+t.test('an event line shows its time in UTC, with the date if that is not today', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const begins = (occurred_at: string) =>
     eventLines({ occurred_at, project: 'demo', event_type: 'seen', payload: {} }, printer)[0]!.split('  ')[0]
@@ -173,7 +170,7 @@ t.test('a line of an event tells its time in UTC, with the date where that is no
   t.equal(begins('soon'), 'soon')
 })
 
-t.test('output of a command is shown line by line, other events with what they say', async (t) => {
+t.test('command output is shown line by line, other events with their payload', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const base = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', run_request_id: 'runreq_1' }
   const output = eventLines(
@@ -189,10 +186,10 @@ t.test('output of a command is shown line by line, other events with what they s
   t.equal(safe('a\u009b1mb'), 'a 1mb')
   const { run_request_id: _, ...strange } = base
   const [told] = eventLines({ ...strange, event_type: 'seen', payload: { item_id: 'wi\u001b[2J' } }, printer)
-  t.match(told, /seen\s+demo {2}wi \[2J$/, 'what it says that it is about drives no terminal')
+  t.match(told, /seen\s+demo {2}wi \[2J$/, 'control characters in ids are removed')
 })
 
-t.test('whatever a text is, it drives no terminal, ends no line of a table, and is whole as JSON', async (t) => {
+t.test('control characters are removed from tables, fields and lines, and kept in JSON', async (t) => {
   const strange = 'a\u001b[2J\u009b1m\u0007b\nc\u2028d\u202ee\tf'
   const shown = (printer: Printer) => {
     printer.table(['WHAT', 'STATE'], [[strange, printer.state('failed')]], '')

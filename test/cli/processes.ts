@@ -1,4 +1,4 @@
-/** The built binary as processes: a service on a home of its own, and command lines against it. */
+/** Runs the built binary as processes: a service with a home of its own, and command lines against it. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import type { Test } from 'tap'
 import { BINARY } from '../binary.ts'
@@ -19,9 +19,9 @@ export interface Served {
   log(): string
   /** Runs a command line against this service. */
   cli(...argv: string[]): Promise<Ended>
-  /** Starts one that runs on. */
+  /** Starts a command line that keeps running. */
   start(...argv: string[]): Running
-  /** Ends the service and resolves with its exit code. */
+  /** Stops the service with the signal, and resolves with its exit code. */
   end(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -29,15 +29,15 @@ export interface Running {
   readonly child: ChildProcess
   out(): string
   err(): string
-  /** Resolves when standard output satisfies it. */
+  /** Resolves when standard output satisfies `matches`. */
   until(matches: (out: string) => boolean): Promise<void>
   readonly ended: Promise<number | null>
 }
 
-/** What a process is given where a test says no more. */
+/** The environment of a process unless a test says otherwise. */
 export const ENV: NodeJS.ProcessEnv = { PATH: process.env.PATH, HOME: NOWHERE, NO_COLOR: '1' }
 
-/** Starts one that runs on, until the test is over. */
+/** Starts a command line that is killed at the end of the test. */
 export function start(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]): Running {
   const child = spawn(process.execPath, [BINARY, ...argv], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let out = ''
@@ -81,7 +81,7 @@ export function command(...argv: string[]): Promise<Ended> {
   return runCommand(argv, ENV)
 }
 
-/** Runs a command line with that environment. */
+/** Runs a command line with the given environment. */
 export function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
   return new Promise((resolve) => {
     execFile(process.execPath, [BINARY, ...argv], { env, timeout: 30_000 }, (error, out, err) => {

@@ -21,17 +21,14 @@ const RUN = {
   created_at: '2030-01-01T00:00:00Z',
 }
 
-t.test(
-  'help is on standard output, tells the examples, the environment and the exit codes, and is no failure',
-  async (t) => {
-    const { code, out, err } = await cli({}, '--help')
-    t.equal(code, 0)
-    t.equal(err, '')
-    for (const text of ['Examples:', 'ENGINE_TOKEN', 'Exit codes:', 'run-request', 'attention']) t.match(out, text)
-  },
-)
+t.test('--help prints examples, environment and exit codes on standard output, and exits with 0', async (t) => {
+  const { code, out, err } = await cli({}, '--help')
+  t.equal(code, 0)
+  t.equal(err, '')
+  for (const text of ['Examples:', 'ENGINE_TOKEN', 'Exit codes:', 'run-request', 'attention']) t.match(out, text)
+})
 
-t.test('every command has a help with a description', async (t) => {
+t.test('every command has a help text with a description that fits 100 columns', async (t) => {
   const names = [
     'serve',
     'project add',
@@ -124,17 +121,16 @@ t.test('every command has a help with a description', async (t) => {
     t.equal(code, 0, name)
     t.match(out, new RegExp(`^Usage: intendant ${name}`), name)
     t.match(out, /\n\n[A-Z].*\.\n/, `${name} says what it does`)
-    if (name.endsWith(' list'))
-      t.match(out, /^Usage: intendant [\w-]+ list\|ls /, `${name} has the short name of all lists`)
+    if (name.endsWith(' list')) t.match(out, /^Usage: intendant [\w-]+ list\|ls /, `${name} has the alias ls`)
     t.notOk(
       out.split('\n').find((line) => line.length > 100),
-      `${name} fits on a hundred columns`,
+      `${name} fits 100 columns`,
     )
     t.notMatch(out, /default: \d{4,}\)/, `${name} shows the default of a duration with its unit`)
   }
 })
 
-t.test('a faulty command line is exit code 2, and says what is wrong', async (t) => {
+t.test('a faulty command line exits with 2 and names the fault', async (t) => {
   const faults: [string[], RegExp][] = [
     [['frobnicate'], /unknown command/],
     [['project', 'list', '--colour'], /unknown option/],
@@ -160,7 +156,7 @@ t.test('a faulty command line is exit code 2, and says what is wrong', async (t)
   }
 })
 
-t.test('whatever changes something says where it comes from: this machine, and what the person adds', async (t) => {
+t.test('every command that changes something sends its origin: the host name, and --origin if given', async (t) => {
   const { env, asked } = await service(t, ({ method }) => (method === 'DELETE' ? [204] : [200, { ...RUN, token: 'x' }]))
   const changes = [
     ['project', 'add', '--name', 'n'],
@@ -199,27 +195,27 @@ t.test('whatever changes something says where it comes from: this machine, and w
   }
 })
 
-t.test('without a token the command says where it looked', async (t) => {
+t.test('without a token a command names the places where it looked', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:1' }, 'project', 'list')
   t.equal(code, 2)
   t.match(err, `ENGINE_TOKEN is not set, and ${NOWHERE}/admin.token does not exist`)
 })
 
-t.test('a password in the URL is refused, and not shown', async (t) => {
+t.test('a URL with a password is refused without showing the password', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://ada:pa55@127.0.0.1:1', ENGINE_TOKEN: 'x' }, 'project', 'list')
   t.equal(code, 2)
   t.match(err, 'ENGINE_URL holds a user or a password')
   t.notMatch(err, 'pa55')
 })
 
-t.test('a service that is not there is exit code 4, with what to do', async (t) => {
+t.test('an unreachable service exits with 4 and suggests a remedy', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://127.0.0.1:4171', ENGINE_TOKEN: 'x' }, 'project', 'list')
   t.equal(code, 4)
   t.match(err, /no answer from http:\/\/127.0.0.1:4171: .*ECONNREFUSED/)
   t.match(err, /intendant serve/)
 })
 
-t.test('a refusal is exit code 3, told with its fields, state and code', async (t) => {
+t.test('a refused request exits with 3 and shows the detail, fields, state, allowed moves and code', async (t) => {
   const problem = {
     title: 'The state does not allow this',
     status: 409,
@@ -242,7 +238,7 @@ t.test('a refusal is exit code 3, told with its fields, state and code', async (
     t.match(err, text)
 })
 
-t.test('who watches so many events at a time gets on', async (t) => {
+t.test('watch --count continues from its own note without losing an event', async (t) => {
   const s = await startTestService(t)
   for (const key of ['a', 'b', 'c', 'd']) await s.project(key)
   const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
@@ -256,7 +252,7 @@ t.test('who watches so many events at a time gets on', async (t) => {
   t.same(seen, ['a', 'b', 'c', 'd'])
 })
 
-t.test('a token that no header can carry is not sent, and not told', async (t) => {
+t.test('a token with characters that no header can carry is refused, neither sent nor shown', async (t) => {
   const { env, asked } = await service(t, () => [200, { items: [] }])
   const token = `itd_${'s'.repeat(40)}`
   const home = t.testdir({ 'two.token': `${token}\n${token}\n`, 'word.token': '# mine\n', 'one.token': `${token}\n` })
@@ -276,7 +272,7 @@ t.test('a token that no header can carry is not sent, and not told', async (t) =
   t.equal((await cli(env, 'project', 'list', '--token-file', `${home}/one.token`)).code, 0)
 })
 
-t.test('an id of nothing but dots names nothing, and asks for nothing else', async (t) => {
+t.test('an id of only dots is refused without a request', async (t) => {
   const { env, asked } = await service(t, () => [200, { items: [] }])
   for (const argv of [
     ['run-request', 'cancel', '.', '--reason', 'x'],
@@ -290,7 +286,7 @@ t.test('an id of nothing but dots names nothing, and asks for nothing else', asy
   t.same(asked, [])
 })
 
-t.test('what was watched or listed says where to go on', async (t) => {
+t.test('watch --count and events print the cursor to continue from', async (t) => {
   const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
   const frames = [
     { type: 'hello', cursor: 'e.0', oldest: 'e.0' },
@@ -317,50 +313,47 @@ t.test('what was watched or listed says where to go on', async (t) => {
   t.equal((await cli(env, 'events', '--limit', '1')).err, '')
 })
 
-t.test(
-  'with --json an error is one JSON object on standard error, whoever found it, and the exit code is the same',
-  async (t) => {
-    const problem = {
-      type: '/problems/illegal_move',
-      title: 'The state does not allow this',
-      status: 409,
-      detail: 'A completed request cannot be cancelled.',
-      code: 'illegal_move',
-      state: 'completed',
-      allowed: [],
-      instance: '/api/run-requests/runreq_1/cancel',
-    }
-    const { env } = await service(t, ({ url }) => (url.includes('runreq_1') ? [409, problem] : [502, 'a proxy']))
-    const nobody = { ENGINE_URL: 'http://127.0.0.1:4171', ENGINE_TOKEN: 'x' }
-    for (const [line, where, wanted] of [
-      ['run-request cancel runreq_1', env, { ...problem, exit_code: 3 }],
-      ['project list', env, { status: 502, code: 'http_502', detail: 'a proxy', exit_code: 4 }],
-      ['project list', nobody, { code: 'unreachable', title: String, detail: /^no answer from /, exit_code: 4 }],
-      ['project list', { ENGINE_URL: 'nowhere' }, { code: 'usage', detail: /ENGINE_URL is "nowhere"/, exit_code: 2 }],
-      ['project lst', env, { code: 'usage', detail: /unknown command 'lst'/, exit_code: 2 }],
-      ['project show', env, { code: 'usage', detail: /missing required argument 'project'/, exit_code: 2 }],
-      ['project list --limit many', env, { code: 'usage', detail: /A whole number/, exit_code: 2 }],
-      ['pacing', env, { status: 502, exit_code: 4 }],
-      ['token', env, { code: 'usage', detail: 'a command is missing: see --help', exit_code: 2 }],
-      ['discover --project x /', env, { code: 'usage', detail: /^\/ cannot be read: EISDIR/, exit_code: 2 }],
-      [`trace ingest t1 ${NOWHERE} --project x`, env, { code: 'failed', detail: /ENOTDIR/, exit_code: 1 }],
-    ] as const) {
-      const { code, out, err } = await cli(where, ...line.split(' '), '--json')
-      t.equal(out, '', line)
-      t.equal(err.trim().split('\n').length, 1, `${line}: one line`)
-      t.match(JSON.parse(err), wanted, line)
-      t.equal(code, wanted.exit_code, line)
-      const told = await cli(where, ...line.split(' '))
-      t.equal(told.code, code, `${line}: the same without`)
-      t.notMatch(told.err, /^{/, `${line}: in words without`)
-    }
-    const asked = await cli(env, 'project', 'list', '--help', '--json')
-    t.equal(asked.code, 0)
-    t.match(asked.out, 'Usage:')
-  },
-)
+t.test('with --json every error is one JSON object on standard error, with the same exit code', async (t) => {
+  const problem = {
+    type: '/problems/illegal_move',
+    title: 'The state does not allow this',
+    status: 409,
+    detail: 'A completed request cannot be cancelled.',
+    code: 'illegal_move',
+    state: 'completed',
+    allowed: [],
+    instance: '/api/run-requests/runreq_1/cancel',
+  }
+  const { env } = await service(t, ({ url }) => (url.includes('runreq_1') ? [409, problem] : [502, 'a proxy']))
+  const nobody = { ENGINE_URL: 'http://127.0.0.1:4171', ENGINE_TOKEN: 'x' }
+  for (const [line, where, wanted] of [
+    ['run-request cancel runreq_1', env, { ...problem, exit_code: 3 }],
+    ['project list', env, { status: 502, code: 'http_502', detail: 'a proxy', exit_code: 4 }],
+    ['project list', nobody, { code: 'unreachable', title: String, detail: /^no answer from /, exit_code: 4 }],
+    ['project list', { ENGINE_URL: 'nowhere' }, { code: 'usage', detail: /ENGINE_URL is "nowhere"/, exit_code: 2 }],
+    ['project lst', env, { code: 'usage', detail: /unknown command 'lst'/, exit_code: 2 }],
+    ['project show', env, { code: 'usage', detail: /missing required argument 'project'/, exit_code: 2 }],
+    ['project list --limit many', env, { code: 'usage', detail: /A whole number/, exit_code: 2 }],
+    ['pacing', env, { status: 502, exit_code: 4 }],
+    ['token', env, { code: 'usage', detail: 'a command is missing: see --help', exit_code: 2 }],
+    ['discover --project x /', env, { code: 'usage', detail: /^\/ cannot be read: EISDIR/, exit_code: 2 }],
+    [`trace ingest t1 ${NOWHERE} --project x`, env, { code: 'failed', detail: /ENOTDIR/, exit_code: 1 }],
+  ] as const) {
+    const { code, out, err } = await cli(where, ...line.split(' '), '--json')
+    t.equal(out, '', line)
+    t.equal(err.trim().split('\n').length, 1, `${line}: one line`)
+    t.match(JSON.parse(err), wanted, line)
+    t.equal(code, wanted.exit_code, line)
+    const told = await cli(where, ...line.split(' '))
+    t.equal(told.code, code, `${line}: the same code without --json`)
+    t.notMatch(told.err, /^{/, `${line}: plain words without --json`)
+  }
+  const asked = await cli(env, 'project', 'list', '--help', '--json')
+  t.equal(asked.code, 0)
+  t.match(asked.out, 'Usage:')
+})
 
-t.test('a service that cannot answer now is exit code 4', async (t) => {
+t.test('a service that is temporarily unavailable exits with 4', async (t) => {
   const { env } = await service(t, () => [
     503,
     { status: 503, code: 'disk_reserve', detail: 'The disk is nearly full.' },
@@ -368,7 +361,7 @@ t.test('a service that cannot answer now is exit code 4', async (t) => {
   t.equal((await cli(env, 'project', 'list')).code, 4)
 })
 
-t.test('a list is an aligned table, or JSON; pages are followed up to the limit', async (t) => {
+t.test('a list is an aligned table or JSON, and its pages are followed up to the limit', async (t) => {
   const project = (key: string) => ({ key, state: 'active', created_at: new Date().toISOString(), name: `The ${key}` })
   const { env, asked } = await service(t, ({ url }) =>
     url.includes('cursor=two')
@@ -388,7 +381,7 @@ t.test('a list is an aligned table, or JSON; pages are followed up to the limit'
   )
 })
 
-t.test('what strangers wrote cannot drive the terminal', async (t) => {
+t.test('control characters in names are not printed', async (t) => {
   const { env } = await service(t, () => [
     200,
     { key: 'x', id: 'proj_1', name: 'a\u001b[2Jb\nc', state: 'active', created_at: '' },
@@ -398,7 +391,7 @@ t.test('what strangers wrote cannot drive the terminal', async (t) => {
   t.match(out, /a \[2Jb c/)
 })
 
-t.test('an event that was perhaps recorded is told with the time under which it may be said again', async (t) => {
+t.test('emit without an answer prints the occurred-at to repeat it with', async (t) => {
   const env = { ENGINE_URL: 'http://127.0.0.1:1', ENGINE_TOKEN: 'secret' }
   const { code, err } = await cli(env, 'emit', 'noted', '--project', 'demo')
   t.equal(code, 4)
@@ -414,14 +407,14 @@ t.test('an event that was perhaps recorded is told with the time under which it 
   t.match((await cli(env, 'emit', '--help')).out, /said again/)
 })
 
-t.test('an event that is emitted without a payload has an empty one', async (t) => {
+t.test('an event emitted without a payload has an empty one', async (t) => {
   const { env, asked } = await service(t, () => [200, { events: ['evt_1'], duplicates: 0, run_requests: [] }])
   t.match(await cli(env, 'emit', 'noted', '--project', 'demo'), { code: 0, out: /Event evt_1/ })
   t.match(asked[0]!.body, { events: [{ event_type: 'noted', payload: {} }] })
   t.match((await cli(env, 'emit', '--help')).out, /--payload <json> +Its payload[^-]+Default: {}\./)
 })
 
-t.test('a create sends what was given and nothing else', async (t) => {
+t.test('run-request create sends exactly the given options', async (t) => {
   const { env, asked } = await service(t, () => [201, RUN])
   const argv =
     '--project demo --entry-event greet_requested --label a,b --label c --timeout 90s --branch main --idempotency-key k'
@@ -439,7 +432,7 @@ t.test('a create sends what was given and nothing else', async (t) => {
   })
 })
 
-t.test('create --wait follows the run, says why it waits, and ends with its outcome', async (t) => {
+t.test('create --wait follows the run, shows why it waits, and exits with its outcome', async (t) => {
   for (const [state, code] of [
     ['completed', 0],
     ['failed', 1],
@@ -483,7 +476,7 @@ t.test('create --wait follows the run, says why it waits, and ends with its outc
   }
 })
 
-t.test('create --wait waits out what answers in place of the service', async (t) => {
+t.test('create --wait tries again when something other than the service answers', async (t) => {
   let reads = 0
   const completed = {
     event_type: 'run_request_completed',
@@ -504,7 +497,7 @@ t.test('create --wait waits out what answers in place of the service', async (t)
   t.match(err, 'something other than the service has answered, with status 404: 404 page not found; trying again')
 })
 
-t.test('what the command itself would have to wait for longer than a timer can is refused', async (t) => {
+t.test('a wait longer than a timer allows is refused', async (t) => {
   for (const argv of [
     ['runner', '--id', 'r1', '--exec', 'true', '--drain', '30d'],
     ['runner', '--id', 'r1', '--exec', 'true', '--stop-grace', '25d'],
@@ -520,7 +513,7 @@ t.test('what the command itself would have to wait for longer than a timer can i
   }
 })
 
-t.test('a time is one of RFC 3339 or a duration from now, and nothing that only might be one', async (t) => {
+t.test('a time must be RFC 3339 or a duration from now', async (t) => {
   const { env, asked } = await service(t, () => [201, RUN])
   const create = ['run-request', 'create', '--project', 'p', '--entry-event', 'e', '--not-before']
   for (const time of ['10', '90', '2030', '2030-01-31', '2030-01-31T08:00:00', 'Jan 31 2030', '2030-13-01T08:00:00Z']) {
@@ -537,7 +530,7 @@ t.test('a time is one of RFC 3339 or a duration from now, and nothing that only 
   t.equal(asked.at(-1)!.body.not_before, '9999-12-31T23:59:59.999Z')
 })
 
-t.test('create --wait-limit ends with exit code 6 when the time is over', async (t) => {
+t.test('create --wait-limit exits with 6 when its time is over', async (t) => {
   const { env } = await service(t, ({ method, url }) =>
     method === 'POST'
       ? [201, RUN]
@@ -560,7 +553,7 @@ t.test('create --wait-limit ends with exit code 6 when the time is over', async 
   t.match(err, /run-request show runreq_1/)
 })
 
-t.test('show says why a request waits and what a person can do about it', async (t) => {
+t.test('run-request show says why a request waits and which command helps', async (t) => {
   const waiting = { ...RUN, waiting_because: { code: 'not_approved', detail: 'Full-throttle work needs an approval.' } }
   const { env } = await service(t, () => [200, waiting])
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
@@ -568,7 +561,7 @@ t.test('show says why a request waits and what a person can do about it', async 
   t.match(out, /intendant run-request approve runreq_1/)
 })
 
-t.test('show of what waits for a runner that was removed names no command that is refused', async (t) => {
+t.test('run-request show suggests cancelling a request for a removed runner, not adding a runner', async (t) => {
   const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed for good.' }
   const { env } = await service(t, () => [200, { ...RUN, runner_id: 'r9', waiting_because: why }])
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
@@ -576,7 +569,7 @@ t.test('show of what waits for a runner that was removed names no command that i
   t.notMatch(out, /runner add/)
 })
 
-t.test('a person-owned token is no token for a runner, and the runner says what to do', async (t) => {
+t.test("a runner started with a person's token says so and how to get its own", async (t) => {
   const { env } = await service(t, () => [403, { status: 403, code: 'not_the_runner', detail: 'd' }])
   const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
   t.equal(code, 3)
@@ -584,7 +577,7 @@ t.test('a person-owned token is no token for a runner, and the runner says what 
   t.match(err, /intendant runner token r1 --save-token \(which is read only where ENGINE_TOKEN is not set\)/)
 })
 
-t.test("a runner whose token is not known hears which one was sent: its own, and not the admin's", async (t) => {
+t.test('a runner whose token is unknown names the file that the token came from', async (t) => {
   const { env } = await service(t, () => [401, { status: 401, code: 'unauthenticated', detail: 'd' }])
   const home = t.testdir({ 'admin.token': 'a', 'runner-r1.token': 'r' })
   const { code, err } = await cli(
@@ -596,7 +589,7 @@ t.test("a runner whose token is not known hears which one was sent: its own, and
   t.match(err, /intendant runner token r1 --save-token\n$/)
 })
 
-t.test('with --json a runner says what it does in lines of JSON, too', async (t) => {
+t.test('with --json a runner logs in lines of JSON', async (t) => {
   const { env } = await service(t, ({ url }) =>
     url.endsWith('/session') ? [200, {}] : [401, { status: 401, code: 'unauthenticated', detail: 'd' }],
   )
@@ -609,14 +602,14 @@ t.test('with --json a runner says what it does in lines of JSON, too', async (t)
   t.match(said.at(-1), { exit_code: 3 })
 })
 
-t.test('an unknown runner is told how to be registered', async (t) => {
+t.test('a runner that is not registered is told how to register', async (t) => {
   const { env } = await service(t, () => [404, { status: 404, code: 'not_found', detail: 'd' }])
   const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
   t.equal(code, 3)
   t.match(err, /intendant runner add r1/)
 })
 
-t.test('runner add keeps the token in a file that only its owner reads', async (t) => {
+t.test('runner add --save-token writes the token to a file that only its owner can read', async (t) => {
   const { readFileSync, statSync } = await import('node:fs')
   const home = t.testdir()
   const { env, asked } = await service(t, () => [201, { id: 'r1', token: 'tok' }])
@@ -635,7 +628,7 @@ t.test('runner add keeps the token in a file that only its owner reads', async (
 })
 
 t.test(
-  'a token that cannot be written down is not asked for, and one that was asked for is told how to be had anew',
+  'a token that could not be saved is not requested, and one that was not saved comes with the command for a new one',
   async (t) => {
     const { existsSync, mkdirSync, rmSync } = await import('node:fs')
     const home = t.testdir({ file: '' })
@@ -650,7 +643,7 @@ t.test(
 
       answer = () => [409, { status: 409, code: 'already_exists', detail: 'd' }]
       t.equal((await cli({ ...env, ENGINE_HOME: home }, 'runner', verb, 'r1', '--save-token')).code, 3)
-      t.notOk(existsSync(file), 'nothing is left of what was refused')
+      t.notOk(existsSync(file), 'a refusal leaves no file')
 
       answer = () => {
         rmSync(file)
@@ -668,7 +661,7 @@ t.test(
   },
 )
 
-t.test('a state that the sentence of a refusal names is not told again', async (t) => {
+t.test('a refusal does not repeat a state that its detail already names', async (t) => {
   const problem = { status: 409, code: 'illegal_move', detail: 'It is completed.', state: 'completed' }
   const { env } = await service(t, ({ body }) => [
     409,
@@ -681,7 +674,7 @@ t.test('a state that the sentence of a refusal names is not told again', async (
   )
 })
 
-t.test('runner edit changes what is named, and nothing else', async (t) => {
+t.test('runner edit changes only what is given', async (t) => {
   const runner = {
     id: 'r1',
     state: 'registered',
@@ -704,20 +697,20 @@ t.test('runner edit changes what is named, and nothing else', async (t) => {
   )
 })
 
-t.test('the help of a command of a group shows the options of the program, and not those of the group', async (t) => {
+t.test('the help of a subcommand shows global options, not those of its group', async (t) => {
   const { out } = await cli({}, 'runner', 'token', '--help')
   t.match(out, /Global Options:\n(.*\n)* +--token-file/)
   t.notMatch(out, /--stop-grace/)
 })
 
-t.test('who is not let in hears where the token comes from that was sent', async (t) => {
+t.test('a refused token is named by where it comes from', async (t) => {
   const { env } = await service(t, () => [403, { status: 403, code: 'forbidden', detail: 'd' }])
   t.match((await cli({ ...env, ENGINE_TOKEN: 'x' }, 'watch')).err, /comes from ENGINE_TOKEN\./)
   const file = `${t.testdir({ 'a.token': 'x' })}/a.token`
   t.match((await cli({ ...env, ENGINE_TOKEN: 'x' }, '--token-file', file, 'watch')).err, `comes from ${file}.`)
 })
 
-t.test('a run that no runner may take says how one is registered', async (t) => {
+t.test('create --wait suggests registering a runner if none may take the run', async (t) => {
   const waits = { ...RUN, waiting_because: { code: 'no_runner_allowed', detail: 'No runner is allowed for demo.' } }
   const { env } = await service(t, ({ method, url }) => {
     if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]

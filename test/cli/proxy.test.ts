@@ -1,4 +1,4 @@
-/** The command line and the runner where the service is behind a forward proxy. */
+/** The command line and the runner with a service behind a forward proxy. */
 import t from 'tap'
 import { createClient } from '../../engine/client.ts'
 import { hired } from '../engine/hired.ts'
@@ -8,34 +8,31 @@ import { cli, service } from './in-process.ts'
 import { runCommand, serve, start } from './processes.ts'
 
 const portOf = (url: string): string => new URL(url).port
-/** Nobody finds it but the proxy. */
+/** The service's URL under a host name that only the proxy resolves. */
 const behind = (url: string): string => `http://intendant.test:${portOf(url)}`
 const LIST = ['project', 'list', '--json']
 
-/** A service that lists no project. */
+/** A service with an empty project list. */
 const listing = (test: Parameters<typeof service>[0]) => service(test, () => [200, { items: [] }])
 
-t.test(
-  'a service that only the proxy finds is asked through it, with the credentials that its URL holds',
-  async (t) => {
-    const { env, asked } = await listing(t)
-    const proxy = await forwardProxy(t)
-    const HTTP_PROXY = proxy.url.replace('//', '//ada:s3cret@')
-    const listed = await cli({ ...env, ENGINE_URL: behind(env.ENGINE_URL!), HTTP_PROXY }, ...LIST)
-    t.equal(listed.code, 0, listed.err)
-    t.equal(asked.length, 1)
-    // In the clear without a tunnel: many proxies make none to other ports than 443.
-    t.match(proxy.asked, [/^GET http:\/\/intendant\.test:.* ada:s3cret$/])
-    const bare = proxy.url.replace('http://', '')
-    const lower = await cli(
-      { ...env, ENGINE_URL: behind(env.ENGINE_URL!), http_proxy: bare, HTTP_PROXY: 'http://[::1]:9' },
-      ...LIST,
-    )
-    t.equal(lower.code, 0, lower.err)
-  },
-)
+t.test('a service is reached through HTTP_PROXY, with the credentials in its URL', async (t) => {
+  const { env, asked } = await listing(t)
+  const proxy = await forwardProxy(t)
+  const HTTP_PROXY = proxy.url.replace('//', '//ada:s3cret@')
+  const listed = await cli({ ...env, ENGINE_URL: behind(env.ENGINE_URL!), HTTP_PROXY }, ...LIST)
+  t.equal(listed.code, 0, listed.err)
+  t.equal(asked.length, 1)
+  // Plain HTTP is not tunnelled, because many proxies tunnel only to port 443.
+  t.match(proxy.asked, [/^GET http:\/\/intendant\.test:.* ada:s3cret$/])
+  const bare = proxy.url.replace('http://', '')
+  const lower = await cli(
+    { ...env, ENGINE_URL: behind(env.ENGINE_URL!), http_proxy: bare, HTTP_PROXY: 'http://[::1]:9' },
+    ...LIST,
+  )
+  t.equal(lower.code, 0, lower.err)
+})
 
-t.test('what NO_PROXY names is asked directly, and so is this machine, whatever the environment says', async (t) => {
+t.test('hosts in NO_PROXY and loopback are reached directly', async (t) => {
   const { env } = await listing(t)
   const proxy = await forwardProxy(t)
   t.equal((await cli({ ...env, HTTP_PROXY: proxy.url }, ...LIST)).code, 0)
@@ -43,12 +40,12 @@ t.test('what NO_PROXY names is asked directly, and so is this machine, whatever 
   await cli({ ...env, ENGINE_URL: near, HTTP_PROXY: proxy.url }, ...LIST)
   for (const NO_PROXY of ['other.test,intendant.test', '*', `intendant.test:${portOf(env.ENGINE_URL!)}`]) {
     const outcome = await cli({ ...env, ENGINE_URL: behind(env.ENGINE_URL!), HTTP_PROXY: proxy.url, NO_PROXY }, ...LIST)
-    t.match(outcome.err, /no answer from http:\/\/intendant\.test/, 'nobody finds it')
+    t.match(outcome.err, /no answer from http:\/\/intendant\.test/, 'the host does not resolve')
   }
   t.same(proxy.asked, [])
 })
 
-t.test('a proxy that refuses, or is none, is told as what it is, without its password', async (t) => {
+t.test('a proxy that refuses, or whose URL is invalid, is reported without its password', async (t) => {
   const { env, asked } = await listing(t)
   const proxy = await forwardProxy(t, true)
   const refused = await cli({ ...env, ENGINE_URL: 'https://intendant.test', HTTPS_PROXY: proxy.url }, ...LIST)
@@ -59,34 +56,31 @@ t.test('a proxy that refuses, or is none, is told as what it is, without its pas
     t.notMatch(wrong.err, 's3cret')
   }
   const clear = await cli({ ...env, ENGINE_URL: 'https://intendant.test', HTTP_PROXY: proxy.url }, ...LIST)
-  t.notMatch(clear.err, /403/, 'the proxy of what is in the clear is not that of TLS')
+  t.notMatch(clear.err, /403/, 'HTTP_PROXY is not used for https')
   t.equal(proxy.asked.length, 1)
   t.same(asked, [])
 })
 
-t.test(
-  'a runner takes, does and tells its work through the proxy, and long answers come through it, too',
-  async (t) => {
-    const proxy = await forwardProxy(t)
-    const service = await standIn()
-    t.teardown(() => service.stop())
-    const client = createClient({
-      url: behind(service.client.url),
-      token: () => 'x',
-      userAgent: 'test',
-      proxies: { http: proxy.url },
-    })
-    const { runner } = await hired(t, 'echo done', { client })
-    service.offer(executionRequest('runreq_x'))
-    t.same(await runner.finished, ['completed'])
-    t.equal(service.events()[0].payload.text, 'done\n')
-    t.ok(proxy.asked.length > 0)
-    const answer = await client.request('GET', '/api/version', { answerMs: 6 * 3_600_000 })
-    t.equal(answer.status, 200)
-  },
-)
+t.test('a runner works through a proxy, and a request may wait hours for its answer through it', async (t) => {
+  const proxy = await forwardProxy(t)
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  const client = createClient({
+    url: behind(service.client.url),
+    token: () => 'x',
+    userAgent: 'test',
+    proxies: { http: proxy.url },
+  })
+  const { runner } = await hired(t, 'echo done', { client })
+  service.offer(executionRequest('runreq_x'))
+  t.same(await runner.finished, ['completed'])
+  t.equal(service.events()[0].payload.text, 'done\n')
+  t.ok(proxy.asked.length > 0)
+  const answer = await client.request('GET', '/api/version', { answerMs: 6 * 3_600_000 })
+  t.equal(answer.status, 200)
+})
 
-/** Of another service. */
+/** The certificate of another service. */
 const OTHER = `-----BEGIN CERTIFICATE-----
 MIIBNzCB3gIUWEgQvVNlAjmeGD1lMGh8tb8j3F4wCgYIKoZIzj0EAwIwGzEZMBcG
 A1UEAwwQcm9vdC5leGFtcGxlLmNvbTAgFw0yNjExMjMxNTQ1MTBaGA8yMTI2MTAz
@@ -97,7 +91,7 @@ AgNIADBFAiEAr94dV1qVPXfKyhSd78zgJzJzr1o4slRorvyiDRoy/kQCICrKt+Ol
 P6wA8A76PijBzdm6u170UdQ+yhYiRnzM+9Kx
 -----END CERTIFICATE-----`
 
-t.test('the runner beside a service with TLS takes its certificate, whatever that names, and no other', async (t) => {
+t.test('the local runner of a TLS service accepts its certificate, whatever names it has, and no other', async (t) => {
   const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
   const tls = ['--tls-cert', `${folder}/cert.pem`, '--tls-key', `${folder}/key.pem`]
   const local = ['--runner', 'local', '--exec', 'echo hello', '--drain', '0s']
@@ -116,7 +110,7 @@ t.test('the runner beside a service with TLS takes its certificate, whatever tha
   t.equal(done.code, 0, done.err)
 })
 
-t.test('with TLS the proxy sees no more than where it goes to', async (t) => {
+t.test('with TLS the proxy sees only the host and port', async (t) => {
   const folder = t.testdir({ 'cert.pem': CERTIFICATE, 'key.pem': KEY })
   const tls = ['--tls-cert', `${folder}/cert.pem`, '--tls-key', `${folder}/key.pem`]
   const served = await serve(t, `${folder}/home`, ...tls)

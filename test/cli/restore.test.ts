@@ -1,4 +1,4 @@
-/** `intendant restore` of what the service has left, in this process. */
+/** `intendant restore` in this process, from backups of a service in this process. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ import { startOnDisk } from '../http/service-harness.ts'
 import { flip, flipInIndex } from '../storage/log-surgery.ts'
 import { cli } from './in-process.ts'
 
-/** A service on a log of several files, and what makes a backup of it. */
+/** A service with a log of several files, and a function that makes a backup of it. */
 async function served(t: Test) {
   const home = t.testdir()
   let journal: DiskJournal | undefined
@@ -22,13 +22,13 @@ async function served(t: Test) {
     },
   })
   for (const key of ['one', 'two', 'three', 'four']) await s.project(key)
-  // What the view lacks is read from the log at the next start: damage in that is not passed over.
+  // Wait for the view: the next start would read what it lacks from the log, and fail at the damage.
   while (journal!.backlogBatches > 0) await sleep(10)
   const backUp = async (status: number): Promise<string> => {
     await s.expect(status, 'POST', '/api/backups', { name: 'today' })
     return join(home, 'backups/today')
   }
-  // Its last flush may begin a file of the log: while there is a folder for it.
+  // The last flush may start a new log file, so close while its folder exists.
   const stop = () => s.service.close()
   return { log: dataFilesOf(join(home, 'log')), backUp, stop, to: join(home, 'restored') }
 }
@@ -37,27 +37,30 @@ for (const [what, hurt] of [
   ['where its rows are', flipInIndex],
   ['an event', (path: string) => flip(path, readFileSync(path).indexOf('"project_created"') + 1)],
 ] as const) {
-  t.test(`a backup of a damaged log (${what}) is refused with the way out, which is one`, async (t) => {
-    const { log, backUp, stop, to } = await served(t)
-    const path = log.find((one) => readFileSync(one).includes('"project_created"'))!
-    t.ok(log.indexOf(path) < log.length - 1, 'it is full')
-    hurt(path)
-    const from = await backUp(500)
-    await stop()
-    const { code, out, err } = await cli({}, 'restore', from, '--home', to)
-    t.equal(code, 1)
-    t.match(out, /is damaged \(the frame at byte/)
-    t.match(
-      err,
-      'nothing was restored: take another backup, or, where there is none, restore this one as it is with --no-verify',
-    )
-    t.notOk(existsSync(to))
-    t.match(await cli({}, 'restore', from, '--home', to, '--no-verify'), { code: 0, out: /Restored into/ })
-    t.ok(existsSync(join(to, 'log')) && existsSync(join(to, 'admin.token')))
-  })
+  t.test(
+    `restoring a backup of a damaged log (${what}) is refused and suggests --no-verify, which works`,
+    async (t) => {
+      const { log, backUp, stop, to } = await served(t)
+      const path = log.find((one) => readFileSync(one).includes('"project_created"'))!
+      t.ok(log.indexOf(path) < log.length - 1, 'the file is full')
+      hurt(path)
+      const from = await backUp(500)
+      await stop()
+      const { code, out, err } = await cli({}, 'restore', from, '--home', to)
+      t.equal(code, 1)
+      t.match(out, /is damaged \(the frame at byte/)
+      t.match(
+        err,
+        'nothing was restored: take another backup, or, where there is none, restore this one as it is with --no-verify',
+      )
+      t.notOk(existsSync(to))
+      t.match(await cli({}, 'restore', from, '--home', to, '--no-verify'), { code: 0, out: /Restored into/ })
+      t.ok(existsSync(join(to, 'log')) && existsSync(join(to, 'admin.token')))
+    },
+  )
 }
 
-t.test('the token of a restored home is there before the home is', async (t) => {
+t.test('a restored home has its admin token before its log appears', async (t) => {
   const { backUp, stop, to } = await served(t)
   const from = await backUp(201)
   await stop()

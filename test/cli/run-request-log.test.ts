@@ -8,8 +8,8 @@ const output = (text: string, stream = 'stdout') => ({ event_type: 'run_output',
 const event = (event_type: string) => ({ event_type, payload: {}, run_request_id: ID })
 
 /**
- * A run request in these states, one after the other; its output in pages, of which `late` come only when it is asked
- * behind the first ones; and what Watch tells of it.
+ * A run request that goes through these states; its output in pages, `late` being what comes after them; and the events
+ * that Watch sends.
  */
 function run(
   states: readonly object[],
@@ -28,7 +28,7 @@ function run(
   }
 }
 
-t.test('log prints every page of what the command printed, as it was printed, and nothing else', async (t) => {
+t.test('run-request log prints all pages of the output unchanged', async (t) => {
   const pages = [[output('  one\n\ttw'), output('o\n')], [output('\u001b[31mthree\u001b[0m\u0007\n', 'stderr')]]
   const { env, asked } = await service(t, run([RUN], pages))
   const { code, out, err } = await cli(env, 'run-request', 'log', ID)
@@ -37,7 +37,7 @@ t.test('log prints every page of what the command printed, as it was printed, an
   t.equal(err, '')
   t.match(asked.at(-1)!.url, `run_request_id=${ID}&event_type=run_output`)
   const shown = await cliOn({ isTTY: true, columns: 40 }, env, 'run-request', 'log', ID)
-  t.equal(shown.out, '  one\n\ttwo\nthree \n', 'it does not drive a terminal')
+  t.equal(shown.out, '  one\n\ttwo\nthree \n', 'control characters are removed on a terminal')
   const json = await cli(env, 'run-request', 'log', ID, '--json')
   t.same(
     json.out
@@ -48,13 +48,13 @@ t.test('log prints every page of what the command printed, as it was printed, an
   )
 })
 
-t.test('a last line without an end is printed as it is, and ended for a terminal alone', async (t) => {
+t.test('a last line without a newline is printed as it is, and ended only on a terminal', async (t) => {
   const { env } = await service(t, run([RUN], [[output('one\n'), output('Go on? ')]]))
   t.equal((await cli(env, 'run-request', 'log', ID)).out, 'one\nGo on? ')
   t.equal((await cliOn({ isTTY: true, columns: 40 }, env, 'run-request', 'log', ID)).out, 'one\nGo on? \n')
 })
 
-t.test('log of a run request that is not there says so', async (t) => {
+t.test('run-request log of an unknown run request exits with 3', async (t) => {
   const { env, asked } = await service(t, () => [404, { status: 404, code: 'not_found', detail: 'There is none.' }])
   const { code, err } = await cli(env, 'run-request', 'log', ID)
   t.equal(code, 3)
@@ -67,7 +67,7 @@ for (const [state, code] of [
   ['failed', 1],
   ['cancelled', 5],
 ] as const)
-  t.test(`log --follow goes on behind what was there until it is ${state}, and ends with that`, async (t) => {
+  t.test(`log --follow continues until the run is ${state}, and exits accordingly`, async (t) => {
     const failure = { class: 'execution', code: 'exit_7', message: 'no luck' }
     const settled = { ...RUN, state, ...(state === 'failed' ? { failure } : {}) }
     const watched = [output('two\n'), event('greeting_composed'), output('three\n'), event(`run_request_${state}`)]
@@ -79,7 +79,7 @@ for (const [state, code] of [
     t.match(asked.find(({ url }) => url.startsWith('/api/watch'))!.url, 'since=e.1')
   })
 
-t.test('log --follow of one that settles meanwhile reads the rest, and waits for nothing', async (t) => {
+t.test('log --follow of a run that has settled meanwhile prints the rest and does not wait', async (t) => {
   const settled = { ...RUN, state: 'completed' }
   const { env, asked } = await service(t, run([RUN, settled], [[output('one\n')]], { late: [output('two\n')] }))
   const { code, out } = await cli(env, 'run-request', 'log', ID, '--follow')

@@ -1,4 +1,4 @@
-/** The bundled runner as a command: its folder, its one run, its signals and its exit codes. */
+/** The bundled runner as a command: its folder, its single run, its signals and its exit codes. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -6,7 +6,7 @@ import { executionRequest } from '../engine/stand-in.ts'
 import { until } from '../until.ts'
 import { cli, service, startCli } from './in-process.ts'
 
-/** A service with so many run requests, which can go away. */
+/** A service with that many run requests, which can be made to fail. */
 async function withRequests(test: Test, count: number) {
   const self = { isAway: false, offered: 0 }
   const { env, asked } = await service(test, ({ method, url, body }) => {
@@ -23,7 +23,7 @@ async function withRequests(test: Test, count: number) {
   return { self, env: { PATH: process.env.PATH!, ...env }, said }
 }
 
-t.test('a folder that is none is found before anything is taken', async (t) => {
+t.test('a --dir that is not a folder is refused before any work is taken', async (t) => {
   const folder = t.testdir({ file: '' })
   for (const dir of [join(folder, 'none'), join(folder, 'file')]) {
     const { self, env } = await withRequests(t, 1)
@@ -34,7 +34,7 @@ t.test('a folder that is none is found before anything is taken', async (t) => {
   }
 })
 
-t.test('--once takes one run, whatever it may hold, and its exit code is that of the run', async (t) => {
+t.test('--once takes a single run whatever the capacity, and exits with its outcome', async (t) => {
   for (const [end, wanted] of [
     ['exit 0', 0],
     ['exit 3', 1],
@@ -46,7 +46,7 @@ t.test('--once takes one run, whatever it may hold, and its exit code is that of
       ...['runner', '--id', 'r1', '--once', '--capacity', '4'],
       ...['--exec', `while [ ! -e ${gate} ]; do echo tick; sleep 0.05; done; ${end}`],
     )
-    // One that had room would have asked for another before it told of the first one's output.
+    // A runner with free capacity would have polled again before it posted the first output.
     await until(
       async () => said('events').length,
       (count) => count > 1,
@@ -59,7 +59,7 @@ t.test('--once takes one run, whatever it may hold, and its exit code is that of
   }
 })
 
-t.test('--once that is stopped before it had a run has not failed, and not done one either: 130', async (t) => {
+t.test('--once that is stopped before it got a run exits with 130', async (t) => {
   const { env, said } = await withRequests(t, 0)
   const runner = startCli(env, 'runner', '--id', 'r1', '--once', '--exec', 'true')
   await until(
@@ -70,7 +70,7 @@ t.test('--once that is stopped before it had a run has not failed, and not done 
   t.equal((await runner.ended).code, 130)
 })
 
-t.test('a redirect is followed by nobody, and its place is named', async (t) => {
+t.test('a redirect to another host is not followed, and its target is named', async (t) => {
   const elsewhere = await service(t, () => [200, {}])
   const to = elsewhere.env.ENGINE_URL!
   const { env, asked } = await service(t, ({ url }) => [301, '', { location: `${to}/base${url}` }])
@@ -88,10 +88,10 @@ t.test('a redirect is followed by nobody, and its place is named', async (t) => 
   const ended = await runner.ended
   t.equal(ended.code, 0)
   t.match(ended.err, `redirects to ${to}/base: set ENGINE_URL or --url to that; trying again`)
-  t.same(elsewhere.asked, [], 'no token has gone there')
+  t.same(elsewhere.asked, [], 'no token was sent there')
 })
 
-t.test('a redirect within one place, and one to nowhere, are told as well, a long one cut', async (t) => {
+t.test('a redirect within the host or without a target is reported, a long one shortened', async (t) => {
   for (const [location, told] of [
     ['/login', /redirects to http:\/\/127\.0\.0\.1:\d+\/login: set/],
     ['http://', /something other than the service has answered, with status 302/],
@@ -102,7 +102,7 @@ t.test('a redirect within one place, and one to nowhere, are told as well, a lon
   }
 })
 
-t.test('a token file that is being replaced ends no run: the last token holds until there is another', async (t) => {
+t.test('while a token file is missing or empty the runner keeps using its last token', async (t) => {
   const folder = t.testdir({ token: 'one\n' })
   const [file, gate] = [join(folder, 'token'), join(folder, 'gate')]
   const { env, said } = await withRequests(t, 1)
@@ -130,7 +130,7 @@ t.test('a token file that is being replaced ends no run: the last token holds un
 })
 
 t.test(
-  'a runner whose service is away ends soon after a second signal, at once after a third, with exit code 4',
+  'a runner whose service is unreachable exits with 4 soon after a second signal, and at once after a third',
   async (t) => {
     for (const [signals, soonMs] of [
       [2, 7_000],

@@ -1,4 +1,4 @@
-/** No secret leaves the place where it is kept: not into the log, the events, the documents, the exports, the metrics. */
+/** No secret leaves its place: not into the log, events, documents, exports or metrics. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -11,7 +11,7 @@ import { command, serve } from './processes.ts'
 const hashOf = (secret: string): string => createHash('sha256').update(secret).digest('hex')
 
 t.test(
-  'no token and no hash of one is in the log at its loudest, nor in anything that is read or exported',
+  "no token or token hash appears in the log at level trace, in answers, in exports or in a runner's output",
   async (t) => {
     const home = `${t.testdir()}/home`
     const service = await serve(t, home, '--log-level', 'trace')
@@ -45,7 +45,7 @@ t.test(
     secrets.add(guessed)
     await call('GET', '/api/projects', undefined, guessed)
     await call('GET', `/api/tokens?token=${token.token}`)
-    // Whoever takes a token for an id is told of his own mistake, and the log is not.
+    // A token used as an id is echoed to the caller in the answer, but must not reach the log.
     for (const path of [`tokens/${token.token}`, `projects/a,${rotated.token}/run-requests`])
       await fetch(`${service.url}/api/${path}`, { method: 'DELETE', headers: { authorization: `Bearer ${admin}` } })
     await call('DELETE', `/api/tokens/${token.id}`)
@@ -57,7 +57,7 @@ t.test(
     ])
     await new Promise((resolve) => socket.on('close', resolve).on('error', resolve).on('message', resolve))
     socket.terminate()
-    // What is no HTTP at all, with a secret in it.
+    // A secret in bytes that are no HTTP.
     const { hostname, port } = new URL(service.url)
     await new Promise((resolve) => {
       connect(Number(port), hostname).on('close', resolve).on('error', resolve).resume().end(`Bearer ${admin}\r\n\r\n`)
@@ -86,7 +86,7 @@ t.test(
       'a runner': running.out() + running.err(),
     }
 
-    t.ok(service.log().split('\n').length > 20, 'the log is loud')
+    t.ok(service.log().split('\n').length > 20, 'the log is verbose')
     t.ok(secrets.size >= 6)
     for (const [place, text] of Object.entries(places)) {
       for (const secret of secrets) {
@@ -97,7 +97,7 @@ t.test(
   },
 )
 
-t.test('what is kept on disk holds hashes alone, and secrets are in files of their owner', async (t) => {
+t.test('log and view contain only hashes of tokens', async (t) => {
   const home = `${t.testdir()}/home`
   const service = await serve(t, home)
   const admin = readFileSync(`${home}/admin.token`, 'utf8').trim()
@@ -110,6 +110,7 @@ t.test('what is kept on disk holds hashes alone, and secrets are in files of the
       .join('')
     t.ok(bytes.length > 0)
     for (const secret of [admin, runner]) t.notOk(bytes.includes(secret), part)
-    if (part === 'view') for (const secret of [admin, runner]) t.ok(bytes.includes(hashOf(secret)), 'their hashes are')
+    if (part === 'view')
+      for (const secret of [admin, runner]) t.ok(bytes.includes(hashOf(secret)), 'the view has their hashes')
   }
 })

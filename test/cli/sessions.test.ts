@@ -27,7 +27,7 @@ const ENDED = {
   cost_basis: 'list',
 }
 
-t.test('session list shows what runs, when it last wrote, and asks for what was named', async (t) => {
+t.test('session list shows running and ended sessions, and sends the given filters', async (t) => {
   const { env, asked } = await service(t, () => [200, { items: [RUNNING, ENDED] }])
   const { code, out } = await cli(env, 'session', 'list', '--running', '--item', RUNNING.work_item_id)
   t.equal(code, 0)
@@ -38,7 +38,7 @@ t.test('session list shows what runs, when it last wrote, and asks for what was 
   t.strictSame(JSON.parse((await cli(env, 'session', 'list', '--json')).out), [RUNNING, ENDED])
 })
 
-t.test('session show tells all that is known, and no control character of a stranger', async (t) => {
+t.test('session show prints everything known, without control characters', async (t) => {
   const { env, asked } = await service(t, () => [200, ENDED])
   const { out } = await cli(env, 'session', 'show', 'other')
   t.equal(asked[0]!.url, '/api/agent-sessions/other')
@@ -49,7 +49,7 @@ t.test('session show tells all that is known, and no control character of a stra
   t.strictSame(JSON.parse((await cli(env, 'session', 'show', 'other', '--json')).out), ENDED)
 })
 
-t.test('sums on the page of a project say what they do not know, and never call it nothing', async (t) => {
+t.test('project show distinguishes unknown usage from none', async (t) => {
   const project = { key: 'shop', id: 'proj_1', name: 'Shop', state: 'active', created_at: AT }
   const shown = async (usage?: object) => {
     const { env } = await service(t, () => [200, { ...project, ...(usage === undefined ? {} : { usage }) }])

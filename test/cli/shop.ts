@@ -1,17 +1,17 @@
-/** A service in a process of its own, with the project `shop`, and commands against it. */
+/** A service in a process of its own with the project `shop`, and commands against it. */
 import type { Test } from 'tap'
 import { cli } from './in-process.ts'
 import { type Served, serve } from './processes.ts'
 
 export interface Shop {
   readonly service: Served
-  /** Runs a command in this process: starting one for each takes half a second. */
+  /** Runs a command in this process, because starting one takes half a second. */
   readonly run: (...argv: string[]) => ReturnType<typeof cli>
-  /** The same, of one that must succeed: what it printed. */
+  /** Runs a command that must succeed; returns its output. */
   readonly say: (...argv: string[]) => Promise<string>
 }
 
-/** A service with the project `shop`. */
+/** Starts a service with the project `shop`. */
 export async function shop(t: Test): Promise<Shop> {
   const service = await serve(t, t.testdir())
   const run = (...argv: string[]) => cli(service.env as Record<string, string>, ...argv)

@@ -32,7 +32,7 @@ const REQUEST = [
   '{"name":"Ada"}',
 ]
 
-t.test('the first line of serve says where it listens and where the admin token is', async (t) => {
+t.test('serve prints its URL in its first line and writes an admin token that commands use', async (t) => {
   const home = t.testdir()
   const service = await serve(t, home)
   t.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/)
@@ -43,7 +43,7 @@ t.test('the first line of serve says where it listens and where the admin token 
   t.equal(await service.end('SIGTERM'), 0)
 })
 
-t.test('from a person to a runner and back: create --wait ends with the outcome, watch sees every event', async (t) => {
+t.test('create --wait ends with the outcome of a run by a real runner, and watch sees every event', async (t) => {
   const service = await demo(t)
   const watching = service.start('watch', '--since', 'earliest', '--json')
   const runner = service.start('runner', '--id', 'r1', '--exec', GREET)
@@ -78,7 +78,7 @@ t.test('from a person to a runner and back: create --wait ends with the outcome,
   t.equal(await runner.ended, 0)
 })
 
-t.test('a run waits with a reason that show tells, and a failed one ends create --wait with 1', async (t) => {
+t.test('run-request show gives the reason for waiting, and create --wait of a failed run exits with 1', async (t) => {
   const service = await demo(t)
   const created = JSON.parse((await service.cli(...REQUEST, '--json')).out)
   t.match((await service.cli('run-request', 'show', created.id)).out, /waits because .*\(no_runner_online\)/)
@@ -90,9 +90,9 @@ t.test('a run waits with a reason that show tells, and a failed one ends create 
   t.match(err, /execution, exit_7: .*no luck/)
 })
 
-t.test('log shows all that a run printed, and follows it to its end', async (t) => {
+t.test('run-request log prints all output of a run, and --follow ends with its outcome', async (t) => {
   const service = await demo(t)
-  // An event between two lines makes each of them a piece of its own: more than a list shows unasked.
+  // An event between two lines makes each a separate output event: more of them than a list shows by default.
   const work = `for n in $(seq 70); do echo "  line $n"; echo '{"event_type":"line_printed"}'; done; cat "$GATE" >&2; exit 7`
   spawnSync('mkfifo', [`${service.home}/gate`])
   const created = JSON.parse((await service.cli(...REQUEST, '--json')).out)
@@ -109,7 +109,7 @@ t.test('log shows all that a run printed, and follows it to its end', async (t) 
   t.same([again.code, again.out], [1, `${soFar}over`])
 })
 
-t.test('cancel reaches the command and its children, and create --wait ends with 5', async (t) => {
+t.test('cancelling a run ends its command and children, and create --wait exits with 5', async (t) => {
   const service = await demo(t)
   service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 300')
   const waiting = service.start(...REQUEST, '--wait')
@@ -119,31 +119,34 @@ t.test('cancel reaches the command and its children, and create --wait ends with
   t.equal(await waiting.ended, 5)
 })
 
-t.test('kill -9 of the service: the runner, the watcher and the waiting command carry on by themselves', async (t) => {
-  // Not a port from which clients connect: one that tries while nobody listens could get it for itself.
-  const service = await demo(t, '--port', String(20_000 + Math.floor(Math.random() * 10_000)))
-  const watching = service.start('watch', '--since', 'earliest', '--json')
-  service.start('runner', '--id', 'r1', '--exec', 'for n in 1 2 3 4 5 6 7 8 9; do echo "line $n"; sleep 0.3; done')
-  const waiting = service.start(...REQUEST, '--wait')
-  await waiting.until((out) => out.includes('line 2'))
-  await service.end('SIGKILL')
-  await serve(t, service.home, '--port', new URL(service.url).port)
-  t.equal(await waiting.ended, 0, waiting.err())
-  await watching.until((out) => out.includes('run_request_completed'))
-  const events = watching
-    .out()
-    .trim()
-    .split('\n')
-    .map((line) => JSON.parse(line))
-  t.equal(new Set(events.map((event) => event.id)).size, events.length, 'no event twice')
-  const output = events
-    .filter((event) => event.event_type === 'run_output')
-    .map((event) => event.payload.text)
-    .join('')
-  t.equal(output, [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `line ${n}\n`).join(''))
-})
+t.test(
+  'after kill -9 and restart of the service its runner, watcher and waiting command continue by themselves',
+  async (t) => {
+    // Not in the range of client ports: a client that retries meanwhile could otherwise take the port.
+    const service = await demo(t, '--port', String(20_000 + Math.floor(Math.random() * 10_000)))
+    const watching = service.start('watch', '--since', 'earliest', '--json')
+    service.start('runner', '--id', 'r1', '--exec', 'for n in 1 2 3 4 5 6 7 8 9; do echo "line $n"; sleep 0.3; done')
+    const waiting = service.start(...REQUEST, '--wait')
+    await waiting.until((out) => out.includes('line 2'))
+    await service.end('SIGKILL')
+    await serve(t, service.home, '--port', new URL(service.url).port)
+    t.equal(await waiting.ended, 0, waiting.err())
+    await watching.until((out) => out.includes('run_request_completed'))
+    const events = watching
+      .out()
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    t.equal(new Set(events.map((event) => event.id)).size, events.length, 'no event twice')
+    const output = events
+      .filter((event) => event.event_type === 'run_output')
+      .map((event) => event.payload.text)
+      .join('')
+    t.equal(output, [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => `line ${n}\n`).join(''))
+  },
+)
 
-t.test('serve --runner that cannot keep the token of its runner registers none', async (t) => {
+t.test("serve --runner that cannot save its runner's token exits without registering the runner", async (t) => {
   const home = t.testdir({ 'runner-local.token': {} })
   const once = start(t, ENV, 'serve', '--home', home, '--port', '0', '--runner', 'local', '--exec', 'true')
   t.equal(await once.ended, 1)
@@ -152,7 +155,7 @@ t.test('serve --runner that cannot keep the token of its runner registers none',
   t.match((await service.cli('runner', 'list')).out, /No runners yet/)
 })
 
-t.test('serve --runner is service and runner in one, also the second time', async (t) => {
+t.test('serve --runner runs service and runner in one process, also when started again', async (t) => {
   const home = t.testdir()
   for (const round of [1, 2]) {
     const service = await serve(t, home, '--runner', 'local', '--exec', GREET)
@@ -163,29 +166,26 @@ t.test('serve --runner is service and runner in one, also the second time', asyn
   }
 })
 
-t.test(
-  'serve --runner replaces a token of its runner that is none, and names an admin token that is none',
-  async (t) => {
-    const home = t.testdir()
-    const local = ['--runner', 'local', '--exec', GREET]
-    t.equal(await (await serve(t, home, ...local)).end('SIGTERM'), 0)
-    const file = `${home}/runner-local.token`
-    writeFileSync(file, 'one\ntwo\n')
-    const service = await serve(t, home, ...local)
-    await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
-    const { code, err } = await service.cli(...REQUEST, '--wait')
-    t.equal(code, 0, err)
-    t.match(readFileSync(file, 'utf8'), /^[!-~]+\n$/)
-    t.equal(await service.end('SIGTERM'), 0, service.log())
-    writeFileSync(`${home}/admin.token`, 'one\ntwo\n')
-    rmSync(file)
-    const refused = start(t, ENV, 'serve', '--home', home, '--port', '0', ...local)
-    t.equal(await refused.ended, 2)
-    t.match(refused.err(), /the token file .*admin\.token holds more than a token/)
-  },
-)
+t.test('serve --runner replaces an invalid runner token file, and refuses an invalid admin token file', async (t) => {
+  const home = t.testdir()
+  const local = ['--runner', 'local', '--exec', GREET]
+  t.equal(await (await serve(t, home, ...local)).end('SIGTERM'), 0)
+  const file = `${home}/runner-local.token`
+  writeFileSync(file, 'one\ntwo\n')
+  const service = await serve(t, home, ...local)
+  await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+  const { code, err } = await service.cli(...REQUEST, '--wait')
+  t.equal(code, 0, err)
+  t.match(readFileSync(file, 'utf8'), /^[!-~]+\n$/)
+  t.equal(await service.end('SIGTERM'), 0, service.log())
+  writeFileSync(`${home}/admin.token`, 'one\ntwo\n')
+  rmSync(file)
+  const refused = start(t, ENV, 'serve', '--home', home, '--port', '0', ...local)
+  t.equal(await refused.ended, 2)
+  t.match(refused.err(), /the token file .*admin\.token holds more than a token/)
+})
 
-t.test('serve --runner takes up a token that is given to its runner while it runs', async (t) => {
+t.test('serve --runner uses a token that is rotated while it runs', async (t) => {
   const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
   await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
   const authorization = `Bearer ${readFileSync(`${service.home}/admin.token`, 'utf8').trim()}`
@@ -196,14 +196,14 @@ t.test('serve --runner takes up a token that is given to its runner while it run
     t.equal(code, 0, err)
   }
   await runs('one')
-  // Eight are kept: with these and the next the one that it began with is none any more.
+  // Eight tokens are kept: after these and the next, the original one is no longer valid.
   for (let n = 0; n < 6; n += 1)
     await fetch(`${service.url}/api/runners/local/token`, { method: 'POST', headers: { authorization } })
   await runs('two')
   t.equal(await service.end('SIGTERM'), 0, service.log())
 })
 
-t.test('a local runner that is refused is told of in the log, and the service goes on without it', async (t) => {
+t.test('a refused local runner is logged, and the service continues without it', async (t) => {
   const service = await serve(t, t.testdir(), '--runner', 'local', '--exec', GREET)
   await until(
     async () => (await service.cli('runner', 'list')).out,
@@ -225,7 +225,7 @@ t.test('a local runner that is refused is told of in the log, and the service go
   t.equal(await again.end('SIGTERM'), 0, again.log())
 })
 
-t.test('serve --runner starts with the token that its runner has, where no admin token lies in the home', async (t) => {
+t.test('serve --runner starts with its saved runner token when the home has no admin token', async (t) => {
   const home = t.testdir()
   const local = ['--runner', 'local', '--exec', GREET]
   const first = await serve(t, home, ...local)
@@ -252,7 +252,7 @@ t.test('serve --runner starts with the token that its runner has, where no admin
   }
 })
 
-t.test('a command that is said again at the same time asks for one run', async (t) => {
+t.test('an emit repeated with the same time creates one run request', async (t) => {
   const service = await demo(t)
   const line = ['emit', 'greet_requested', '--project', 'demo', '--payload', '{"name":"Ada"}']
   const at = ['--occurred-at', '2026-01-31T08:00:00Z']
@@ -263,7 +263,7 @@ t.test('a command that is said again at the same time asks for one run', async (
   t.equal(JSON.parse((await service.cli('run-request', 'list', '--json')).out).length, 1)
 })
 
-t.test("an admin's token is refused by the runner", async (t) => {
+t.test('the runner refuses an admin token', async (t) => {
   const service = await demo(t)
   const { code, err } = await service.cli(
     'runner',
@@ -278,7 +278,7 @@ t.test("an admin's token is refused by the runner", async (t) => {
   t.match(err, /takes no person's token/)
 })
 
-/** The runner of the documentation, for one run of that command. Resolves when it has ended. */
+/** Runs docs/runner.sh for one run of that command; resolves when it has ended. */
 function shellRunner(t: Test, service: Served, ...command: string[]): Promise<unknown> {
   const child = spawn('sh', [documentedScript('runner.sh'), ...command], {
     env: {
@@ -298,7 +298,7 @@ function shellRunner(t: Test, service: Served, ...command: string[]): Promise<un
   return ended
 }
 
-t.test('the shell runner of the documentation takes work from the real service', async (t) => {
+t.test('the documented shell runner takes work from a real service', async (t) => {
   const service = await demo(t)
   const ended = shellRunner(t, service, 'sh', '-c', 'cat; echo; echo done')
   const { code, out, err } = await service.cli(...REQUEST, '--wait')
@@ -308,7 +308,7 @@ t.test('the shell runner of the documentation takes work from the real service',
   t.same(await ended, [0, null])
 })
 
-t.test('a task of the ledger that the shell runner of the documentation takes has landed', async (t) => {
+t.test('a task taken by the documented shell runner lands', async (t) => {
   const service = await demo(t)
   t.equal((await service.cli('runner', 'edit', 'r1', '--trusted')).code, 0)
   const ended = shellRunner(t, service, 'true')

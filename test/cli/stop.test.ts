@@ -1,4 +1,7 @@
-/** The stop of the real process, under load: what was taken is finished, who waits is told, and it ends in time. */
+/**
+ * The stop of the real process under load: accepted work is finished, waiting clients are answered, and it ends in
+ * time.
+ */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
@@ -7,9 +10,9 @@ import { SseFrames } from '../../engine/watch.ts'
 import { until } from '../until.ts'
 import { type Served, serve } from './processes.ts'
 
-/** A stop that waits for nobody is over long before this. */
+/** A stop that has nothing to wait for takes far less than this. */
 const SOON_MS = 4_000
-/** A signal that comes so long after another is a wish of its own. */
+/** A signal that comes this much later counts as a second one. */
 const NEXT_WISH_MS = 1_200
 
 interface Caller {
@@ -32,7 +35,7 @@ async function withProject(test: Test, home: string): Promise<{ service: Served;
   return { service, admin, runner: caller(service, token) }
 }
 
-/** Follows by SSE from the cursor until the stream ends: frames of any type. */
+/** Follows by SSE from the cursor until the stream ends or `enough` events came; returns all frames. */
 async function followed(
   url: string,
   headers: Record<string, string>,
@@ -56,7 +59,7 @@ async function followed(
   return all
 }
 
-t.test('a stop under load loses nothing that was acknowledged, and tells everybody to come back', async (t) => {
+t.test('a stop under load loses no acknowledged request, and tells every client to come back', async (t) => {
   const home = `${t.testdir()}/home`
   const { service, admin, runner } = await withProject(t, home)
   const parked = fetch(`${service.url}/api/runners/r1/run-requests/next?wait=60`, { headers: runner.headers })
@@ -73,7 +76,7 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
     while (!isOver) {
       const key = `key-${asked++}`
       try {
-        // For nobody: the runner that is parked is woken by the stop alone.
+        // No runner may take it, so only the stop wakes the parked poll.
         const body = { entry_event: 'scan_requested', labels: ['nobody'], idempotency_key: key }
         const answer = await admin.post('/api/projects/demo/run-requests', body)
         const { id, code } = (await answer.json()) as any
@@ -94,7 +97,7 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
   t.same(
     [...refusals].filter((told) => told !== '503 stopping'),
     [],
-    'whoever was not served was told to come back',
+    'unserved requests were told to come back',
   )
   const poll = await parked
   t.equal(poll.status, 204)
@@ -108,7 +111,7 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
     const { status } = await fetch(`${again.url}/api/run-requests/${id}`, { headers: admin.headers })
     if (status !== 200) t.fail(`${key} was acknowledged and is lost`)
   }
-  // One event more than anybody was shown before the stop, however quick the streams were.
+  // One event more than any stream delivered before the stop, so that resuming has something to deliver.
   await fetch(`${again.url}/api/projects/demo/run-requests`, {
     method: 'POST',
     headers: { ...admin.headers, 'content-type': 'application/json' },
@@ -119,11 +122,11 @@ t.test('a stop under load loses nothing that was acknowledged, and tells everybo
   const { cursor } = frames.filter(({ type }) => type === 'events').at(-1)
   const rest = (await followed(again.url, admin.headers, cursor, 1)).flatMap((frame) => frame.events ?? [])
   const ids = whole.map((event) => event.id)
-  t.same([...before, rest[0].id], ids.slice(0, before.length + 1), 'taken up where it ended: no gap, no repeat')
+  t.same([...before, rest[0].id], ids.slice(0, before.length + 1), 'resumed where it ended: no gap, no repeat')
   t.equal(await again.end('SIGTERM'), 0)
 })
 
-/** A request that never becomes whole. */
+/** Sends a request that is never completed. */
 async function unfinished(test: Test, { url }: Served, { headers }: Caller): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -135,24 +138,24 @@ async function unfinished(test: Test, { url }: Served, { headers }: Caller): Pro
   await until(metrics, (text) => /^intendant_http_body_bytes_in_flight [1-9]/m.test(text))
 }
 
-t.test('a request that does not come to an end holds a stop for a bounded time', async (t) => {
+t.test('an unfinished request delays a stop for a bounded time only', async (t) => {
   const { service, admin } = await withProject(t, `${t.testdir()}/home`)
   await unfinished(t, service, admin)
   const begunMs = performance.now()
   t.equal(await service.end('SIGINT'), 0)
   const tookMs = performance.now() - begunMs
-  t.ok(tookMs > 4_500, 'it had its time')
+  t.ok(tookMs > 4_500, 'the request had its time')
   t.ok(tookMs < 5_000 + SOON_MS, `${tookMs} ms`)
   t.match(service.log(), /cuts off requests/)
 })
 
-t.test('a second signal ends it at once', async (t) => {
+t.test('a second signal ends the stop at once', async (t) => {
   const home = `${t.testdir()}/home`
   const { service, admin } = await withProject(t, home)
   await unfinished(t, service, admin)
   service.child.kill('SIGTERM')
   await new Promise((resolve) => setTimeout(resolve, NEXT_WISH_MS))
-  t.equal(service.child.exitCode, null, 'it waits')
+  t.equal(service.child.exitCode, null, 'it is still waiting')
   const begunMs = performance.now()
   t.equal(await service.end('SIGTERM'), 130)
   t.ok(performance.now() - begunMs < 1_000)
@@ -160,11 +163,11 @@ t.test('a second signal ends it at once', async (t) => {
   t.equal((await fetch(`${again.url}/api/projects/demo`, { headers: admin.headers })).status, 200)
 })
 
-t.test('one Ctrl-C that comes as several signals is one wish to stop', async (t) => {
+t.test('signals of one Ctrl-C that arrive together count as one', async (t) => {
   const { service, admin } = await withProject(t, `${t.testdir()}/home`)
   await unfinished(t, service, admin)
   service.child.kill('SIGINT')
-  // Signals of one number that wait to be heard are one.
+  // Pending signals of the same number merge into one.
   for (const laterMs of [20, 200]) setTimeout(() => service.child.kill('SIGINT'), laterMs)
   const begunMs = performance.now()
   t.equal(await service.end('SIGTERM'), 0)

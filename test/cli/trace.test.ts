@@ -1,11 +1,11 @@
-/** `intendant trace`: what was recorded under one trace, however deep it is. */
+/** `intendant trace`: the events of one trace, indented by cause, however deep. */
 import t from 'tap'
 import { cli, service } from './in-process.ts'
 
 const TRACE = 'a'.repeat(32)
 const spanOf = (n: number): string => n.toString(16).padStart(16, '0')
 
-/** An event in each of these spans, given with their parents. */
+/** A trace with an event in each of these spans, given with their parents. */
 const traceOf = (spans: readonly (readonly [number, number | null])[]) => ({
   trace_id: TRACE,
   complete: true,
@@ -20,13 +20,13 @@ const traceOf = (spans: readonly (readonly [number, number | null])[]) => ({
   })),
 })
 
-/** Columns before each event, by its span. */
+/** The indent of each event, by span. */
 const indentsOf = (out: string): Record<string, number> =>
   Object.fromEntries(
     [...out.matchAll(/^( *)2030-01-01T00:00:00Z .* span=(\d+)$/gm)].map(([, by, span]) => [span, by!.length]),
   )
 
-t.test('what an event caused stands behind it by two columns, whatever comes first', async (t) => {
+t.test('an event is indented two columns further than its cause, in whatever order they come', async (t) => {
   const spans = [
     [3, 2],
     [1, null],
@@ -44,7 +44,7 @@ t.test('what an event caused stands behind it by two columns, whatever comes fir
   t.same(Object.values(indentsOf((await cli(env, 'trace', TRACE, '--flat')).out)), [0, 0, 0, 0, 0, 0, 0])
 })
 
-t.test('a trace of many thousand spans, each in the one before, is shown', async (t) => {
+t.test('a trace of thousands of nested spans is shown with a limited indent', async (t) => {
   const spans = Array.from({ length: 12_000 }, (_, n) => [n + 1, n === 0 ? null : n] as const)
   const { env } = await service(t, () => [200, traceOf(spans)])
   for (const argv of [[], ['--flat']]) {
