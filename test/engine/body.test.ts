@@ -1,4 +1,4 @@
-/** What must end while the service says nothing, after a garbage collection as in any long-lived process. */
+/** Waits that must end while the service is silent, even after a garbage collection as in a long-lived process. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,7 +14,7 @@ async function collected(): Promise<void> {
   }
 }
 
-/** A service that begins each answer and is silent then. */
+/** A service that begins each answer and then goes silent. */
 async function silent(test: Test, status = 200) {
   const hello = 'data: {"type":"hello","cursor":"1","oldest":"1"}\n\n'
   let connections = 0
@@ -51,7 +51,7 @@ t.test('an abort ends the watch and its connection at once', async (t) => {
   t.equal(open(), 0)
 })
 
-t.test('a stream that has fallen silent is taken up anew', async (t) => {
+t.test('a silent stream is opened again after its time limit', async (t) => {
   const { client, connections } = await silent(t)
   const stop = new AbortController()
   const broken: string[] = []
@@ -73,7 +73,7 @@ t.test('a stream that has fallen silent is taken up anew', async (t) => {
   await frames.return()
 })
 
-t.test('an answer that goes on coming has its time', async (t) => {
+t.test('an answer that keeps arriving is not cut off', async (t) => {
   const text = JSON.stringify({ items: Array(8).fill('x') })
   const server = createServer(async (_, response) => {
     for (const character of text.slice(0, 6)) {
@@ -89,7 +89,7 @@ t.test('an answer that goes on coming has its time', async (t) => {
   t.same((await client.request('GET', '/', { answerMs: 600 })).body, JSON.parse(text))
 })
 
-t.test('an answer that may take hours is waited for longer than Node.js waits by itself', async (t) => {
+t.test('a request with a long answer time outlives the default timeout of Node.js', async (t) => {
   const server = createServer(async (_, response) => {
     await pause(3_000)
     response.end('{}')
@@ -105,7 +105,7 @@ t.test('an answer that may take hours is waited for longer than Node.js waits by
   t.teardown(() => {
     agents[name] = agent
   })
-  // It waits for 300 s, which is too long for a test.
+  // The default of 300 s would be too long for a test.
   agents[name] = new agent.constructor({ headersTimeout: 500 })
   const [short, long] = await Promise.allSettled([
     client.request('GET', '/'),
@@ -115,7 +115,7 @@ t.test('an answer that may take hours is waited for longer than Node.js waits by
   t.match(long, { status: 'fulfilled', value: { status: 200 } })
 })
 
-t.test('an answer that stops in its middle ends with its time, or with an abort', async (t) => {
+t.test('an answer that stops halfway ends at its time limit or on an abort', async (t) => {
   for (const status of [200, 409]) {
     const { client } = await silent(t, status)
     const stop = new AbortController()

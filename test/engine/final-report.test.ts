@@ -1,11 +1,11 @@
-/** What a runner says last about a run whose command said something that the service cannot take. */
+/** The final report of a run whose command printed something that the service or the runner cannot take. */
 import t, { type Test } from 'tap'
 import { jsonText } from '../../engine/json-text.ts'
 import { UnreadLines } from '../../engine/unread-lines.ts'
 import { hired } from './hired.ts'
 import { executionRequest, type StandIn } from './stand-in.ts'
 
-/** Runs one request by the command; how it ended, and the service. */
+/** Runs one request by the command; returns how it ended, and the service. */
 async function ran(test: Test, command: string, arrange = (_: StandIn): void => {}, more: Record<string, any> = {}) {
   const { service, runner, logs } = await hired(test, command)
   arrange(service)
@@ -15,12 +15,12 @@ async function ran(test: Test, command: string, arrange = (_: StandIn): void => 
 
 const TASK = { engine: { entry_event: 'execution_requested', throttle: 'full', payload: {} } }
 
-/** A command that prints the lines and ends well. */
+/** A command that prints the lines and exits with 0. */
 function prints(...lines: object[]): string {
   return ['cat > /dev/null', ...lines.map((line) => `printf '%s\\n' '${JSON.stringify(line)}'`)].join('; ')
 }
 
-/** Refuses each post of events in which there is one like that. */
+/** Refuses each post of events in which one matches. */
 function refuseEvents(matches: (event: any) => boolean) {
   return (service: StandIn): void => {
     service.misbehave = ({ verb, body }) =>
@@ -31,7 +31,7 @@ function refuseEvents(matches: (event: any) => boolean) {
 const verdicts = (service: StandIn): any[] =>
   service.events().flatMap(({ event_type, payload }) => (event_type === 'task_run_completed' ? [payload] : []))
 
-t.test('a failure is told without its Run Result when the service finds fault with that', async (t) => {
+t.test('a failure is posted again without its Run Result if the service refuses that', async (t) => {
   const result = '{"schema_version":"intendant.run_result.v1","completed_at":"yesterday"}'
   const { ends, service } = await ran(t, `cat > /dev/null; echo '${result}'; exit 3`, (service) => {
     service.misbehave = (post) =>
@@ -42,7 +42,7 @@ t.test('a failure is told without its Run Result when the service finds fault wi
   t.match(failed!.body, { attempt: 1, class: 'execution', code: 'exit_3', message: /refused the Run Result/ })
 })
 
-t.test('a Run Result that names no good end fails its run, in its words', async (t) => {
+t.test('a Run Result with a failure or an invalid status fails the run', async (t) => {
   const word = { class: 'execution', code: 'run_result_status' }
   for (const [said, told] of [
     [{ status: 'failed' }, { ...word, message: /status failed: a good end is completed or/ }],
@@ -60,7 +60,7 @@ t.test('a Run Result that names no good end fails its run, in its words', async 
     t.match(verdicts(service), [{ verdict: 'runner_error', success: false }])
     const [failed] = service.said('failed')
     t.match(failed!.body, told)
-    t.notOk('status' in failed!.body.result, 'a failed run has no good end beside it')
+    t.notOk('status' in failed!.body.result, 'a failed run reports no status')
   }
   for (const status of [undefined, 'completed', 'completed_with_findings']) {
     const line = { schema_version: 'intendant.run_result.v1', failure: null, status }
@@ -70,7 +70,7 @@ t.test('a Run Result that names no good end fails its run, in its words', async 
   }
 })
 
-t.test('a failure after which the run is tried again has been told: the attempt is over, not taken away', async (t) => {
+t.test('a failure that the service answers with the next attempt counts as reported', async (t) => {
   const { ends } = await ran(t, 'exit 3', (service) => {
     service.misbehave = (post) => {
       if (post.verb === 'failed') service.answers.set('runreq_w', { run_request: { id: 'runreq_w', attempt: 2 } })
@@ -80,7 +80,7 @@ t.test('a failure after which the run is tried again has been told: the attempt 
   t.same(ends, ['failed'])
 })
 
-t.test('a text that was cut within a character is posted with U+FFFD, which every reader takes', async (t) => {
+t.test('text cut in the middle of a character is posted with U+FFFD', async (t) => {
   // 1 + 2 * 1,500 + 1 UTF-16 units: the last 2,000 of them begin in the middle of a pair.
   const { ends, service } = await ran(t, `cat > /dev/null; node -e 'console.error("x" + "😀".repeat(1500))'; exit 4`)
   t.same(ends, ['failed'])
@@ -89,7 +89,7 @@ t.test('a text that was cut within a character is posted with U+FFFD, which ever
   t.match(message, /exit code 4: \ufffd😀/)
 })
 
-t.test('only halves of surrogate pairs are replaced, not what looks like their escapes', (t) => {
+t.test('only unpaired surrogates are replaced, not text that looks like their escapes', (t) => {
   for (const value of ['😀', '\\ud800', '\\\\ud83d', '\n"\u0000', { '\\udc00': '\\' }]) {
     t.same(JSON.parse(jsonText(value)), value)
   }
@@ -97,7 +97,7 @@ t.test('only halves of surrogate pairs are replaced, not what looks like their e
   t.end()
 })
 
-t.test('a line too long to be held arrives as it was written, in pieces', async (t) => {
+t.test('a line over the limit arrives unchanged in pieces', async (t) => {
   const { service } = await ran(t, `cat > /dev/null; node -e 'process.stdout.write("y".repeat(1200000) + "\\nend\\n")'`)
   const text = service.events().map((event) => event.payload.text)
   t.equal(text.join(''), `${'y'.repeat(1_200_000)}\nend\n`)
@@ -105,13 +105,13 @@ t.test('a line too long to be held arrives as it was written, in pieces', async 
 
 const LONG = `head -c 600000 /dev/zero | tr '\\0' y`
 
-/** A command that prints one object, whose line is longer than what is read between the two parts. */
+/** A command that prints one object, with more than the limit between its two parts. */
 function printsLong(head: object, tail: object): string {
   const [open, close] = [JSON.stringify(head).slice(0, -1), JSON.stringify(tail).slice(1)]
   return `cat > /dev/null; printf '%s' '${open},"log":"'; ${LONG}; printf '%s\\n' '",${close}'`
 }
 
-t.test('a verdict in a line that is too long to be read is not taken for complete', async (t) => {
+t.test('a task_run_completed in a line over the limit fails the run as line_too_long', async (t) => {
   const payload = { verdict: 'defect', diagnosis: 'it leaks' }
   for (const [head, tail] of [
     [{ event_type: 'task_run_completed' }, { payload }],
@@ -126,12 +126,12 @@ t.test('a verdict in a line that is too long to be read is not taken for complet
     t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'line_too_long', message })
     t.match(logs.join('\n'), message)
     const text = service.events().map((event) => event.payload.text ?? '')
-    t.match(text.join(''), /"diagnosis":"it leaks"/, 'what it said is kept')
+    t.match(text.join(''), /"diagnosis":"it leaks"/, 'its text is kept')
     t.match(text.join(''), `intendant runner: ${message}\n`)
   }
 })
 
-t.test('nor is a failure in a Run Result that is too long, unless another follows', async (t) => {
+t.test('a failure in a Run Result over the limit fails the run, unless another Run Result follows', async (t) => {
   const said = { schema_version: 'intendant.run_result.v1' }
   const failing = printsLong({ failure: { class: 'semantic', message: 'no' } }, said)
   const { ends, service } = await ran(t, failing)
@@ -141,7 +141,7 @@ t.test('nor is a failure in a Run Result that is too long, unless another follow
   t.same(read.ends, ['completed'])
 })
 
-t.test('a long line that only quotes a verdict, or is no object, is text', async (t) => {
+t.test('a long line that only quotes a verdict or is no object is plain text', async (t) => {
   const quoted = JSON.stringify({ event_type: 'task_run_completed' })
   const { ends } = await ran(t, printsLong({ output: quoted }, { more: quoted }), undefined, TASK)
   t.same(ends, ['completed'])
@@ -149,7 +149,7 @@ t.test('a long line that only quotes a verdict, or is no object, is text', async
   t.same((await ran(t, plain, undefined, TASK)).ends, ['completed'])
 })
 
-t.test('what names a verdict is found where it is cut in two, once, and in its own line', (t) => {
+t.test('a verdict in an unread line is found even if it is cut in two, once per line', (t) => {
   const failures: unknown[] = []
   const told: string[] = []
   const unread = new UnreadLines({ onVerdict: (failure) => failures.push(failure), tell: (text) => told.push(text) })
@@ -158,18 +158,18 @@ t.test('what names a verdict is found where it is cut in two, once, and in its o
     unread.piece({ text: line.slice(0, at), whole: false, ended: false })
     unread.piece({ text: line.slice(at), whole: false, ended: true })
   }
-  // Of an object whose first piece is blank nothing is known.
+  // Nothing is known of an object whose first piece is blank.
   t.equal(failures.length, line.length - 2)
   t.equal(told.length, failures.length)
   unread.piece({ text: 'text ', whole: false, ended: false })
   unread.piece({ text: line, whole: false, ended: true })
-  t.equal(told.length, failures.length, 'what does not begin as an object is text')
+  t.equal(told.length, failures.length, 'a line that does not begin as an object is text')
   t.equal(failures.length, line.length - 2)
   t.equal(unread.result, undefined)
   t.end()
 })
 
-t.test('a verdict of the command that the service refuses is not taken for complete', async (t) => {
+t.test('a verdict of the command that the service refuses fails the run as verdict_refused', async (t) => {
   const defect = { event_type: 'task_run_completed', payload: { verdict: 'defect', summary: 'it does not hold' } }
   const refuse = refuseEvents(({ payload }) => payload.verdict === 'defect')
   const { ends, service } = await ran(t, prints(defect), refuse, TASK)
@@ -177,10 +177,10 @@ t.test('a verdict of the command that the service refuses is not taken for compl
   const reason = /refused task_run_completed: invalid_event/
   t.match(verdicts(service), [{ success: false, landed: false, verdict: 'runner_error', detail: reason }])
   t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'verdict_refused', message: reason })
-  t.match(service.events()[0].payload.text, 'it does not hold', 'what it said is kept')
+  t.match(service.events()[0].payload.text, 'it does not hold', 'its text is kept')
 })
 
-t.test('of several verdicts one that is taken counts, whichever it is', async (t) => {
+t.test('of several verdicts the one that the service accepts counts', async (t) => {
   const bad = { event_type: 'task_run_completed', payload: { verdict: 'defect' } }
   const good = { event_type: 'task_run_completed', payload: { verdict: 'defect', diagnosis: 'it leaks' } }
   const refuse = refuseEvents(({ payload }) => payload.verdict === 'defect' && payload.diagnosis === undefined)
@@ -194,7 +194,7 @@ t.test('of several verdicts one that is taken counts, whichever it is', async (t
   }
 })
 
-t.test('a verdict of the runner itself that is refused is said once more without what the command said', async (t) => {
+t.test("a runner_error verdict that is refused is posted again without the command's own fields", async (t) => {
   const said = {
     schema_version: 'intendant.run_result.v1',
     failure: { class: 'execution', code: 'usage_limit', message: 'come back' },
@@ -207,7 +207,7 @@ t.test('a verdict of the runner itself that is refused is said once more without
   t.match(service.said('failed')[0]!.body, { code: 'usage_limit', message: 'come back' })
 })
 
-t.test('a run whose task_run_completed is refused however it is said fails, and says so', async (t) => {
+t.test('a run whose every task_run_completed is refused fails with that reason', async (t) => {
   const refuse = refuseEvents(({ event_type }) => event_type === 'task_run_completed')
   const { ends, service, logs } = await ran(t, 'cat > /dev/null', refuse, TASK)
   t.same(ends, ['failed'])
@@ -215,7 +215,7 @@ t.test('a run whose task_run_completed is refused however it is said fails, and 
   t.match(logs.join('\n'), /refused the runner's task_run_completed: invalid_event/)
 })
 
-t.test('an event with a text that was cut within a character is posted with U+FFFD, not refused', async (t) => {
+t.test('an event with text cut in the middle of a character is posted with U+FFFD', async (t) => {
   const diagnosis = `${'😀'.slice(1)} is what the gate said`
   const defect = { event_type: 'task_run_completed', payload: { verdict: 'defect', diagnosis } }
   const { service } = await ran(t, prints(defect), undefined, TASK)

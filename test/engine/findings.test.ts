@@ -1,10 +1,10 @@
-/** What a command says about its engine run as a whole reaches the service, in order, before the run ends. */
+/** Observations and trace summaries of a command reach the service in order before the run ends. */
 import t, { type Test } from 'tap'
 import { until } from '../until.ts'
 import { type Hired, hired } from './hired.ts'
 import { executionRequest, type StandIn } from './stand-in.ts'
 
-/** Runs a command to its end on a stand-in that misbehaves as told. */
+/** Runs a command to its end against a stand-in with the given misbehaviour. */
 async function run(
   test: Test,
   command: string,
@@ -45,7 +45,7 @@ const output = (service: StandIn): string =>
     .map(({ payload }) => payload.text)
     .join('')
 
-t.test('observations and a trace summary go to the engine run, before the run is completed', async (t) => {
+t.test('observations and the trace summary are posted to the engine run before the run completes', async (t) => {
   const at = '2026-03-01T00:00:00.000001Z'
   const command = print(
     'one',
@@ -61,9 +61,9 @@ t.test('observations and a trace summary go to the engine run, before the run is
     ['first', 'second'],
   )
   const [first, second] = observations(service)
-  t.same(first, { ...SEEN, notes: 'first', observed_at: at, trace_id: 'mine' }, 'what it says stays as it is')
-  t.match(second.observed_at, /^\d{4}-.*Z$/, 'seen now, when it says no time')
-  t.equal(second.trace_id, 'a'.repeat(32), 'in the trace of the run, when it says none')
+  t.same(first, { ...SEEN, notes: 'first', observed_at: at, trace_id: 'mine' }, 'given values are kept')
+  t.match(second.observed_at, /^\d{4}-.*Z$/, 'the time defaults to now')
+  t.equal(second.trace_id, 'a'.repeat(32), "the trace defaults to the run's")
   const summaries = service.said('trace-summary')
   t.same(summaries.at(-1)!.body, { schema_version: 'intendant.trace_summary.v1', blocks_executed: ['a', 'b'] })
   t.ok(
@@ -73,7 +73,7 @@ t.test('observations and a trace summary go to the engine run, before the run is
   t.equal(output(service), 'one\n', 'they are no output')
 })
 
-t.test('many observations go out in posts of at most a hundred', async (t) => {
+t.test('many observations are posted in batches of at most a hundred', async (t) => {
   const command = `i=0; while [ $i -lt 450 ]; do i=$((i+1)); echo '${observation({ notes: 'N' }).replace('"N"', `"'$i'"`)}'; done`
   const { service, end } = await run(t, command)
   t.same(end, ['completed'])
@@ -85,7 +85,7 @@ t.test('many observations go out in posts of at most a hundred', async (t) => {
   t.ok(posts.every(({ body }) => body.observations.length <= 100))
 })
 
-t.test('while the service is away they wait, and are repeated word for word', async (t) => {
+t.test('observations are retried unchanged while the service is unavailable', async (t) => {
   const tries: string[] = []
   const { service, end } = await run(t, print(observation({ notes: 'x' }), summary({ gates: [] })), (post) => {
     if (!post.path.includes('/engine-runs/')) return undefined
@@ -98,7 +98,7 @@ t.test('while the service is away they wait, and are repeated word for word', as
   t.equal(new Set(tries).size, 2)
 })
 
-t.test('a refused one becomes output with the reason, and costs no other and not the run', async (t) => {
+t.test('a refused observation or summary becomes output with the reason, and nothing else is lost', async (t) => {
   for (const refusal of [
     { status: 422, code: 'invalid_body' },
     { status: 409, code: 'illegal_move' },
@@ -123,7 +123,7 @@ t.test('a refused one becomes output with the reason, and costs no other and not
   }
 })
 
-t.test('a run whose statements the service does not take from this runner is given up', async (t) => {
+t.test('a run whose observations are refused as not_the_runner is abandoned', async (t) => {
   const misbehave: StandIn['misbehave'] = ({ path }) =>
     path.includes('/engine-runs/') ? { status: 403, code: 'not_the_runner' } : undefined
   const { service, runner, logs } = await begin(t, `${print(observation({}))}; sleep 20`, misbehave)

@@ -1,4 +1,4 @@
-/** When heartbeats come, and of those that the service does not take which end the run. */
+/** When heartbeats are sent, and which refusals of them end the run. */
 import t, { type Test } from 'tap'
 import { Heartbeat } from '../../engine/heartbeat.ts'
 import type { RunPosts } from '../../engine/run-posts.ts'
@@ -9,7 +9,7 @@ import { executionRequest } from './stand-in.ts'
 
 const UNKNOWN = { status: 401, code: 'unauthenticated' } as const
 
-t.test('a token from a file that is refused at a heartbeat has two more to be replaced', async (t) => {
+t.test('a heartbeat with a refused token from a file is tried twice more', async (t) => {
   const { service, runner, logs } = await hired(t, 'sleep 1', { heartbeatMs: 60, tokenMayChange: true })
   let beats = 0
   service.misbehave = ({ verb }) => (verb === 'heartbeat' && ++beats % 3 !== 0 ? UNKNOWN : undefined)
@@ -19,7 +19,7 @@ t.test('a token from a file that is refused at a heartbeat has two more to be re
   t.match(logs.join('\n'), /refused: unauthenticated; the next heartbeat is in/)
 })
 
-t.test('the third refusal in a row ends the run, and the first of a token that cannot change', async (t) => {
+t.test('a run ends at the third refused heartbeat in a row, or at the first if its token cannot change', async (t) => {
   for (const [tokenMayChange, wanted] of [
     [true, 3],
     [false, 1],
@@ -32,14 +32,14 @@ t.test('the third refusal in a row ends the run, and the first of a token that c
     while (beats < wanted) await new Promise((resolve) => setTimeout(resolve, 10))
     runner.drain()
     t.same(await runner.finished, ['abandoned'])
-    // On a busy machine an answer may come too late to be heard: that is no refusal, and the next heartbeat tries again.
+    // On a busy machine an answer may come too late: that is no refusal, and the next heartbeat tries again.
     t.ok(beats >= wanted)
     t.equal(logs.filter((text) => text.includes('the next heartbeat is in')).length, wanted - 1)
     t.match(logs.join('\n'), /given up: unauthenticated/)
   }
 })
 
-t.test('a refusal of another kind ends the run at once', async (t) => {
+t.test('any other refusal of a heartbeat ends the run at once', async (t) => {
   const { service, runner } = await hired(t, 'sleep 5', { once: false, heartbeatMs: 60, tokenMayChange: true })
   let beats = 0
   service.misbehave = ({ verb }) =>
@@ -52,7 +52,7 @@ t.test('a refusal of another kind ends the run at once', async (t) => {
   t.equal(beats, 1)
 })
 
-/** One by itself, of a run whose last post was answered so long before each look. */
+/** A heartbeat alone, for a run whose last post was answered that long before each check. */
 function heartbeat(test: Test, everyMs: number, quietMs = everyMs) {
   const told = { looks: 0, beats: 0 }
   const posts = {
@@ -76,7 +76,7 @@ function heartbeat(test: Test, everyMs: number, quietMs = everyMs) {
   return { one, told }
 }
 
-t.test('a post that was answered less than half a pause ago is as good as a heartbeat, and no older one', async (t) => {
+t.test('a heartbeat is skipped if a post was answered less than half an interval ago', async (t) => {
   for (const [share, beats] of [
     [0.75, 5],
     [0.25, 0],
@@ -92,18 +92,15 @@ t.test('a post that was answered less than half a pause ago is as good as a hear
   }
 })
 
-t.test(
-  'the heartbeats of a fleet spread: each pause is up to a fifth shorter, by chance, and never longer',
-  async (t) => {
-    const chances = [0, 0.5, 1 - Number.EPSILON]
-    const [{ one: first }, { one: second }, { one: third }] = chances.map(() => heartbeat(t, 60_000)) as [any, any, any]
-    const pauses = t.capture(globalThis, 'setTimeout', (() => undefined) as never)
-    t.intercept(Math, 'random', { value: () => chances.shift()! })
-    for (const one of [first, second, third]) one.start()
-    pauses.restore()
-    t.same(
-      pauses().map(({ args }: any) => Math.round(args[1])),
-      [60_000, 54_000, 48_000],
-    )
-  },
-)
+t.test('heartbeat intervals are shortened at random by up to a fifth, and never lengthened', async (t) => {
+  const chances = [0, 0.5, 1 - Number.EPSILON]
+  const [{ one: first }, { one: second }, { one: third }] = chances.map(() => heartbeat(t, 60_000)) as [any, any, any]
+  const pauses = t.capture(globalThis, 'setTimeout', (() => undefined) as never)
+  t.intercept(Math, 'random', { value: () => chances.shift()! })
+  for (const one of [first, second, third]) one.start()
+  pauses.restore()
+  t.same(
+    pauses().map(({ args }: any) => Math.round(args[1])),
+    [60_000, 54_000, 48_000],
+  )
+})

@@ -1,4 +1,4 @@
-/** The bundled runner at work for a service that stands in for the real one. */
+/** The bundled runner working for a stand-in of the service. */
 import type { Test } from 'tap'
 import { type Runner, type RunnerOptions, startRunner } from '../../engine/runner.ts'
 import { type StandIn, standIn } from './stand-in.ts'
@@ -11,7 +11,7 @@ export interface Hired {
   readonly logs: string[]
 }
 
-/** A stand-in and a runner on it, for one run unless told otherwise; the runner is stopped at the end of the test. */
+/** A stand-in and a runner for it, for one run unless told otherwise; the runner is stopped at the end of the test. */
 export async function hired(test: Test, command: string, more: Partial<RunnerOptions> = {}): Promise<Hired> {
   const service = await standIn()
   const logs: string[] = []

@@ -18,7 +18,7 @@ function split(bytes: Buffer, cuts: readonly number[]): Line[] {
   return [...lines, ...splitter.end()]
 }
 
-t.test('lines come out the same wherever the bytes are cut, also within a character', async (t) => {
+t.test('lines are split the same wherever the bytes are cut, even within a character', async (t) => {
   const line = fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, ''))
   const property = fc.property(fc.array(line), fc.array(fc.nat()), (lines, cuts) => {
     const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''))
@@ -30,19 +30,19 @@ t.test('lines come out the same wherever the bytes are cut, also within a charac
   fc.assert(property, { numRuns: 200 })
 })
 
-/** Lines as they were printed. */
+/** The text that was printed. */
 const joined = (lines: readonly Line[]): string => lines.map(({ text, ended }) => (ended ? `${text}\n` : text)).join('')
 
-t.test('lines put together again are what was printed: a carriage return stays, and no end is made up', async (t) => {
+t.test('joined lines are the printed text, with carriage returns and without an added newline', async (t) => {
   for (const text of ['a\r\n\nb', 'a\r\n\r\r\nb\r', 'a\n', '\n', ''])
     t.equal(joined(split(Buffer.from(text), [])), text, JSON.stringify(text))
   const [event] = split(Buffer.from('{"event_type":"x"}\r\n'), [])
   t.match(readLine(event!.text), { kind: 'event' })
   const [last] = split(Buffer.from('{"event_type":"x"}'), [])
-  t.match([last!.whole, readLine(last!.text)], [true, { kind: 'event' }], 'nor does one need an end to be read')
+  t.match([last!.whole, readLine(last!.text)], [true, { kind: 'event' }], 'even without a newline')
 })
 
-t.test('a line too long to be held comes in pieces, and none of them is read as an event', async (t) => {
+t.test('a line over the limit comes in pieces, none of which is read as an event', async (t) => {
   const splitter = new LineSplitter()
   const chunk = Buffer.alloc(300 * 1024, 'x')
   const lines = [...splitter.push(chunk), ...splitter.push(chunk), ...splitter.push(Buffer.from('end\nnext\n'))]
@@ -56,7 +56,7 @@ t.test('a line too long to be held comes in pieces, and none of them is read as 
   )
 })
 
-t.test('what is told of lines before their end changes nothing of what they say', async (t) => {
+t.test('delivering the beginning of a line early changes neither its text nor its kind', async (t) => {
   const line = fc.oneof(
     fc.string({ unit: 'grapheme' }).map((text) => text.replace(/[\r\n]/g, '')),
     fc.constantFrom('{"event_type":"x"}', '  {"event_type":"x"}', 'dots {"event_type":"x"}', '', '{', 'a\rb'),
@@ -84,7 +84,7 @@ t.test('what is told of lines before their end changes nothing of what they say'
   t.same(splitter.begun(), [], 'once')
 })
 
-t.test('a line is an event, a result, or text', async (t) => {
+t.test('a line is an event, a result or text', async (t) => {
   const kinds: [string, string][] = [
     ['{"event_type":"x"}', 'event'],
     ['  {"event_type":"x","payload":{}} ', 'event'],
@@ -101,7 +101,7 @@ t.test('a line is an event, a result, or text', async (t) => {
   for (const [line, kind] of kinds) t.equal(readLine(line).kind, kind, line)
 })
 
-t.test('a text is cut into pieces that are small enough, whole characters, and nothing less', async (t) => {
+t.test('text is cut into pieces of whole characters within the limit, without loss', async (t) => {
   const property = fc.property(
     fc.string({ unit: 'grapheme', maxLength: 200 }),
     fc.integer({ min: 4, max: 40 }),
@@ -114,7 +114,7 @@ t.test('a text is cut into pieces that are small enough, whole characters, and n
   fc.assert(property, { numRuns: 300 })
 })
 
-t.test('output is gathered, and keeps its order and its bound across the streams', async (t) => {
+t.test('output is batched in order and within its limit across both streams', async (t) => {
   const given: [string, string][] = []
   const batch = new OutputBatch((stream, text) => given.push([stream, text]))
   batch.add('stdout', 'a', true)
@@ -127,7 +127,7 @@ t.test('output is gathered, and keeps its order and its bound across the streams
   t.ok(given.every(([, text]) => Buffer.byteLength(text) <= OUTPUT_BYTES_MAX))
 })
 
-t.test('the runner never states two events at one time', async (t) => {
+t.test('the runner never gives two events the same time', async (t) => {
   const times = Array.from({ length: 5_000 }, occurredAt)
   t.equal(new Set(times).size, times.length)
   t.same([...times].sort(), times)

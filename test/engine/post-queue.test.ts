@@ -6,34 +6,31 @@ import { outgoing, PostQueue } from '../../engine/post-queue.ts'
 const bad = (texts: readonly string[]): boolean => texts.some((text) => JSON.parse(text).bad === true)
 const refusal = new ServiceRefused('POST', '/events', { status: 422, code: 'invalid_event' })
 
-t.test(
-  'whatever is refused, all else arrives once and in order, and each refused one is replaced in its place',
-  async (t) => {
-    const property = fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 60 }), async (faults) => {
-      const taken: string[] = []
-      const queue = new PostQueue({
-        async post(texts) {
-          if (bad(texts)) throw refusal
-          taken.push(...texts)
-        },
-        concernsRun: () => false,
-        onPressure: () => {},
-        onEnded: () => t.fail('the run is not over'),
-      })
-      faults.forEach((fault, n) => {
-        queue.add(outgoing({ n, bad: fault }, { onRefused: () => [outgoing({ n, instead: true })] }))
-      })
-      await queue.empty()
-      t.same(
-        taken.map((text) => JSON.parse(text)),
-        faults.map((fault, n) => (fault ? { n, instead: true } : { n, bad: false })),
-      )
+t.test('every accepted event is posted once and in order, and each refused one is replaced in its place', async (t) => {
+  const property = fc.asyncProperty(fc.array(fc.boolean(), { maxLength: 60 }), async (faults) => {
+    const taken: string[] = []
+    const queue = new PostQueue({
+      async post(texts) {
+        if (bad(texts)) throw refusal
+        taken.push(...texts)
+      },
+      concernsRun: () => false,
+      onPressure: () => {},
+      onEnded: () => t.fail('the run is not over'),
     })
-    await fc.assert(property, { numRuns: 60 })
-  },
-)
+    faults.forEach((fault, n) => {
+      queue.add(outgoing({ n, bad: fault }, { onRefused: () => [outgoing({ n, instead: true })] }))
+    })
+    await queue.empty()
+    t.same(
+      taken.map((text) => JSON.parse(text)),
+      faults.map((fault, n) => (fault ? { n, instead: true } : { n, bad: false })),
+    )
+  })
+  await fc.assert(property, { numRuns: 60 })
+})
 
-t.test('above 4 MiB the source is held back, and let go again when the queue has drained', async (t) => {
+t.test('above 4 MiB the queue signals pressure, and its end once it has drained', async (t) => {
   let open = (): void => {}
   const gate = new Promise<void>((resolve) => {
     open = resolve
@@ -47,7 +44,7 @@ t.test('above 4 MiB the source is held back, and let go again when the queue has
   })
   const event = { text: 'x'.repeat(1024 * 1024) }
   for (let n = 0; n < 4; n += 1) queue.add(outgoing(event))
-  t.same(pressure, [true], 'four of them, with their quotes, are above the bound')
+  t.same(pressure, [true], 'four events with their JSON quoting exceed the bound')
   open()
   await queue.empty()
   t.same(pressure, [true, false])

@@ -1,4 +1,6 @@
-/** What answers in place of the service (a proxy, an ingress while the service starts again) ends no run and no runner. */
+/**
+ * Answers of something other than the service (a proxy, or an ingress during a restart) end neither a run nor a runner.
+ */
 import { writeFileSync } from 'node:fs'
 import t from 'tap'
 import { until } from '../until.ts'
@@ -7,7 +9,7 @@ import { executionRequest } from './stand-in.ts'
 
 const PAGE = { status: 404, page: '404 page not found' }
 
-t.test('a page in place of the session and of polls is waited out, told in the log, and costs no run', async (t) => {
+t.test('a foreign page instead of a session or poll answer is retried and logged, and costs no run', async (t) => {
   const { service, runner, logs } = await hired(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
     once: false,
     environment: { PATH: process.env.PATH, GATE: `${t.testdir()}/gate` },
@@ -17,7 +19,7 @@ t.test('a page in place of the session and of polls is waited out, told in the l
   service.misbehave = ({ verb }) => {
     if (!isBetween || (verb !== 'session' && verb !== 'next')) return undefined
     pages += 1
-    // Statuses that would be the end of the runner, were they the service's word.
+    // These statuses would end the runner if they came from the service.
     return { ...PAGE, status: [401, 403, 404][pages % 3]! }
   }
   const seen = async (): Promise<number> => pages
@@ -38,7 +40,7 @@ t.test('a page in place of the session and of polls is waited out, told in the l
   t.match(logs.join('\n'), /something other than the service has answered, with status 404: 404 page not found/)
 })
 
-t.test('a page in place of posts and heartbeats is waited out, and the posts are said again', async (t) => {
+t.test('a foreign page instead of an answer to a post or heartbeat is retried', async (t) => {
   const { service, runner, logs } = await hired(t, 'echo one; sleep 0.3', { heartbeatMs: 40 })
   const tries = new Map<string, number>()
   service.misbehave = ({ verb }) => {
@@ -48,11 +50,11 @@ t.test('a page in place of posts and heartbeats is waited out, and the posts are
   }
   service.offer(executionRequest('runreq_p'))
   t.same(await runner.finished, ['completed'])
-  t.ok(service.said('heartbeat').length > 0, 'it went on after the pages')
+  t.ok(service.said('heartbeat').length > 0, 'heartbeats continued after the pages')
   t.match(logs.join('\n'), /404 page not found; the next heartbeat is in/)
 })
 
-t.test('what is too large for something between is halved, as if the service had said so', async (t) => {
+t.test('a post that a proxy refuses as too large is split in half', async (t) => {
   const line = '{"event_type":"x","payload":{}}'
   const { service, runner } = await hired(t, `printf '%s\\n' ${Array(8).fill(`'${line}'`).join(' ')}`)
   service.misbehave = ({ verb, body }) =>
@@ -62,7 +64,7 @@ t.test('what is too large for something between is halved, as if the service had
   t.equal(service.events().length, 8)
 })
 
-t.test('output that is too large goes in halves, in order; what is lost all the same is told', async (t) => {
+t.test('output that is too large is split in half in order, and lost output is logged', async (t) => {
   const lines = Array.from({ length: 400 }, (_, n) => `line ${n} ä\n`).join('')
   const folder = t.testdir({ lines })
   const { service, runner, logs } = await hired(t, `cat '${folder}/lines'; echo never >&2`)
@@ -79,7 +81,7 @@ t.test('output that is too large goes in halves, in order; what is lost all the 
   t.match(logs.join('\n'), /6 bytes of output are lost, refused by the service: event_too_large/)
 })
 
-t.test('faults of the service on a session or a poll are waited out, however many', async (t) => {
+t.test('server errors on a session or poll are retried without limit', async (t) => {
   const { service, runner } = await hired(t, 'true')
   const told = { session: 0, next: 0 }
   service.misbehave = ({ verb }) =>
@@ -88,7 +90,7 @@ t.test('faults of the service on a session or a poll are waited out, however man
   t.same(await runner.finished, ['completed'])
 })
 
-t.test('the word of the service itself ends the runner', async (t) => {
+t.test('a refusal by the service itself ends the runner', async (t) => {
   const { service, runner } = await hired(t, 'true')
   service.misbehave = ({ verb }) => (verb === 'next' ? { status: 404, code: 'not_found' } : undefined)
   await t.rejects(runner.finished, { name: 'ServiceRefused', problem: { code: 'not_found' } })

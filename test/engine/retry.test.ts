@@ -8,14 +8,14 @@ function refused(status: number, retryAfter?: number): ServiceRefused {
   return new ServiceRefused('POST', '/x', { status, code: 'c' }, retryAfter)
 }
 
-t.test('what was not answered or cannot be answered now is tried again; what was refused is not', async (t) => {
+t.test('unreachable services and temporary statuses are retried, and refusals are not', async (t) => {
   t.ok(mayHelp(new ServiceUnreachable('http://x', new Error('ECONNREFUSED'))))
   for (const status of [408, 425, 429, 500, 502, 503, 504]) t.ok(mayHelp(refused(status)), String(status))
   for (const status of [400, 401, 403, 404, 409, 410, 413, 422]) t.notOk(mayHelp(refused(status)), String(status))
   t.notOk(mayHelp(new TypeError('a fault of our own')))
 })
 
-t.test('pauses double up to the longest, spread by up to a half, and respect Retry-After', async (t) => {
+t.test('pauses double up to the longest, vary by up to a half, and respect Retry-After', async (t) => {
   const backoff = { firstMs: 100, longestMs: 10_000 }
   const error = refused(503)
   t.equal(pauseAfter(error, 1, backoff, 0), 50)
@@ -25,7 +25,7 @@ t.test('pauses double up to the longest, spread by up to a half, and respect Ret
   t.ok(pauseAfter(refused(503, 30), 1, backoff, 0) >= 30_000)
 })
 
-t.test('a Retry-After of days, or of more than a timer takes, is a minute', async (t) => {
+t.test('a Retry-After of more than a minute is shortened to one', async (t) => {
   const backoff = { firstMs: 100, longestMs: 10_000 }
   for (const asked of [61, 86_400, 2 ** 31, Number.MAX_VALUE]) {
     const pauseMs = pauseAfter(refused(503, asked), 1, backoff, 1)
@@ -33,7 +33,7 @@ t.test('a Retry-After of days, or of more than a timer takes, is a minute', asyn
   }
 })
 
-t.test('there is no limit of tries, but for a fault that the request itself may provoke', async (t) => {
+t.test('retries are unlimited, except for a 500, which the request itself may cause', async (t) => {
   let tries = 0
   await retrying(
     async () => {

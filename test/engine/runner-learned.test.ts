@@ -1,9 +1,11 @@
-/** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as the bundled runner can get it wrong. */
+/**
+ * What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as it concerns the bundled runner.
+ */
 import t from 'tap'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-/** Longer than one argument of a command may be on Linux, and than all of them together by default. */
+/** Longer than Linux allows for one argument, or by default for all of them together. */
 const PROMPT_CHARS = 3 * 1024 * 1024
 
 t.test('learned 6: a prompt that no command line could hold reaches the command by its standard input', async (t) => {
@@ -16,7 +18,7 @@ t.test('learned 6: a prompt that no command line could hold reaches the command 
 })
 
 t.test(
-  'learned 6: what the operating system says of a command that cannot be run is told, and is no outage',
+  'learned 6: a command that does not exist fails the run with the message of the shell, and not as an outage',
   async (t) => {
     const { service, runner } = await hired(t, './not-there', { cwd: t.testdir() })
     service.offer(executionRequest('runreq_q'))

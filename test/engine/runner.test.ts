@@ -24,7 +24,7 @@ async function gone(pid: number): Promise<boolean> {
   return !alive(pid)
 }
 
-t.test('a run is accepted, started, told in order and completed with a Run Result', async (t) => {
+t.test('a run is accepted, started, reported in order and completed with a Run Result', async (t) => {
   const command = `cat > /dev/null; echo one; echo '{"event_type":"greeting_composed","payload":{"greeting":"hi"}}'; echo two; echo oops >&2`
   const { service, runner } = await hired(t, command)
   service.offer(executionRequest('runreq_a'))
@@ -34,7 +34,7 @@ t.test('a run is accepted, started, told in order and completed with a Run Resul
     ['session', 'accepted', 'started', 'events', 'completed', 'session'],
   )
   const [began, ended] = service.said('session')
-  t.match(ended!.body, { ...began!.body, ended: true }, 'its last word is that it ends')
+  t.match(ended!.body, { ...began!.body, ended: true }, 'the last post ends the session')
   t.ok(
     service.posts.slice(1, -1).every((post) => post.body.attempt === 1),
     'every post carries the attempt',
@@ -87,7 +87,7 @@ t.test('a failing command fails the run, with its exit code and the end of its s
   t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_3', message: /exit code 3: no such luck/ })
 })
 
-t.test('a task is settled with task_run_completed: complete on exit 0', async (t) => {
+t.test('a task whose command exits with 0 is settled by task_run_completed with verdict complete', async (t) => {
   const { service, runner } = await hired(t, 'true')
   const engine = {
     entry_event: 'execution_requested',
@@ -112,7 +112,7 @@ t.test('a task whose command fails is settled as runner_error, and its run fails
   t.equal(service.posts.at(-2)!.verb, 'failed')
 })
 
-t.test('a task whose command stated its own verdict gets no second one', async (t) => {
+t.test('a task whose command posted its own verdict gets no second one', async (t) => {
   const own =
     '{"event_type":"task_run_completed","payload":{"project":"demo","success":true,"landed":true,"summary":"s","verdict":"complete"}}'
   const { service, runner } = await hired(t, `echo '${own}'`)
@@ -126,7 +126,7 @@ t.test('a task whose command stated its own verdict gets no second one', async (
   )
 })
 
-t.test('the last Run Result line is the result, and its failure is the failure', async (t) => {
+t.test('a failure in the last Run Result line fails the run', async (t) => {
   const said = {
     schema_version: 'intendant.run_result.v1',
     decision: 'advance',
@@ -141,7 +141,7 @@ t.test('the last Run Result line is the result, and its failure is the failure',
   })
 })
 
-t.test('output that does not end its line is seen while the command waits, and no event is cut by that', async (t) => {
+t.test('an unfinished line of output is posted while the command waits, but an unfinished event is not', async (t) => {
   const command = `cat > /dev/null; printf 'Go on? '; printf '{"event_type":' >&2; sleep 1.6; echo yes
     printf '{"event_type":'; sleep 1.6; echo '"greeting_composed","payload":{"greeting":"hi"}}'`
   const { service, runner } = await hired(t, command)
@@ -154,7 +154,7 @@ t.test('output that does not end its line is seen while the command waits, and n
   t.equal(events.map((event) => event.payload.text ?? '').join(''), 'Go on? yes\n')
 })
 
-t.test('a refused event costs no other event: its line becomes output with the reason', async (t) => {
+t.test('a refused event becomes output with the reason, and the others are posted', async (t) => {
   const lines = [
     '{"event_type":"a","payload":{}}',
     '{"event_type":"bad","payload":{}}',
@@ -174,23 +174,20 @@ t.test('a refused event costs no other event: its line becomes output with the r
   t.match(service.events()[2].payload.text, /refused this line: invalid_event/)
 })
 
-t.test(
-  'cancelled by an answer: the command and its children are ended, and the run fails with class cancelled',
-  async (t) => {
-    const { service, runner } = await hired(t, 'sleep 300 & echo child=$!; echo self=$$; wait', { heartbeatMs: 40 })
-    service.offer(executionRequest('runreq_c'))
-    const output = await service.until((post) => post.verb === 'events' && /self=/.test(JSON.stringify(post.body)))
-    const text = output.body.events.map((event: any) => event.payload.text).join('')
-    const child = Number(/child=(\d+)/.exec(text)![1])
-    t.ok(alive(child))
-    service.answers.set('runreq_c', { cancel_requested: true, cancel: { reason: 'changed my mind' } })
-    t.same(await runner.finished, ['cancelled'])
-    t.match(service.said('failed')[0]!.body, { class: 'cancelled', message: 'cancelled: changed my mind' })
-    t.ok(await gone(child), 'the child process is gone')
-  },
-)
+t.test('a cancel in an answer ends the command and its children, and the run fails with class cancelled', async (t) => {
+  const { service, runner } = await hired(t, 'sleep 300 & echo child=$!; echo self=$$; wait', { heartbeatMs: 40 })
+  service.offer(executionRequest('runreq_c'))
+  const output = await service.until((post) => post.verb === 'events' && /self=/.test(JSON.stringify(post.body)))
+  const text = output.body.events.map((event: any) => event.payload.text).join('')
+  const child = Number(/child=(\d+)/.exec(text)![1])
+  t.ok(alive(child))
+  service.answers.set('runreq_c', { cancel_requested: true, cancel: { reason: 'changed my mind' } })
+  t.same(await runner.finished, ['cancelled'])
+  t.match(service.said('failed')[0]!.body, { class: 'cancelled', message: 'cancelled: changed my mind' })
+  t.ok(await gone(child), 'the child process is gone')
+})
 
-t.test('cancelled by the header of a parked poll, at once', async (t) => {
+t.test('a cancel in the header of a parked poll ends the command at once', async (t) => {
   const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, heartbeatMs: 60_000 })
   service.offer(executionRequest('runreq_h'))
   await service.until((post) => post.verb === 'events')
@@ -201,7 +198,7 @@ t.test('cancelled by the header of a parked poll, at once', async (t) => {
   t.same(await runner.finished, ['cancelled'])
 })
 
-t.test('a command that ignores SIGTERM is killed after the grace', async (t) => {
+t.test('a command that ignores SIGTERM is killed after the grace period', async (t) => {
   const { service, runner } = await hired(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
     heartbeatMs: 30,
   })
@@ -213,9 +210,9 @@ t.test('a command that ignores SIGTERM is killed after the grace', async (t) => 
   t.ok(await gone(pid))
 })
 
-t.test('what is stopped hears it once, and has its whole grace when its shell has ended before it', async (t) => {
+t.test('a stopped process gets one SIGTERM, and the whole grace period even after its shell has ended', async (t) => {
   const heard = join(t.testdir(), 'heard')
-  // It takes half a second to clear up.
+  // It takes half a second to clean up.
   const clearing = `n=0; while [ $n -lt 10 ]; do sleep 0.05; [ -s ${heard} ] && n=$((n + 1)); done; echo done >> ${heard}`
   const command = `(trap 'echo TERM >> ${heard}' TERM; echo up; ${clearing}) & wait`
   const { service, runner } = await hired(t, command, { heartbeatMs: 30, stopGraceMs: 10_000 })
@@ -226,7 +223,7 @@ t.test('what is stopped hears it once, and has its whole grace when its shell ha
   t.equal(readFileSync(heard, 'utf8'), 'TERM\ndone\n')
 })
 
-t.test('what a command leaves running in the background is ended with the run', async (t) => {
+t.test('background processes of a command are ended with the run', async (t) => {
   const { service, runner } = await hired(t, 'sleep 300 & echo child=$!')
   service.offer(executionRequest('runreq_l'))
   t.same(await runner.finished, ['completed'])
@@ -234,7 +231,7 @@ t.test('what a command leaves running in the background is ended with the run', 
   t.ok(await gone(pid))
 })
 
-t.test('the runner outlives a restart of the service, and every event arrives once and in order', async (t) => {
+t.test('across a restart of the service every event arrives once and in order', async (t) => {
   const { service, runner } = await hired(
     t,
     'for n in 1 2 3 4 5 6 7 8; do echo "{\\"event_type\\":\\"n\\",\\"payload\\":{\\"n\\":$n}}"; sleep 0.05; done',
@@ -251,7 +248,7 @@ t.test('the runner outlives a restart of the service, and every event arrives on
   )
 })
 
-t.test('the runner’s log says when the service is away, and when it answers again', async (t) => {
+t.test('the runner logs when the service stops answering and when it answers again', async (t) => {
   const { service, runner, logs } = await hired(t, 'true', { once: false })
   service.misbehave = (post) =>
     post.verb === 'session' && logs.length < 1 ? { status: 503, code: 'stopping' } : undefined
@@ -263,7 +260,7 @@ t.test('the runner’s log says when the service is away, and when it answers ag
   t.match(logs, [/^[^.]+; trying again$/, 'answered again', /connected to/])
 })
 
-t.test('lost answers and 5xx are retried with the very same text', async (t) => {
+t.test('after a lost answer or a 503 the same text is posted again', async (t) => {
   const { service, runner } = await hired(t, `echo '{"event_type":"x","payload":{}}'`)
   const seen = new Map<string, string[]>()
   service.misbehave = (post) => {
@@ -275,10 +272,10 @@ t.test('lost answers and 5xx are retried with the very same text', async (t) => 
   service.offer(executionRequest('runreq_5'))
   t.same(await runner.finished, ['completed'])
   for (const verb of ['session', 'accepted', 'started', 'events', 'completed']) {
-    // The last word of all is another session post, said once.
+    // The very last post is a second session post, sent once.
     const texts = seen.get(verb)!.slice(0, 3)
     t.equal(texts.length, 3, `${verb} was tried three times`)
-    t.equal(new Set(texts).size, 1, `${verb} said the same each time`)
+    t.equal(new Set(texts).size, 1, `${verb} was the same each time`)
   }
 })
 
@@ -295,7 +292,7 @@ t.test('a stale attempt ends the command, and nothing more is posted', async (t)
   t.match(logs.join('\n'), /given up: stale_attempt/)
 })
 
-t.test('an answer that echoes another attempt is a stale attempt', async (t) => {
+t.test('an answer that names another attempt counts as a stale attempt', async (t) => {
   const { service, runner } = await hired(t, 'echo never', { once: false })
   service.answers.set('runreq_e', { run_request: { id: 'runreq_e', attempt: 2 } })
   service.offer(executionRequest('runreq_e'))
@@ -305,7 +302,7 @@ t.test('an answer that echoes another attempt is a stale attempt', async (t) => 
   t.equal(service.said('started').length, 0)
 })
 
-t.test('a newer attempt of a run in hand ends the older one first', async (t) => {
+t.test('a newer attempt of a held run ends the older one first', async (t) => {
   const { service, runner } = await hired(
     t,
     'echo pid=$$ attempt=$INTENDANT_ATTEMPT; test $INTENDANT_ATTEMPT = 2 || sleep 300',
@@ -319,7 +316,7 @@ t.test('a newer attempt of a run in hand ends the older one first', async (t) =>
   t.same(await runner.finished, ['abandoned', 'completed'])
 })
 
-t.test('an unknown major schema version is refused without running anything', async (t) => {
+t.test('a request with an unknown major schema version fails without running anything', async (t) => {
   const { service, runner } = await hired(t, 'echo never')
   service.offer(executionRequest('runreq_v', { schema_version: 'intendant.execution_request.v2' }))
   t.same(await runner.finished, ['failed'])
@@ -327,7 +324,7 @@ t.test('an unknown major schema version is refused without running anything', as
   t.equal(service.events().length, 0)
 })
 
-t.test('a request cancelled before it began is not begun', async (t) => {
+t.test('a request that was cancelled before its start is not started', async (t) => {
   const { service, runner } = await hired(t, 'echo never')
   service.answers.set('runreq_u', { cancel_requested: true })
   service.offer(executionRequest('runreq_u'))
@@ -335,7 +332,7 @@ t.test('a request cancelled before it began is not begun', async (t) => {
   t.equal(service.said('started').length, 0)
 })
 
-t.test('a runner that is full again and again holds no more for it', async (t) => {
+t.test('a runner that is repeatedly at capacity leaks no abort listeners', async (t) => {
   const { service } = await hired(t, 'true', { once: false, capacity: 1 })
   const { request } = service.client
   let signal: AbortSignal | undefined
@@ -356,7 +353,7 @@ t.test('a runner that is full again and again holds no more for it', async (t) =
   t.ok(getEventListeners(signal!, 'abort').length < 5, `${getEventListeners(signal!, 'abort').length} listeners`)
 })
 
-t.test('the runner holds as many runs as its capacity, side by side', async (t) => {
+t.test('a runner holds as many concurrent runs as its capacity', async (t) => {
   const { service, runner } = await hired(t, 'echo up; while [ ! -e "$GATE" ]; do sleep 0.02; done', {
     once: false,
     capacity: 2,
@@ -364,14 +361,14 @@ t.test('the runner holds as many runs as its capacity, side by side', async (t) 
   })
   for (const id of ['1', '2', '3']) service.offer(executionRequest(`runreq_${id}`))
   await service.until((post) => post.path.includes('runreq_2') && post.verb === 'events')
-  t.equal(service.offers.length, 1, 'the third is not asked for')
+  t.equal(service.offers.length, 1, 'the third was not polled for')
   writeFileSync(`${t.testdirName}/gate`, '')
   await service.until((post) => post.path.includes('runreq_3') && post.verb === 'completed')
   runner.drain()
   t.same(await runner.finished, ['completed', 'completed', 'completed'])
 })
 
-t.test('a drained runner finishes what it holds; a stopped one fails it and says why', async (t) => {
+t.test('a run that outlasts the drain time fails as runner_stopped', async (t) => {
   const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, drainMs: 100 })
   service.offer(executionRequest('runreq_d'))
   await service.until((post) => post.verb === 'events')
@@ -387,7 +384,7 @@ t.test('a token that the service refuses ends the runner', async (t) => {
   t.ok(await runner.finished.catch((error) => error instanceof ServiceRefused))
 })
 
-t.test('a service that is away slows the command down instead of losing its output', async (t) => {
+t.test('while the service takes no events the command is slowed down, and no output is lost', async (t) => {
   const lines = new Written(t, 400)
   const { service, runner } = await hired(t, lines.command)
   let refused = 0
@@ -402,13 +399,13 @@ t.test('a service that is away slows the command down instead of losing its outp
   t.ok(count < LINES_HELD_MAX, `${count} lines of 400 were written while the service took none`)
   open = true
   t.same(await runner.finished, ['completed'])
-  t.equal(lines.count, 400, 'and then it went on')
+  t.equal(lines.count, 400, 'and then it continued')
   const bytes = service.events().reduce((sum, event) => sum + event.payload.text.length, 0)
   t.equal(bytes, 400 * LINE_BYTES)
   t.ok(service.events().every((event) => Buffer.byteLength(event.payload.text) <= 65_536))
 })
 
-/** What a service holds of a brief, in a shape that the runner can prove. */
+/** A compiled brief whose digests the runner can verify. */
 function compiled(prompts: readonly object[]) {
   const pack = { template_version: '1', prompts }
   const snapshot = { mission: { objective: 'be kind' }, prompt_pack: { digest: digestOf(pack) } }
@@ -418,7 +415,7 @@ function compiled(prompts: readonly object[]) {
 const PLAN = { phase: 'planning', prompt_text: 'Plan it: ä.\n' }
 const CODE = { phase: 'execution', prompt_text: 'Do it.' }
 
-t.test('brief and prompts lie in files for the command, and are gone after the run', async (t) => {
+t.test('brief and prompts are in files during the run, and removed after it', async (t) => {
   const command =
     'cd $INTENDANT_PROMPTS_DIR; ls -m; cat planning.md; echo $INTENDANT_BRIEF_FILE; cat $INTENDANT_BRIEF_FILE'
   const { service, runner } = await hired(t, command)
@@ -437,7 +434,7 @@ t.test('brief and prompts lie in files for the command, and are gone after the r
   t.notOk(existsSync(file!))
 })
 
-t.test('a brief that is not what the digest names fails the run before it starts', async (t) => {
+t.test('a brief that does not match its digest fails the run before it starts', async (t) => {
   const brief = compiled([PLAN, CODE])
   const { snapshot, prompt_pack: pack } = brief
   const traversing = compiled([{ ...PLAN, phase: '../../planning' }])

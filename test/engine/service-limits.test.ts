@@ -1,11 +1,15 @@
-/** What the service says of its bounds: heartbeats follow its lease, whatever its clock says, and commands hear what maintenance may do. */
+/**
+ * The limits that the service reports: heartbeats follow its lease, whatever its clock, and commands get the
+ * maintenance
+ * limits.
+ */
 import t from 'tap'
 import type { Client } from '../../engine/client.ts'
 import { ServiceLimits } from '../../engine/service-limits.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-/** A service that says that of its leases, by a clock that is wrong by so much; and how often it was asked. */
+/** A service with a clock that is wrong by `clockMs`, which counts the requests for its limits. */
 function service(clockMs = 0) {
   const self = {
     body: {} as unknown,
@@ -26,25 +30,22 @@ function service(clockMs = 0) {
   return self
 }
 
-t.test(
-  'a beat is due when three tenths of the lease are over, once a second at most and every 18 s at least',
-  async (t) => {
-    for (const [leaseMs, beatMs] of [
-      [3_000, 1_000],
-      [10_000, 3_000],
-      [60_000, 18_000],
-      [86_400_000, 18_000],
-    ] as const) {
-      const { leaseOf, client, end } = service(-3_600_000)
-      const limits = new ServiceLimits(client)
-      leaseOf(leaseMs)
-      await limits.heard(end(leaseMs))
-      t.equal(limits.beatMs, beatMs)
-    }
-  },
-)
+t.test('a heartbeat is due after three tenths of the lease, within 1 s and 18 s', async (t) => {
+  for (const [leaseMs, beatMs] of [
+    [3_000, 1_000],
+    [10_000, 3_000],
+    [60_000, 18_000],
+    [86_400_000, 18_000],
+  ] as const) {
+    const { leaseOf, client, end } = service(-3_600_000)
+    const limits = new ServiceLimits(client)
+    leaseOf(leaseMs)
+    await limits.heard(end(leaseMs))
+    t.equal(limits.beatMs, beatMs)
+  }
+})
 
-t.test('a lease is read once, and again when it has changed, not more often than each minute', async (t) => {
+t.test('the lease is read once, and again at most every minute if it has changed', async (t) => {
   const now = performance.now
   t.teardown(() => {
     performance.now = now
@@ -56,13 +57,13 @@ t.test('a lease is read once, and again when it has changed, not more often than
   t.equal(s.asked, 1)
   s.leaseOf(5_000)
   await limits.heard(s.end(5_000))
-  t.same([s.asked, limits.beatMs], [1, 18_000], 'it may only be slow')
+  t.same([s.asked, limits.beatMs], [1, 18_000], 'the answer may just be slow')
   performance.now = () => now.call(performance) + 61_000
   await limits.heard(s.end(5_000))
   t.same([s.asked, limits.beatMs], [2, 1_500])
 })
 
-t.test('runs that ask at one time ask once; what was not answered is asked again, and changes nothing', async (t) => {
+t.test('concurrent runs read the limits once, and a failed read is repeated without effect', async (t) => {
   const s = service()
   const limits = new ServiceLimits(s.client)
   s.body = new Error('away')
@@ -73,7 +74,7 @@ t.test('runs that ask at one time ask once; what was not answered is asked again
   t.same([s.asked, limits.beatMs], [2, 18_000])
 })
 
-t.test('a quiet run is heard of in time under a short lease', async (t) => {
+t.test('a quiet run sends heartbeats in time under a short lease', async (t) => {
   const { service, runner } = await hired(t, 'sleep 2.5')
   service.leaseMs = 3_000
   service.answers.set('runreq_q', { lease_expires_at: new Date(Date.now() + 3_000).toISOString() })
@@ -82,7 +83,7 @@ t.test('a quiet run is heard of in time under a short lease', async (t) => {
   t.ok(service.said('heartbeat').length >= 2, `${service.said('heartbeat').length} heartbeats`)
 })
 
-t.test('a heartbeat that is never answered leaves the next ones their time', async (t) => {
+t.test('a heartbeat that is never answered does not delay the next ones', async (t) => {
   const { service, runner } = await hired(t, 'sleep 2', { heartbeatMs: 300 })
   let beats = 0
   service.misbehave = ({ verb }) => (verb === 'heartbeat' && ++beats === 1 ? 'silence' : undefined)
@@ -91,7 +92,7 @@ t.test('a heartbeat that is never answered leaves the next ones their time', asy
   t.ok(service.said('heartbeat').length > 1, `${beats} beats`)
 })
 
-t.test('a command is told what maintenance may dispatch, as the service says it when the run begins', async (t) => {
+t.test('a command gets the current maintenance limits in its environment', async (t) => {
   const told = 'echo "$INTENDANT_MAJOR_TASKS_PER_PROJECT/$INTENDANT_MAJOR_TASKS_PER_NIGHT"'
   for (const [said, heard] of [
     [{ major_tasks_per_project: 2, major_tasks_per_night: 0 }, '2/0'],
@@ -106,7 +107,7 @@ t.test('a command is told what maintenance may dispatch, as the service says it 
   }
 })
 
-t.test('what maintenance may dispatch is read again when a minute is over, and stays where it cannot be', async (t) => {
+t.test('the maintenance limits are read again after a minute, and kept if they cannot be read', async (t) => {
   const now = performance.now
   t.teardown(() => {
     performance.now = now

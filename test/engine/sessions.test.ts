@@ -4,14 +4,14 @@ import t from 'tap'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-t.test('heartbeats tell how far the agents are that the command has told of, until it tells their end', async (t) => {
+t.test("heartbeats report the progress of the command's agent sessions until these end", async (t) => {
   const dir = t.testdir({ 's1.jsonl': 'x'.repeat(321) })
   const line = (event_type: string, payload: object) => JSON.stringify({ event_type, payload })
   const go = join(dir, 'go')
   const command = [
     `echo '${line('agent_session_started', { session_id: 's1', source_log_path: join(dir, 's1.jsonl') })}'`,
     `echo '${line('agent_session_started', { session_id: 's2', source_log_path: join(dir, 'none') })}'`,
-    // Chatter keeps the lease by itself, and the agents are told of all the same.
+    // The events keep the lease alive, but the sessions are reported nevertheless.
     `while [ ! -e ${go} ]; do echo '{"event_type":"chatter"}'; sleep 0.005; done`,
     `echo '${line('agent_session_ended', { session_id: 's1', status: 'ok' })}'`,
     `echo '${line('agent_session_ended', { session_id: 's2', status: 'ok' })}'`,
@@ -24,7 +24,7 @@ t.test('heartbeats tell how far the agents are that the command has told of, unt
     { session_id: 's1', bytes_written: 321, last_output_at: /^\d{4}-/ },
     { session_id: 's2' },
   ])
-  t.notOk('bytes_written' in beat.body.sessions[1], 'of what is not there nothing is said')
+  t.notOk('bytes_written' in beat.body.sessions[1], 'nothing is reported of a file that does not exist')
   writeFileSync(go, '')
   await service.until(({ verb, body }) => verb === 'events' && /agent_session_ended.*s2/.test(JSON.stringify(body)))
   const before = service.said('heartbeat').length

@@ -7,7 +7,7 @@ import { executionRequest, type StandIn, standIn } from './stand-in.ts'
 
 const script = documentedScript('runner.sh')
 
-/** docs/runner.sh at work, for one run. */
+/** Starts docs/runner.sh for one run. */
 function started(service: StandIn, work: string, test: Test, path = process.env.PATH): ChildProcess {
   const child = spawn('sh', [script, 'sh', '-c', work], {
     env: {
@@ -24,16 +24,16 @@ function started(service: StandIn, work: string, test: Test, path = process.env.
   return child
 }
 
-/** Runs docs/runner.sh for one run; its exit code. */
+/** Runs docs/runner.sh for one run; resolves to its exit code. */
 function shellRunner(...given: Parameters<typeof started>): Promise<number | null> {
   return new Promise((resolve) => started(...given).on('exit', resolve))
 }
 
-t.test('the runner of the documentation has at most forty lines', async (t) => {
+t.test('the documented shell runner has at most forty lines', async (t) => {
   t.ok(readFileSync(script, 'utf8').trimEnd().split('\n').length <= 40)
 })
 
-t.test('the shell runner accepts, starts, posts its output and completes', async (t) => {
+t.test('the shell runner accepts, starts, posts its output and reports the end of its work', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   service.offer(executionRequest('runreq_sh', { attempt: 3 }))
@@ -48,13 +48,13 @@ t.test('the shell runner accepts, starts, posts its output and completes', async
     ['session', 'accepted', 'started', 'events', 'failed', 'session'],
   )
   const [began, ended] = service.said('session')
-  t.match(ended!.body, { ...began!.body, ended: true }, 'its last word is that it ends')
+  t.match(ended!.body, { ...began!.body, ended: true }, 'the last post ends the session')
   t.ok(service.posts.slice(1, -1).every((post) => post.body.attempt === 3))
   t.equal(service.events()[0].payload.text, '"name":"Ada"\na "quoted" \\ back\tslash\nä\n0\n')
   t.match(service.said('failed')[0]!.body, { class: 'execution', code: 'exit_1' }, 'grep -c finds no token and fails')
 })
 
-t.test('the shell runner completes a run whose work succeeds, and posts an empty output as nothing', async (t) => {
+t.test('the shell runner completes a run whose work succeeds, and posts no event for empty output', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   service.offer(executionRequest('runreq_ok'))
@@ -65,40 +65,37 @@ t.test('the shell runner completes a run whose work succeeds, and posts an empty
   )
 })
 
-t.test(
-  'the shell runner settles a task of the ledger: by its result where the work succeeds, else by its failure',
-  async (t) => {
-    const service = await standIn()
-    t.teardown(() => service.stop())
-    const engine = {
-      entry_event: 'execution_requested',
-      throttle: 'full',
-      access: 'full',
-      payload: { item_id: 'wi_1' },
-    }
-    for (const [id, work, verbs] of [
-      ['runreq_task', 'true', ['accepted', 'started', 'events', 'completed']],
-      ['runreq_bad', 'exit 3', ['accepted', 'started', 'failed']],
-    ] as const) {
-      const before = service.posts.length
-      service.offer(executionRequest(id, { engine }))
-      t.equal(await shellRunner(service, work, t), 0)
-      const said = service.posts.slice(before).map(({ verb }) => verb)
-      t.same(
-        said.filter((verb) => verb !== 'heartbeat' && verb !== 'session'),
-        verbs,
-      )
-    }
-    t.match(service.events(), [
-      {
-        event_type: 'task_run_completed',
-        payload: { project: 'demo', success: true, landed: false, summary: 'exit code 0', verdict: 'complete' },
-      },
-    ])
-  },
-)
+t.test('the shell runner settles a task by a result if its work succeeds, and fails the run otherwise', async (t) => {
+  const service = await standIn()
+  t.teardown(() => service.stop())
+  const engine = {
+    entry_event: 'execution_requested',
+    throttle: 'full',
+    access: 'full',
+    payload: { item_id: 'wi_1' },
+  }
+  for (const [id, work, verbs] of [
+    ['runreq_task', 'true', ['accepted', 'started', 'events', 'completed']],
+    ['runreq_bad', 'exit 3', ['accepted', 'started', 'failed']],
+  ] as const) {
+    const before = service.posts.length
+    service.offer(executionRequest(id, { engine }))
+    t.equal(await shellRunner(service, work, t), 0)
+    const said = service.posts.slice(before).map(({ verb }) => verb)
+    t.same(
+      said.filter((verb) => verb !== 'heartbeat' && verb !== 'session'),
+      verbs,
+    )
+  }
+  t.match(service.events(), [
+    {
+      event_type: 'task_run_completed',
+      payload: { project: 'demo', success: true, landed: false, summary: 'exit code 0', verdict: 'complete' },
+    },
+  ])
+})
 
-t.test('the shell runner stops its work and the children of it when cancelled', async (t) => {
+t.test('the shell runner stops its work and its children when cancelled', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   service.offer(executionRequest('runreq_cc'))
@@ -109,7 +106,7 @@ t.test('the shell runner stops its work and the children of it when cancelled', 
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
 })
 
-t.test('the shell runner that is asked to end stops its work and the children of it, and says so', async (t) => {
+t.test('the shell runner that gets SIGTERM stops its work and its children, and reports runner_stopped', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   const note = `${t.testdir()}/pids`
@@ -138,19 +135,22 @@ function lives(pid: number): boolean {
   }
 }
 
-t.test('the shell runner waits for a service that is away, and ends when its token is refused', async (t) => {
-  const service = await standIn()
-  t.teardown(() => service.stop())
-  let tries = 0
-  service.misbehave = () => {
-    tries += 1
-    return tries === 1 ? { status: 503, code: 'busy' } : { status: 401, code: 'unauthenticated' }
-  }
-  t.equal(await shellRunner(service, 'true', t), 3)
-  t.equal(tries, 2)
-})
+t.test(
+  'the shell runner retries while the service is unavailable, and exits with 3 when its token is refused',
+  async (t) => {
+    const service = await standIn()
+    t.teardown(() => service.stop())
+    let tries = 0
+    service.misbehave = () => {
+      tries += 1
+      return tries === 1 ? { status: 503, code: 'busy' } : { status: 401, code: 'unauthenticated' }
+    }
+    t.equal(await shellRunner(service, 'true', t), 3)
+    t.equal(tries, 2)
+  },
+)
 
-t.test('the shell runner waits out what answers in place of the service', async (t) => {
+t.test('the shell runner retries when something other than the service answers', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   const pages = { session: 401, next: 404, completed: 403 } as Record<string, number>
@@ -165,7 +165,7 @@ t.test('the shell runner waits out what answers in place of the service', async 
   t.equal(service.said('completed').length, 1)
 })
 
-t.test('the shell runner keeps its token out of the arguments of what it starts', async (t) => {
+t.test('the shell runner keeps its token out of process arguments', async (t) => {
   const service = await standIn()
   t.teardown(() => service.stop())
   service.offer(executionRequest('runreq_ps'))

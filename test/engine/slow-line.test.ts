@@ -1,4 +1,4 @@
-/** A runner behind a slow line: its posts take long, and get through all the same, and the lease lives as long as they take. */
+/** A runner on a slow connection: its posts take long but get through, and the lease lives as long as they take. */
 import { setTimeout as pause } from 'node:timers/promises'
 import t from 'tap'
 import { AnswerTimeout, ServiceRefused } from '../../engine/errors.ts'
@@ -8,7 +8,7 @@ import { executionRequest } from './stand-in.ts'
 
 const tooLong = () => new AnswerTimeout('http://x', new Error('the answer took too long'))
 
-t.test('heartbeats go on until the last word is taken, and what they are told by then ends nothing', async (t) => {
+t.test('heartbeats continue until the final post is answered, and their refusals then end nothing', async (t) => {
   const { service, runner } = await hired(t, 'exit 0', { answerMs: 400, heartbeatMs: 40 })
   let isLast = false
   let beats = 0
@@ -23,10 +23,10 @@ t.test('heartbeats go on until the last word is taken, and what they are told by
   }
   service.offer(executionRequest('runreq_h'))
   t.same(await runner.finished, ['completed'])
-  t.ok(beats >= 3, `${beats} heartbeats while the last post was under way`)
+  t.ok(beats >= 3, `${beats} heartbeats during the last post`)
 })
 
-t.test('a post that takes too long has more time at the next try', async (t) => {
+t.test('a post that times out gets more time at the next try', async (t) => {
   const { service, runner, logs } = await hired(t, 'exit 0', { answerMs: 100 })
   service.misbehave = ({ verb }) => (verb === 'completed' ? { afterMs: 300 } : undefined)
   service.offer(executionRequest('runreq_l'))
@@ -34,16 +34,16 @@ t.test('a post that takes too long has more time at the next try', async (t) => 
   t.match(logs.join('\n'), /the answer took too long/)
 })
 
-/** A command that counts, an event a number. */
+/** A command that counts, one event per number. */
 const counting = (to: number): string =>
   `cat > /dev/null; for n in $(seq ${to}); do echo "{\\"event_type\\":\\"counted\\",\\"payload\\":{\\"n\\":$n}}"; done`
 
-t.test('events that take too long in one post go in smaller ones, each once and in order', async (t) => {
+t.test('a post of events that times out is split into smaller ones, each event once and in order', async (t) => {
   const { service, runner, logs } = await hired(t, counting(40), { answerMs: 150 })
   service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 4 ? 'silence' : undefined)
   service.offer(executionRequest('runreq_s'))
   t.same(await runner.finished, ['completed'])
-  // On a busy machine the answer to a post that was taken may come too late: a service takes what is repeated then once.
+  // On a busy machine the answer to a post that was taken may come too late: the service counts repeated events once.
   t.same(
     [...new Set(service.events().map(({ payload }) => payload.n))],
     Array.from({ length: 40 }, (_, i) => i + 1),
@@ -51,23 +51,20 @@ t.test('events that take too long in one post go in smaller ones, each once and 
   t.match(logs.join('\n'), /the answer took too long; again with fewer events at a time/)
 })
 
-t.test(
-  'so do events whose connection breaks long after their post began: the other end closes what comes too slowly',
-  async (t) => {
-    const { service, runner, logs } = await hired(t, counting(40), { answerMs: 600 })
-    service.misbehave = ({ verb, body }) =>
-      verb === 'events' && body.events.length > 4 ? { cutAfterMs: 200 } : undefined
-    service.offer(executionRequest('runreq_b'))
-    t.same(await Promise.race([runner.finished, pause(10_000, 'it goes on')]), ['completed'])
-    t.same(
-      service.events().map(({ payload }) => payload.n),
-      Array.from({ length: 40 }, (_, i) => i + 1),
-    )
-    t.match(logs.join('\n'), /no answer from .*; again with fewer events at a time/)
-  },
-)
+t.test('a post of events whose connection breaks after a while is split into smaller ones', async (t) => {
+  const { service, runner, logs } = await hired(t, counting(40), { answerMs: 600 })
+  service.misbehave = ({ verb, body }) =>
+    verb === 'events' && body.events.length > 4 ? { cutAfterMs: 200 } : undefined
+  service.offer(executionRequest('runreq_b'))
+  t.same(await Promise.race([runner.finished, pause(10_000, 'it goes on')]), ['completed'])
+  t.same(
+    service.events().map(({ payload }) => payload.n),
+    Array.from({ length: 40 }, (_, i) => i + 1),
+  )
+  t.match(logs.join('\n'), /no answer from .*; again with fewer events at a time/)
+})
 
-t.test('a connection that breaks at once says nothing of the line', async (t) => {
+t.test('a connection that breaks at once does not reduce the size of posts', async (t) => {
   const { service, runner, logs } = await hired(t, counting(40))
   let cuts = 0
   service.misbehave = ({ verb }) => (verb === 'events' && ++cuts < 4 ? 'cut' : undefined)
@@ -77,7 +74,7 @@ t.test('a connection that breaks at once says nothing of the line', async (t) =>
   t.notMatch(logs.join('\n'), /fewer events/)
 })
 
-t.test('posts follow the line: smaller while it is slow, and large again when it is not', async (t) => {
+t.test('posts get smaller while the connection is slow, and larger again when it is fast', async (t) => {
   let bytesMax = 50
   const sizes: number[] = []
   const taken: number[] = []
@@ -103,41 +100,38 @@ t.test('posts follow the line: smaller while it is slow, and large again when it
   t.ok(sizes.length < 60, `${sizes.length} posts`)
 })
 
-t.test(
-  'what got through is as large as the posts after it: a size that took too long is not tried at once again',
-  async (t) => {
-    const sizes: { readonly events: number; readonly isTaken: boolean }[] = []
-    const taken: number[] = []
-    const queue = new PostQueue({
-      async post(texts) {
-        const isTaken = texts.length <= 6
-        sizes.push({ events: texts.length, isTaken })
-        if (!isTaken) throw tooLong()
-        taken.push(...texts.map((text) => JSON.parse(text).n))
-      },
-      concernsRun: () => false,
-      onPressure: () => {},
-      onEnded: (error) => t.fail(String(error)),
-    })
-    for (let n = 0; n < 512; n += 1) queue.add(outgoing({ n: n + 1_000 }))
-    await queue.empty()
-    t.same(
-      taken,
-      Array.from({ length: 512 }, (_, n) => n + 1_000),
-    )
-    const slow = sizes.flatMap(({ isTaken }, at) => (isTaken ? [] : [at]))
-    // 500, 250, 125, 62, 31, 15 and 7 at a time, then 3: and seldom more from then on.
-    t.same(slow.slice(0, 7), [0, 1, 2, 3, 4, 5, 6])
-    const pauses = slow.slice(7).map((at, i) => at - slow[i + 6]!)
-    t.ok(
-      pauses.every((posts) => posts >= 8),
-      `tried larger ones after ${pauses} posts`,
-    )
-    t.ok(taken.length / (sizes.length - slow.length) > 3, `${sizes.length - slow.length} posts got through`)
-  },
-)
+t.test('after posts of a size got through, a larger size that timed out is not tried again at once', async (t) => {
+  const sizes: { readonly events: number; readonly isTaken: boolean }[] = []
+  const taken: number[] = []
+  const queue = new PostQueue({
+    async post(texts) {
+      const isTaken = texts.length <= 6
+      sizes.push({ events: texts.length, isTaken })
+      if (!isTaken) throw tooLong()
+      taken.push(...texts.map((text) => JSON.parse(text).n))
+    },
+    concernsRun: () => false,
+    onPressure: () => {},
+    onEnded: (error) => t.fail(String(error)),
+  })
+  for (let n = 0; n < 512; n += 1) queue.add(outgoing({ n: n + 1_000 }))
+  await queue.empty()
+  t.same(
+    taken,
+    Array.from({ length: 512 }, (_, n) => n + 1_000),
+  )
+  const slow = sizes.flatMap(({ isTaken }, at) => (isTaken ? [] : [at]))
+  // 500, 250, 125, 62, 31, 15 and 7 at a time, then 3: larger ones are tried rarely from then on.
+  t.same(slow.slice(0, 7), [0, 1, 2, 3, 4, 5, 6])
+  const pauses = slow.slice(7).map((at, i) => at - slow[i + 6]!)
+  t.ok(
+    pauses.every((posts) => posts >= 8),
+    `tried larger ones after ${pauses} posts`,
+  )
+  t.ok(taken.length / (sizes.length - slow.length) > 3, `${sizes.length - slow.length} posts got through`)
+})
 
-t.test('a service that takes no more than a little at once is seldom asked to take more', async (t) => {
+t.test('a service that takes only small posts is rarely sent larger ones', async (t) => {
   const { service, runner, logs } = await hired(t, counting(300), { answerMs: 250 })
   service.misbehave = ({ verb, body }) => (verb === 'events' && body.events.length > 8 ? 'silence' : undefined)
   service.offer(executionRequest('runreq_m'))
@@ -150,7 +144,7 @@ t.test('a service that takes no more than a little at once is seldom asked to ta
   t.ok(slow <= 16, `${slow} posts took too long`)
 })
 
-t.test('what takes too long and what is refused are told apart, event by event', async (t) => {
+t.test('a post that times out is split until the refused event is isolated', async (t) => {
   const taken: number[] = []
   const queue = new PostQueue({
     async post(texts) {

@@ -1,6 +1,7 @@
 /**
- * A service of one file for the runner's tests: node:http, no memory of its own but what it was told, and every
- * misbehaviour on request. It keeps the order and the bodies of all posts, so that a test reads what was said.
+ * A single-file service for the runner's tests: node:http, with scripted state and misbehaviour on request. It keeps
+ * all
+ * posts with their bodies in order for the test to read.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -13,7 +14,10 @@ export interface Post {
   readonly body: any
 }
 
-/** What a test answers instead of the ordinary 200 at once: a problem, a page of something between, late, never, or `cut` to drop the connection, at once or after a while. */
+/**
+ * What a test answers instead of the ordinary 200 at once: a problem, a page of something in between, late, never, or
+ * `cut` to drop the connection, at once or after a while.
+ */
 type Misbehaviour =
   | { status: number; code: string; retryAfter?: number; state?: string }
   | { status: number; page: string }
@@ -28,24 +32,24 @@ export interface StandIn {
   readonly posts: Post[]
   /** Handed out to polls, first come first served. */
   readonly offers: Record<string, any>[]
-  /** What it says of the length of its leases. */
+  /** The lease length that it reports. */
   leaseMs: number
-  /** What else it says of its limits. */
+  /** The other limits that it reports. */
   limits: Readonly<Record<string, unknown>>
-  /** Asked before each post is taken, and before each poll (verb `next`). */
+  /** Called before each post is taken, and before each poll (verb `next`). */
   misbehave: (post: Post) => Misbehaviour
-  /** Merged into the answers to runner posts about this run. */
+  /** Merged into the answers to posts about this run. */
   readonly answers: Map<string, object>
-  /** What is answered to whoever reads a compiled brief; undefined: there is none. */
+  /** The compiled brief that it serves; undefined: 404. */
   brief: object | undefined
   /** Headers of the next poll answer, which ends a parked poll at once. */
   news(headers: Record<string, string>): void
   offer(request: Record<string, any>): void
   /** Posts with this verb, in order. */
   said(verb: string): Post[]
-  /** All events of a run as the service holds them, in order. */
+  /** All posted events, in order. */
   events(): any[]
-  /** Resolves when a post satisfies it, also one of the past. */
+  /** Resolves to the first post that matches, past or future. */
   until(matches: (post: Post) => boolean): Promise<Post>
   stop(): Promise<void>
   start(): Promise<void>
@@ -92,7 +96,7 @@ export async function standIn(): Promise<StandIn> {
     }
   }
 
-  /** Whether it was answered so. */
+  /** Whether the post was answered by its misbehaviour. */
   function misbehaves(post: Post, response: ServerResponse): boolean {
     const fault = self.misbehave(post)
     if (fault === undefined) return false

@@ -1,11 +1,11 @@
-/** A runner that is stopped comes to its end in bounded time, also when the service is away, and leaves no command behind. */
+/** A stopped runner ends in bounded time, even if the service is unreachable, and leaves no command behind. */
 import t from 'tap'
 import { until } from '../until.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 import { Written } from './written.ts'
 
-/** Longer than any bound that the tests set, and far shorter than what has no end. */
+/** Longer than any limit that the tests set, and far shorter than for ever. */
 const SOON_MS = 4_000
 
 async function isGone(pid: number): Promise<boolean> {
@@ -23,7 +23,7 @@ function pidIn(text: string): number {
   return Number(/pid=(\d+)/.exec(text)![1])
 }
 
-t.test('a stopped run whose service is away gives up its last word', async (t) => {
+t.test('a stopped runner gives up its final report if the service is unreachable', async (t) => {
   const { service, runner, logs } = await hired(t, 'echo pid=$$; sleep 300', { once: false, lastPostsMs: 150 })
   service.offer(executionRequest('runreq_a'))
   const { body } = await service.until(({ verb }) => verb === 'events')
@@ -36,7 +36,7 @@ t.test('a stopped run whose service is away gives up its last word', async (t) =
   t.match(logs.at(-1), /the service has not taken the last word/)
 })
 
-t.test('so does one whose output waits for the service', async (t) => {
+t.test('a stopped runner whose output is blocked by the service gives up', async (t) => {
   const lines = new Written(t)
   const { service, runner } = await hired(t, `echo pid=$$; ${lines.command}`, { once: false, lastPostsMs: 150 })
   let refused = 0
@@ -49,7 +49,7 @@ t.test('so does one whose output waits for the service', async (t) => {
   service.offer(executionRequest('runreq_o'))
   const { body } = await service.until(({ verb }) => verb === 'events')
   isAway = true
-  // It holds all that it may, and the command blocks.
+  // The queue is full, and the command blocks.
   await lines.standStill(() => refused)
   const begunMs = performance.now()
   runner.stop()
@@ -58,7 +58,7 @@ t.test('so does one whose output waits for the service', async (t) => {
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
 })
 
-t.test('so does one that has not begun', async (t) => {
+t.test('a stopped runner whose run was not yet accepted gives up', async (t) => {
   const { service, runner } = await hired(t, 'echo never', { once: false, lastPostsMs: 150 })
   let tries = 0
   service.misbehave = ({ verb }) => {
@@ -75,7 +75,7 @@ t.test('so does one that has not begun', async (t) => {
   t.same(await runner.finished, ['untold'])
 })
 
-t.test('a drain that is over while the service is away stops in the same way', async (t) => {
+t.test('a drain that ends while the service is unreachable gives up its final report', async (t) => {
   const { service, runner } = await hired(t, 'echo pid=$$', { once: false, drainMs: 100, lastPostsMs: 150 })
   service.misbehave = ({ verb }) => (verb === 'completed' ? 'cut' : undefined)
   service.offer(executionRequest('runreq_d'))
@@ -84,7 +84,7 @@ t.test('a drain that is over while the service is away stops in the same way', a
   t.same(await runner.finished, ['untold'])
 })
 
-t.test('work that was finished before the stop is told as what it was', async (t) => {
+t.test('a run that finished before the stop is reported as completed', async (t) => {
   const { service, runner } = await hired(t, 'echo pid=$$', { once: false, lastPostsMs: 3_000 })
   let isAway = true
   let told = ''
@@ -98,7 +98,7 @@ t.test('work that was finished before the stop is told as what it was', async (t
     async () => told,
     (text) => text !== '',
   )
-  // Its parent is this process: it is gone once its end is seen.
+  // This process is its parent, so it is gone once its exit was noticed.
   t.ok(await isGone(pidIn(told)))
   runner.stop()
   isAway = false
@@ -106,16 +106,19 @@ t.test('work that was finished before the stop is told as what it was', async (t
   t.equal(service.said('failed').length, 0)
 })
 
-t.test('so is what has ended by itself, and left something behind that has not', async (t) => {
-  const command = `(trap '' TERM; exec > /dev/null 2>&1; while true; do sleep 0.05; done) & echo done; exit 0`
-  const { service, runner } = await hired(t, command, { once: false, stopGraceMs: 1_000, lastPostsMs: 3_000 })
-  service.offer(executionRequest('runreq_g'))
-  await service.until(({ verb }) => verb === 'events')
-  runner.stop()
-  t.same(await runner.finished, ['completed'])
-})
+t.test(
+  'a run whose command ended before the stop is reported as completed, even if a background process remains',
+  async (t) => {
+    const command = `(trap '' TERM; exec > /dev/null 2>&1; while true; do sleep 0.05; done) & echo done; exit 0`
+    const { service, runner } = await hired(t, command, { once: false, stopGraceMs: 1_000, lastPostsMs: 3_000 })
+    service.offer(executionRequest('runreq_g'))
+    await service.until(({ verb }) => verb === 'events')
+    runner.stop()
+    t.same(await runner.finished, ['completed'])
+  },
+)
 
-t.test('what ends well only because it was stopped has been stopped', async (t) => {
+t.test('a command that exits with 0 because of the stop is reported as stopped', async (t) => {
   const command = `trap 'exit 0' TERM; echo up; while true; do sleep 0.05; done`
   const { service, runner } = await hired(t, command, { once: false, lastPostsMs: 3_000 })
   service.offer(executionRequest('runreq_e'))
@@ -125,7 +128,7 @@ t.test('what ends well only because it was stopped has been stopped', async (t) 
   t.match(service.said('failed')[0]!.body, { code: 'runner_stopped' })
 })
 
-t.test('a service that answers in time hears the last word', async (t) => {
+t.test('a stopped runner delivers its final report if the service answers in time', async (t) => {
   const { service, runner } = await hired(t, 'echo up; sleep 300', { once: false, lastPostsMs: 3_000 })
   service.offer(executionRequest('runreq_t'))
   await service.until(({ verb }) => verb === 'events')
@@ -135,7 +138,7 @@ t.test('a service that answers in time hears the last word', async (t) => {
   t.same(await runner.finished, ['failed'])
 })
 
-t.test('a kill ends a command that is deaf to SIGTERM, and waits for nobody', async (t) => {
+t.test('kill ends a command that ignores SIGTERM, without waiting for the grace period or the service', async (t) => {
   const { service, runner } = await hired(t, `trap '' TERM; echo pid=$$; while true; do sleep 0.05; done`, {
     once: false,
     stopGraceMs: 60_000,

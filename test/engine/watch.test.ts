@@ -11,7 +11,7 @@ function frame(cursor: number, type = 'events'): string {
 
 type Script = ((response: ServerResponse) => void)[]
 
-/** A service that answers each request with the next of the script, and the cursors that it was asked to go on behind. */
+/** A service that answers each request with the next step of the script, and records the cursors of the requests. */
 async function scripted(test: Test, script: Script): Promise<{ client: Client; asked: (string | null)[] }> {
   const asked: (string | null)[] = []
   const server = createServer((request, response) => {
@@ -27,7 +27,7 @@ async function scripted(test: Test, script: Script): Promise<{ client: Client; a
   return { client: createClient({ url, token: () => 'x', userAgent: 'test' }), asked }
 }
 
-t.test('frames are read wherever the stream is cut', async (t) => {
+t.test('frames are parsed wherever the stream is cut', async (t) => {
   const text = `: comment\r\n${frame(1)}data: {"a":\ndata: 1}\n\n`
   for (let cut = 0; cut <= text.length; cut += 1) {
     const frames = new SseFrames()
@@ -38,7 +38,7 @@ t.test('frames are read wherever the stream is cut', async (t) => {
   }
 })
 
-t.test('a broken stream is taken up behind the last cursor: no gap, no repeat', async (t) => {
+t.test('a broken stream resumes from the last cursor without gap or repeat', async (t) => {
   const { client, asked } = await scripted(t, [
     (response) => response.writeHead(200).write(frame(1) + frame(2), () => response.destroy()),
     (response) => response.writeHead(503).end(),
@@ -63,13 +63,13 @@ t.test('a broken stream is taken up behind the last cursor: no gap, no repeat', 
   t.same(asked, ['earliest', '2', '2', '2', '3', '3'])
 })
 
-t.test('a page at the first try ends it: nothing of ours may be there', async (t) => {
+t.test('a foreign page at the first request ends the watch, because the URL may be wrong', async (t) => {
   const { client } = await scripted(t, [(response) => response.writeHead(404).end('404 page not found')])
   const frames = watch({ client, since: 'latest', signal: new AbortController().signal })
   await t.rejects(frames.next(), { name: 'ServiceRefused', problem: { status: 404 } })
 })
 
-t.test('a caller that takes its time is no silence of the service', async (t) => {
+t.test('a slow consumer does not count as silence of the service', async (t) => {
   const { client, asked } = await scripted(t, [
     (response) => {
       response.writeHead(200).write(frame(1))
@@ -87,7 +87,7 @@ t.test('a caller that takes its time is no silence of the service', async (t) =>
   t.same(breaks, [])
 })
 
-t.test('a refusal and an error frame end the watch with their problem', async (t) => {
+t.test('a refusal or an error frame ends the watch with its problem', async (t) => {
   const { client } = await scripted(t, [
     (response) =>
       response

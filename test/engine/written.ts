@@ -1,15 +1,15 @@
-/** A command that writes more than a runner holds, and tells beside its output how far it has come. */
+/** A command that writes more output than a runner holds, and records in a file how far it has come. */
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { until } from '../until.ts'
 
 export const LINE_BYTES = 60_001
-/** So many lines a runner takes at least before it reads no more: 4 MB, less what comes around them. */
+/** A runner takes at least this many lines before it stops reading: 4 MB, less their envelopes. */
 const LINES_HELD_MIN = 60
-/** With what lies in pipes and waits to be cut into events: twice what it may hold. */
+/** Including what is in pipes and not yet cut into events: twice what it may hold. */
 export const LINES_HELD_MAX = 140
-/** The service has refused so many posts since the last line: the command would have written more by then. */
+/** After this many refused posts since the last line the command is taken to be blocked. */
 const STILL_POSTS = 20
 
 export class Written {
@@ -17,7 +17,7 @@ export class Written {
   readonly command: string
   readonly #file: string
 
-  /** @param lines how many it writes; without an end where there is none. */
+  /** @param lines how many it writes; unlimited by default. */
   constructor(test: Test, lines = Number.POSITIVE_INFINITY) {
     this.#file = join(test.testdir(), 'written')
     writeFileSync(this.#file, '')
@@ -30,7 +30,7 @@ export class Written {
     return statSync(this.#file).size
   }
 
-  /** The lines there are once none has come for a while, as the posts that the service `refused` since tell it. */
+  /** The number of lines once none was added for STILL_POSTS posts that the service `refused`. */
   async standStill(refused: () => number): Promise<number> {
     let last = { count: 0, refused: 0 }
     const look = async () => {

@@ -351,7 +351,7 @@ t.test(
   },
 )
 
-t.test("learned 2: only a task_run_completed posted by the item's own run on its own trace settles it", async (t) => {
+t.test('learned 2: only a task_run_completed posted by the run of the item on its own trace settles it', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop', 'till')
   const item = await submit(s, {})

@@ -1,4 +1,4 @@
-/** Git that is in a bad way under `intendant agent`: what was done is kept where git can keep it, and else is told of in a line. */
+/** Git in a bad state under `intendant agent`: work is kept if git can keep it, and otherwise reported in one line. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -18,16 +18,16 @@ import {
 } from './place.ts'
 
 const who = WHO.join(' ')
-/** Locks of the worktree and of its branch, as a git that was killed leaves them. */
+/** Locks on the worktree and its branch, as left by a git that was killed. */
 const LOCKS = `touch "$(git rev-parse --git-dir)/index.lock" "$(git rev-parse --git-dir)/HEAD.lock"
 touch "$(git rev-parse --git-common-dir)/refs/heads/$(git branch --show-current).lock"`
 
-/** No more than lines that are meant for people: nothing that a program says that breaks down. */
+/** Standard error has only messages for people: no stack trace and nothing of a crashed program. */
 function isPlain(test: Test, { stderr }: Done): void {
   test.notMatch(stderr, /^\s+at |node:internal|Error:/m)
 }
 
-/** The one result of a task that git did not go on with, and its run's failure. */
+/** The single result of a task that failed because of git, consistent with its run's failure. */
 function givenUp(test: Test, done: Done): Record<string, any> {
   isPlain(test, done)
   test.equal(done.code, 1)
@@ -40,7 +40,7 @@ function givenUp(test: Test, done: Done): Record<string, any> {
   return completed!
 }
 
-t.test('locks that a git left that was killed are removed: the work is on the branch, and lands', (t) => {
+t.test('stale git locks are removed, and the work is on its branch and lands', (t) => {
   const { at, remote, lands } = landing(t)
   const done = run(at, task(), { ...lands, AGENT: `echo x > y\n${LOCKS}`, GATE: LOCKS })
   isPlain(t, done)
@@ -58,7 +58,7 @@ t.test('locks that a git left that was killed are removed: the work is on the br
   t.end()
 })
 
-t.test('a lock that the agent’s own git still holds in the background has its time', (t) => {
+t.test('a lock that the agent’s own background git still holds is waited for', (t) => {
   const at = place(t)
   const lock = '"$(git rev-parse --git-dir)/index.lock"'
   const AGENT = `echo x > y; touch ${lock}; { sleep 0.5; rm ${lock} && touch ${at.folder}/let-go; } > /dev/null 2>&1 &`
@@ -79,9 +79,9 @@ for (const [what, AGENT] of [
   ['has removed what git knows of it', 'echo x > y; rm -r "$(git rev-parse --git-dir)"'],
   ['left an index that cannot be read', 'echo x > y; echo no index > "$(git rev-parse --git-dir)/index"'],
 ] as const)
-  t.test(`an agent that ${what}: a line says so and where the files are, and they stay there`, (t) => {
+  t.test(`an agent that ${what}: the run fails with the path of the worktree, which is kept`, (t) => {
     const at = place(t)
-    // Git that looks for a repository above the worktree finds this one, which is nobody's business.
+    // A git that searches for a repository above the worktree would find this one, and must leave it alone.
     git(at.folder, 'init', '--quiet', join(at.folder, 'tmp'))
     const { detail, worktree, failure_class, ...rest } = givenUp(t, run(at, task(), { AGENT, GATE: 'true' }))
     t.equal(failure_class, 'execution')
@@ -93,7 +93,7 @@ for (const [what, AGENT] of [
     t.end()
   })
 
-t.test('what git cannot keep stays where it is, beside the branch that has the rest', (t) => {
+t.test('files that git cannot commit stay in the worktree, and everything else is on the branch', (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const done = run(at, task(), { ...lands, AGENT: 'echo x > y; git init -q sub; echo in > sub/s', GATE: 'true' })
   isPlain(t, done)
@@ -112,24 +112,24 @@ t.test('what git cannot keep stays where it is, beside the branch that has the r
   t.end()
 })
 
-t.test('a worktree that the agent has removed, and one that a gate has', (t) => {
+t.test('a worktree that the agent or a gate has removed fails the run, and committed work is kept', (t) => {
   const at = place(t)
   const AGENT = `echo w > w; git add w; git ${who} commit -qm w; rm -rf "$PWD"`
   const gone = givenUp(t, run(at, task(), { AGENT }))
   t.match(gone, { preservation_ref: BRANCH, detail: `; ${gone.worktree} is gone` })
-  t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w', 'what it had committed is not')
+  t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w', 'its commits are kept')
   assertTidy(t, at)
   const gated = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'echo x > y', GATE: 'rm .git' }))
   t.match(gated, { preservation_ref: 'intendant/runreq_1-2', detail: /; what was done is in intendant\/runreq_1-2$/ })
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-2:y'), 'x')
   const again = { ...task({ base_ref: 'intendant/runreq_1-2' }), attempt: 3 }
   const before = givenUp(t, run(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: 'rm .git' }))
-  t.equal(before.failure_class, 'dispatch', 'it could not begin')
+  t.equal(before.failure_class, 'dispatch', 'the run did not start')
   t.notOk(existsSync(join(at.folder, 'launched')))
   t.end()
 })
 
-t.test('an agent that renames its branch, begins a history of its own, or amends what was there', (t) => {
+t.test('work is kept although the agent renames its branch, starts another history or amends the base', (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const tries = [
     'git branch -m mine; echo x > y',
@@ -152,7 +152,7 @@ t.test('an agent that renames its branch, begins a history of its own, or amends
   t.end()
 })
 
-t.test('what the agent has stashed and not taken back is on the branch, and does not land', (t) => {
+t.test("an agent's stash that was not popped is on the branch, and does not land", (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const stash = `git ${who} stash --quiet --include-untracked`
   const all = run(at, task(), { ...lands, AGENT: `echo x > y; echo z > README; ${stash}` })
@@ -175,7 +175,7 @@ t.test('what the agent has stashed and not taken back is on the branch, and does
   t.end()
 })
 
-t.test('what is not there, or cannot be used, fails the run in a line before anything is done', (t) => {
+t.test('missing or unusable folders, bases and remotes fail the run in one line before anything is done', (t) => {
   const at = place(t)
   writeFileSync(join(at.folder, 'file'), '')
   mkdirSync(join(at.folder, 'empty'))
@@ -200,7 +200,7 @@ t.test('what is not there, or cannot be used, fails the run in a line before any
   t.end()
 })
 
-t.test('so does git that is not there, or that breaks down before there is a worktree', (t) => {
+t.test('a git that is missing or fails early fails the run in one line before anything is done', (t) => {
   const at = place(t)
   const failure = (environment: Record<string, string>) => {
     const done = run(at, task(), { AGENT: 'true', ...environment })
@@ -217,7 +217,7 @@ t.test('so does git that is not there, or that breaks down before there is a wor
   t.end()
 })
 
-/** For `--import`: a user without an entry in passwd, as in a container that was given a number. */
+/** For `--import`: a user without an entry in passwd, as in a container with a numeric user. */
 const NAMELESS = `
 import os from 'node:os'
 import { syncBuiltinESMExports } from 'node:module'
@@ -225,7 +225,7 @@ os.userInfo = () => { throw new Error('uv_os_get_passwd returned ENOENT (no such
 syncBuiltinESMExports()
 `
 
-t.test('a user without a name has a folder for transcripts, too', (t) => {
+t.test('a user without a name gets a folder for transcripts', (t) => {
   const at = place(t)
   const nameless = join(at.folder, 'nameless.mjs')
   writeFileSync(nameless, NAMELESS)
@@ -239,7 +239,7 @@ t.test('a user without a name has a folder for transcripts, too', (t) => {
 const HOOK = '#!/bin/sh\necho this hook fails >&2; exit 1\n'
 const HOOKS = ['pre-commit', 'commit-msg', 'prepare-commit-msg', 'post-checkout', 'pre-merge-commit', 'post-commit']
 
-t.test('hooks of the clone, and how it merges, are nothing to the command’s own commits', (t) => {
+t.test('hooks and merge settings of the clone do not affect the command’s own commits', (t) => {
   const { at, remote, lands } = landing(t)
   git(at.repository, 'config', 'merge.ff', 'only')
   for (const name of HOOKS) writeFileSync(join(at.repository, '.git/hooks', name), HOOK, { mode: 0o755 })
@@ -249,15 +249,15 @@ t.test('hooks of the clone, and how it merges, are nothing to the command’s ow
   t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\no\ny')
   assertTidy(t, at)
   const hooked = run(at, { ...task(), attempt: 2 }, { AGENT: `echo x > z; git add z; git ${who} commit -qm z; true` })
-  t.match(hooked.stderr, /this hook fails/, 'the agent’s own have them')
-  // Git LFS uploads what is large in this one.
+  t.match(hooked.stderr, /this hook fails/, 'the agent’s own commits run them')
+  // Unlike the others, pre-push runs: Git LFS uploads its objects in it.
   writeFileSync(join(at.repository, '.git/hooks/pre-push'), HOOK, { mode: 0o755 })
   const barred = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: 'echo x > v' })
   t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', summary: /this hook fails/ }])
   t.end()
 })
 
-t.test('where commits are signed, and cannot be, no agent is launched', (t) => {
+t.test('if commits must be signed and cannot be, the agent is not launched', (t) => {
   const at = place(t)
   const signer = join(at.folder, 'signer')
   writeFileSync(signer, '#!/bin/sh\necho no secret key >&2; exit 2\n', { mode: 0o755 })
@@ -271,7 +271,7 @@ t.test('where commits are signed, and cannot be, no agent is launched', (t) => {
   ])
   t.notOk(existsSync(join(at.folder, 'launched')))
   const looks = run(at, task({}, { throttle: 'dry_run' }), { AGENT })
-  t.match(said(t, looks, 'task_run_completed'), [{ verdict: 'complete' }], 'who commits nothing signs nothing')
+  t.match(said(t, looks, 'task_run_completed'), [{ verdict: 'complete' }], 'a dry run commits and signs nothing')
   writeFileSync(signer, '#!/bin/sh\ncat > /dev/null; printf "\\n[GNUPG:] SIG_CREATED \\n" >&2; echo signed\n')
   t.match(said(t, run(at, task(), { AGENT }), 'task_run_completed'), [{ preservation_ref: BRANCH }])
   t.match(git(at.repository, 'cat-file', 'commit', BRANCH), /^gpgsig signed$/m)
@@ -279,7 +279,7 @@ t.test('where commits are signed, and cannot be, no agent is launched', (t) => {
   t.end()
 })
 
-t.test('what git says against a worktree is told', (t) => {
+t.test("git's message about a failed worktree is reported", (t) => {
   const at = place(t)
   git(at.repository, 'config', 'filter.broken.smudge', 'false')
   git(at.repository, 'config', 'filter.broken.clean', 'cat')
@@ -296,7 +296,7 @@ t.test('what git says against a worktree is told', (t) => {
   t.end()
 })
 
-/** For `--import`: a folder in which no link can be made, as where others alone may write. */
+/** For `--import`: a folder without write permission, in which no link can be made. */
 const NO_LINKS = `
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -304,7 +304,7 @@ fs.symlinkSync = (target, path) => fs.linkSync(target, path + '/nowhere')
 syncBuiltinESMExports()
 `
 
-t.test('where no turn can be taken in the clone git is asked all the same', (t) => {
+t.test('a run whose lock cannot be created in the clone proceeds without it', (t) => {
   const at = place(t)
   const noLinks = join(at.folder, 'no-links.mjs')
   writeFileSync(noLinks, NO_LINKS)

@@ -1,4 +1,7 @@
-/** How work of `intendant agent` gets to trunk, also to one that moves on, is renamed or rewritten: nothing is put back on it, and none is made anew. */
+/**
+ * How work of `intendant agent` gets to trunk, including one that moves, is renamed or rewritten: removed work is not
+ * put back, and a missing branch is not created.
+ */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +25,7 @@ import {
   WHO,
 } from './place.ts'
 
-t.test('work that passed is landed where that is asked for', async (t) => {
+t.test('work that passes the gate lands when LAND names trunk', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
@@ -34,11 +37,11 @@ t.test('work that passed is landed where that is asked for', async (t) => {
   const trunk = git(remote, 'rev-parse', 'main')
   t.match(said(t, landed, 'task_run_completed'), [{ success: true, landed: true, preservation_ref: trunk }])
   t.equal(git(remote, 'show', 'main:y'), 'x')
-  t.equal(git(remote, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'what has landed needs no branch')
+  t.equal(git(remote, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'landed work needs no branch')
   assertTidy(t, at)
 })
 
-t.test('where trunk has moved on it is merged in, the gate is asked again, and the work lands', async (t) => {
+t.test('if trunk has moved it is merged in, the gate runs again, and the work lands only if it passes', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const AGENT = `echo z > y && ${elsewhere(at, remote, 'echo o > o')}`
   const done = run(at, task(), { ...lands, AGENT, GATE: `cat y; ls >> ${at.folder}/seen` })
@@ -79,7 +82,7 @@ t.test('where trunk has moved on it is merged in, the gate is asked again, and t
   assertTidy(t, at)
 })
 
-t.test('trunk that moves on again and again, or cannot be pushed to, does not hold the run for ever', async (t) => {
+t.test('a trunk that keeps moving or refuses pushes ends the run as not landed', async (t) => {
   const { at, remote, lands } = landing(t)
   const GATE = elsewhere(at, remote, 'date +%N >> o')
   const late = run(at, task(), { ...lands, AGENT: 'echo z > y', GATE })
@@ -92,7 +95,7 @@ t.test('trunk that moves on again and again, or cannot be pushed to, does not ho
   assertTidy(t, at)
 })
 
-t.test('what conflicts with trunk is kept, and whoever goes on from it is told what to resolve', async (t) => {
+t.test('work that conflicts with trunk is kept, and the next agent is told which files to resolve', async (t) => {
   const { at, remote, lands } = landing(t)
   const AGENT = `echo mine > README && ${elsewhere(at, remote, 'echo theirs > README')}`
   const blocked = run(at, task(), { ...lands, AGENT, GATE: 'true' })
@@ -109,11 +112,11 @@ t.test('what conflicts with trunk is kept, and whoever goes on from it is told w
   const solved = run(at, { ...task({ base_ref }), attempt: 3 }, { ...lands, AGENT: 'echo both > README' })
   t.match(said(t, solved, 'task_run_completed'), [{ success: true, landed: true }])
   t.equal(git(remote, 'show', 'main:README'), 'both')
-  t.equal(git(remote, 'merge-base', BRANCH, 'main'), git(remote, 'rev-parse', BRANCH), 'on trunk with all it was')
+  t.equal(git(remote, 'merge-base', BRANCH, 'main'), git(remote, 'rev-parse', BRANCH), 'landed with its history')
   assertTidy(t, at)
 })
 
-t.test('what a run goes on from lands also where nothing was left to do', async (t) => {
+t.test('resumed work lands even if the agent had nothing left to do', async (t) => {
   const { at, remote, lands } = landing(t)
   const kept = run(at, task(), { PUSH: 'origin', AGENT: 'echo z > y' })
   t.match(said(t, kept, 'task_run_completed'), [{ land_blocked: 'checkout_not_ready' }])
@@ -128,7 +131,7 @@ t.test('what a run goes on from lands also where nothing was left to do', async 
   assertTidy(t, at)
 })
 
-t.test('whoever goes on from work that did not pass is told what its gate says', async (t) => {
+t.test("an agent that resumes work that failed the gate is shown the gate's output", async (t) => {
   const at = place(t)
   const GATE = 'echo left > left; test ! -f bad || { echo 1 test failed; exit 1; }'
   const failed = run(at, task(), { AGENT: 'echo x > bad', GATE })
@@ -144,17 +147,17 @@ t.test('whoever goes on from work that did not pass is told what its gate says',
   assertTidy(t, at)
 })
 
-t.test('an orphan lands nothing: its run may be another’s by now', async (t) => {
+t.test('an orphaned agent lands nothing, because its run may belong to another runner by now', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const env = { ...at.environment, ...lands }
   const AGENT = 'echo w > w; kill -9 $(ps -o ppid= -p $PPID)'
-  // The runner dies, and what it ran runs on.
+  // The runner dies, but the agent continues.
   spawnSync('/bin/sh', ['-c', `${COMMAND}; :`], {
     input: JSON.stringify(task()),
     env: { ...env, AGENT },
   })
   t.equal(trunk(), at.base)
-  t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'what was done is kept')
+  t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'its work is kept')
   const child = spawn(process.execPath, ARGUMENTS, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...env, AGENT: 'sleep 1; echo w > w' },
@@ -168,7 +171,7 @@ t.test('an orphan lands nothing: its run may be another’s by now', async (t) =
   assertTidy(t, at)
 })
 
-/** For `--eval`: starts COMMAND as the bundled runner does, through a shell in a group of its own. */
+/** For `--eval`: starts COMMAND as the bundled runner does, through a shell in a process group of its own. */
 const RUNNER = `
 import { spawn } from 'node:child_process'
 const child = spawn('/bin/sh', ['-c', process.env.COMMAND], { detached: true })
@@ -178,7 +181,7 @@ child.stderr.resume()
 `
 
 t.test(
-  'nor does one whose runner was killed while its gate said nothing, and the shell between them lives on',
+  'an agent whose runner is killed during its gate lands nothing, even if the shell between them lives on',
   async (t) => {
     const { at, remote, lands, trunk } = landing(t)
     const [asked, go] = [join(at.folder, 'asked'), join(at.folder, 'go')]
@@ -199,12 +202,12 @@ t.test(
       (isThere) => !isThere,
     )
     t.equal(trunk(), at.base)
-    t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'what was done is kept')
+    t.equal(git(remote, 'show', `${BRANCH}:w`), 'w', 'its work is kept')
     assertTidy(t, at)
   },
 )
 
-t.test('the gate sees what is to land, also where the agent has gone back from it', async (t) => {
+t.test('the gate checks the commit that would land, even if the agent has checked out another one', async (t) => {
   const { at, remote, lands } = landing(t)
   const AGENT = `echo w > w; git add w; git ${WHO.join(' ')} commit -qm w; git checkout -q --detach ${at.base}`
   const denied = run(at, task(), { ...lands, AGENT, GATE: 'test ! -e w' })
@@ -216,9 +219,9 @@ t.test('the gate sees what is to land, also where the agent has gone back from i
   assertTidy(t, at)
 })
 
-t.test('work that the remote has taken has landed, also where its word for that was lost', async (t) => {
+t.test('work counts as landed if the remote took it but the push reported a failure', async (t) => {
   const { at, remote, lands } = landing(t)
-  // Whatever is pushed to trunk is there, and the push fails.
+  // The remote takes the push to trunk, and reports a failure.
   writeFileSync(
     join(remote, 'hooks', 'update'),
     '#!/bin/sh\ntest "$1" != refs/heads/main && exit 0\nunset GIT_QUARANTINE_PATH\ngit update-ref "$1" "$3"\nexit 1\n',
@@ -229,7 +232,7 @@ t.test('work that the remote has taken has landed, also where its word for that 
   t.equal(git(remote, 'show', 'main:y'), 'z')
 })
 
-t.test('a branch of somebody’s is not merged with a trunk that has gone another way', async (t) => {
+t.test('work based on another branch than trunk does not land', async (t) => {
   const { at, remote, lands } = landing(t)
   const release = elsewhere(at, remote, 'echo r > r && git checkout --quiet -b release').replace(
     'push',
@@ -240,7 +243,7 @@ t.test('a branch of somebody’s is not merged with a trunk that has gone anothe
   t.match(
     said(t, ahead, 'task_run_completed'),
     [{ landed: false, land_blocked: 'checkout_not_ready' }],
-    'nor lands with it',
+    'nor does that branch',
   )
   execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo o > o')])
   const done = run(at, task({ base_ref: 'origin/release' }), { ...lands, AGENT: 'echo z > y' })
@@ -254,7 +257,7 @@ for (const [how, more] of [
   ['and has moved on since', `echo clean > clean; git add clean; git ${WHO.join(' ')} commit -qm rewritten; `],
   ['and is where it was before', ''],
 ])
-  t.test(`what was taken out of trunk, ${how}, is not put back on it`, async (t) => {
+  t.test(`commits removed from trunk by a force push, ${how}, are not put back by landing`, async (t) => {
     const { at, remote, lands, trunk } = landing(t)
     execFileSync('/bin/sh', ['-c', elsewhere(at, remote, 'echo s3cret > secret')])
     const rewrite = `(cd ${at.folder}/other; git reset -q --hard HEAD~1; ${more}git push -q --force origin main)`
@@ -276,7 +279,7 @@ for (const [how, more] of [
     assertTidy(t, at)
   })
 
-t.test('a trunk that is renamed is not made anew', async (t) => {
+t.test('a trunk that is renamed during a run is not created again', async (t) => {
   const { at, remote, lands } = landing(t)
   const rename = `git -C ${remote} branch -m main trunk`
   const during = run(at, task(), { ...lands, AGENT: `${rename}; echo x > y` })
@@ -293,7 +296,7 @@ t.test('a trunk that is renamed is not made anew', async (t) => {
   assertTidy(t, at)
 })
 
-t.test('nor is one that is renamed while it is pushed to', async (t) => {
+t.test('a trunk that is renamed during the push is not created again', async (t) => {
   const { at, remote, lands } = landing(t)
   const PATH = gitThat(at, 'push', `case "$*" in *:refs/heads/main) git -C ${remote} branch -m main trunk;; esac`)
   const done = run(at, task(), { ...lands, PATH, AGENT: 'echo x > y' })

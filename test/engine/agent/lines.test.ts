@@ -1,4 +1,6 @@
-/** Lines that break or hang under `intendant agent`, to the remote, to its runner, to its disk: none holds it for ever. */
+/**
+ * Connections of `intendant agent` that break or hang, to the remote, its runner or its disk: none holds it for ever.
+ */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,14 +22,14 @@ import {
   task,
 } from './place.ts'
 
-/** A module for `--import`, which runs before the command. */
+/** Environment that loads a module with `--import` before the command. */
 function preload({ folder }: Place, text: string): Record<string, string> {
   const path = join(folder, 'preload.mjs')
   writeFileSync(path, text)
   return { NODE_OPTIONS: `--import=file://${path}` }
 }
 
-/** As on a disk that is full. */
+/** Writes fail as on a full disk. */
 const FULL = `
 import fs from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -35,10 +37,10 @@ const open = fs.createWriteStream
 fs.createWriteStream = (path, options) => open('/dev/full', options)
 syncBuiltinESMExports()
 `
-/** More than a pipe holds, as an agent prints it. */
+/** More output than a pipe holds. */
 const PRINTS = 'for i in $(seq 200); do head -c 1000 /dev/zero | tr "\\0" x; echo; sleep 0.01; done'
 
-t.test('a transcript that cannot be written holds up no agent', (t) => {
+t.test('a transcript that cannot be written does not block the agent', (t) => {
   const at = place(t)
   const done = run(at, task(), { ...preload(at, FULL), AGENT: `${PRINTS}; echo x > y` })
   t.match(done.stderr, /no transcript: ENOSPC/)
@@ -47,7 +49,7 @@ t.test('a transcript that cannot be written holds up no agent', (t) => {
   t.end()
 })
 
-t.test('nor does a runner that is gone', async (t) => {
+t.test('a runner that is gone does not block the agent', async (t) => {
   const at = place(t)
   const env = { ...at.environment, AGENT: `echo begun >&2; sleep 1; { ${PRINTS}; } >&2; echo x > y` }
   const child = spawn(process.execPath, ARGUMENTS, { env, stdio: 'pipe' })
@@ -60,7 +62,7 @@ t.test('nor does a runner that is gone', async (t) => {
   assertTidy(t, at)
 })
 
-t.test('a run whose trunk cannot be fetched does not begin', (t) => {
+t.test('a run whose trunk cannot be fetched does not start', (t) => {
   const { at, remote, lands } = landing(t)
   renameSync(remote, `${remote}.away`)
   const done = run(at, task(), { ...lands, AGENT: `touch ${at.folder}/launched` })
@@ -71,7 +73,7 @@ t.test('a run whose trunk cannot be fetched does not begin', (t) => {
   t.end()
 })
 
-t.test('work whose branch the remote does not take is kept here, and told to be so', (t) => {
+t.test('work whose branch the remote refuses is kept in the clone, and reported as such', (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const hook = '#!/bin/sh\ncase "$1" in refs/heads/intendant/*) echo no branches here >&2; exit 1;; esac\n'
   writeFileSync(join(remote, 'hooks', 'update'), hook, { mode: 0o755 })
@@ -85,7 +87,7 @@ t.test('work whose branch the remote does not take is kept here, and told to be 
   t.end()
 })
 
-/** Git that hangs from the time that a file is there, and has noted its process then. */
+/** A git that hangs in that operation once a file exists, and records its process id. */
 function hanging(t: Test, at: Place, what: string) {
   const [hang, pid] = [join(at.folder, 'hang'), join(at.folder, 'pid')]
   const PATH = gitThat(at, what, `test -e '${hang}' && { echo $$ > '${pid}'; exec sleep 777; }`)
@@ -93,22 +95,22 @@ function hanging(t: Test, at: Place, what: string) {
   t.teardown(() => {
     try {
       process.kill(Number(readFileSync(pid, 'utf8')), 'SIGKILL')
-    } catch {} // It was ended, as it is to be.
+    } catch {} // It has ended already, as it should.
   })
   return { hang, PATH, isHanging, pid }
 }
 
-/** Nothing runs any more under the number in that file. */
+/** No process with the id in that file is left. */
 function assertEnded(t: Test, pid: string): void {
   t.throws(() => process.kill(Number(readFileSync(pid, 'utf8')), 0), { code: 'ESRCH' })
 }
 
-/** Who stops a run waits for so long, as a rule. */
+/** The usual grace of a runner for a command that it stops. */
 const endOf = (one: ReturnType<typeof begin>) =>
   Promise.race([one.ended, pause(10_000, 'is late', { ref: false })]).finally(() => one.child.kill('SIGKILL'))
 
 for (const what of ['fetch', 'checkout'])
-  t.test(`a stop ends a ${what} that hangs before the run has begun`, async (t) => {
+  t.test(`a stop before the start of the run ends a hanging ${what}`, async (t) => {
     const { at, lands } = landing(t)
     const { hang, PATH, isHanging, pid } = hanging(t, at, what)
     writeFileSync(hang, '')
@@ -121,7 +123,7 @@ for (const what of ['fetch', 'checkout'])
     assertTidy(t, at)
   })
 
-t.test('a stop ends a fetch that hangs when the work is to land, which is kept', async (t) => {
+t.test('a stop ends a fetch that hangs before landing, and the work is kept', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const { hang, PATH, isHanging, pid } = hanging(t, at, 'fetch')
   const one = begin(at, task(), { ...lands, PATH, AGENT: `touch ${hang}; echo x > y` })
@@ -135,7 +137,7 @@ t.test('a stop ends a fetch that hangs when the work is to land, which is kept',
   assertTidy(t, at)
 })
 
-t.test('a push that begins behind a stop and hangs leaves the work in the clone, in time', async (t) => {
+t.test('a push that hangs after a stop is ended in time, and the work stays in the clone', async (t) => {
   const { at, lands } = landing(t)
   const { hang, PATH, isHanging, pid } = hanging(t, at, 'push')
   writeFileSync(hang, '')
@@ -150,13 +152,13 @@ t.test('a push that begins behind a stop and hangs leaves the work in the clone,
   assertTidy(t, at)
 })
 
-/** Minutes are tenths of a second. */
+/** Turns minutes into tenths of a second. */
 const HASTY = `
 const later = globalThis.setTimeout
 globalThis.setTimeout = (act, ms, ...more) => later(act, ms >= 60_000 ? ms / 600 : ms, ...more)
 `
 
-t.test('a fetch that hangs has its time, and no more', async (t) => {
+t.test('a hanging fetch is ended after its time limit', async (t) => {
   const { at, lands } = landing(t)
   const { hang, PATH, pid } = hanging(t, at, 'fetch')
   writeFileSync(hang, '')
@@ -166,7 +168,7 @@ t.test('a fetch that hangs has its time, and no more', async (t) => {
   assertTidy(t, at)
 })
 
-/** What is waited for, is waited for half a second. */
+/** Limits every synchronous call to half a second. */
 const HASTIER = `
 import processes from 'node:child_process'
 import { syncBuiltinESMExports } from 'node:module'
@@ -175,7 +177,7 @@ processes.spawnSync = (name, args, options) => spawnSync(name, args, { ...option
 syncBuiltinESMExports()
 `
 
-t.test('git that hangs over no line has its time, too, and does not outlive it', async (t) => {
+t.test('a hanging local git command is ended after its time limit', async (t) => {
   const { at, lands } = landing(t)
   const { hang, PATH, pid } = hanging(t, at, 'worktree add')
   writeFileSync(hang, '')

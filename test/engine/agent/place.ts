@@ -1,4 +1,4 @@
-/** A repository for `intendant agent` to work in, agents that are shell words, and what it says of them. */
+/** A repository for `intendant agent`, agents made of shell words, and readers of what it reports. */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,13 +7,13 @@ import { validatePayload } from '../../../machines/events/index.ts'
 import { BINARY } from '../../binary.ts'
 import { executionRequest } from '../stand-in.ts'
 
-/** What Node.js is started with, and the same as the command of a runner. */
+/** The arguments for Node.js, and the same as the command of a runner. */
 export const ARGUMENTS = [BINARY, 'agent']
 export const COMMAND = [process.execPath, ...ARGUMENTS].join(' ')
-/** Who commits, where the git settings name nobody. */
+/** The committer, because the git settings name none. */
 export const WHO = ['-c', 'user.name=a', '-c', 'user.email=a@b']
 
-/** Of this folder's own repository, or of none: never of the one that the tests stand in. */
+/** Runs git in that folder's own repository, and never in the one that the tests run in. */
 export const git = (folder: string, ...args: string[]): string =>
   execFileSync('git', ['-C', folder, ...args], {
     encoding: 'utf8',
@@ -28,7 +28,7 @@ export interface Place {
   readonly environment: Record<string, string | undefined>
 }
 
-/** A repository with one commit, and nothing of the git settings of whoever runs the tests. */
+/** A repository with one commit, isolated from the git settings of whoever runs the tests. */
 export function place(t: Test): Place {
   const folder = t.testdir()
   const repository = join(folder, 'shop')
@@ -85,7 +85,7 @@ export function run({ environment }: Place, request: object, more: Record<string
   return { code: status, lines, stderr }
 }
 
-/** A run that is under way, and what it has printed so far. */
+/** A started run, and what it has printed so far. */
 export function begin({ environment }: Place, request: object, more: Record<string, string>) {
   const child: ChildProcess = spawn(process.execPath, ARGUMENTS, { env: { ...environment, ...more }, stdio: 'pipe' })
   const printed = { out: '', err: '' }
@@ -100,7 +100,7 @@ export function begin({ environment }: Place, request: object, more: Record<stri
   return { child, printed, ended }
 }
 
-/** A `git` that does these shell words where it is to do one thing. Returns the PATH that has it. */
+/** Installs a `git` that runs these shell words before one kind of operation; returns the PATH that has it. */
 export function gitThat({ folder }: Place, what: string, does: string): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin, { recursive: true })
@@ -109,14 +109,14 @@ export function gitThat({ folder }: Place, what: string, does: string): string {
   return `${bin}:${process.env.PATH}`
 }
 
-/** The payloads of these events, each as the catalogue wants it. */
+/** The payloads of these events, each validated against the catalogue. */
 export function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
   const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
   for (const payload of payloads) t.same(validatePayload(type, payload), [], type)
   return payloads
 }
 
-/** The bare repository that is `origin` of this one. */
+/** Creates the bare repository that is `origin`. */
 export function remoteOf({ repository, folder }: Place): string {
   const remote = join(folder, 'remote.git')
   git(folder, 'init', '--quiet', '--bare', '--initial-branch=main', remote)
@@ -126,13 +126,13 @@ export function remoteOf({ repository, folder }: Place): string {
 
 export function assertTidy(t: Test, { repository, folder }: Place): void {
   t.equal(git(repository, 'worktree', 'list').split('\n').length, 1, 'no worktree is left')
-  t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is as it was')
+  t.equal(git(repository, 'status', '--porcelain'), '', 'the checkout is unchanged')
   t.equal(execFileSync('find', [join(folder, 'tmp'), '-mindepth', '1'], { encoding: 'utf8' }), '')
 }
 
 export const BRANCH = 'intendant/runreq_1-1'
 
-/** Shell words with which somebody else commits to trunk of the remote. */
+/** Shell words by which somebody else commits to trunk of the remote. */
 export function elsewhere({ folder }: Place, remote: string, change: string): string {
   const other = join(folder, 'other')
   const all = [
@@ -147,7 +147,7 @@ export function elsewhere({ folder }: Place, remote: string, change: string): st
   return `(${all.join(' && ')})`
 }
 
-/** A place whose remote has its trunk, and how work lands there. */
+/** A place whose remote has trunk, and the settings to land there. */
 export function landing(t: Test) {
   const at = place(t)
   const remote = remoteOf(at)

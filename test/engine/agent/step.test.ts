@@ -1,11 +1,11 @@
-/** The next step of a campaign or an initiative, as `intendant agent` has its agent decide it. */
+/** The next step of a campaign or an initiative, decided by the agent of `intendant agent`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { executionRequest } from '../stand-in.ts'
 import { assertTidy, type Done, git, place, run, said, task } from './place.ts'
 
-/** The next step of something is asked for. */
+/** A request for the next step. */
 const step = (entry_event: string, payload: object, more: object = { work_item_id: 'wi_1' }) =>
   executionRequest('runreq_1', { engine: { entry_event, throttle: 'full', access: 'read_only', payload }, ...more })
 
@@ -19,7 +19,7 @@ const formation = step('campaign_advance_requested', {
   ],
 })
 
-/** The Run Result; nothing but a session is told beside it. */
+/** The Run Result, checked to be the last line after the session's start and end only. */
 function concluded(t: Test, done: Done): Record<string, any> {
   const result = done.lines.at(-1)!
   t.equal(result.schema_version, 'intendant.run_result.v1')
@@ -30,7 +30,7 @@ function concluded(t: Test, done: Done): Record<string, any> {
   return result
 }
 
-t.test('the next step of a campaign: its gates on trunk, and the decision that the agent makes of them', async (t) => {
+t.test("a campaign step runs the gates on trunk and reports their results with the agent's decision", async (t) => {
   const at = place(t)
   const decision = { decision: 'advance', reason: 'No {invoice} is sent.', objective: 'Send the invoice' }
   const AGENT = `cat > ../../../asked; touch junk; echo 'I {looked} at it:'; echo '${JSON.stringify(decision)} is it.'`
@@ -60,12 +60,16 @@ t.test('the next step of a campaign: its gates on trunk, and the decision that t
     },
   ])
   t.match(result.prompt, /^Decide\.[\s\S]*campaign_done_1 passes[\s\S]*campaign_done_3 fails:\n2 tests failed\n$/)
-  t.equal(readFileSync(join(at.folder, 'asked'), 'utf8'), result.prompt, 'what the agent was shown is what is told')
+  t.equal(
+    readFileSync(join(at.folder, 'asked'), 'utf8'),
+    result.prompt,
+    'the reported prompt is what the agent was shown',
+  )
   t.equal(git(at.repository, 'branch', '--list'), '* main', 'a step leaves no branch')
   assertTidy(t, at)
 })
 
-t.test('of what a gate says its two streams have their ends, each of 200 lines at most', async (t) => {
+t.test('gate output is reported as the ends of both streams, at most 200 lines each', async (t) => {
   const at = place(t)
   const lines = (what: string, n: number) => `i=0; while [ $i -lt ${n} ]; do i=$((i+1)); echo ${what} $i; done`
   const gate = (command: string) => ({ name: 'campaign_done_1', command, required: true })
@@ -90,51 +94,50 @@ t.test('of what a gate says its two streams have their ends, each of 200 lines a
   t.match(said(t, denied, 'task_run_completed'), [{ diagnosis: /^1 test failed\n--- stderr ---\nx+$/ }])
 })
 
-t.test(
-  'the next step of an initiative: the answer as the service asks for it, or in the form of a coding agent',
-  async (t) => {
-    const at = place(t)
-    const decision = { decision: 'wait', reason: 'Nothing is to be done.' }
-    const answer = JSON.stringify({ decision, agent_provider: 'me' })
-    const asked = step('initiative_advance_requested', { initiative: 'invoices', prompt: 'Steer.' })
-    const plain = concluded(t, run(at, asked, { AGENT: `echo '${answer}'` }))
-    t.strictSame([plain.decision, plain.gate_results, plain.prompt], [decision, [], 'Steer.'])
-    const wrapped = JSON.stringify({ result: `It is:\n${answer}`, total_cost_usd: 0.5 })
-    const done = run(at, asked, { AGENT: `printf '%s' '${wrapped}'` })
-    t.strictSame(concluded(t, done).decision, decision)
-    t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.5 } }])
-  },
-)
-
-t.test(
-  'a decision is found whatever braces stand around it, and a question only where the answer ends with it',
-  async (t) => {
-    const at = place(t)
-    const decision = { decision: 'advance', reason: 'The {name} in "{x" is not filled.' }
-    const AGENT = `cat <<'END'\nI looked { at it.\n${JSON.stringify({ decision })}\nThe template {name} is next }.\nEND`
-    t.strictSame(concluded(t, run(at, formation, { AGENT })).decision, decision)
-    const asks = `echo '{"question":"Net or gross?"} is answered in {x}'`
-    t.match(said(t, run(at, task(), { AGENT: asks }), 'task_run_completed'), [{ verdict: 'complete' }])
-  },
-)
-
-t.test('an agent that decides nothing is told as it is; one that fails or is not there fails the run', async (t) => {
+t.test("an initiative step takes the answer in plain form or wrapped in a coding agent's result", async (t) => {
   const at = place(t)
-  const vague = run(at, formation, { AGENT: 'echo "{I} do not know"' })
-  t.equal(vague.code, 0)
-  t.match(concluded(t, vague), { decision: undefined, errors: [/do not know/], gate_results: [{}, {}, {}] })
-  const failed = run(at, formation, { AGENT: `echo out of credit; echo '{"decision":"done"}' >&2; exit 9` })
-  t.equal(failed.code, 1)
-  t.match(concluded(t, failed), { failure: { class: 'execution', code: 'agent_failed', message: /9: out of credit/ } })
-  const absent = run(at, formation, { AGENT: 'no-such-agent' })
-  t.equal(absent.code, 1)
-  t.match(concluded(t, absent), {
-    failure: { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ },
-  })
-  assertTidy(t, at)
+  const decision = { decision: 'wait', reason: 'Nothing is to be done.' }
+  const answer = JSON.stringify({ decision, agent_provider: 'me' })
+  const asked = step('initiative_advance_requested', { initiative: 'invoices', prompt: 'Steer.' })
+  const plain = concluded(t, run(at, asked, { AGENT: `echo '${answer}'` }))
+  t.strictSame([plain.decision, plain.gate_results, plain.prompt], [decision, [], 'Steer.'])
+  const wrapped = JSON.stringify({ result: `It is:\n${answer}`, total_cost_usd: 0.5 })
+  const done = run(at, asked, { AGENT: `printf '%s' '${wrapped}'` })
+  t.strictSame(concluded(t, done).decision, decision)
+  t.match(said(t, done, 'agent_session_ended'), [{ cost: { USD: 0.5 } }])
 })
 
-t.test('of the words of AGENT no more is told than the name of its program', async (t) => {
+t.test('a decision is found among other braces, and a question only at the end of the answer', async (t) => {
+  const at = place(t)
+  const decision = { decision: 'advance', reason: 'The {name} in "{x" is not filled.' }
+  const AGENT = `cat <<'END'\nI looked { at it.\n${JSON.stringify({ decision })}\nThe template {name} is next }.\nEND`
+  t.strictSame(concluded(t, run(at, formation, { AGENT })).decision, decision)
+  const asks = `echo '{"question":"Net or gross?"} is answered in {x}'`
+  t.match(said(t, run(at, task(), { AGENT: asks }), 'task_run_completed'), [{ verdict: 'complete' }])
+})
+
+t.test(
+  'an answer without a decision is reported as an error, and an agent that fails or is missing fails the run',
+  async (t) => {
+    const at = place(t)
+    const vague = run(at, formation, { AGENT: 'echo "{I} do not know"' })
+    t.equal(vague.code, 0)
+    t.match(concluded(t, vague), { decision: undefined, errors: [/do not know/], gate_results: [{}, {}, {}] })
+    const failed = run(at, formation, { AGENT: `echo out of credit; echo '{"decision":"done"}' >&2; exit 9` })
+    t.equal(failed.code, 1)
+    t.match(concluded(t, failed), {
+      failure: { class: 'execution', code: 'agent_failed', message: /9: out of credit/ },
+    })
+    const absent = run(at, formation, { AGENT: 'no-such-agent' })
+    t.equal(absent.code, 1)
+    t.match(concluded(t, absent), {
+      failure: { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ },
+    })
+    assertTidy(t, at)
+  },
+)
+
+t.test('only the program name of AGENT is reported, not its arguments or variables', async (t) => {
   const at = place(t)
   const bin = join(at.folder, 'bin dir')
   const absent = 'claudex -p --token t0ps3cret'
@@ -156,7 +159,7 @@ t.test('of the words of AGENT no more is told than the name of its program', asy
   t.equal(concluded(t, step).agent_provider, 'echo')
 })
 
-t.test('a next step that nobody asks for but a person is not done, and runs no gate', async (t) => {
+t.test('a campaign or initiative step without a work item is refused, and its gates are not run', async (t) => {
   const at = place(t)
   const gates = [{ name: 'mine', command: 'touch ../../../ran', required: true }]
   for (const entry_event of ['campaign_advance_requested', 'initiative_advance_requested']) {

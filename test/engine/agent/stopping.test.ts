@@ -1,4 +1,4 @@
-/** A stop of `intendant agent`: nothing is begun behind it, what was done is kept, and what has landed is told. */
+/** A stop of `intendant agent`: nothing new is started, finished work is kept, and landed work is reported. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,7 +7,7 @@ import { until } from '../../until.ts'
 import { hired } from '../hired.ts'
 import { assertTidy, BRANCH, begin, COMMAND, git, landing, place, run, task } from './place.ts'
 
-/** A remote that waits in the push to trunk. */
+/** A remote that takes that long to accept a push to trunk. */
 function slowRemote(t: Test, seconds: number) {
   const all = landing(t)
   const pushing = join(all.at.folder, 'pushing')
@@ -16,7 +16,7 @@ function slowRemote(t: Test, seconds: number) {
   return { ...all, isPushing: async () => existsSync(pushing) }
 }
 
-t.test('no agent is launched behind a stop that came while the gate was asked first', async (t) => {
+t.test('a stop during the first gate keeps the agent from being launched', async (t) => {
   const at = place(t)
   run(at, task(), { AGENT: 'echo x > y' })
   const asked = join(at.folder, 'asked')
@@ -31,7 +31,7 @@ t.test('no agent is launched behind a stop that came while the gate was asked fi
   assertTidy(t, at)
 })
 
-t.test('an agent that does not heed a stop is ended, and what it did is kept', async (t) => {
+t.test('an agent that ignores a stop is killed, and its work is kept', async (t) => {
   const at = place(t)
   const AGENT = 'trap "" TERM; echo begun > y; echo begun >&2; while :; do sleep 1; done'
   const environment = { ...at.environment, AGENT }
@@ -44,7 +44,7 @@ t.test('an agent that does not heed a stop is ended, and what it did is kept', a
   assertTidy(t, at)
 })
 
-t.test('an agent that takes its time to end behind a stop has it, also where its shell is gone at once', async (t) => {
+t.test('an agent that handles a stop gets time to finish, even if its shell ends at once', async (t) => {
   const at = place(t)
   const orderly = join(at.folder, 'orderly')
   const lines = [
@@ -54,7 +54,7 @@ t.test('an agent that takes its time to end behind a stop has it, also where its
     'while :; do sleep 0.1; done',
   ]
   writeFileSync(orderly, lines.join('\n'), { mode: 0o755 })
-  // No shell does this in place of itself.
+  // A shell that does not exec its last command.
   const environment = { ...at.environment, AGENT: `${orderly}; exit $?` }
   const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
   service.offer(task())
@@ -65,7 +65,7 @@ t.test('an agent that takes its time to end behind a stop has it, also where its
   assertTidy(t, at)
 })
 
-t.test('a push to trunk that comes to its end behind a stop is told', async (t) => {
+t.test('a push to trunk that completes after a stop is reported as landed', async (t) => {
   const { at, lands, isPushing } = slowRemote(t, 2)
   const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
   await until(isPushing, Boolean)
@@ -75,18 +75,21 @@ t.test('a push to trunk that comes to its end behind a stop is told', async (t) 
   assertTidy(t, at)
 })
 
-t.test('a push to trunk that does not end behind a stop is given up, and said to be so', async (t) => {
-  const { at, remote, lands, trunk, isPushing } = slowRemote(t, 12)
-  const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
-  await until(isPushing, Boolean)
-  one.child.kill()
-  // Who stops the run waits for so long, as a rule.
-  const end = await Promise.race([one.ended, pause(10_000, 'is late', { ref: false })])
-  t.equal(end, 1)
-  t.match(one.printed.err, /stopped in the push to main, which may have taken it: [0-9a-f]{40}/)
-  t.notMatch(one.printed.out, /"landed":true/)
-  await pause(4_000)
-  t.equal(trunk(), at.base)
-  t.equal(git(remote, 'show', `${BRANCH}:y`), 'z')
-  assertTidy(t, at)
-})
+t.test(
+  'a push to trunk that does not complete after a stop is abandoned, with a message that it may have landed',
+  async (t) => {
+    const { at, remote, lands, trunk, isPushing } = slowRemote(t, 12)
+    const one = begin(at, task(), { ...lands, AGENT: 'echo z > y' })
+    await until(isPushing, Boolean)
+    one.child.kill()
+    // The usual grace of a runner for a command that it stops.
+    const end = await Promise.race([one.ended, pause(10_000, 'is late', { ref: false })])
+    t.equal(end, 1)
+    t.match(one.printed.err, /stopped in the push to main, which may have taken it: [0-9a-f]{40}/)
+    t.notMatch(one.printed.out, /"landed":true/)
+    await pause(4_000)
+    t.equal(trunk(), at.base)
+    t.equal(git(remote, 'show', `${BRANCH}:y`), 'z')
+    assertTidy(t, at)
+  },
+)

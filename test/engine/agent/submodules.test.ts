@@ -1,14 +1,16 @@
-/** Submodules under `intendant agent`: a commit names a commit of theirs, and what it names has to be where others find it. */
+/**
+ * Submodules under `intendant agent`: a commit that names a submodule's commit lands only if others can find that one.
+ */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { assertTidy, BRANCH, git, landing, run, said, task, WHO } from './place.ts'
 
 const who = WHO.join(' ')
-/** Remotes are folders here. */
+/** The remotes are folders. */
 const FILES = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'protocol.file.allow', GIT_CONFIG_VALUE_0: 'always' }
 
-/** Trunk that has a submodule, with a remote of its own. */
+/** A trunk with a submodule that has a remote of its own. */
 function landingWithLibrary(t: Test, name = 'vendor') {
   const all = landing(t)
   const { repository, folder } = all.at
@@ -32,7 +34,7 @@ for (const [what, more] of [
   ['alone', ''],
   ['beside others', 'echo use > use; '],
 ])
-  t.test(`what an agent changes within a submodule and does not commit there, ${what}, stays where it is`, (t) => {
+  t.test(`changes in a submodule that were not committed there (${what}) stay in the worktree and do not land`, (t) => {
     const { at, lands, trunk } = landingWithLibrary(t)
     const AGENT = `${UPDATE}; echo fixed >> vendor/l; ${more}echo fixed it`
     const done = run(at, task(), { ...lands, AGENT, GATE: 'grep -q fixed vendor/l' })
@@ -44,7 +46,7 @@ for (const [what, more] of [
     t.end()
   })
 
-t.test('a submodule’s commit that was not pushed does not land, nor is it gone', (t) => {
+t.test('a submodule commit that was not pushed does not land, and is kept in the worktree', (t) => {
   const { at, remote, remoteLibrary, lands, trunk } = landingWithLibrary(t)
   const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; cd vendor; ${COMMIT}`, GATE: 'grep -q fixed vendor/l' })
   const [completed] = said(t, done, 'task_run_completed')
@@ -57,7 +59,7 @@ t.test('a submodule’s commit that was not pushed does not land, nor is it gone
   const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
   t.equal(git(join(left!, 'vendor'), 'log', '-1', '--format=%s'), 'fixed')
   t.equal(trunk(), at.base)
-  // On another machine its commit is not there at all.
+  // On another machine that commit would not exist at all.
   const again = { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }
   const resumed = run(at, again, { ...lands, AGENT: `cat > ${at.folder}/asked` })
   t.match(said(t, resumed, 'task_run_completed'), [{ verdict: 'defect', summary: /not pushed/ }])
@@ -70,7 +72,7 @@ t.test('a submodule’s commit that was not pushed does not land, nor is it gone
   t.end()
 })
 
-t.test('nor does work one of whose commits names such a one', (t) => {
+t.test('work with an earlier commit that names an unpushed submodule commit does not land', (t) => {
   const { at, lands, trunk } = landingWithLibrary(t)
   const back = `git ${who} commit -qam bump; git -C vendor checkout -q --detach HEAD~1; git ${who} commit -qam back; echo w > w`
   const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; (cd vendor; git checkout -qb mine; ${COMMIT}); ${back}` })
@@ -82,7 +84,7 @@ t.test('nor does work one of whose commits names such a one', (t) => {
   t.end()
 })
 
-t.test('a submodule that is bumped to what was pushed, or added, lands and leaves nothing behind', (t) => {
+t.test('a submodule moved to a pushed commit, or newly added, lands and leaves nothing behind', (t) => {
   const { at, remote, remoteLibrary, lands } = landingWithLibrary(t, 'vendor lib')
   const bump = `${UPDATE}; cd 'vendor lib'; ${COMMIT}; git push -q origin HEAD:main`
   t.match(said(t, run(at, task(), { ...lands, AGENT: bump }), 'task_run_completed'), [{ landed: true }])
@@ -96,7 +98,7 @@ t.test('a submodule that is bumped to what was pushed, or added, lands and leave
   t.end()
 })
 
-t.test('a clone that the agent has made within the worktree, and that is no submodule, stays there', (t) => {
+t.test('a clone in the worktree that is no submodule does not land, and is kept there', (t) => {
   const { at, remoteLibrary, lands, trunk } = landingWithLibrary(t)
   const done = run(at, task(), { ...lands, AGENT: `git clone -q ${remoteLibrary} dep; echo x > dep/x` })
   const [completed] = said(t, done, 'task_run_completed')

@@ -1,4 +1,4 @@
-/** One task of `intendant agent`: what is kept of it, and what is told. */
+/** A single task of `intendant agent`: what is kept of it, and what is reported. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -6,36 +6,33 @@ import { hired } from '../hired.ts'
 import { executionRequest } from '../stand-in.ts'
 import { assertTidy, BRANCH, COMMAND, elsewhere, git, landing, place, remoteOf, run, said, task, WHO } from './place.ts'
 
-t.test(
-  'what the agent changed is on a branch, complete when it passes the gate, and for somebody to land',
-  async (t) => {
-    const at = place(t)
-    const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
-    t.equal(done.code, 0, done.stderr)
-    const [started] = said(t, done, 'agent_session_started')
-    const [ended] = said(t, done, 'agent_session_ended')
-    t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
-    t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
-    t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
-    t.strictSame(said(t, done, 'task_run_completed'), [
-      {
-        project: 'demo',
-        success: false,
-        landed: false,
-        summary: `I said hello\n(kept on ${BRANCH}, for LAND names no branch to land it on)`,
-        verdict: 'complete',
-        preservation_ref: BRANCH,
-        land_blocked: 'checkout_not_ready',
-        workspace_base: { commit: at.base, trunk: at.base },
-      },
-    ])
-    t.match(git(at.repository, 'show', `${BRANCH}:asked`), /^Say hello\nto everyone\n\n[\s\S]*"question"/)
-    t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
-    assertTidy(t, at)
-  },
-)
+t.test('without LAND the changes of the agent are kept on a branch, complete if they pass the gate', async (t) => {
+  const at = place(t)
+  const done = run(at, task(), { AGENT: 'cat > asked; echo "I said hello"', GATE: 'test -f asked && test -f README' })
+  t.equal(done.code, 0, done.stderr)
+  const [started] = said(t, done, 'agent_session_started')
+  const [ended] = said(t, done, 'agent_session_ended')
+  t.match(started, { agent_type: 'cat', project: 'demo', access: 'full', capability: 'coding' })
+  t.match(ended, { session_id: started!.session_id, status: 'ok', exit_code: 0, bytes_written: 13 })
+  t.equal(readFileSync(started!.source_log_path, 'utf8'), 'I said hello\n')
+  t.strictSame(said(t, done, 'task_run_completed'), [
+    {
+      project: 'demo',
+      success: false,
+      landed: false,
+      summary: `I said hello\n(kept on ${BRANCH}, for LAND names no branch to land it on)`,
+      verdict: 'complete',
+      preservation_ref: BRANCH,
+      land_blocked: 'checkout_not_ready',
+      workspace_base: { commit: at.base, trunk: at.base },
+    },
+  ])
+  t.match(git(at.repository, 'show', `${BRANCH}:asked`), /^Say hello\nto everyone\n\n[\s\S]*"question"/)
+  t.match(git(at.repository, 'log', '-1', '--format=%s|%b', BRANCH), /^Say hello\|Intendant-Request: runreq_1/)
+  assertTidy(t, at)
+})
 
-t.test('work that does not pass the gate is a defect, is kept, and says what the gate said', async (t) => {
+t.test("work that fails the gate is kept and reported as a defect with the gate's output", async (t) => {
   const at = place(t)
   const done = run(at, task({ campaign: 'tidy', campaign_cycle: 3 }), {
     AGENT: 'echo x > y',
@@ -55,34 +52,37 @@ t.test('work that does not pass the gate is a defect, is kept, and says what the
   assertTidy(t, at)
 })
 
-t.test('an agent that fails or is not there: nothing that it did is lost', async (t) => {
-  const at = place(t)
-  const failed = run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
-  t.equal(failed.code, 1)
-  t.match(said(t, failed, 'agent_session_ended'), [{ status: 'agent_failed', exit_code: 9 }])
-  t.match(said(t, failed, 'task_run_completed'), [
-    { verdict: 'runner_error', detail: /exit code 9: out of credit/, preservation_ref: BRANCH },
-  ])
-  t.equal(git(at.repository, 'show', `${BRANCH}:half`), 'half')
-  const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
-  t.equal(absent.code, 1)
-  t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
-  // The next task would find it no more: the runner takes nothing for a while.
-  const failure = { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ }
-  t.match(absent.lines.at(-1), { failure })
-  t.match(said(t, absent, 'task_run_completed'), [
-    { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'provider_unavailable' },
-  ])
-  const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
-  const [changed] = said(t, within, 'task_run_completed')
-  t.match(changed, { verdict: 'runner_error', preservation_ref: 'intendant/runreq_1-3' })
-  t.notOk('failure_class' in changed!, 'it was there, and did something')
-  git(at.repository, 'branch', '-D', 'intendant/runreq_1-3')
-  t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'nothing was changed, nothing is kept')
-  assertTidy(t, at)
-})
+t.test(
+  'an agent that fails is a runner_error with its work kept, and one that is missing a dispatch failure',
+  async (t) => {
+    const at = place(t)
+    const failed = run(at, task(), { AGENT: 'echo half > half; echo out of credit; exit 9', GATE: 'true' })
+    t.equal(failed.code, 1)
+    t.match(said(t, failed, 'agent_session_ended'), [{ status: 'agent_failed', exit_code: 9 }])
+    t.match(said(t, failed, 'task_run_completed'), [
+      { verdict: 'runner_error', detail: /exit code 9: out of credit/, preservation_ref: BRANCH },
+    ])
+    t.equal(git(at.repository, 'show', `${BRANCH}:half`), 'half')
+    const absent = run(at, { ...task(), attempt: 2 }, { AGENT: 'no-such-agent' })
+    t.equal(absent.code, 1)
+    t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
+    // The next task would not find the agent either, so the runner pauses for a while.
+    const failure = { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ }
+    t.match(absent.lines.at(-1), { failure })
+    t.match(said(t, absent, 'task_run_completed'), [
+      { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'provider_unavailable' },
+    ])
+    const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
+    const [changed] = said(t, within, 'task_run_completed')
+    t.match(changed, { verdict: 'runner_error', preservation_ref: 'intendant/runreq_1-3' })
+    t.notOk('failure_class' in changed!, 'the agent ran and changed something')
+    git(at.repository, 'branch', '-D', 'intendant/runreq_1-3')
+    t.equal(git(at.repository, 'branch', '--list', 'intendant/*').trim(), BRANCH, 'without changes no branch is kept')
+    assertTidy(t, at)
+  },
+)
 
-t.test('a dry run changes nothing that stays', async (t) => {
+t.test('a dry run leaves no branch', async (t) => {
   const at = place(t)
   const done = run(at, task({}, { throttle: 'dry_run' }), { AGENT: 'echo x > y; echo would do', GATE: 'exit 1' })
   t.match(said(t, done, 'agent_session_started'), [{ access: 'read_only' }])
@@ -94,7 +94,7 @@ t.test('a dry run changes nothing that stays', async (t) => {
 })
 
 t.test(
-  'it goes on from the base that the task names, follows the prompt of a brief, and reads what the agent cost',
+  'a task starts from its base_ref, uses the execution prompt of its brief and reports the cost of the agent',
   async (t) => {
     const at = place(t)
     git(at.repository, 'branch', 'older')
@@ -114,7 +114,7 @@ t.test(
   },
 )
 
-t.test('a run that follows a brief has its task from there, and begins at the revision that it is for', async (t) => {
+t.test('a run of a brief takes its objective and revision from there', async (t) => {
   const at = place(t)
   git(at.repository, ...WHO, 'commit', '--quiet', '--allow-empty', '-m', 'next')
   const brief = join(at.folder, 'brief.json')
@@ -135,7 +135,7 @@ t.test('a run that follows a brief has its task from there, and begins at the re
   assertTidy(t, at)
 })
 
-t.test('a branch is pushed where a remote is named, and stays here when that fails', async (t) => {
+t.test('the branch is pushed to PUSH, or stays in the clone if that fails', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
   const pushed = run(at, task(), { AGENT: 'echo x > y', PUSH: 'origin' })
@@ -148,7 +148,7 @@ t.test('a branch is pushed where a remote is named, and stays here when that fai
   assertTidy(t, at)
 })
 
-t.test('an agent that ends with a question needs a decision, and what it did is kept', async (t) => {
+t.test('an agent that ends with a question is blocked_on_decision, and its work is kept', async (t) => {
   const at = place(t)
   const question = { question: 'Net or gross?', options: ['Net', 'Gross'] }
   const answer = `I stop here.\n\`\`\`json\n${JSON.stringify(question)}\n\`\`\``
@@ -169,7 +169,7 @@ t.test('an agent that ends with a question needs a decision, and what it did is 
 })
 
 t.test(
-  'work that is no item’s fails its run where it does not come off, as nobody else would hear of it',
+  'without a work item a defect, question or conflict fails the run, because nothing else would report it',
   async (t) => {
     const { at, remote, lands } = landing(t)
     let attempt = 0
@@ -193,7 +193,7 @@ t.test(
     const conflicts = `echo mine > README; ${elsewhere(at, remote, 'echo theirs > README')}`
     t.match(failure({ ...lands, AGENT: conflicts }), { code: 'trunk_moved_conflict' })
     t.equal(failure({ ...lands, AGENT: 'echo x > y' }), undefined)
-    t.equal(failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'nobody has asked to land it')
+    t.equal(failure({ PUSH: 'origin', AGENT: 'echo x > y2' }), undefined, 'landing was not asked for')
     const request = task({ item_id: undefined })
     const environment = { ...at.environment, AGENT: 'true', GATE: 'false' }
     const { service, runner } = await hired(t, COMMAND, { environment })
@@ -203,7 +203,7 @@ t.test(
   },
 )
 
-t.test('nothing is lost where the agent goes its own ways in git', async (t) => {
+t.test('no commit is lost when the agent detaches HEAD, moves back or makes a repository of its own', async (t) => {
   const at = place(t)
   const who = WHO.join(' ')
   const detached = run(at, task(), { AGENT: 'git checkout --quiet --detach; echo w > w' })
@@ -226,10 +226,10 @@ t.test('nothing is lost where the agent goes its own ways in git', async (t) => 
     { AGENT: `git init -q sub; git -C sub ${who} commit -qm s --allow-empty` },
   )
   const [, left] = /what was done is in (.*)/.exec(within.stderr)!
-  t.ok(existsSync(join(left!, 'sub')), 'a repository within the worktree stays where it is')
+  t.ok(existsSync(join(left!, 'sub')), 'a repository within the worktree is kept there')
 })
 
-t.test('what the agent leaves running in the background holds up nothing', async (t) => {
+t.test('background processes of the agent do not delay the run', async (t) => {
   const at = place(t)
   const from = performance.now()
   const done = run(at, task(), { AGENT: 'sleep 30 & echo w > w' })
@@ -238,7 +238,7 @@ t.test('what the agent leaves running in the background holds up nothing', async
   assertTidy(t, at)
 })
 
-t.test('who changes nothing passes the gate, too, and then there is nothing to land', async (t) => {
+t.test('a task without changes still has to pass the gate', async (t) => {
   const at = place(t)
   const passed = run(at, task(), { AGENT: 'echo all is well', GATE: 'true' })
   t.match(said(t, passed, 'task_run_completed'), [{ success: true, verdict: 'complete', summary: 'all is well' }])
@@ -247,7 +247,7 @@ t.test('who changes nothing passes the gate, too, and then there is nothing to l
   assertTidy(t, at)
 })
 
-t.test('what it cannot do fails the run before anything is done', async (t) => {
+t.test('a request that cannot be carried out fails the run before anything is done', async (t) => {
   const at = place(t)
   const failure = (more: object, environment: Record<string, string> = {}) =>
     run(at, { ...task(), ...more }, { AGENT: 'true', ...environment }).lines[0]?.failure
@@ -261,7 +261,7 @@ t.test('what it cannot do fails the run before anything is done', async (t) => {
   t.match([greeting.code, greeting.lines], [1, [{ failure: { code: 'unsupported_entry_event' } }]])
 })
 
-t.test('a task whose agent is not there says so in its result, as a step does, and fails so', async (t) => {
+t.test('a task whose agent is missing has the dispatch failure in its result and its run', async (t) => {
   const at = place(t)
   const absent = run(at, task(), { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
@@ -272,7 +272,7 @@ t.test('a task whose agent is not there says so in its result, as a step does, a
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })
 
-t.test('the bundled runner posts what it says, and a stop ends the agent and keeps its work', async (t) => {
+t.test('under the bundled runner a stop ends the agent and keeps its work without a result', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
   const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
@@ -282,13 +282,13 @@ t.test('the bundled runner posts what it says, and a stop ends the agent and kee
   await runner.finished
   const types = service.events().map(({ event_type }) => event_type)
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
-  t.notOk(types.includes('task_run_completed'), 'a task that was stopped has no result')
+  t.notOk(types.includes('task_run_completed'), 'a stopped task has no result')
   t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
   assertTidy(t, at)
 })
 
-t.test('an agent that ends well although it was stopped lands nothing that the gate has not seen', async (t) => {
+t.test('an agent that exits with 0 after a stop lands nothing', async (t) => {
   const { at, lands, trunk } = landing(t)
   const AGENT = 'echo begun > y; echo begun >&2; trap "exit 0" TERM; sleep 60 & wait'
   const environment = { ...at.environment, ...lands, AGENT, GATE: 'true' }

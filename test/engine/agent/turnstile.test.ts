@@ -1,4 +1,4 @@
-/** Runs of `intendant agent` that share a clone: they fetch one at a time, whoever of them is killed. */
+/** Runs of `intendant agent` that share a clone fetch one at a time, even if some of them are killed. */
 import { spawn, spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -17,7 +17,7 @@ import t from 'tap'
 import { until } from '../../until.ts'
 import { ARGUMENTS, assertTidy, git, type Place, place, remoteOf, task } from './place.ts'
 
-/** A `git` that notes two fetches at a time, and does so much more at each. */
+/** A `git` that records concurrent fetches, and runs further shell words after each. */
 function jealousGit({ folder }: Place, seconds = 0.2, more = ':'): string {
   const bin = join(folder, 'bin')
   mkdirSync(bin)
@@ -32,7 +32,7 @@ const locksOf = ({ repository }: Place): string[] =>
   readdirSync(join(repository, '.git')).filter((name) => name.startsWith('intendant.lock'))
 const deadRun = (): string => `${hostname()}:${spawnSync('true').pid}`
 
-/** Runs of one clone at the same time, each with more of an environment; resolves to their exit codes. */
+/** Runs in one clone at the same time, each with additional environment; resolves to their exit codes. */
 function together(
   at: Place,
   bin: string,
@@ -49,13 +49,13 @@ function together(
   return Promise.all(runs)
 }
 
-t.test('runs that share a clone fetch one at a time, also behind one that was killed at it', async (t) => {
+t.test('runs that share a clone fetch one at a time, even past the lock of one that was killed', async (t) => {
   const at = place(t)
   const remote = remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
   const bin = jealousGit(at)
   symlinkSync(deadRun(), lockOf(at))
-  // Killed when it was about to take that one's place.
+  // Killed when it was about to replace that lock.
   symlinkSync(deadRun(), `${lockOf(at)}.next`)
   t.same(await together(at, bin, [{}, {}, {}, {}, {}, {}]), [0, 0, 0, 0, 0, 0])
   t.notOk(existsSync(join(bin, 'together')))
@@ -66,8 +66,8 @@ t.test('runs that share a clone fetch one at a time, also behind one that was ki
 })
 
 /**
- * For `--import`: who sees the lock of one that was killed goes on when all have seen it, and LATE only when somebody else has
- * taken its place.
+ * For `--import`: a process that reads a dead lock waits until both have read it, and with LATE until the other one has
+ * replaced it.
  */
 const WATCHFUL = `
 import fs from 'node:fs'
@@ -97,7 +97,7 @@ fs.readlinkSync = (path) => {
 syncBuiltinESMExports()
 `
 
-t.test('of two that see the lock of one that was killed, the second leaves the first its turn', async (t) => {
+t.test('of two runs that find the lock of a killed one, only the first replaces it', async (t) => {
   const at = place(t)
   remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
@@ -114,7 +114,7 @@ t.test('of two that see the lock of one that was killed, the second leaves the f
   t.same(locksOf(at), [])
 })
 
-t.test('who has had its turn for too long leaves the lock of who has taken its place', async (t) => {
+t.test('a run that has held its lock too long does not remove the lock of its successor', async (t) => {
   const at = place(t)
   remoteOf(at)
   git(at.repository, 'push', '--quiet', 'origin', 'main')
@@ -123,7 +123,7 @@ t.test('who has had its turn for too long leaves the lock of who has taken its p
   const runs = together(at, bin, [{}], `cat > asked; touch '${begun}'`)
   const holder = async () => lstatSync(lockOf(at), { throwIfNoEntry: false }) && readlinkSync(lockOf(at))
   await until(holder, (one) => one === 'elsewhere:1')
-  // Behind the fetch it waits for the turn in which it is given a worktree.
+  // After the fetch it waits for the lock again, to create its worktree.
   await pause(1_000)
   t.equal(await holder(), 'elsewhere:1')
   t.notOk(existsSync(begun))

@@ -1,4 +1,4 @@
-/** What an agent leaves undone, throws away or cannot keep does not land, and is kept for whoever goes on. */
+/** Work that an agent leaves unfinished, throws away or cannot commit does not land, and is kept for the next one. */
 import { execFileSync } from 'node:child_process'
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, said, tas
 const who = WHO.join(' ')
 const commits = `git add --all; git ${who} commit -qm mine`
 
-/** Trunk with more in it, and how work lands there. */
+/** A trunk with a further change, and the settings to land there. */
 function landingWith(t: Test, change: (at: Place) => void) {
   const all = landing(t)
   const { at } = all
@@ -24,31 +24,37 @@ const again = (attempt: number, from = attempt - 1) => ({
   attempt,
 })
 
-t.test('a conflict in what is no text is left where the agent does nothing, also the second time', async (t) => {
-  const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'logo'), 'a\0old'))
-  const AGENT = `printf 'a\\0mine' > logo; ${elsewhere(at, remote, "printf 'a\\0theirs' > logo")}`
-  t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
-    { land_blocked: 'trunk_moved_conflict' },
-  ])
-  for (const attempt of [2, 3]) {
-    const idle = run(at, again(attempt), { ...lands, AGENT: 'cat > asked' })
-    t.match(said(t, idle, 'task_run_completed'), [
-      {
-        verdict: 'defect',
-        diagnosis: 'conflicts are left in logo',
-        preservation_ref: `origin/intendant/runreq_1-${attempt}`,
-      },
+t.test(
+  'a conflict in a binary file that the agent leaves alone does not land, however often it is resumed',
+  async (t) => {
+    const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'logo'), 'a\0old'))
+    const AGENT = `printf 'a\\0mine' > logo; ${elsewhere(at, remote, "printf 'a\\0theirs' > logo")}`
+    t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
+      { land_blocked: 'trunk_moved_conflict' },
     ])
-    t.match(git(remote, 'show', `intendant/runreq_1-${attempt}:asked`), /\n- logo\n[\s\S]*as it stands wants `git add`/)
-  }
-  t.equal(git(remote, 'show', 'main:logo'), 'a\0theirs')
-  const meant = run(at, again(4), { ...lands, AGENT: 'git add logo' })
-  t.match(said(t, meant, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
-  t.equal(git(remote, 'show', 'main:logo'), 'a\0mine')
-  assertTidy(t, at)
-})
+    for (const attempt of [2, 3]) {
+      const idle = run(at, again(attempt), { ...lands, AGENT: 'cat > asked' })
+      t.match(said(t, idle, 'task_run_completed'), [
+        {
+          verdict: 'defect',
+          diagnosis: 'conflicts are left in logo',
+          preservation_ref: `origin/intendant/runreq_1-${attempt}`,
+        },
+      ])
+      t.match(
+        git(remote, 'show', `intendant/runreq_1-${attempt}:asked`),
+        /\n- logo\n[\s\S]*as it stands wants `git add`/,
+      )
+    }
+    t.equal(git(remote, 'show', 'main:logo'), 'a\0theirs')
+    const meant = run(at, again(4), { ...lands, AGENT: 'git add logo' })
+    t.match(said(t, meant, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+    t.equal(git(remote, 'show', 'main:logo'), 'a\0mine')
+    assertTidy(t, at)
+  },
+)
 
-t.test('a conflict is seen whatever the name of its file', async (t) => {
+t.test('a conflict is detected whatever the name of its file', async (t) => {
   const [name, other] = [' notes', 'bücher\n']
   const { at, remote, lands } = landingWith(t, ({ repository }) => {
     for (const file of [name, other]) writeFileSync(join(repository, file), 'a\n')
@@ -66,7 +72,7 @@ t.test('a conflict is seen whatever the name of its file', async (t) => {
   assertTidy(t, at)
 })
 
-t.test('a file that trunk has deleted is not back on it where the agent does nothing about that', async (t) => {
+t.test('a file that trunk deleted does not reappear when the agent leaves the conflict alone', async (t) => {
   const { at, remote, lands } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'f'), '1\n'))
   const AGENT = `echo 2 >> f; ${elsewhere(at, remote, 'rm f')}`
   t.match(said(t, run(at, task(), { ...lands, AGENT }), 'task_run_completed'), [
@@ -81,7 +87,7 @@ t.test('a file that trunk has deleted is not back on it where the agent does not
   assertTidy(t, at)
 })
 
-t.test('conflicts of a merge of the agent’s own do not land, whether it has committed them or not', async (t) => {
+t.test('conflicts from the agent’s own merge do not land, committed or not', async (t) => {
   const { at, remote, lands } = landing(t)
   const merges = [
     `echo mine > README; ${commits}`,
@@ -102,7 +108,7 @@ t.test('conflicts of a merge of the agent’s own do not land, whether it has co
   assertTidy(t, at)
 })
 
-t.test('a rebase that the agent has not ended is a defect that says where the rest is', async (t) => {
+t.test('an unfinished rebase is a defect that names where its other commits are', async (t) => {
   const { at, lands, trunk } = landing(t)
   const two = `echo 1 > one; ${commits}; echo 2 > two; ${commits}`
   const stops = `GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git ${who} rebase -q -i ${at.base} --no-ff`
@@ -114,7 +120,7 @@ t.test('a rebase that the agent has not ended is a defect that says where the re
   assertTidy(t, at)
 })
 
-t.test('work that the agent threw away has not landed, and is still there to go on from', async (t) => {
+t.test('resumed work that the agent resets away is a defect, and is kept', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   run(at, task(), { ...lands, AGENT: 'echo z > y', GATE: 'false' })
   const AGENT = 'git reset -q --hard origin/main'
@@ -137,7 +143,7 @@ t.test('work that the agent threw away has not landed, and is still there to go 
   assertTidy(t, at)
 })
 
-t.test('a run that holds nothing of its own has nothing to land', async (t) => {
+t.test('a run whose branch has nothing beyond trunk is complete with nothing to land', async (t) => {
   const { at, remote, lands, trunk } = landingWith(t, ({ repository }) => writeFileSync(join(repository, 'f'), '1\n'))
   const nothing = (attempt: number, AGENT: string) => {
     const done = run(at, { ...task(), attempt }, { ...lands, AGENT })
@@ -152,7 +158,7 @@ t.test('a run that holds nothing of its own has nothing to land', async (t) => {
   assertTidy(t, at)
 })
 
-t.test('a repository that the agent has made within the worktree does not land as a name', async (t) => {
+t.test('an embedded repository that is not a declared submodule does not land', async (t) => {
   const { at, remote, lands, trunk } = landing(t)
   const AGENT = `git init -q sub; git -C sub ${who} commit -qm s --allow-empty`
   const done = run(at, task(), { ...lands, AGENT })
