@@ -1,4 +1,4 @@
-/** The collector at a test's word. Its threads give back what was collected a while later, on a busy machine much later. */
+/** Runs the garbage collector on demand. Its threads free memory a while later, on a busy machine much later. */
 import { setImmediate as untilNext } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -8,7 +8,7 @@ export const collect = runInNewContext('gc') as () => void
 
 const PATIENCE_MS = 10_000
 
-/** Collects until it holds; false: it did not come to hold. */
+/** Collects until the condition holds; false if it never did. */
 export async function holdsOnceCollected(holds: () => boolean): Promise<boolean> {
   const from = performance.now()
   for (;;) {

@@ -1,10 +1,10 @@
-/** The command lines of the long proofs, each a process of its own: read here, so that each says what it takes. */
+/** Reads the command lines of the long-running proofs, each of which is a process of its own. */
 import { type ParseArgsConfig, parseArgs } from 'node:util'
 
 type Options = NonNullable<ParseArgsConfig['options']>
 type Values<O extends Options> = ReturnType<typeof parseArgs<{ options: O }>>['values']
 
-/** Ends the process where help was asked for (0), and where the line cannot be read (2): with `usage` in both cases. */
+/** Prints `usage` and exits with 0 if help was asked for, with 2 if the line cannot be parsed. */
 export function commandLine<O extends Options>(usage: string, options: O): Values<O> {
   let values: Values<O> & { readonly help?: boolean }
   try {
@@ -17,7 +17,7 @@ export function commandLine<O extends Options>(usage: string, options: O): Value
   process.exit(0)
 }
 
-/** A whole number of at least `least`; ends the process where it is none. */
+/** A whole number of at least `least`; exits with 2 if the text is none. */
 export function whole(usage: string, flag: string, text: string, least = 0): number {
   const value = Number(text)
   if (text.trim() !== '' && Number.isSafeInteger(value) && value >= least) return value

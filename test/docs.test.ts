@@ -1,4 +1,4 @@
-/** What the pages for operators say is what there is: settings, metrics, tests, refusals. */
+/** The operators' pages agree with the program: settings, metrics, tests, refusals. */
 import { execFile } from 'node:child_process'
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -21,7 +21,7 @@ const PAGES = ['.', 'docs', DECISIONS].flatMap((folder) =>
     .map((name) => join(folder, name)),
 )
 
-/** The table of settings, as OPERATIONS.md holds it between its marks. */
+/** The table of settings as OPERATIONS.md has it between its markers. */
 function settingsTable(): string {
   const rows = SETTINGS.map((spec) => {
     const byDefault = spec.byDefault === undefined ? '' : `\`${spec.byDefault}\``
@@ -31,12 +31,12 @@ function settingsTable(): string {
   return `<!-- begin: made from the settings -->\n${[...head, ...rows].join('\n')}\n<!-- end -->`
 }
 
-t.test('OPERATIONS.md has every setting, as the program has it', (t) => {
+t.test('OPERATIONS.md has the table of settings as made from the program', (t) => {
   t.ok(page('OPERATIONS.md').includes(settingsTable()), settingsTable())
   t.end()
 })
 
-/** The table of refusals, as docs/ERRORS.md holds it between its marks. */
+/** The table of refusals as docs/ERRORS.md has it between its markers. */
 function problemRows(): string {
   const rows = PROBLEM_CODES.map((code) => {
     const { status, title, action, retryAfterSeconds } = problemTable[code]
@@ -47,7 +47,7 @@ function problemRows(): string {
   return `<!-- begin: made from http/problems.ts -->\n${[...head, ...rows].join('\n')}\n<!-- end -->`
 }
 
-t.test('docs/ERRORS.md has every refusal, as the program has it, and shows one as it is answered', (t) => {
+t.test('docs/ERRORS.md has the table of refusals as made from the program, and a problem exactly as answered', (t) => {
   const text = page('docs/ERRORS.md')
   t.ok(text.includes(problemRows()), problemRows())
   const [, shown = ''] = /```json\n([^`]*)```/.exec(text) ?? []
@@ -56,7 +56,7 @@ t.test('docs/ERRORS.md has every refusal, as the program has it, and shows one a
   t.end()
 })
 
-t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
+t.test('OPERATIONS.md names every metric of the program and no others', async (t) => {
   const s = await startTestService(t)
   const { body } = await s.expect(200, 'GET', '/metrics')
   const there = new Set([...(body as string).matchAll(/^# TYPE (intendant_\w+) /gm)].map((match) => match[1]!))
@@ -66,7 +66,7 @@ t.test('OPERATIONS.md has every metric of ours, and no other', async (t) => {
   t.same([...told].sort(), [...there].sort())
 })
 
-t.test('docs/RUNNERS.md has every variable of `intendant agent`, and no other', (t) => {
+t.test('docs/RUNNERS.md lists every variable of `intendant agent` and no others', (t) => {
   const [, section = ''] = page('docs/RUNNERS.md').split('\n### A coding agent as its command\n')
   const told = [...section.matchAll(/^\| `([A-Z]+)` \|/gm)].map(([, name]) => name)
   t.same(
@@ -76,13 +76,13 @@ t.test('docs/RUNNERS.md has every variable of `intendant agent`, and no other', 
   t.end()
 })
 
-t.test('no page gives curl a token among its arguments, where ps shows it', (t) => {
+t.test('no page passes a token to curl as an argument, where ps shows it', (t) => {
   t.ok(PAGES.length > 10)
   for (const name of PAGES) t.notMatch(page(name), /-H ["']Authorization/, name)
   t.end()
 })
 
-t.test('the second terminal of README.md does what it says, and shows nobody the token', async (t) => {
+t.test('the commands for the second terminal in README.md work, and keep the tokens secret', async (t) => {
   const at = t.testdir({ '.engine': {}, bin: {} })
   const s = await startTestService(t, { home: join(at, '.engine') })
   const [, commands = ''] = /```sh\n(auth\(\)[^`]*)```/.exec(page('README.md')) ?? []
@@ -95,14 +95,14 @@ t.test('the second terminal of README.md does what it says, and shows nobody the
   await run('sh', ['-c', commands.replaceAll('http://127.0.0.1:7171', s.service.url)], { cwd: at, env })
   t.match((await s.expect(200, 'GET', '/api/projects/demo/run-requests')).body.items, [{ state: 'queued' }])
   const { token } = JSON.parse(page(join(at, 'runner.json')))
-  t.equal(statSync(join(at, 'runner.json')).mode & 0o077, 0, 'nobody else reads the token of the runner')
+  t.equal(statSync(join(at, 'runner.json')).mode & 0o077, 0, "only the owner can read the runner's token")
   await s.expect(200, 'GET', '/api/runners/laptop', undefined, { token })
   const told = page(join(at, 'arguments'))
   t.match(told, /run-requests/)
   t.notOk(told.includes(s.admin))
 })
 
-/** The command lines that a page shows in its blocks, each as words, without what is beside them. */
+/** The command lines in the code blocks of a page, each split into words, without what surrounds them. */
 function shownCommands(name: string): string[][] {
   const blocks = [...page(name).matchAll(/^```(?:sh)?\n([\s\S]*?)^```$/gm)].map(([, text]) =>
     text!.replaceAll('\\\n', ' '),
@@ -116,7 +116,7 @@ function shownCommands(name: string): string[][] {
   )
 }
 
-t.test('every command that a page shows in a block is one of the program, with options that it takes', async (t) => {
+t.test('every command in a code block of a page exists and has the options shown', async (t) => {
   const helps = new Map<string, string>()
   const help = async (...path: string[]): Promise<string> => {
     const key = path.join(' ')
@@ -146,7 +146,7 @@ t.test('every command that a page shows in a block is one of the program, with o
   t.ok(count > 50, `${count} options`)
 })
 
-/** As GitHub names a heading in a link. */
+/** The anchor that GitHub gives to a heading. */
 const anchorOf = (heading: string): string =>
   heading
     .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -154,7 +154,7 @@ const anchorOf = (heading: string): string =>
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-')
 
-t.test('every link of a page leads to a file that is there, and to a heading that it has', (t) => {
+t.test('every link of a page leads to an existing file and heading', (t) => {
   for (const name of [...PAGES, 'test/crash/README.md', 'bench/README.md']) {
     for (const [, path, anchor] of page(name).matchAll(/\]\((?!https?:)([^)\s#]*)(?:#([^)\s]*))?\)/g)) {
       const file = path === '' ? name : join(dirname(name), path!)
@@ -167,7 +167,7 @@ t.test('every link of a page leads to a file that is there, and to a heading tha
   t.end()
 })
 
-/** The rows of the table of actors in ARCHITECTURE.md: the kind, its file, who creates it, what it sends, when it is forgotten. */
+/** The rows of the table of actors in ARCHITECTURE.md: kind, file, creator, messages sent, retirement. */
 function actorRows(): string[][] {
   const [, section = ''] = page('ARCHITECTURE.md').split('\n## The actors\n')
   const rows = section.split('\n## ')[0]!.match(/^\| `.*$/gm) ?? []
@@ -179,11 +179,11 @@ function actorRows(): string[][] {
   )
 }
 
-/** What stands in backticks, but for whole blocks. */
+/** Everything in backticks, except whole code blocks. */
 const quoted = (text: string): string[] =>
   [...text.replaceAll(/^```[\s\S]*?^```$/gm, '').matchAll(/`([^`]+)`/g)].map(([, word]) => word!)
 
-t.test('ARCHITECTURE.md has every kind of actor, in its file, and says rightly whether it is forgotten', (t) => {
+t.test('ARCHITECTURE.md lists every kind of actor with its file and whether it is ever forgotten', (t) => {
   const rows = actorRows()
   t.same(rows.flatMap(([kind = '']) => quoted(kind)).sort(), [...ACTOR_KINDS].sort())
   for (const [kind = '', file = '', , , forgotten] of rows) {
@@ -194,7 +194,7 @@ t.test('ARCHITECTURE.md has every kind of actor, in its file, and says rightly w
   t.end()
 })
 
-t.test('what it says that actors send is what those that get it take', (t) => {
+t.test('the messages that ARCHITECTURE.md says actors send are accepted by their receivers', (t) => {
   let count = 0
   for (const [kind = '', , , sends = ''] of actorRows()) {
     if (sends === 'nothing') continue
@@ -211,7 +211,7 @@ t.test('what it says that actors send is what those that get it take', (t) => {
   t.end()
 })
 
-t.test('every decision is in the list of decisions, and says what was chosen', (t) => {
+t.test('every decision is in the list of decisions and states its choice', (t) => {
   const list = page(join(DECISIONS, 'README.md'))
   const names = readdirSync(DECISIONS).filter((name) => name !== 'README.md')
   for (const name of names) {
@@ -224,10 +224,10 @@ t.test('every decision is in the list of decisions, and says what was chosen', (
   t.end()
 })
 
-t.test('ARCHITECTURE.md and the decisions can be read: short lines, and one page in a sitting', (t) => {
+t.test('ARCHITECTURE.md and the decisions have short lines, and ARCHITECTURE.md is short', (t) => {
   for (const name of ['ARCHITECTURE.md', ...readdirSync(DECISIONS).map((name) => join(DECISIONS, name))]) {
     const lines = page(name).split('\n')
-    // What cannot be wrapped: rows of tables, and the links of a list.
+    // Rows of tables and links in lists cannot be wrapped.
     const long = lines.filter((line) => line.length > 120 && !line.startsWith('|') && !line.startsWith('- ['))
     t.same(long, [], name)
     if (name === 'ARCHITECTURE.md') t.ok(lines.length <= 185, `${lines.length} lines`)
@@ -235,7 +235,7 @@ t.test('ARCHITECTURE.md and the decisions can be read: short lines, and one page
   t.end()
 })
 
-t.test('every source that ARCHITECTURE.md and the decisions name is there', (t) => {
+t.test('every source that ARCHITECTURE.md and the decisions name exists', (t) => {
   for (const name of PAGES.filter((name) => name === 'ARCHITECTURE.md' || name.startsWith(DECISIONS))) {
     const paths = quoted(page(name)).filter((word) =>
       /^(bench|cli|engine|http|machines|runtime|storage|test)\//.test(word),
@@ -246,7 +246,7 @@ t.test('every source that ARCHITECTURE.md and the decisions name is there', (t) 
   t.end()
 })
 
-t.test('tests and files that the pages name are there', (t) => {
+t.test('every test and file that the pages name exists', (t) => {
   for (const name of [
     'OPERATIONS.md',
     'SECURITY.md',
@@ -261,10 +261,13 @@ t.test('tests and files that the pages name are there', (t) => {
   t.end()
 })
 
-/** Words of a test that check something. */
+/** Calls that check something. */
 const CHECKS = /\bt\.(?!test\b|comment|teardown|testdir|end\b|plan|pass\b)\w+\(/
 
-/** What a file's test of this name does, where it is one that runs: no options (`skip`, `todo`), not left out, not given up. */
+/**
+ * The body of the file's test with that name if it runs unconditionally: no options (`skip`, `todo`), not skipped
+ * inside.
+ */
 function bodyOf(file: string, name: string): string | undefined {
   const begin = page(file)
     .split(/^t\.test\(\s*/m)
@@ -274,35 +277,31 @@ function bodyOf(file: string, name: string): string | undefined {
   return body === undefined || /\bt\.(skip|todo)\b/.test(body) ? undefined : body
 }
 
-t.test(
-  'each of the twenty failures of test/LEARNED.md has its tests: there by name, run, and checking something',
-  (t) => {
-    const parts = page('test/LEARNED.md').split(/^## /m).slice(1)
-    t.same(
-      parts.map((part) => Number.parseInt(part, 10)),
-      Array.from({ length: 20 }, (_, n) => n + 1),
-    )
-    const named = parts.map((part) =>
-      [...part.matchAll(/^- `(test\/\S+)`: (.*)$/gm)].map(([, file, name]) => [file!, name!]),
-    )
-    for (const [n, part] of parts.entries()) {
-      t.match(part, named[n]!.length > 0 ? /^\d+\. .+\n\n\w/ : /^No test: /m)
-      for (const [file, name] of named[n]!)
-        t.match(existsSync(file!) && bodyOf(file!, name!), CHECKS, `${file}: ${name}`)
-    }
-    for (const file of readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>
-      /\.test\.ts$/.test(name),
-    ))
-      for (const [, name, n] of page(join('test', file)).matchAll(/'(learned (\d+): [^']*)'/g))
-        t.ok(
-          named[Number(n) - 1]?.some((one) => one[0] === join('test', file) && one[1] === name),
-          `${file}: ${name}`,
-        )
-    t.end()
-  },
-)
+t.test('each of the twenty failures in test/LEARNED.md names existing tests that run and check something', (t) => {
+  const parts = page('test/LEARNED.md').split(/^## /m).slice(1)
+  t.same(
+    parts.map((part) => Number.parseInt(part, 10)),
+    Array.from({ length: 20 }, (_, n) => n + 1),
+  )
+  const named = parts.map((part) =>
+    [...part.matchAll(/^- `(test\/\S+)`: (.*)$/gm)].map(([, file, name]) => [file!, name!]),
+  )
+  for (const [n, part] of parts.entries()) {
+    t.match(part, named[n]!.length > 0 ? /^\d+\. .+\n\n\w/ : /^No test: /m)
+    for (const [file, name] of named[n]!) t.match(existsSync(file!) && bodyOf(file!, name!), CHECKS, `${file}: ${name}`)
+  }
+  for (const file of readdirSync('test', { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.test\.ts$/.test(name),
+  ))
+    for (const [, name, n] of page(join('test', file)).matchAll(/'(learned (\d+): [^']*)'/g))
+      t.ok(
+        named[Number(n) - 1]?.some((one) => one[0] === join('test', file) && one[1] === name),
+        `${file}: ${name}`,
+      )
+  t.end()
+})
 
-t.test('what OPERATIONS.md says is answered or refused is what the program answers or refuses with', (t) => {
+t.test('the codes that OPERATIONS.md names for failures exist in the program', (t) => {
   const [, behind = ''] = page('OPERATIONS.md').split('\n## What can go wrong\n')
   const [failures = ''] = behind.split('\n## ')
   const sources = ['storage/home/home-refused.ts', 'http/wire/uws.ts'].map(page).join('\n')

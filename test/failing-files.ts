@@ -1,4 +1,4 @@
-/** A file system that fails where a test says so, for whoever calls it in this process. */
+/** A file system that fails on demand, for any caller in this process. */
 import fs, { readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import type { Test } from 'tap'
@@ -6,8 +6,9 @@ import type { Test } from 'tap'
 type Call = 'openSync' | 'readSync' | 'writeSync' | 'fsyncSync' | 'renameSync' | 'mkdirSync' | 'readdirSync'
 
 /**
- * `fails` gets the path (of a file that is open, the one that it was opened by) and the further arguments, and answers the code of the
- * error, if any. Until the function that is returned is called, and the test is over at the latest.
+ * Makes `call` fail with the error code that `fails` returns, if any, for a path (of an open file, the one it was
+ * opened by)
+ * and the further arguments; until the returned function is called, and at most until the end of the test.
  */
 export function failing(t: Test, call: Call, fails: (path: string, ...rest: any[]) => string | undefined): () => void {
   const real = fs[call] as (...args: any[]) => any

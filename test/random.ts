@@ -9,7 +9,7 @@ export class Random {
     this.#state = seed | 0
   }
 
-  /** A generator of its own for a part of the work. */
+  /** A separate generator for a part of the work. */
   fork(salt: number): Random {
     return new Random(Math.imul(this.#state ^ 0x9e3779b9, (salt << 1) | 1))
   }
@@ -22,7 +22,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
   }
 
-  /** A whole number from `from` up to and with `to`. */
+  /** A whole number from `from` to `to`, both included. */
   between(from: number, to: number): number {
     return from + Math.floor(this.next() * (to - from + 1))
   }
@@ -36,7 +36,7 @@ export class Random {
     return this.next() < probability
   }
 
-  /** One of the list, which must not be empty. */
+  /** A member of the list, which must not be empty. */
   pick<T>(list: readonly T[]): T {
     return list[Math.floor(this.next() * list.length)]!
   }

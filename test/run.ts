@@ -1,8 +1,13 @@
 /**
- * Runs test files, each as `node FILE` does, some at a time: a line for each that has passed; for each that has not what it
- * printed, but for the checks that passed, so that a log that is cut still has the one that did not; the sum of all checks as the last line. tap's own runner loads hooks for coverage into every process, and
- * by NODE_OPTIONS into every process that a test starts: half a second of CPU each, and a service that is not quite the one
- * that users start. `npx tap FILE` runs one with them, and shows a failure in the sources.
+ * Runs test files concurrently, each as `node FILE`, and prints a line for each that passed; for each that failed its
+ * output
+ * without the passed checks, so that a truncated log still shows the failure; and the sum of all checks as the last
+ * line.
+ * Tap's own runner loads coverage hooks into every process, and by NODE_OPTIONS into every process that a test starts:
+ * half a
+ * second of CPU each, and a service that differs from the one that users start. `npx tap FILE` runs one file with them,
+ * and
+ * shows a failure in the sources.
  *
  *   node dist/test/run.js [FILE ...]     without files: all of them
  */
@@ -13,17 +18,19 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
-/** One more than cores: many tests wait for processes, disks and deadlines. */
+/** One more than cores, because many tests wait for processes, disks and deadlines. */
 const JOBS = availableParallelism() + 1
 /** A crash test takes up to a minute on two idle cores, and CI machines are not idle. */
 const TEST_SECONDS_MAX = 600
-/** tap ends a test that takes too long, and says which; one that does not listen to it is ended by this. */
+/** Tap ends a test that takes too long and names it; this ends a file that does not react to that. */
 const FILE_MS_MAX = (TEST_SECONDS_MAX + 60) * 1_000
 /** How long the output of a test that has ended may stay open. */
 const LEFT_MS = 10_000
-/** Most processes live for a second or two, in which a small young generation is collected over and over: a sixth of their time. */
+/**
+ * Most processes live for a second or two, and would spend a sixth of their time collecting a small young generation.
+ */
 const NODE_OPTIONS = ['--min-semi-space-size=16']
-/** Folders with long tests: they begin first, so that no core is left with the last of them. */
+/** Folders with long tests are run first, so that no core is left alone with the last of them. */
 const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
@@ -63,7 +70,7 @@ function run(file: string): Promise<Result> {
         output += text
       })
     const timer = setTimeout(() => child.kill('SIGKILL'), FILE_MS_MAX)
-    // A process that it left behind may hold its output for ever.
+    // A process left behind by the test may keep its output open for ever.
     let left: NodeJS.Timeout | undefined
     let hasLeft = false
     child.on('exit', () => {
@@ -80,7 +87,7 @@ function run(file: string): Promise<Result> {
       if (signal !== null) output += `\nthe test ended by ${signal}\n`
       const counts = countsIn(output)
       const isWhole = code === 0 && counts.fail === 0 && counts.total > 0 && !hasLeft
-      // One that ended in the midst of its checks has failed, whatever it had counted until then.
+      // A file that ended in the middle of its checks has failed, whatever it had counted until then.
       if (!isWhole && counts.fail === 0) counts.fail = 1
       const seconds = (performance.now() - from) / 1_000
       resolve({ file: relative(process.cwd(), file), output, counts, hasPassed: isWhole, seconds })
@@ -88,14 +95,14 @@ function run(file: string): Promise<Result> {
   })
 }
 
-/** What the file counted last. */
+/** The last counts that the file printed. */
 function countsIn(output: string): Counts {
   const sum = [...output.matchAll(SUM)].at(-1)?.[0] ?? ''
   const count = (name: string): number => Number(new RegExp(` ${name}: (\\d+)`).exec(sum)?.[1] ?? 0)
   return Object.fromEntries(COUNTS.map((name) => [name, count(name)])) as Counts
 }
 
-/** Tests of whole processes start what is bundled: it must be of the code that was compiled. */
+/** Tests of whole processes start the bundle, which must be newer than the compiled code. */
 function requireBundle(): void {
   const compiled = SHIPPED.flatMap((folder) => modulesUnder(`${root}../${folder}`))
   const newestMs = Math.max(...compiled.map((file) => statSync(file).mtimeMs))

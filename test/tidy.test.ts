@@ -1,6 +1,7 @@
 /**
- * The mechanical part of the house's order: which folder may import which, no cycles, no dead files and exports, files that
- * can be read in a sitting, and one import place for each library that must stay at the edge.
+ * The mechanical rules of the sources: which folder may import which, no cycles, no dead files or exports, a limit on
+ * file
+ * length, and a single place of import for each library that must stay at the edge.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -8,12 +9,12 @@ import t from 'tap'
 
 const root = process.cwd()
 
-/** A folder imports only itself and folders that stand below it here. */
+/** A folder imports only from itself and from folders that follow it in this list. */
 const layers = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 const product = new Set(layers)
 const outside = ['test', 'bench']
 
-/** Libraries that must be known in few places, and those places. */
+/** Libraries that only few places may import, and those places. */
 const confined: Record<string, RegExp> = {
   'uWebSockets.js': /^(http\/wire\/uws\.ts|bench\/.*)$/,
   xstate: /^(machines\/.*|runtime\/stepper\.ts|test\/.*|bench\/.*)$/,
@@ -27,11 +28,14 @@ const confined: Record<string, RegExp> = {
   undici: /^engine\/proxy\.ts$/,
   '@redocly': /^test\/http\/lint\.test\.ts$/,
 }
-// Clients of the systems that we are measured beside: never in the product.
+// Clients of the systems that we are benchmarked against: never in the product.
 for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@nats-io', 'jackd', 'amqplib'])
   confined[peer] = /^bench\/peers\/drivers\/.*$/
 
-/** What storage shows to the folders above it besides the journal, and to whom there: all else goes through the `Journal`. */
+/**
+ * What storage offers to the folders above besides the journal, and to whom; everything else goes through the
+ * `Journal`.
+ */
 const doors: Record<string, RegExp> = {
   'storage/journal.ts': /^(http|runtime)\//,
   'storage/log/log-identity.ts': /^runtime\/stream\//,
@@ -46,7 +50,7 @@ const doors: Record<string, RegExp> = {
   'storage/copies/import.ts': /^runtime\/offline\/import\.ts$/,
 }
 
-/** The longest a source file of the product may be, so that it can be read in a sitting. */
+/** The maximum number of lines in a source file of the product. */
 const fileLinesMax = 400
 
 function sourcesUnder(folder: string): string[] {
@@ -63,19 +67,19 @@ const files = [...layers, ...outside].flatMap(sourcesUnder)
 const sources = new Map(files.map((file) => [file, readFileSync(join(root, file), 'utf8')]))
 const scripts: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).scripts
 
-/** Those of the texts' parts that the pattern's only group takes. */
+/** What the pattern's only group matches in the texts. */
 const namedIn = (texts: readonly string[], pattern: RegExp): string[] =>
   texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name!))
 
-/** What nothing imports since it is started by its name: the binary, scripts of the package, and processes. */
+/** Files that are started by name and imported by nothing: the binary, scripts of the package, and processes. */
 const started = new Set([
   'cli/main.ts',
   ...namedIn(Object.values(scripts), /dist\/((?:test|bench)\/[\w/-]+)\.js/g).map((path) => `${path}.ts`),
-  // By hand, as test/hostile/README.md says.
+  // Started by hand, as test/hostile/README.md says.
   'test/hostile/timing.ts',
-  // By test/simulation/crew.ts, which it imports.
+  // Started by test/simulation/crew.ts, which it imports.
   'test/simulation/worker.ts',
-  // As bench/child.ts names them.
+  // Named in bench/child.ts and others of bench.
   ...namedIn(
     files.filter((file) => file.startsWith('bench/')).map((file) => sources.get(file)!),
     /'(\.\/[\w/-]+)\.js'/g,
@@ -102,7 +106,7 @@ function importsOf(file: string, source: string): Imports {
       local.push({ file: target, typeOnly: match[2] !== undefined })
     } else packages.push(specifier)
   }
-  // The file of a thread or of a process is named by who begins it, as it is in the build.
+  // The file of a thread or process is named by its starter as it is called in the build.
   for (const [, begun] of source.matchAll(/new URL\('(\.\/[^']+)\.js', import\.meta\.url\)/g))
     local.push({ file: relative(root, resolve(root, dirname(file), `${begun}.ts`)), typeOnly: false })
   return { local, packages }
@@ -124,7 +128,7 @@ t.test('a folder imports only from folders below it', async (t) => {
   t.same(wrong, [])
 })
 
-t.test('the service knows storage only through the journal, and a few doors beside it', async (t) => {
+t.test('the service uses storage only through the journal and a few listed modules', async (t) => {
   const wrong: string[] = []
   for (const [file, { local }] of graph)
     if (['http', 'runtime'].includes(folderOf(file)))
@@ -133,7 +137,7 @@ t.test('the service knows storage only through the journal, and a few doors besi
   t.same(wrong, [])
 })
 
-t.test('the engine knows the service only over its public interface', async (t) => {
+t.test('the engine does not import the service', async (t) => {
   const wrong: string[] = []
   for (const [file, { local }] of graph)
     if (folderOf(file) === 'engine')
@@ -190,7 +194,7 @@ t.test('there are no dead files', async (t) => {
   )
 })
 
-t.test('everything that is started by its name is there', async (t) => {
+t.test('every file that is started by name exists', async (t) => {
   t.ok(started.size > 20)
   t.same(
     [...started].filter((file) => !sources.has(file)),
@@ -198,7 +202,7 @@ t.test('everything that is started by its name is there', async (t) => {
   )
 })
 
-/** Names that a source exports, in whichever of the two ways. */
+/** Names that a source exports, in either form. */
 function exportsOf(source: string): string[] {
   const made = /(?:^|\n)export (?:async |abstract )?(?:const|let|function\*?|class|interface|type) (\w+)/g
   const listed = namedIn([source], /(?:^|\n)export (?:type )?\{([^}]*)\}/g).flatMap((names) => names.split(','))
@@ -225,10 +229,10 @@ t.test('there are no dead exports', async (t) => {
     .flatMap((file) =>
       exportsOf(sources.get(file)!).flatMap((name) => (isNamed(file, name) ? [] : [`${file}: ${name}`])),
     )
-  t.same(dead, [], 'what a product file exports, a file that imports it names')
+  t.same(dead, [], 'every export of a product file is used by a file that imports it')
 })
 
-t.test('what is started by its file is among the files that are shipped', async (t) => {
+t.test('every file that the product starts as a thread or process is in the bundle', async (t) => {
   const shipped = scripts.bundle!.split(' ').filter((word: string) => word.endsWith('.ts'))
   const started = files.flatMap((file) => {
     if (!product.has(file.split('/')[0]!)) return []
@@ -239,29 +243,25 @@ t.test('what is started by its file is among the files that are shipped', async 
   t.same(shipped.sort(), ['cli/main.ts', ...started].sort())
 })
 
-t.test(
-  'a test of a file stands where the file does, not beside it or by a name that joins its folder to it',
-  async (t) => {
-    const wrong: string[] = []
-    let count = 0
-    for (const file of files) {
-      // What http answers is tested by what is asked for: there a test has seldom one source.
-      const [, folder, name] =
-        /^test\/((?:machines|storage|runtime|engine|cli)(?:\/.+)?)\/([^/]+)\.test\.ts$/.exec(file) ?? []
-      if (folder === undefined || sources.has(`${folder}/${name}.ts`)) continue
-      count += 1
-      for (const source of sources.keys()) {
-        const below = source.startsWith(`${folder}/`) ? source.slice(folder.length + 1) : ''
-        if (below.endsWith(`/${name}.ts`) || below.replaceAll('/', '-') === `${name}.ts`)
-          wrong.push(`${file}: ${source}`)
-      }
+t.test('a test mirrors the path of its source', async (t) => {
+  const wrong: string[] = []
+  let count = 0
+  for (const file of files) {
+    // Tests of http are grouped by what is requested, and seldom have a single source.
+    const [, folder, name] =
+      /^test\/((?:machines|storage|runtime|engine|cli)(?:\/.+)?)\/([^/]+)\.test\.ts$/.exec(file) ?? []
+    if (folder === undefined || sources.has(`${folder}/${name}.ts`)) continue
+    count += 1
+    for (const source of sources.keys()) {
+      const below = source.startsWith(`${folder}/`) ? source.slice(folder.length + 1) : ''
+      if (below.endsWith(`/${name}.ts`) || below.replaceAll('/', '-') === `${name}.ts`) wrong.push(`${file}: ${source}`)
     }
-    t.ok(count > 20, 'tests of what is more than one file')
-    t.same(wrong, [])
-  },
-)
+  }
+  t.ok(count > 20, 'tests that cover more than one file')
+  t.same(wrong, [])
+})
 
-t.test('libraries that belong to one place are imported only there', async (t) => {
+t.test('restricted libraries are imported only where they belong', async (t) => {
   const wrong: string[] = []
   for (const [file, { packages }] of graph)
     for (const name of packages) {
@@ -271,7 +271,7 @@ t.test('libraries that belong to one place are imported only there', async (t) =
   t.same(wrong, [])
 })
 
-t.test('the machines know no clock, no randomness and no input or output', async (t) => {
+t.test('machines use no clock, randomness, input or output', async (t) => {
   const impure =
     /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\brandomBytes\b|\brandomUUID\b|from 'node:(fs|net|http|child_process|timers|os)/
   t.same(
@@ -280,7 +280,7 @@ t.test('the machines know no clock, no randomness and no input or output', async
   )
 })
 
-t.test('what a handler goes on with behind a promise passes through its exchange', async (t) => {
+t.test('handlers of http continue after a promise only through their exchange', async (t) => {
   const isHandlers = (file: string): boolean => folderOf(file) === 'http' && file !== 'http/wire/exchange.ts'
   t.same(
     [...sources].filter(([file, source]) => isHandlers(file) && /\.then\(/.test(source)).map(([file]) => file),
@@ -288,14 +288,14 @@ t.test('what a handler goes on with behind a promise passes through its exchange
   )
 })
 
-t.test('no product file is longer than can be read in a sitting', async (t) => {
+t.test('no product file exceeds the maximum number of lines', async (t) => {
   const long = [...sources]
     .map(([file, source]) => ({ file, lines: source.split('\n').length - 1 }))
     .filter(({ file, lines }) => product.has(folderOf(file)) && lines > fileLinesMax)
   t.same(long, [])
 })
 
-t.test('no source holds a note to do it later', async (t) => {
+t.test('no source has a note about unfinished work', async (t) => {
   const notes = new RegExp(`\\b(${['TO', 'DO'].join('')}|${['FIX', 'ME'].join('')}|${['X', 'XX'].join('')})\\b`)
   t.same(
     [...sources].filter(([, source]) => notes.test(source)).map(([file]) => file),

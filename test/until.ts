@@ -1,7 +1,7 @@
-/** How long a slow machine may take to come to something. */
+/** How long a slow machine may take to reach a state. */
 const WAITED_MAX_MS = 25_000
 
-/** Reads until what was read satisfies the check: what follows a commit through the outbox comes a turn later. */
+/** Reads until the value satisfies the check: effects through the outbox come a turn after their commit. */
 export async function until<T>(read: () => Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const endMs = performance.now() + WAITED_MAX_MS
   let last = await read()

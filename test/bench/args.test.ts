@@ -4,11 +4,11 @@ import { questions } from '../../bench/questions.ts'
 
 const known = ['limits', 'polls', 'cycles']
 
-t.test('without names every question is asked, in full', async (t) => {
+t.test('without names all questions are asked, in full', async (t) => {
   t.same(readArguments([], known), { names: known, quick: false, profile: false, list: false, help: false })
 })
 
-t.test('named questions are asked in the order of the list, whatever the order given', async (t) => {
+t.test('named questions are asked in the order of the list, not of the arguments', async (t) => {
   const { names, quick, profile } = readArguments(['cycles', '--quick', 'limits', '--profile'], known)
   t.same(names, ['limits', 'cycles'])
   t.ok(quick)

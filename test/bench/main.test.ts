@@ -4,14 +4,14 @@ import t from 'tap'
 
 const main = fileURLToPath(new URL('../../bench/main.js', import.meta.url))
 
-t.test('the command lists its questions and ends well', async (t) => {
+t.test('--list prints the questions and exits with 0', async (t) => {
   const { status, stdout } = spawnSync(process.execPath, [main, '--list'], { encoding: 'utf8' })
   t.equal(status, 0)
   t.match(stdout, /^Usage: npm run bench/)
   t.match(stdout, /^ {2}cycles /m)
 })
 
-t.test('the command refuses an unknown question with exit code 2', async (t) => {
+t.test('an unknown question exits with 2', async (t) => {
   const { status, stderr } = spawnSync(process.execPath, [main, 'nothing'], { encoding: 'utf8' })
   t.equal(status, 2)
   t.match(stderr, /no question named nothing/)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { markdownTable } from '../../bench/markdown.ts'
 
-t.test('a table lines up as plain text, numbers to the right, and no cell can break it', async (t) => {
+t.test('a table is aligned as plain text, with numbers to the right and special characters escaped', async (t) => {
   const table = markdownTable(
     ['what', 'ms'],
     [

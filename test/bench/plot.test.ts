@@ -1,18 +1,18 @@
 import t from 'tap'
 import { short, svg, ticks } from '../../bench/plot.ts'
 
-t.test('numbers on an axis are short', async (t) => {
+t.test('axis labels are short', async (t) => {
   t.same([0.5, 12, 1_000, 20_000, 1_500_000, 2e9].map(short), ['0.5', '12', '1k', '20k', '1.5M', '2G'])
 })
 
-t.test('a logarithmic axis is labelled within its bounds and nowhere else', async (t) => {
+t.test('a logarithmic axis has labels only within its bounds', async (t) => {
   t.same(ticks(1, 1_000, [1]), [1, 10, 100, 1_000])
   t.same(ticks(3, 60, [1, 2, 5]), [5, 10, 20, 50])
   t.same(ticks(0.05, 0.2, [1, 2, 5]), [0.05, 0.1, 0.2])
 })
 
 t.test(
-  'equal factors are equal distances, larger is further right and higher up, and what has no place is left out',
+  'equal factors are drawn at equal distances, and values that a logarithmic axis cannot show are left out',
   async (t) => {
     const points = [
       { x: 10, y: 5 },
@@ -32,7 +32,7 @@ t.test(
   },
 )
 
-t.test('a line of one point is drawn', async (t) => {
+t.test('a line with a single point is drawn', async (t) => {
   const drawn = svg({ title: '', xLabel: '', yLabel: '', lines: [{ name: 'one', points: [{ x: 1, y: 1 }] }] })
   t.notMatch(drawn, 'NaN')
   t.match(drawn, '<circle')

@@ -16,7 +16,7 @@ const finding: Finding = {
   note: 'server busy 99 %',
 }
 
-t.test('a finding is held against floor and goal by its ratio, in the direction that is better', async (t) => {
+t.test('a finding is judged against floor and goal by its ratio, in the direction that is better', async (t) => {
   t.equal(verdict(finding), 'floor')
   t.equal(verdict({ ...finding, ratio: 0.75 }), 'goal')
   t.equal(verdict({ ...finding, ratio: 0.54 }), 'BELOW')
@@ -29,20 +29,20 @@ t.test('a finding is held against floor and goal by its ratio, in the direction 
     'BELOW',
   )
   t.equal(verdict({ measure: 'a limit', value: 1, unit: 'x' }), '')
-  t.equal(verdict({ ...finding, ratio: Number.NaN }), 'BELOW', 'what was not measured reaches nothing')
+  t.equal(verdict({ ...finding, ratio: Number.NaN }), 'BELOW', 'a missing measurement reaches nothing')
 })
 
-t.test('the table shows value, limit, ratio, floor, goal and verdict on one line and the note below it', async (t) => {
+t.test('the table shows value, limit, ratio, floor, goal and verdict on one line, and the note below', async (t) => {
   const lines = table([finding]).split('\n')
   t.match(lines[2], /^empty polls +90,000 polls\/s +150,000 bare 204 +0\.6 +0\.55 +0\.75 +floor$/)
   t.equal(lines[3], '    server busy 99 %')
 })
 
-t.test('numbers keep three digits', async (t) => {
+t.test('numbers are printed with three digits', async (t) => {
   t.same([12_345.6, 2.71428, 0.00451, Number.NaN].map(number), ['12,346', '2.71', '0.00451', '-'])
 })
 
-t.test('a comparison is the median of the ratios of its rounds, not the ratio of medians', async (t) => {
+t.test('a comparison is the median of the ratios per round, not the ratio of medians', async (t) => {
   t.equal(medianOfRatios([10, 1, 4], [20, 1, 2]), 1)
   t.equal(median([3, 1, 2, 10]), 2.5)
   t.equal(quantile([5, 1, 4, 2, 3], 0.5), 3)

@@ -4,7 +4,7 @@ import t from 'tap'
 import { selfTimes } from '../../bench/profile.ts'
 import { Connection, contentLength, formatRequest } from '../../bench/wire.ts'
 
-t.test('the load client reads answers whole, however they are cut, one connection for many', async (t) => {
+t.test('the load client reads complete answers, however they are fragmented, on one reused connection', async (t) => {
   const long = 'y'.repeat(3_000_000)
   const server = createServer((request, response) => {
     if (request.url === '/empty') response.writeHead(204).end()
@@ -19,7 +19,7 @@ t.test('the load client reads answers whole, however they are cut, one connectio
   await new Promise((resolve) => server.close(resolve))
 })
 
-t.test('a request states its body by length, and an answer without a length has no body', async (t) => {
+t.test('a request has a Content-Length, and an answer without one has no body', async (t) => {
   t.match(
     formatRequest('POST', '/x', 'abc', '{"a":1}'),
     /^POST \/x HTTP\/1\.1\r\n.*Content-Length: 7\r\n\r\n\{"a":1\}$/s,
@@ -31,7 +31,7 @@ t.test('a request states its body by length, and an answer without a length has 
   t.throws(() => contentLength(chunked, 0, chunked.length), /chunked/)
 })
 
-t.test('a profile is summed by function, without idle time', async (t) => {
+t.test('a profile is summed by function without idle time', async (t) => {
   const node = (id: number, functionName: string, url: string, children: number[] = []) => ({
     id,
     callFrame: { functionName, url, lineNumber: 9 },

@@ -1,7 +1,9 @@
 /**
- * Makes a home as this version writes it, for later versions to open: `node dist/test/upgrade/make-home.js <folder>`. In it
- * is one of each kind of entity, run requests in every state, and a stop that was none: its last steps are in the redo
- * alone. Beside it, `expected.json` says how this version serves what is in it. See test/upgrade/homes/README.md.
+ * Makes a home as this version writes it, for later versions to open: `node dist/test/upgrade/make-home.js <folder>`.
+ * It has
+ * one of each kind of entity, run requests in every state, and was not stopped cleanly: its last steps are only in the
+ * redo.
+ * `expected.json` beside it records how this version serves the content. See test/upgrade/homes/README.md.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,11 +35,11 @@ function caller(url: string, admin: string): Call {
   }
 }
 
-/** Paths whose documents a later version is to serve alike, and the secrets to ask with. */
+/** Paths whose documents a later version must serve unchanged, and the secrets to read them with. */
 interface Made {
   readonly paths: string[]
   readonly runner: string
-  /** Ids of run requests, by their state. */
+  /** Ids of run requests, by state. */
   readonly requests: Record<string, string>
 }
 
@@ -119,7 +121,7 @@ async function live(call: Call): Promise<Made> {
   }
 }
 
-/** What nobody takes up: a later version finds it as it was left. Answers where it is served. */
+/** Makes entities that nobody takes up, which a later version finds as they were left; returns their paths. */
 async function atRest(call: Call): Promise<string[]> {
   const inProject = '/api/projects/rest'
   await call('POST', '/api/projects', { key: 'rest', name: 'At rest', repository: 'git@example.com:rest.git' })
@@ -162,7 +164,7 @@ async function atRest(call: Call): Promise<string[]> {
   ].map((path) => `/api/${path}`)
 }
 
-/** What the view never gets to hold. */
+/** Makes changes that never reach the view. */
 async function more(call: Call, { paths, requests, runner }: Made): Promise<void> {
   await call('POST', `/api/run-requests/${requests.accepted}/started`, {}, runner)
   await call('POST', `/api/run-requests/${requests.started}/completed`, { result: { status: 'completed' } }, runner)

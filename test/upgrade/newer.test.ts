@@ -1,6 +1,7 @@
 /**
- * Homes of newer versions are refused by whatever opens them, in the same words, and stay as they are. The newer program is this one with
- * a machine raised by one: nothing else is done for it anywhere, which is all that a real one may have to do.
+ * Homes of newer versions are refused by every command in the same words, and stay unchanged. The newer program is this
+ * one
+ * with one machine's version raised and nothing else changed, which is all that a real one may have to do.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
@@ -23,7 +24,7 @@ import { folders, schemaOf, unpack } from './unpack.ts'
 
 const WORDS = /was written by a newer version of Intendant \((.*)\): start that one, or restore a backup of before/
 
-/** From here on, and until the function that is answered is called, this process is the next version of the program. */
+/** Makes this process the next version of the program until the returned function is called. */
 function raised(t: Test, kind: ActorKind): () => void {
   const { version, migrations } = modules[kind]
   const put = (as: object): void => {
@@ -35,10 +36,10 @@ function raised(t: Test, kind: ActorKind): () => void {
   return lower
 }
 
-/** What is in the files of log and view. */
+/** Hashes of the files of log and view. */
 function contentOf(home: string): Record<string, string> {
   const files = ['log', 'view'].flatMap((part) => readdirSync(join(home, part)).map((name) => join(part, name)))
-  // The lock file of LMDB says who reads.
+  // The lock file of LMDB records its readers.
   const kept = files.filter((name) => !name.endsWith('lock.mdb') && statSync(join(home, name)).isFile())
   return Object.fromEntries(
     kept.map((name) => [
@@ -50,7 +51,7 @@ function contentOf(home: string): Record<string, string> {
   )
 }
 
-/** Each command says what is newer, and the home is as it was. */
+/** Every command names what is newer, and leaves the home unchanged. */
 async function refusedByAll(t: Test, home: string, newer: string): Promise<void> {
   const before = contentOf(home)
   const scratch = `${home}.scratch`
@@ -65,7 +66,7 @@ async function refusedByAll(t: Test, home: string, newer: string): Promise<void>
     ['import', join(scratch, 'none.jsonl'), '--home', home],
   ]) {
     const { code, out, err } = await command(...argv)
-    // What was not looked at may be whole.
+    // verify has a code of its own for a home that it did not check, which may be sound.
     t.equal(code, argv[0] === 'verify' ? 7 : 1, argv.join(' '))
     t.equal(WORDS.exec(err)?.[1], newer, `${argv.join(' ')}: ${err}`)
     t.match(err, home)
@@ -73,10 +74,10 @@ async function refusedByAll(t: Test, home: string, newer: string): Promise<void>
     t.equal(out, '')
   }
   t.notOk(existsSync(join(scratch, 'restored')))
-  t.same(contentOf(home), before, 'and nothing of it was touched')
+  t.same(contentOf(home), before, 'nothing in it was touched')
 }
 
-t.test('a home of a newer schema is refused with words by whatever opens it', async (t) => {
+t.test('a home of a newer schema is refused by every command with its schema', async (t) => {
   const home = `${t.testdir()}/home`
   unpack(folders.at(-1)!, home)
   rewriteLog(home, ({ head }) => Object.assign(head, { [HEAD_SCHEMA]: String(SCHEMA_VERSION + 1) }))
@@ -84,7 +85,7 @@ t.test('a home of a newer schema is refused with words by whatever opens it', as
 })
 
 t.test(
-  'a home that a program with a newer machine has served is refused with words by whatever opens it',
+  "a home served by a program with a newer machine is refused by every command with the machine's version",
   async (t) => {
     const home = `${t.testdir()}/home`
     unpack(folders.at(-1)!, home)
@@ -100,7 +101,7 @@ t.test(
   },
 )
 
-t.test('each machine that is newer is named, and one that this program does not know', async (t) => {
+t.test('opening a home names the machine that is newer, or that this program does not know', async (t) => {
   for (const [kind, version] of [...Object.entries(machineVersions()), ['of_tomorrow', 0] as const]) {
     const home = `${t.testdir({})}/${kind}`
     mkdirSync(join(home, 'log'), { recursive: true })
@@ -108,11 +109,11 @@ t.test('each machine that is newer is named, and one that this program does not 
     const noted = JSON.stringify({ ...machineVersions(), [kind]: version + 1 })
     rewriteLog(home, (content) => Object.assign(content.head, head, { [HEAD_MACHINES]: noted }))
     await t.rejects(openIn(t, home), { name: 'HomeRefused', code: 'schema_version', message: `${kind} of version` })
-    t.notOk(existsSync(join(home, 'view')), 'nothing is made beside it')
+    t.notOk(existsSync(join(home, 'view')), 'nothing is created beside it')
   }
 })
 
-t.test('a view of before beside the log of a newer program does not hide it', async (t) => {
+t.test('a newer log is refused even beside a view from before', async (t) => {
   const home = `${t.testdir()}/home`
   const first = await startOnDisk(t, home)
   await first.project('demo')
@@ -128,38 +129,35 @@ t.test('a view of before beside the log of a newer program does not hide it', as
   await t.rejects(openIn(t, `${home}.killed`), { code: 'schema_version', message: /project of version/ })
 })
 
-t.test(
-  'whenever its start is killed: no record of a newer machine is in a log that does not name the machine',
-  async (t) => {
-    for (const folder of ['', ...folders]) {
-      const root = t.testdir({})
-      const home = `${root}/home`
-      if (folder !== '') unpack(folder, home)
-      const lower = raised(t, 'project')
-      const logs: string[] = []
-      const look = (): undefined => {
-        if (!existsSync(join(home, 'log'))) return
-        const copy = `${root}/${logs.length}`
-        cpSync(join(home, 'log'), copy, { recursive: true })
-        logs.push(copy)
-      }
-      const stop = failing(t, 'writeSync', look)
-      const next = await startOnDisk(t, home)
-      await next.project('of-tomorrow')
-      stop()
-      look()
-      await next.service.close()
-      lower()
-      const seen = logs.flatMap((path) => whatIsIn(path))
-      const order = ['older', 'refused', 'refused with records']
-      t.same([...new Set(seen)], folder === '' ? order.slice(1) : order, `${folder} ${seen}`)
+t.test('a start killed at any moment leaves no record of a newer machine in a log that does not name it', async (t) => {
+  for (const folder of ['', ...folders]) {
+    const root = t.testdir({})
+    const home = `${root}/home`
+    if (folder !== '') unpack(folder, home)
+    const lower = raised(t, 'project')
+    const logs: string[] = []
+    const look = (): undefined => {
+      if (!existsSync(join(home, 'log'))) return
+      const copy = `${root}/${logs.length}`
+      cpSync(join(home, 'log'), copy, { recursive: true })
+      logs.push(copy)
     }
-  },
-)
+    const stop = failing(t, 'writeSync', look)
+    const next = await startOnDisk(t, home)
+    await next.project('of-tomorrow')
+    stop()
+    look()
+    await next.service.close()
+    lower()
+    const seen = logs.flatMap((path) => whatIsIn(path))
+    const order = ['older', 'refused', 'refused with records']
+    t.same([...new Set(seen)], folder === '' ? order.slice(1) : order, `${folder} ${seen}`)
+  }
+})
 
-/** As a start finds it that is killed before this log is written to again. */
+/** What a start finds that was killed before the next write to this log. */
 function whatIsIn(path: string): readonly string[] {
-  // Of an older log that is carried over, or one whose first file is being made, nothing is written by machines.
+  // In an older log that is being converted, or one whose first file is being created, machines have written nothing.
   if (existsSync(join(path, 'data.mdb'))) return ['older']
   let log: SegmentedLog
   try {
@@ -182,7 +180,7 @@ function whatIsIn(path: string): readonly string[] {
   }
 }
 
-t.test('what programs of schema 3 noted of their machines in the view is looked at, too', async (t) => {
+t.test('machine versions that programs of schema 3 noted in the view are checked too', async (t) => {
   const home = `${t.testdir()}/home`
   unpack('schema-3', home)
   const { version } = modules.campaign
@@ -196,7 +194,7 @@ t.test('what programs of schema 3 noted of their machines in the view is looked 
   t.equal(await schemaOf(home).catch(({ code }) => code), 'schema_version')
 })
 
-t.test('programs that look at the schema alone refuse a home that this one has served', async (t) => {
+t.test('programs that check only the schema refuse a home that this one has served', async (t) => {
   for (const folder of folders) {
     const home = `${t.testdir({})}/${folder}`
     unpack(folder, home)

@@ -1,4 +1,4 @@
-/** The homes of earlier versions that are kept here, as a test gets them. */
+/** Unpacks the homes of earlier versions that are kept here. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { gunzipSync } from 'node:zlib'
@@ -6,7 +6,7 @@ import { openEnvironments } from '../../storage/home/home-environments.ts'
 
 const HOMES = resolve('test/upgrade/homes')
 
-/** The oldest first. */
+/** Oldest first. */
 export const folders = readdirSync(HOMES, { withFileTypes: true })
   .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
   .sort()

@@ -1,4 +1,4 @@
-/** Homes of earlier versions, opened by this one: what they held is served, and goes on. */
+/** Homes of earlier versions, opened by this one: their content is served, and their work continues. */
 import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -13,7 +13,7 @@ import { startOnDisk, type TestService } from '../http/service-harness.ts'
 import { makeHome } from './make-home.ts'
 import { type Expected, folders, schemaOf, unpack, unpackFrom } from './unpack.ts'
 
-/** What is of the running service, and not of the home. */
+/** Members that depend on the running service, not on the home. */
 const OF_THE_MOMENT = ['lease_expires_at', 'waiting_because', 'last_seen_at', 'presence', 'in_flight']
 
 async function machineVersions(home: string): Promise<Record<string, number>> {
@@ -26,14 +26,14 @@ async function machineVersions(home: string): Promise<Record<string, number>> {
 
 const findings = async (home: string) => (await verifyHome(home, verifyHooks())).findings
 
-/** Each document that the earlier version served is served alike. */
+/** Each document that the earlier version served is served unchanged. */
 async function servedAlike(t: Test, s: TestService, { requests, documents }: Expected): Promise<void> {
   const cancelling = `/api/run-requests/${requests.cancelling}`
   for (const [path, document] of Object.entries(documents)) {
     if (path === cancelling) continue
     const { body } = await s.expect(200, 'GET', path)
     for (const [member, value] of Object.entries(document)) {
-      // A draft has a digest no more: only what is compiled has.
+      // A draft no longer has a digest: only compiled briefs do.
       if (member === 'digest' && path.includes('/formation-briefs/')) continue
       if (!OF_THE_MOMENT.includes(member)) t.same(body[member], value, `${member} of ${path}`)
     }
@@ -48,7 +48,7 @@ async function goesOn(t: Test, s: TestService, { requests, runner, documents }: 
     200,
   )
   const { waiting_because } = (await s.expect(200, 'GET', `/api/run-requests/${requests.queued}`)).body
-  t.ok(waiting_because, 'what waited then is in the queue now')
+  t.ok(waiting_because, 'it is still waiting in the queue')
   const repeated = { result: { status: 'completed', note: 'kept' } }
   await s.expect(200, 'POST', of('completed', 'completed'), repeated, as)
   await s.expect(200, 'POST', of('offered', 'started'), {}, as)
@@ -61,20 +61,20 @@ async function goesOn(t: Test, s: TestService, { requests, runner, documents }: 
     ...twin,
     not_before: '2999-01-01T00:00:00Z',
   })
-  t.equal(again.body.id, requests.last, 'a key of then is known')
+  t.equal(again.body.id, requests.last, 'its idempotency key is remembered')
   const { engine_run_id: run } = (await s.expect(200, 'GET', `/api/run-requests/${requests.started}`)).body
   const seen = { result: 'fail', observed_by: 'engine', source_type: 'test_run', observed_at: '2026-02-01T00:00:00Z' }
   const path = `/api/engine-runs/${run}/evidence-observations`
   t.equal((await s.expect(200, 'POST', path, { observations: [seen] }, as)).body.evidence.length, 2)
 }
 
-/** What these kept of a stop is when its grace ends; later ones keep how long it is. */
+/** These stored when a cancel's grace ends; later ones store how long it is. */
 const STOPPED_AT_ONCE = ['schema-1', 'schema-2']
 
 let haveOlderMachines = false
 
 for (const folder of folders) {
-  t.test(`a home of ${folder} is served as it was, and goes on`, async (t) => {
+  t.test(`a home of ${folder} is served unchanged, and its work continues`, async (t) => {
     const home = `${t.testdir()}/home`
     const expected = unpack(folder, home)
     t.not(await schemaOf(home), String(SCHEMA_VERSION), 'it is of an older version')
@@ -83,10 +83,10 @@ for (const folder of folders) {
     t.same(await findings(home), [], 'it can be verified as it is')
     const { events, lastSequence, unreadable } = await exportEvents(home, `${t.testdirName}/events`)
     t.same([events, lastSequence, unreadable], [expected.lastSequence, expected.lastSequence, 0])
-    t.not(await schemaOf(home), String(SCHEMA_VERSION), 'and looking at it changed nothing')
+    t.not(await schemaOf(home), String(SCHEMA_VERSION), 'verify and export changed nothing')
 
     if (existsSync(join(home, 'log', 'data.mdb'))) {
-      // As a start leaves it that was killed while it carried the log over.
+      // As left by a start that was killed while it converted the log.
       for (const file of ['0000000001', '0000000003']) writeFileSync(join(home, 'log', `${file}.segment`), 'cut short')
       t.same(await findings(home), [])
     }
@@ -95,7 +95,7 @@ for (const folder of folders) {
     t.same(s.service.runtime.quarantined(), [])
     const cancelling = `/api/run-requests/${expected.requests.cancelling}`
     if (STOPPED_AT_ONCE.includes(folder)) {
-      // Its grace ended long ago: the first turns of the service stop it.
+      // Its grace ended long ago, so the service stops it in its first turns.
       while ((await s.call('GET', cancelling)).body.state !== 'cancelled') await new Promise(setImmediate)
     } else t.equal((await s.call('GET', cancelling)).body.state, 'cancelling', 'its grace begins anew')
     await servedAlike(t, s, expected)
@@ -106,7 +106,7 @@ for (const folder of folders) {
     await goesOn(t, s, expected)
     await s.service.close()
     t.equal(await schemaOf(home), String(SCHEMA_VERSION))
-    t.notOk(existsSync(join(home, 'log', 'data.mdb')), 'its log is in files now')
+    t.notOk(existsSync(join(home, 'log', 'data.mdb')), 'its log has been converted')
     t.same(await findings(home), [])
     const again = await startOnDisk(t, home)
     t.equal((await again.expect(200, 'GET', `/api/run-requests/${expected.requests.accepted}`)).body.state, 'completed')
@@ -125,24 +125,21 @@ for (const folder of folders) {
   })
 }
 
-t.test(
-  'a home that this version makes, with its last steps in the redo alone, is opened by this version',
-  async (t) => {
-    const made = `${t.testdir()}/made`
-    await makeHome(made)
-    const home = `${t.testdirName}/home`
-    const expected = unpackFrom(made, home)
-    t.equal(await schemaOf(home), String(SCHEMA_VERSION))
-    const s = await startOnDisk(t, home)
-    await servedAlike(t, s, expected)
-    await goesOn(t, s, expected)
-    await s.service.close()
-    t.same(await findings(home), [])
-  },
-)
+t.test('a home made by this version, with its last steps only in the redo, is opened by this version', async (t) => {
+  const made = `${t.testdir()}/made`
+  await makeHome(made)
+  const home = `${t.testdirName}/home`
+  const expected = unpackFrom(made, home)
+  t.equal(await schemaOf(home), String(SCHEMA_VERSION))
+  const s = await startOnDisk(t, home)
+  await servedAlike(t, s, expected)
+  await goesOn(t, s, expected)
+  await s.service.close()
+  t.same(await findings(home), [])
+})
 
-t.test('there is a home of an older version to try', (t) => {
+t.test('at least one home is of an older version with older machines', (t) => {
   t.ok(folders.length > 0)
-  t.ok(haveOlderMachines, 'and of older machines')
+  t.ok(haveOlderMachines, 'with older machines')
   t.end()
 })

@@ -14,7 +14,7 @@ const lines = `
 102 pwrite64(9, ""..., 4096, 0) = 4096
 102 +++ exited with 0 +++`
 
-t.test('flushes are counted once each, and writes only where a write is a flush in that process', async (t) => {
+t.test('each flush is counted once, and a write only on a descriptor where writes are flushes', async (t) => {
   const none = new Map<number, ReadonlySet<number>>()
   t.equal(countFlushes(lines, none), 3, 'fdatasync, fsync, msync with MS_SYNC')
   const descriptors = new Map([

@@ -34,13 +34,13 @@ function system(name: string, rates: readonly (number | undefined)[], flushes: n
 
 const ours = system('Ours', [100, 200, 300], 6)
 
-t.test('rates are compared within a round, and a round that either side lacks is left out', async (t) => {
+t.test('rates are compared round by round, leaving out rounds that either side lacks', async (t) => {
   t.equal(ratio(ours, system('Peer', [50, 50, 150], 3), 64), 2)
   t.equal(ratio(ours, system('Peer', [undefined, 50, 150], 3), 64), 3)
   t.ok(Number.isNaN(ratio(ours, system('Peer', [undefined, undefined, undefined], 3), 64)))
 })
 
-t.test('what does not flush is said in plain words', async (t) => {
+t.test("a system's flushes are described in plain words", async (t) => {
   t.match(plainWord(system('Peer', [1], 0)), /does not flush before it answers/)
   t.match(plainWord(system('Peer', [1], 0.2)), /mostly before it flushes/)
   t.equal(plainWord(system('Peer', [1], 1.1)), 'flushes one of the three steps')
@@ -49,7 +49,7 @@ t.test('what does not flush is said in plain words', async (t) => {
   t.equal(plainWord(system('Peer', [1], undefined)), 'flushes not counted')
 })
 
-t.test('every system stands in the table with its rounds apart, also one that failed', async (t) => {
+t.test('the main table has every system with its rounds, including failed ones', async (t) => {
   const failed = { ...system('Broken', [undefined], undefined), failure: 'it did not come up' }
   const lines = mainTable([ours, failed], [1, 64]).split('\n')
   t.equal(lines.length, 4)
@@ -58,7 +58,7 @@ t.test('every system stands in the table with its rounds apart, also one that fa
   t.match(lines[3], /^\| Broken +\| failed/)
 })
 
-t.test('goals are held against the ratio, and losing is said as plainly as winning', async (t) => {
+t.test('goals are compared with the ratio, and systems faster than ours are named', async (t) => {
   const fast = system('Fast', [400, 800, 1_200], 0)
   const slow = system('Slow', [50, 100, 150], 3)
   const table = goalTable(goalFindings({ measured: [ours, { ...ours, name: 'Ours otherwise' }, fast, slow] }))

@@ -5,9 +5,9 @@ import { curveReport } from '../../../bench/scale/report.ts'
 const sizes = [1_000, 10_000, 100_000, 1_000_000]
 const points = (cost: (size: number) => number): Point[] => sizes.map((size) => ({ size, value: cost(size) }))
 
-t.test('what grows with the size is told from what is flat or logarithmic', async (t) => {
+t.test('costs that grow with the size are distinguished from flat and logarithmic ones', async (t) => {
   t.equal(shapeOf(points(() => 50)), 'flat')
-  t.equal(shapeOf(points((size) => 50 - Math.log10(size))), 'flat', 'becoming cheaper is no growth')
+  t.equal(shapeOf(points((size) => 50 - Math.log10(size))), 'flat', 'getting cheaper is not growth')
   t.equal(shapeOf(points((size) => 20 * Math.log10(size))), 'logarithmic')
   t.equal(shapeOf(points((size) => Math.sqrt(size))), 'GROWS')
   t.equal(shapeOf(points((size) => size)), 'GROWS')
@@ -15,13 +15,13 @@ t.test('what grows with the size is told from what is flat or logarithmic', asyn
   t.equal(shapeOf(points(() => 50).slice(0, 1)), 'too few points')
 })
 
-t.test('the service beside it takes the drift of the machine out', async (t) => {
+t.test('the ratio to a service measured alongside cancels the drift of the machine', async (t) => {
   const drifting = sizes.map((size, at) => ({ size, value: 50 * (at + 1), ratio: 1.01 }))
   t.equal(shapeOf(drifting), 'flat')
   t.equal(growthPerDecade(drifting), 1)
 })
 
-t.test('a report shows every size, the ratio and the shape, and names what grows', async (t) => {
+t.test('a curve report shows every size with its ratio and shape, and names the growing series', async (t) => {
   const curve: Curve = {
     name: 'entities',
     title: 'Cost against entities',

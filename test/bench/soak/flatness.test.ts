@@ -18,7 +18,7 @@ const quiet: Minute = {
   viewBytes: 300e6,
 }
 
-/** Nine minutes, each changed by how far the run has gone. */
+/** Nine minutes, each changed according to its number. */
 const run = (change: (minute: number) => Partial<Minute>): Minute[] =>
   Array.from({ length: 9 }, (_, i) => ({ ...quiet, minute: i + 1, ...change(i) }))
 
@@ -27,12 +27,12 @@ const notFlat = (minutes: readonly Minute[]): string[] =>
     .filter(({ isFlat }) => !isFlat)
     .map(({ what }) => what)
 
-t.test('a run that ends as it began is flat, a single bad minute or not', async (t) => {
+t.test('a run is flat if it ends as it began, even with one slow minute', async (t) => {
   t.same(notFlat(run(() => ({}))), [])
   t.same(notFlat(run((minute) => (minute === 8 ? { callP99Ms: 400 } : {}))), [])
 })
 
-t.test('whatever grows is named', async (t) => {
+t.test('every growing measure is named', async (t) => {
   t.same(notFlat(run((minute) => ({ callP50Ms: 2 + minute }))), ['p50 of a call'])
   t.same(notFlat(run((minute) => ({ callP99Ms: 10 + 5 * minute }))), ['p99 of a call'])
   t.same(notFlat(run((minute) => ({ privateBytes: 300e6 + minute * 20e6 }))), ['private memory'])
@@ -40,18 +40,18 @@ t.test('whatever grows is named', async (t) => {
   t.same(notFlat(run((minute) => ({ serverCpu: 0.5 + minute * 0.05 }))), ['server CPU'])
 })
 
-t.test('one minute in which the rate was missed is not flat', async (t) => {
+t.test('one minute below the requested rate makes a run not flat', async (t) => {
   t.same(notFlat(run((minute) => (minute === 4 ? { cyclesPerSecond: 900 } : {}))), [
     'cycles a second: asked, and the slowest minute',
   ])
 })
 
-t.test('files may grow until retention holds them, and not after that', async (t) => {
+t.test('files may grow until retention limits them, but not after that', async (t) => {
   t.same(notFlat(run((minute) => ({ logBytes: Math.min(minute, 3) * 100e6 }))), [])
   t.same(notFlat(run((minute) => ({ logBytes: minute * 100e6 }))), ['files, middle third against last'])
 })
 
-t.test('minutes without a collection say nothing about the heap; a run without any is not flat', async (t) => {
+t.test('minutes without a collection do not count for the heap, and a run without any is not flat', async (t) => {
   const without = ({ heapBytes: _, ...minute }: Minute): Minute => minute
   const minutes = run(() => ({}))
   t.same(notFlat([without(minutes[0]!), ...minutes.slice(1)]), [])
