@@ -7,8 +7,7 @@ type Call = 'openSync' | 'readSync' | 'writeSync' | 'fsyncSync' | 'renameSync' |
 
 /**
  * Makes `call` fail with the error code that `fails` returns, if any, for a path (of an open file, the one it was
- * opened by)
- * and the further arguments; until the returned function is called, and at most until the end of the test.
+ * opened by) and the further arguments; until the returned function is called, and at most until the end of the test.
  */
 export function failing(t: Test, call: Call, fails: (path: string, ...rest: any[]) => string | undefined): () => void {
   const real = fs[call] as (...args: any[]) => any

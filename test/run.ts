@@ -1,13 +1,9 @@
 /**
  * Runs test files concurrently, each as `node FILE`, and prints a line for each that passed; for each that failed its
- * output
- * without the passed checks, so that a truncated log still shows the failure; and the sum of all checks as the last
- * line.
- * Tap's own runner loads coverage hooks into every process, and by NODE_OPTIONS into every process that a test starts:
- * half a
- * second of CPU each, and a service that differs from the one that users start. `npx tap FILE` runs one file with them,
- * and
- * shows a failure in the sources.
+ * output without the passed checks, so that a truncated log still shows the failure; and the sum of all checks as the
+ * last line. Tap's own runner loads coverage hooks into every process, and by NODE_OPTIONS into every process that a
+ * test starts: half a second of CPU each, and a service that differs from the one that users start. `npx tap FILE` runs
+ * one file with them, and shows a failure in the sources.
  *
  *   node dist/test/run.js [FILE ...]     without files: all of them
  */

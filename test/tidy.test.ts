@@ -1,7 +1,6 @@
 /**
  * The mechanical rules of the sources: which folder may import which, no cycles, no dead files or exports, a limit on
- * file
- * length, and a single place of import for each library that must stay at the edge.
+ * file length, and a single place of import for each library that must stay at the edge.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'

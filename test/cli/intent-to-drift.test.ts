@@ -1,11 +1,9 @@
 /**
  * The whole path of intent as a new user takes it: written down or found by an inspection, accepted, put into a brief,
- * run by
- * the bundled runner, and compared with what the run observed. In the middle of the run the service is killed.
+ * run by the bundled runner, and compared with what the run observed. In the middle of the run the service is killed.
  *
  * Nothing sleeps for a fixed time: the watcher, another process, reports when an expected event has happened, and the
- * run's
- * command continues when its pipe is written to.
+ * run's command continues when its pipe is written to.
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -21,8 +19,7 @@ const port = (): string => String(20_000 + Math.floor(Math.random() * 10_000))
 
 /**
  * The engine of this test knows only the Execution Request on its input and the files that the runner wrote. It
- * observes one
- * gate, waits for the pipe, observes the others, and reports its result.
+ * observes one gate, waits for the pipe, observes the others, and reports its result.
  */
 const ENGINE = (folder: string): string => `
 import { openSync, readdirSync, readFileSync, readSync, writeFileSync } from 'node:fs'

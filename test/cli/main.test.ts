@@ -84,8 +84,7 @@ function unread(test: Test, env: NodeJS.ProcessEnv, ...argv: string[]) {
 
 /**
  * A Watch with that many events of 8 KB, numbered by their cursors; `stuck` resolves with how many were taken when the
- * client
- * stops taking them, whose connection is then dropped, or with all of them.
+ * client stops taking them, whose connection is then dropped, or with all of them.
  */
 async function streaming(test: Test, count: number) {
   const asked: number[] = []

@@ -1,7 +1,6 @@
 /**
  * The limits that the service reports: heartbeats follow its lease, whatever its clock, and commands get the
- * maintenance
- * limits.
+ * maintenance limits.
  */
 import t from 'tap'
 import type { Client } from '../../engine/client.ts'

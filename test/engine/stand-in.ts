@@ -1,7 +1,6 @@
 /**
  * A single-file service for the runner's tests: node:http, with scripted state and misbehaviour on request. It keeps
- * all
- * posts with their bodies in order for the test to read.
+ * all posts with their bodies in order for the test to read.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,6 +1,6 @@
 /**
- * A well-behaved client beside the hostile ones: it asks one thing after the other over one connection, and tells how
- * long it waited. What is done to the service must not be felt here.
+ * A well-behaved client beside the hostile ones: it sends one request after the other over one connection and measures
+ * how long it waits. It must not notice what is done to the service.
  */
 import { readFileSync } from 'node:fs'
 import type { Service } from '../../bench/service.ts'
@@ -9,22 +9,22 @@ import { Connection } from './connection.ts'
 const TIMEOUT_MS = 20_000
 
 export interface Beside {
-  /** Ends it; resolves with what went wrong. */
+  /** Stops the client; resolves with the faults it met. */
   stop(): Promise<readonly string[]>
   /**
-   * Whether what was done to the service was hardly felt: 99 of 100 answers came within two seconds, without the time for which
-   * it and this process stood ready meanwhile and had no core.
+   * Whether the client hardly noticed the attack: 99 of 100 answers came within two seconds, not counting the time for
+   * which the service and this process were ready to run but had no core.
    */
   wasHardlyFelt(): { readonly ok: boolean; readonly words: string }
 }
 
 const WAIT_MS_MAX = 2_000
 
-/** @param request bytes that must be answered with a 2xx, again and again. */
+/** @param request bytes of a request that must be answered with a 2xx each time. */
 export function beside({ target, child }: Pick<Service, 'target' | 'child'>, request: string, everyMs = 10): Beside {
   const { port } = target
   const pids = [child.pid, process.pid]
-  /** Milliseconds from each request to its answer, without those for which there was no core. */
+  /** Milliseconds from each request to its answer, not counting those without a core. */
   const waits: number[] = []
   const faults: string[] = []
   let isStopping = false
@@ -57,7 +57,7 @@ export function beside({ target, child }: Pick<Service, 'target' | 'child'>, req
   }
 }
 
-/** How long the main threads have been ready to run and were not, by the kernel's word; 0 where it does not say. */
+/** How long the main threads were ready to run but did not, according to the kernel; 0 if it does not say. */
 function coreWaitMs(pids: readonly number[]): number {
   let ns = 0
   for (const pid of pids) {
@@ -70,7 +70,7 @@ function coreWaitMs(pids: readonly number[]): number {
   return ns / 1e6
 }
 
-/** The value below which the share of the values lies. */
+/** The quantile of the values for the share. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

@@ -1,4 +1,4 @@
-/** A call as it is meant, and the request that it becomes: as meant, or with one thing or several wrong. */
+/** A valid call, and the request made from it: unchanged, or with one or several mistakes. */
 import type { Random } from '../random.ts'
 import { brokenBytes, EVIL_NAMES, mutatedBody, written } from './mutations.ts'
 import type { Operation } from './operations.ts'
@@ -16,7 +16,7 @@ export interface Call {
 
 const JSON_TYPE = 'application/json'
 
-/** The request, just as it is meant. */
+/** The request without any mistake. */
 export function requestOf(call: Call): Request {
   const { operation, caller, params, query, headers, body } = call
   let next = 0
@@ -43,7 +43,7 @@ export function requestOf(call: Call): Request {
   return request
 }
 
-/** The request with something wrong in it; `world` gives others' ids and tokens. */
+/** The request with a mistake; `world` supplies ids and tokens of others. */
 export function wrongRequestOf(call: Call, world: World, random: Random): Request {
   const isBodied = call.operation.body !== undefined
   const what = random.next()
@@ -157,7 +157,7 @@ function wrongQueryValue(name: string, { caller }: Call, world: World, random: R
   return encodeURIComponent(String(known ?? 'x'))
 }
 
-/** Cursors of lists are base64url of JSON: some that parse, and say something else. */
+/** Cursors of lists are base64url of JSON: these are some that can be parsed but contain something else. */
 function wrongCursor(random: Random): string {
   const value = random.pick<unknown>([
     [],
@@ -277,7 +277,7 @@ function wrongToken(call: Call, world: World, random: Random): Request {
   const other = random.pick(others)
   if (random.chance(0.5)) {
     const request = requestOf({ ...call, caller: other })
-    // Where the other one is let in, it has said this.
+    // If the other caller is admitted, the text is its own.
     if (request.body !== undefined && other.tenant !== call.caller?.tenant) world.share(request.body.toString())
     request.mischief.add('token')
     return request
@@ -344,7 +344,7 @@ function wrongHeader(request: Request, random: Random): Request {
   return request
 }
 
-/** Right, but cut and framed as few clients do. */
+/** Valid, but segmented and framed as few clients do. */
 function oddFraming(request: Request, random: Random): Request {
   if (request.body !== undefined && random.chance(0.5)) request.chunkBytes = random.pick([1, 7, 100, 5_000])
   request.segments = random.pick([2, 3, 10])

@@ -1,6 +1,6 @@
 /**
- * A whole fuzzing run: the real service in a process of its own, the fuzzer, and what must hold when it is over: the
- * same process, no error in its log, memory that does not grow, a home that `verify` finds whole.
+ * A whole fuzzing run: the real service in a process of its own, the fuzzer, and what must hold afterwards: still the
+ * same process, no error in its log, no growing memory, and a home in which `verify` finds no fault.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -19,15 +19,15 @@ export interface CampaignOptions {
 
 export interface CampaignResult extends FuzzReport {
   readonly table: string
-  /** Heap after collection, bytes, from time to time. */
+  /** Bytes of the heap after a collection, measured from time to time. */
   readonly heaps: readonly number[]
 }
 
 const WORLD_REQUESTS = 40_000
 const MEASURES = 10
-/** Growth of the collected heap over the last half of a long run that is put down to chance. */
+/** How much the collected heap may grow over the last half of a long run. */
 const GROWTH_BYTES_MAX = 24 * 1024 * 1024
-/** Shorter runs end before the caches are full: their growth says nothing. */
+/** Shorter runs end before the caches are full, so that their growth means nothing. */
 const MEASURED_REQUESTS_MIN = 400_000
 
 export async function campaign(options: CampaignOptions): Promise<CampaignResult> {
@@ -91,7 +91,7 @@ function growth(heaps: readonly number[]): string[] {
     : []
 }
 
-/** Whatever the service called an error while it ran. */
+/** Lines that the service logged as errors while it ran. */
 function logFaults(home: string): string[] {
   const text = readFileSync(join(home, 'bench-stderr.log'), 'utf8')
   const faults = text.split('\n').filter((line) => line !== '' && !/"level":(10|20|30|40),/.test(line))

@@ -1,4 +1,4 @@
-/** What must hold of every answer, whatever was asked. Each check says what is wrong, or nothing. */
+/** What must hold for every answer to any request. Each check returns what is wrong, if anything. */
 
 import { problemTable } from '../../http/problems.ts'
 import { DROPPED_BYTES_MAX } from '../../http/wire/lingering.ts'
@@ -9,13 +9,16 @@ import { RawJson } from './mutations.ts'
 import type { Request } from './request.ts'
 import { OWNED_ID, type World } from './world.ts'
 
-/** Places of a path whose value is whatever its creator said. */
+/** Path parameters whose values callers may choose. */
 const CHOSEN_BY_CALLERS: ReadonlySet<string> = new Set(['{runner_id}', '{name}', '{session_id}'])
-/** Beside many other processes too: what takes longer does not wait, it hangs. */
+/** Generous because many other processes may be running: an answer that takes longer hangs. */
 const SLOW_MS = 20_000
-/** uWebSockets.js ends a connection on which no request was whole for some 10 s, in steps of 4: one in pieces may be late. */
+/**
+ * uWebSockets.js closes a connection that brought no complete request for about 10 s, checked every 4 s: a segmented
+ * request may come too late.
+ */
 const LATE_MS = 7_000
-/** A poll may wait as long as it asked for, in seconds, and no longer than so many milliseconds. */
+/** A poll may wait as long as it asked for, in seconds, but no longer than this many milliseconds. */
 const WAIT = /[?&]wait=(\d+)/
 const WAIT_MS_MAX = 30_000
 
@@ -23,7 +26,7 @@ const STACK = /\n\s+at .+:\d+|node_modules\/|\/dist\/(http|runtime|storage|machi
 const SECRET = /itd_[A-Za-z0-9_-]{20,}/g
 const INTERNAL = /"(credential_hash|credentials|hash|fingerprint)":/
 
-/** A parsed answer, for those who go on from it. */
+/** A parsed answer, for callers that continue from it. */
 export interface Checked {
   readonly faults: readonly string[]
   readonly body: any
@@ -45,7 +48,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
     if (fault !== undefined) faults.push(fault)
   }
   if (outcome.headers.get('api-version') !== '1') {
-    // uWebSockets.js itself refuses what is no HTTP.
+    // uWebSockets.js itself refuses what is not HTTP.
     return (outcome.status === 400 || outcome.status === 431) && mayBeClosed(request)
       ? NOTHING
       : { faults: ['there is no API-Version'], body: undefined }
@@ -63,7 +66,7 @@ export function check(request: Request, outcome: Outcome, documented: Documented
   return { faults, body }
 }
 
-/** What is no HTTP, or more of it than is read, may end its connection without a word. */
+/** For input that is not HTTP, or exceeds what is read, the connection may be closed without an answer. */
 function mayBeClosed({ mischief, target, headers, method, body, chunkBytes }: Request): boolean {
   const bytes = headers.reduce(
     (sum, [name, value]) => sum + name.length + value.length + 4,
@@ -140,7 +143,7 @@ function problemFault(request: Request, { status }: Answer, body: any): string |
   return undefined
 }
 
-/** The pointer leads to a member of the document, or to one that is missing in an object of it. */
+/** Whether the pointer leads to a member of the document, or to one that is missing in an object of it. */
 function isPlace(pointer: string, document: unknown): boolean {
   if (pointer === '') return true
   if (!pointer.startsWith('/')) return false
@@ -153,7 +156,7 @@ function isPlace(pointer: string, document: unknown): boolean {
   return true
 }
 
-/** Nothing of the service's inside, and no secret but where one is made. */
+/** An answer shows nothing of the service's internals, and a secret only where it was created. */
 function leakFault(request: Request, { status }: Answer, text: string, body: any): string | undefined {
   if (request.operation.endsWith('json') || request.operation === 'GET /metrics') return undefined
   const stack = STACK.exec(text)
@@ -172,7 +175,7 @@ function leakFault(request: Request, { status }: Answer, text: string, body: any
 
 const API_DOCUMENT = /^\/(openapi|asyncapi)\.json/
 
-/** Nothing of a project that the caller may not see. */
+/** An answer shows nothing of a project that the caller may not see. */
 function confinementFault(request: Request, text: string, { status }: Answer, world: World): string | undefined {
   const { caller } = request
   if (caller === undefined || caller.sees === undefined || caller.sees === '*' || status === 401) return undefined
@@ -181,14 +184,14 @@ function confinementFault(request: Request, text: string, { status }: Answer, wo
     if (request.target.includes(marker) || caller.called?.includes(marker) === true) continue
     return `${caller.name} was shown ${marker}: ${around(text, marker)}`
   }
-  // OPTIONS is answered from the path alone, whoever asks and whatever there is.
+  // OPTIONS is answered from the path alone, for any caller and whether or not the entity exists.
   if (status < 300 && request.method !== 'OPTIONS') {
     for (const id of idsAsked(request)) {
       const owner = id.includes('_') ? world.ownerOf(id) : undefined
       if (owner !== undefined && !caller.sees.has(owner)) return `${caller.name} was let at ${id}, which is of ${owner}`
     }
   }
-  // The documents are made when the service starts: what an example of theirs names is whoever takes it from there.
+  // The documents are made at the start of the service: the names in their examples may be used by anybody later.
   if (API_DOCUMENT.test(request.target)) return undefined
   const { namedForeign } = caller.tenant
   for (const [id] of text.matchAll(OWNED_ID)) {
@@ -205,7 +208,9 @@ function around(text: string, part: string): string {
   return `...${text.slice(Math.max(0, at - 300), at + 200)}...`
 }
 
-/** Ids that the path asks for. A name that callers choose may well read like an id: the fuzzer names runners so. */
+/**
+ * Ids in the path. Parameters that callers choose are left out, because the fuzzer chooses names that look like ids.
+ */
 function idsAsked({ operation, target }: Request): string[] {
   const template = operation.slice(operation.indexOf(' ') + 1).split('/')
   const path = target.split('?')[0]!.split('/')
@@ -214,7 +219,9 @@ function idsAsked({ operation, target }: Request): string[] {
   )
 }
 
-/** What the documents refuse is refused: as a whole, or, where the answer lists them, line by line. */
+/**
+ * A body that the documents do not allow is refused: as a whole, or item by item if the answer lists the refused ones.
+ */
 function admittedFault(request: Request, { status }: Answer, body: any, documented: Documented): string | undefined {
   if (Array.isArray(body?.refused) && body.refused.length > 0) return undefined
   if (status >= 300 || request.document === undefined || !request.mischief.has('body')) return undefined

@@ -1,35 +1,35 @@
 /**
- * One keep-alive connection that sends bytes as they are and reads answers strictly (RFC 9112): what comes back
- * unasked, or is framed otherwise than it says, is a fault of the service.
+ * A keep-alive connection that sends bytes unchanged and reads answers strictly (RFC 9112): bytes that were not asked
+ * for, or are framed otherwise than announced, are a fault of the service.
  */
 import { connect, type Socket } from 'node:net'
 
 export interface Answer {
   readonly kind: 'answer'
   readonly status: number
-  /** Lower-case names; of doubled headers the values are joined by a comma. */
+  /** Names are in lower case; values of repeated headers are joined by a comma. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
   readonly ms: number
 }
 
-/** The connection ended before the answer was whole. */
+/** The connection ended before the answer was complete. */
 export interface Closed {
   readonly kind: 'closed'
   readonly received: string
   readonly ms: number
-  /** Since the answer before it, or since it was opened: the time that uWebSockets.js counts until a request is whole. */
+  /** Since the previous answer or the opening: the time that uWebSockets.js counts until a request is complete. */
   readonly restedMs: number
 }
 
-/** Nothing whole came within the bound. */
+/** No complete answer came in time. */
 export interface Silent {
   readonly kind: 'silent'
   readonly received: string
   readonly ms: number
 }
 
-/** The answer breaks the protocol. */
+/** The answer violates the protocol. */
 export interface Garbled {
   readonly kind: 'garbled'
   readonly why: string
@@ -40,10 +40,10 @@ export interface Garbled {
 export type Outcome = Answer | Closed | Silent | Garbled
 
 export interface AskOptions {
-  /** The request's method is HEAD: the answer has no body whatever its length says. */
+  /** Whether the method is HEAD: then the answer has no body, whatever its Content-Length. */
   readonly isHead: boolean
   readonly timeoutMs: number
-  /** Answers of this media type never end: the head, with what came first, is enough. */
+  /** Answers of this media type never end: the head and the first part of the body suffice. */
   readonly endlessType?: string
 }
 
@@ -54,7 +54,7 @@ interface Waiting {
   readonly resolve: (outcome: Outcome) => void
 }
 
-/** uWebSockets.js ends a connection that has rested for some 10 s. */
+/** uWebSockets.js closes a connection that was idle for about 10 s. */
 const RESTED_MS = 4_000
 const SHOWN_BYTES = 2_000
 const NOTHING = Buffer.alloc(0)
@@ -92,12 +92,12 @@ export class Connection {
     })
   }
 
-  /** False also for one that has rested so long that the service may be about to end it. */
+  /** False also if the connection has been idle for so long that the service may be about to close it. */
   get isOpen(): boolean {
     return this.#isOpen && !this.#socket.destroyed && performance.now() - this.#usedMs < RESTED_MS
   }
 
-  /** Send the parts, each in a segment of its own where there are several, and wait for one answer. */
+  /** Sends the parts, several of them in a segment each, and waits for one answer. */
   ask(parts: readonly Buffer[], options: AskOptions): Promise<Outcome> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#finish(this.#broken('silent')), options.timeoutMs)
@@ -114,7 +114,7 @@ export class Connection {
 
   #send(parts: readonly Buffer[], from: number): void {
     if (from >= parts.length) return
-    // Answered before it was all there: the rest would be read as the next request.
+    // The answer came before everything was sent: the rest would be read as the next request.
     if (this.#waiting === undefined) return
     this.#isSending = from + 1 < parts.length
     this.#socket.write(parts[from]!)

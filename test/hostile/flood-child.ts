@@ -1,6 +1,6 @@
 /**
- * Load in a process of its own. Closed: so many clients, each with one request under way, to find what the service
- * can take. Open: requests leave at their appointed times whether or not earlier ones were answered, as the world does.
+ * Generates load in a process of its own. Closed loop: each client has one request in flight, to find the capacity of
+ * the service. Open loop: requests are sent at scheduled times, whether or not earlier ones were answered.
  */
 import { performance } from 'node:perf_hooks'
 import { answerRequests } from '../../bench/child.ts'
@@ -8,19 +8,19 @@ import { Connection, formatRequest, type Target } from '../../bench/wire.ts'
 
 export interface FloodJob {
   readonly target: Target
-  /** Requests in turn; `@` in a body is replaced by a serial number of 16 digits. */
+  /** Sent in turn; `@` in a body is replaced by a serial number of 16 digits. */
   readonly requests: readonly {
     readonly method: string
     readonly path: string
     readonly token: string
     readonly body?: string
   }[]
-  /** Requests a second; undefined: closed, with `connections` clients. */
+  /** Requests per second; undefined means a closed loop with `connections` clients. */
   readonly perSecond?: number
-  /** Open connections at most. */
+  /** Maximum number of open connections. */
   readonly connections: number
   readonly seconds: number
-  /** First serial number, so that no two floods make twins. */
+  /** The first serial number, so that two floods never send the same body. */
   readonly serial: number
 }
 
@@ -34,25 +34,25 @@ export interface Waits {
 export interface FloodResult {
   readonly seconds: number
   readonly sent: number
-  /** Answers by status; 0: the connection ended without one. */
+  /** Number of answers by status; 0 means that the connection ended without an answer. */
   readonly statuses: Readonly<Record<number, number>>
-  /** Milliseconds from sending to the answer. */
+  /** Milliseconds from the request to its answer. */
   readonly taken: Waits
   readonly refused: Waits
-  /** Refusals without Retry-After. */
+  /** Number of refusals without Retry-After. */
   readonly withoutRetryAfter: number
-  /** Appointed times at which every connection was busy. */
+  /** Number of scheduled times at which every connection was busy. */
   readonly unsent: number
-  /** Connections that were open at the end. */
+  /** Number of connections that were open at the end. */
   readonly opened: number
-  /** `id` of what was made. */
+  /** The `id` of each created entity. */
   readonly ids: readonly string[]
-  /** Share of one core that this process used. */
+  /** The share of one core that this process used. */
   readonly clientCpu: number
 }
 
 const TICK_MS = 1
-/** uWebSockets.js ends a connection that has rested for some 10 s, maybe just as something is sent on it. */
+/** uWebSockets.js closes a connection that was idle for about 10 s, possibly just as a request is sent on it. */
 const RESTED_MS_MAX = 4_000
 const IDS_MAX = 2_000_000
 
@@ -86,7 +86,7 @@ class Flood {
     this.#isOver = true
     const ranMs = performance.now() - begunMs
     const used = process.cpuUsage(cpu)
-    // What is under way is waited for, for a while: it may be acknowledged yet.
+    // Requests in flight get some time, because they may still be acknowledged.
     for (let tries = 0; tries < 100 && this.#idle.length < this.#opened; tries++)
       await new Promise((resolve) => setTimeout(resolve, 50))
     for (const { connection } of this.#idle) connection.close()
@@ -123,7 +123,9 @@ class Flood {
     this.#idle.push(slot)
   }
 
-  /** The idle one that rested least; when even that may be about to be ended, all of them are closed. */
+  /**
+   * The connection that was idle for the shortest time; if even that one may be about to be closed, all of them are.
+   */
   #awake(nowMs: number): Slot | undefined {
     const slot = this.#idle.pop()
     if (slot === undefined || nowMs - slot.restsSinceMs < RESTED_MS_MAX) return slot

@@ -1,6 +1,7 @@
 /**
- * A slice of the fuzzer's long run: REQUESTS sets how many (default 20,000), SEED which; without it the same one every
- * time, so that a build that fails is about its change. The long run is `npm run hostile -- --requests 1000000 --seed 1`.
+ * A short run of the fuzzer: REQUESTS sets its length (default 20,000) and SEED its requests. The default seed is
+ * fixed, so that a failing build is due to its change. The long run is `npm run hostile -- --requests 1000000 --seed
+ * 1`.
  */
 import t from 'tap'
 import { campaign } from './campaign.ts'
@@ -8,7 +9,7 @@ import { campaign } from './campaign.ts'
 const requests = Number(process.env.REQUESTS ?? 20_000)
 const seed = Number(process.env.SEED ?? 1)
 
-/** What even a short run must have reached, or it has proved little. */
+/** Operations that must have succeeded even in a short run, which would prove little otherwise. */
 const REACHED = [
   'POST /api/projects/{id}/run-requests',
   'GET /api/runners/{runner_id}/run-requests/next',
@@ -23,7 +24,7 @@ const REACHED = [
   'POST /api/events',
 ]
 
-t.test(`${requests} good and bad requests (SEED=${seed}) find no fault`, { timeout: 300_000 }, async (t) => {
+t.test(`${requests} valid and invalid requests (SEED=${seed}) reveal no fault`, { timeout: 300_000 }, async (t) => {
   const result = await campaign({ requests, seed, connections: 64, log: (line) => t.comment(line) })
   for (const fault of result.faults) t.fail(fault)
   t.ok(result.requests >= requests)

@@ -1,6 +1,6 @@
 /**
  * Drives the service over many connections at once: stories that reach states, and between them calls of every
- * operation, good and bad. Every answer is checked; the first faults end the run, each told with its request.
+ * operation, valid and invalid. Every answer is checked; the first faults end the run, each reported with its request.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,11 +24,11 @@ export interface FuzzOptions {
   readonly requests: number
   readonly seed: number
   readonly connections: number
-  /** Requests after which everybody is replaced by others. */
+  /** Number of requests after which all callers are replaced. */
   readonly worldRequests: number
-  /** Where what is too long for a line is kept. */
+  /** Where bodies are stored that are too long for a line of curl. */
   readonly folder: string
-  /** Called now and then, between requests. */
+  /** Called from time to time, while no request is in flight on its connection. */
   readonly onProgress?: (done: number) => Promise<void>
   readonly progressEvery?: number
 }
@@ -36,25 +36,25 @@ export interface FuzzOptions {
 export interface FuzzReport {
   readonly requests: number
   readonly seconds: number
-  /** Answers by operation and status. */
+  /** Number of answers by operation and status. */
   readonly answered: ReadonlyMap<string, ReadonlyMap<number, number>>
   readonly faults: readonly string[]
-  /** Operations that no request was made for. */
+  /** Operations for which no request was sent. */
   readonly uncalled: readonly string[]
   readonly slowestMs: number
   readonly closed: number
 }
 
 const TIMEOUT_MS = 40_000
-/** Of what everything else rests on: the service may be too busy for it now, which it says (503). */
+/** Tries of a request on which the others depend, as the service may be too busy and answer 503. */
 const TRIES_MAX = 20
 const TRY_AGAIN_MS = 1_000
 const FAULTS_MAX = 10
-/** Calls that cost more than they teach: how many good ones are made in a run. */
+/** How many successful calls a run makes of operations that are costly and reveal little. */
 const GOOD_CALLS_MAX: Readonly<Record<string, number>> = { 'POST /api/backups': 2 }
-/** Long answers that are always the same are asked for less often. */
+/** Operations with long or unchanging answers are called less often. */
 const RARE = new Set(['GET /openapi.json', 'GET /asyncapi.json', 'GET /metrics', 'POST /api/backups', 'GET /api/watch'])
-/** Every operation is called so often before chance decides: some calls are cut off, and get no answer. */
+/** How often every operation is called before they are chosen at random: some calls are cut off without an answer. */
 const TRIES_FIRST = 3
 const STORY_CHANCE = 0.35
 const WRONG_CHANCE = 0.55
@@ -80,7 +80,7 @@ export class Fuzzer {
   #closed = 0
   #slowestMs = 0
   #nextProgress: number
-  /** Set while the others are to wait: the world is replaced, or the process is measured. */
+  /** Set while the connections must wait: the world is being replaced, or the process measured. */
   #pause: Promise<void> | undefined
 
   constructor(options: FuzzOptions, openApi: any) {
@@ -209,7 +209,7 @@ export class Fuzzer {
     this.#world.learn(body, operation, caller)
     if (status !== 201 || typeof body.token !== 'string') return
     if (typeof body.id === 'string') this.#world.addStray(body, caller)
-    // A runner that has rotated its own token goes on with the new one.
+    // A runner that has rotated its own token continues with the new one.
     else if (caller.runnerId !== undefined && request.target.includes(`/${caller.runnerId}/`)) caller.token = body.token
   }
 
@@ -220,7 +220,7 @@ export class Fuzzer {
   }
 
   #noteFault(fault: string, request: Request, outcome: Outcome, previous: Request | undefined): void {
-    // The same fault met again tells nothing new.
+    // A fault that was already found is not reported again.
     const kind = `${request.operation} ${fault.replaceAll(/[0-9a-f]{6,}|MARK\w+|\d+/g, '#')}`
     if (this.#faults.length >= FAULTS_MAX || this.#faultKinds.has(kind)) return
     this.#faultKinds.add(kind)
@@ -237,7 +237,7 @@ export class Fuzzer {
     const { segments = 1 } = request
     const lines = [`${request.operation}: ${fault.slice(0, 1_000)}${segments > 1 ? ` (in ${segments} segments)` : ''}`]
     lines.push(`  request: ${curlOf(request, this.#options.port, keep)}`, `  answer: ${came.slice(0, 1_000)}`)
-    // What was left of the request before may have been read as this one.
+    // The rest of the previous request may have been read as this one.
     if (previous !== undefined)
       lines.push(`  before it on the connection: ${curlOf(previous, this.#options.port, keep)}`)
     this.#faults.push(lines.join('\n'))
@@ -275,7 +275,7 @@ export class Fuzzer {
     return { operation, caller, params: step.params ?? [], query: step.query ?? {}, headers: step.headers ?? {}, body }
   }
 
-  /** A call of any operation by somebody who may make it, as far as chance lets it be right. */
+  /** A call of any operation by a caller who may make it, valid as far as random values can be. */
   #randomCall(random: Random): Call {
     const operation = this.#untried.pop() ?? random.pick(this.#operationChoices)
     const caller = this.#callerFor(operation, random)
@@ -334,7 +334,7 @@ export class Fuzzer {
     }
   }
 
-  /** By the root, beside the counted requests; must succeed, on a busy machine later. */
+  /** Sent with the admin token, not counted among the requests; must succeed, after several tries on a busy machine. */
   async #ask(method: string, path: string, body?: unknown, triesLeft = TRIES_MAX): Promise<any> {
     if (this.#root?.isOpen !== true) this.#root = await Connection.open(this.#options.port)
     const text = body === undefined ? '' : JSON.stringify(body)
@@ -354,7 +354,7 @@ export class Fuzzer {
   }
 }
 
-/** Free text of a tenant; those who see everything leave no marker. */
+/** Free text of a tenant; those who see everything leave no marker in it. */
 function textOf({ key }: Tenant, random: Random): string {
   const word = random.pick(['greeting', 'a note', 'Ünïcödé ✓', 'line\nbreak', 'x', 'the quick brown fox'])
   return key === undefined ? `${word} ${random.hex(6)}` : `${markerOf(key, random.hex(8))} ${word}`

@@ -1,4 +1,7 @@
-/** A story of steering: an initiative over a project, an assessment that a runner answers, what owners say, its end. */
+/**
+ * A story of steering: an initiative over a project, an assessment that a runner answers, actions of the owner, its
+ * end.
+ */
 import { polledFor, post, type Stage, type Step, type Walk } from './story.ts'
 import type { Caller } from './world.ts'
 
@@ -29,7 +32,7 @@ function move(caller: Caller, name: string, verb: string, body: Record<string, u
   return { operation: `POST /api/initiatives/{name}/${verb}`, caller, params: [name], body, exact: true }
 }
 
-/** Whatever the runner is handed, it ends with a decision. */
+/** Whatever the runner is offered, it completes with a decision. */
 function* anAnswer(stage: Stage, member: object): Walk {
   const runner = stage.runner()
   const given = yield* polledFor(runner) as any

@@ -1,10 +1,13 @@
-/** Stories of what a project means: a record and its drift, an inspection and its review, a brief from its draft to its run. */
+/**
+ * Stories about a project's intent: a record and its drift, an inspection and its review, a brief from its draft to its
+ * run.
+ */
 import { begun, post, type Stage, type Step, type StepAnswer, type Walk } from './story.ts'
 import type { Caller } from './world.ts'
 
 type Told = Generator<Step, any, StepAnswer>
 
-/** A record that guides runs, with one evidence that is required; undefined where it did not come to that. */
+/** An accepted record with one required evidence; undefined if it could not be made. */
 function* acceptedRecord(stage: Stage): Told {
   const slug = `r-${stage.random.hex(12)}`
   const evidence = [{ description: stage.text(), gate_name: 'gate' }]
@@ -25,7 +28,7 @@ function moved(stage: Stage, id: string, move: string, body: Record<string, unkn
   return { operation: `POST /api/intent-records/{id}/${move}`, caller, params: [id], body, exact: true }
 }
 
-/** Two records, at odds and related, changed, and one in the place of the other. */
+/** Two records that are related by conflict and support; one is changed, and may be replaced by the other. */
 export function* aRecord(stage: Stage): Walk {
   const [first, second] = [yield* acceptedRecord(stage), yield* acceptedRecord(stage)]
   if (first === undefined || second === undefined) return
@@ -55,7 +58,7 @@ export function* aRecord(stage: Stage): Walk {
   yield { operation: 'GET /api/projects/{id}/intent-check', caller: stage.person('view'), params: [stage.project] }
 }
 
-/** An inspection whose hypotheses are accepted, accepted otherwise, and rejected, in any order and more than once. */
+/** An inspection whose hypotheses are accepted, accepted with changes, and rejected, in any order and repeatedly. */
 export function* anInspection(stage: Stage): Walk {
   const { random } = stage
   const runner = random.chance(0.5)
@@ -102,7 +105,7 @@ export function* anInspection(stage: Stage): Walk {
   }
 }
 
-/** A brief from its draft to its digest, a run of it, and the drift that the run's evidence speaks of. */
+/** A brief from its draft to its digest, a run of it, and the drift that the run's evidence causes. */
 export function* aBrief(stage: Stage): Walk {
   const { random } = stage
   const record = yield* acceptedRecord(stage)
@@ -198,7 +201,7 @@ function observed({ random, text }: Stage, caller: Caller, run: string, { id, ev
   }
 }
 
-/** Its drift read, classified, and a repair asked for. */
+/** The record's drift is read, classified, and a repair brief requested. */
 function* lookedAt(stage: Stage, recordId: string): Walk {
   const drift = '/api/projects/{id}/drift/{record}'
   const params = [stage.project, recordId]

@@ -1,4 +1,4 @@
-/** `npm run hostile -- --requests 1000000 --seed 1`: the fuzzer against a service of its own, on a home of its own. */
+/** `npm run hostile -- --requests 1000000 --seed 1`: runs the fuzzer against its own service on a temporary home. */
 import { killAll } from '../../bench/child.ts'
 import { commandLine, whole } from '../command-line.ts'
 import { campaign } from './campaign.ts'

@@ -1,7 +1,7 @@
-/** What is done to a good body: one member at a time becomes something that a careful reader must refuse or carry unharmed. */
+/** Mutations of a valid body: one member at a time becomes something that must be refused, or stored unharmed. */
 import type { Random } from '../random.ts'
 
-/** JSON text that stands where a value should: numbers and strings that no value of JavaScript is written as. */
+/** JSON text in the place of a value: numbers and strings that JSON.stringify never writes. */
 export class RawJson {
   readonly text: string
 
@@ -54,7 +54,7 @@ const EVIL_NUMBERS = [
   '1000000000000000000000000000000001',
 ]
 
-/** No JSON at all, but what careless writers send. */
+/** Not JSON, but sent by careless programs. */
 const NOT_JSON = [
   'NaN',
   'Infinity',
@@ -116,7 +116,7 @@ interface Place {
   readonly key: string | number
 }
 
-/** A changed copy of the body. */
+/** A copy of the body with one mutation. */
 export function mutatedBody(body: unknown, random: Random): unknown {
   const copy = structuredClone(body)
   const places: Place[] = []
@@ -159,7 +159,7 @@ function change({ holder, key }: Place, random: Random): void {
   else put(holder, key, edge(holder[key], random))
 }
 
-/** An own member of that name, also for `__proto__`. */
+/** Defines an own member with that name, even `__proto__`. */
 function put(holder: any, key: string | number, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, configurable: true, writable: true })
 }
@@ -179,7 +179,7 @@ function wrongType(value: unknown, random: Random): unknown {
   return random.pick(others)
 }
 
-/** Longer, or one beyond. */
+/** A slightly longer, shorter or changed text; a number one off. */
 function edge(value: unknown, random: Random): unknown {
   if (typeof value === 'number') return value + random.pick([-1, 1, 0.5, -value * 2])
   if (typeof value !== 'string') return value
@@ -201,7 +201,7 @@ function nested(random: Random): string {
     : `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`
 }
 
-/** Bodies stay below a few megabytes: what is longer is refused for its length alone. */
+/** Keeps bodies below a few megabytes: longer ones are refused for their length alone. */
 const LARGE_ITEM_CHARACTERS_MAX = 300
 
 function large(value: unknown, random: Random): unknown {
@@ -217,19 +217,19 @@ function large(value: unknown, random: Random): unknown {
 }
 
 /**
- * Members whose names look like array indices far apart: V8 keeps them in a dictionary hashed by number, where
- * names that differ by a power of two fall together.
+ * Members whose names look like array indices far apart: V8 keeps them in a dictionary hashed by number, in which names
+ * that differ by a power of two collide.
  */
 function collidingKeys(size: number): object {
   return Object.fromEntries(Array.from({ length: size }, (_, n) => [String(n * 65_536), 1]))
 }
 
-/** The member stands there twice. */
+/** The value, followed by the same member once more. */
 function doubled(value: unknown, name: string): RawJson {
   return new RawJson(`${written(value)},${JSON.stringify(name)}:${written(value)}`)
 }
 
-/** JSON text, with what is raw in it left as it is. */
+/** The value as JSON text, in which raw parts are kept as they are. */
 export function written(value: unknown): string {
   if (value instanceof RawJson) return value.text
   if (Array.isArray(value)) return `[${value.map(written).join(',')}]`
@@ -241,7 +241,7 @@ export function written(value: unknown): string {
   return JSON.stringify(value) ?? 'null'
 }
 
-/** The bytes of a body broken as a whole. Undefined: there is none. */
+/** The bytes of a body, broken as a whole. Undefined means no body. */
 export function brokenBytes(text: string, random: Random): Buffer | undefined {
   const bytes = Buffer.from(text)
   const at = random.between(0, Math.max(0, bytes.length - 1))

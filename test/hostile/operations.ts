@@ -1,4 +1,4 @@
-/** What there is to call: every operation of `/openapi.json`, with the schemas that its requests are made from. */
+/** The operations of `/openapi.json`, with the schemas from which their requests are made. */
 
 export type Schema = any
 
@@ -8,28 +8,25 @@ export interface Parameter {
 }
 
 export interface Operation {
-  /** `POST /api/projects/{id}`. */
+  /** Method and path: `POST /api/projects/{id}`. */
   readonly name: string
   readonly method: string
   readonly path: string
-  /** Static segments as they are, parameters as `{name}`. */
+  /** Static segments unchanged, parameters as `{name}`. */
   readonly segments: readonly string[]
   readonly query: readonly Parameter[]
-  /** Names of headers that the operation reads. */
+  /** The headers that the operation reads. */
   readonly headers: readonly string[]
   readonly body: Schema | undefined
   readonly isBodyRequired: boolean
   readonly bodyExample: unknown
-  /** The right that it needs; `none`, `any` or `runner` as in the documents. */
+  /** The right that the operation requires; or `none`, `any` or `runner` as in the documents. */
   readonly right: string
-  /** What a runner's token may do here. */
+  /** What a runner's token may do with it. */
   readonly runner: string | undefined
-  /** Its media type, where an answer never ends. */
+  /** The media type of its answer if the answer never ends. */
   readonly endlessType: string | undefined
-  /**
-   * What its answers are about: the last static segment of the path, or the one before the parameter that ends it.
-   * Ids in its answers are ids of that collection.
-   */
+  /** What the answers are about: the last static segment of the path. Ids in its answers are ids of that collection. */
   readonly collection: string
 }
 
@@ -67,12 +64,12 @@ function operationOf(method: string, path: string, described: any): Operation {
   }
 }
 
-/** The collection whose ids a parameter takes: the static segment before it. */
+/** The collection to which a parameter's ids belong: the static segment before it. */
 export function collectionOfParameter(segments: readonly string[], at: number): string {
   return segments[at - 1] ?? ''
 }
 
-/** The names that documents give to an id of the collection: `engine-runs` is `engine_run_id`, `traces` is `trace_id`. */
+/** The member name for an id of the collection: `engine-runs` gives `engine_run_id`, `traces` gives `trace_id`. */
 export function fieldOfCollection(collection: string): string {
   const word = collection.replaceAll('-', '_')
   const one = word.endsWith('ies')

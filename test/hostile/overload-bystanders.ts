@@ -1,6 +1,7 @@
 /**
- * Those who go on with what they do while others make noise: runners that say they are still at their runs, a quiet
- * project that asks for little and a runner that waits for it, a runner that polls, workers. Their waits are kept.
+ * Clients that continue to work while others cause load: runners that send heartbeats for their runs, a quiet project
+ * that creates few requests and a runner that polls for them, an idle runner that polls, and workers. Their waits are
+ * recorded.
  */
 import type { RunnerAccess, Service } from '../../bench/service.ts'
 import { Connection } from './connection.ts'
@@ -8,7 +9,7 @@ import type { Felt, OverloadStage } from './overload.ts'
 
 const HEARTBEAT_EVERY_MS = 2_000
 const CREATE_EVERY_MS = 200
-/** Polls of the quiet project's runner at a time: one of them alone would make a queue of its own. */
+/** Concurrent polls of the quiet project's runner, so that its own speed does not make a queue. */
 const QUIET_POLLS = 4
 const POLL_EVERY_MS = 50
 const TIMEOUT_MS = 30_000
@@ -19,7 +20,7 @@ interface Said {
   readonly ms: number
 }
 
-/** One after the other over one connection, opened anew when it has gone. */
+/** Sends one request after the other over a connection that is reopened once it was closed. */
 class Line {
   readonly #port: number
   #connection: Connection | undefined
@@ -73,7 +74,7 @@ export class Bystanders {
     ]
   }
 
-  /** What was felt since this was last asked. */
+  /** What the bystanders experienced since the last call. */
   take(): Felt {
     const felt = {
       createToOffer: this.#createToOffer,
@@ -88,7 +89,9 @@ export class Bystanders {
     return felt
   }
 
-  /** Resolves with the milliseconds until so many creates of the quiet project in turn were answered that quickly. */
+  /**
+   * Resolves with the milliseconds until that many consecutive creates of the quiet project took less than `ms` each.
+   */
   async untilQuick(calls: number, ms: number): Promise<number> {
     const begunMs = performance.now()
     for (;;) {
@@ -124,7 +127,7 @@ export class Bystanders {
     line.close()
   }
 
-  /** A request for work, a few times a second. One that is asked to come back does. */
+  /** Creates a request for the quiet project a few times per second. */
   async #ask(): Promise<void> {
     const line = this.#line()
     for (let n = 0; !this.#isStopping; n++) {
@@ -170,7 +173,7 @@ export class Bystanders {
     line.close()
   }
 
-  /** Takes what the noisy projects ask for, and completes it. */
+  /** Takes the requests of the noisy projects and completes them. */
   async #work({ id, token }: RunnerAccess): Promise<void> {
     const line = this.#line()
     while (!this.#isStopping) {
@@ -184,7 +187,7 @@ export class Bystanders {
     line.close()
   }
 
-  /** A runner that is asked to come back does so; what it was given it brings to its end. */
+  /** Completes a run; if the service asks to come back later, it does so. */
   async #complete(
     line: Line,
     { request_id, attempt }: { request_id: string; attempt: number },

@@ -1,4 +1,7 @@
-/** `npm run overload -- --minutes 5`: twice the peak for so long, with bystanders, and what they felt. */
+/**
+ * `npm run overload -- --minutes 5`: offers twice the peak load for that long, and prints what the bystanders
+ * experienced.
+ */
 import { killAll } from '../../bench/child.ts'
 import { Scratch } from '../../bench/scratch.ts'
 import { commandLine, whole } from '../command-line.ts'

@@ -1,7 +1,7 @@
 /**
- * More load than the service can take. The peak is measured first; then twice as much is offered at appointed times,
- * whether or not it is answered, while others go on with what they do: runners that hold work, a quiet project with
- * its runner, workers. What is held of them is in `README.md`.
+ * More load than the service can handle. The peak is measured first; then twice as much is offered at scheduled times,
+ * whether or not it is answered, while others continue: runners that hold work, a quiet project with its runner,
+ * workers. What is required of their waits is in `README.md`.
  */
 import { spawnSync } from 'node:child_process'
 import { Child } from '../../bench/child.ts'
@@ -13,16 +13,16 @@ import { Bystanders } from './overload-bystanders.ts'
 
 export interface OverloadOptions {
   readonly home: string
-  /** How long twice the peak is offered. */
+  /** Seconds for which twice the peak is offered. */
   readonly seconds: number
-  /** How long the peak is measured. */
+  /** Seconds for which the peak is measured. */
   readonly peakSeconds: number
-  /** How long each noisy neighbour makes its noise. */
+  /** Seconds of load by each noisy neighbour. */
   readonly noisySeconds: number
   readonly log: (line: string) => void
 }
 
-/** What bystanders felt in one phase, milliseconds. */
+/** What the bystanders experienced in one phase; waits are in milliseconds. */
 export interface Felt {
   readonly createToOffer: readonly number[]
   readonly polls: readonly number[]
@@ -37,15 +37,15 @@ export interface OverloadReport {
   readonly under: Felt
   readonly noisyRunner: Felt
   readonly noisyReader: Felt
-  /** From the end of the load until answers were quick again. */
+  /** From the end of the load until answers were fast again. */
   readonly recoveryMs: number
-  /** Acknowledged, and not there after the process was killed and started again. */
+  /** Number of acknowledged requests that were missing after the process was killed and restarted. */
   readonly lost: number
   readonly sampled: number
-  /** Leases that ended although their runners spoke up. */
+  /** Number of leases that ended although their runners sent heartbeats. */
   readonly leasesEnded: number
   readonly residentMibMax: number
-  /** Collected heap before and after, MiB. */
+  /** MiB of the collected heap before and after. */
   readonly heapMib: readonly [before: number, after: number]
   readonly verified: string
 }
@@ -55,7 +55,7 @@ const PEAK_CONNECTIONS = 128
 const FLOOD_CONNECTIONS = 4_000
 const HELD_RUNS = 60
 const NOISY_CONNECTIONS = 64
-/** Calls that follow each other quickly before the service counts as recovered, and how quick that is. */
+/** The service counts as recovered after this many consecutive calls that took less than this each. */
 const RECOVERED_CALLS = 5
 const RECOVERED_MS = 250
 const SAMPLE = 3_000
@@ -150,10 +150,10 @@ export async function overload(options: OverloadOptions): Promise<OverloadReport
 
 export interface OverloadStage {
   readonly creates: FloodJob['requests']
-  /** Posts of 200 events each by one runner about its own run. */
+  /** Posts of 200 events each by one runner for its own run. */
   readonly noisyEvents: FloodJob['requests']
   readonly lists: FloodJob['requests']
-  /** Begun runs whose leases must be kept. */
+  /** Runs in progress whose leases must not end. */
   readonly held: readonly { readonly id: string; readonly token: string }[]
   readonly quietToken: string
   readonly quietRunner: RunnerAccess
@@ -261,7 +261,7 @@ async function metric(service: Service, name: string): Promise<number> {
   return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(await response.text())?.[1] ?? Number.NaN)
 }
 
-/** The process is killed; what it had acknowledged under load is looked for when it is back. */
+/** Kills the process, restarts it and looks up what it had acknowledged under load. */
 async function afterKill(service: Service, home: string, ids: readonly string[]) {
   service.child.killNow()
   await service.stop()
@@ -288,15 +288,15 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-/** Waits that bystanders may feel, milliseconds. */
+/** Limits of the bystanders' waits, in milliseconds. */
 const FELT_MS_MAX = 3_000
 const REFUSED_MS_MAX = 2_000
 const RECOVERY_MS_MAX = 2_000
-/** Memory that the flood may have cost for each request that it left queued, and beyond that. */
+/** Bytes of heap that may be used for each request that the flood left queued, and MiB in addition. */
 const HEAP_BYTES_A_REQUEST = 1_000
 const HEAP_MIB = 96
 
-/** What was promised and not kept, on whatever machine. */
+/** Promises that were broken; these hold on any machine. */
 export function brokenPromises(report: OverloadReport): string[] {
   const { flood, under, noisyRunner, noisyReader } = report
   const faults: string[] = []
@@ -318,7 +318,7 @@ export function brokenPromises(report: OverloadReport): string[] {
   return faults
 }
 
-/** What took too long, or too much, for a machine that has nothing else to do. */
+/** What took too long or too much memory; meaningful only on a machine without other load. */
 export function slowAnswers(report: OverloadReport): string[] {
   const { flood, under, noisyRunner, noisyReader, heapMib: heap } = report
   const faults: string[] = []

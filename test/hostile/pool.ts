@@ -1,4 +1,4 @@
-/** Values met in answers, by the name of their member: what a later request can speak of. */
+/** Values seen in answers, by member name, for use in later requests. */
 import type { Random } from '../random.ts'
 
 const VALUES_A_NAME_MAX = 128
@@ -21,13 +21,13 @@ export class Pool {
     else values[this.#turn++ % VALUES_A_NAME_MAX] = value
   }
 
-  /** One of the values; the newest are what most is still to be done with, and come more often. */
+  /** One of the values; only the most recent ones are kept for each name. */
   pick(name: string, random: Random): Scalar | undefined {
     const values = this.#byName.get(name)
     return values === undefined ? undefined : random.pick(values)
   }
 
-  /** Any value of any name: an id of another kind. */
+  /** Any value of any name, for example an id of another kind. */
   any(random: Random): Scalar | undefined {
     if (this.#byName.size === 0) return undefined
     return random.pick(random.pick([...this.#byName.values()]))

@@ -1,6 +1,6 @@
 /**
- * Bytes that no careful client sends, on real sockets: slow, endless, ambiguous, cut off. Each connection is answered
- * or closed within its bound, nothing is read as a request that is none, and a client beside them is served meanwhile.
+ * Bytes that no careful client sends, on real sockets: slow, endless, ambiguous, truncated. Each connection is answered
+ * or closed in time, no other bytes are read as a request, and a client beside them is served meanwhile.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,10 +8,12 @@ import t, { type Test } from 'tap'
 import { Service } from '../../bench/service.ts'
 import { beside } from './beside.ts'
 
-/** The library's binary for Node.js 24 answers at once what those for 20 and 22 leave without an answer until they close. */
+/**
+ * The library's binary for Node.js 24 immediately answers requests that those for 20 and 22 close without an answer.
+ */
 const ANSWERS_AT_ONCE = Number(process.versions.modules) > 127
 
-/** uWebSockets.js ends a connection that has not brought a whole request in some 10 s, at the next of its 4 s ticks. */
+/** uWebSockets.js closes a connection that brought no complete request for about 10 s, at its next tick of 4 s. */
 const PATIENCE_MS = 16_000
 
 interface Ended {
@@ -22,7 +24,7 @@ interface Ended {
   readonly isClosed: boolean
 }
 
-/** Text is sent, a number is waited for in milliseconds, `end` closes our half. */
+/** A text is sent, a number is a pause in milliseconds, `end` closes our side of the connection. */
 type Act = string | Buffer | number | 'end'
 
 function talk(port: number, acts: readonly Act[], untilMs = PATIENCE_MS): Promise<Ended> {
@@ -76,8 +78,8 @@ function dripped(text: string, everyMs: number): Act[] {
   return [...text].flatMap((character) => [character, everyMs])
 }
 
-/** Nobody serves these for ever: each ends by itself, whatever trickles in. */
-t.test('slow and endless requests are ended in time, and nobody beside them waits', async (t) => {
+/** Each connection is closed by the service itself, whatever still trickles in. */
+t.test('slow, endless and malformed requests are closed in time and delay no other client', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const poll = `GET /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.token}\r\n\r\n`
@@ -123,16 +125,16 @@ t.test('slow and endless requests are ended in time, and nobody beside them wait
   const metrics = await fetch(`http://127.0.0.1:${port}/metrics`, {
     headers: { authorization: `Bearer ${service.token}` },
   })
-  t.match(await metrics.text(), /intendant_http_body_bytes_in_flight 0\n/, 'bodies that were given up hold nothing')
+  t.match(await metrics.text(), /intendant_http_body_bytes_in_flight 0\n/, 'no memory is held for unfinished bodies')
 })
 
-t.test('requests that two readers would cut differently are never followed by another', async (t) => {
+t.test('what follows a request with an ambiguous end on its connection is never read as a request', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const { token } = service
   const SMUGGLED = `DELETE /api/tokens/tok_000000000000000000000000 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
   const chunked = (body: string): string => `${body.length.toString(16)}\r\n${body}\r\n`
-  // Without `Upgrade`: a key of 24 characters is enough for uWebSockets.js.
+  // Without `Upgrade`: a key of 24 characters suffices for uWebSockets.js.
   const upgrade = (headers: string, coding: string): string =>
     `GET /api/watch HTTP/1.1\r\nHost: x\r\nSec-WebSocket-Key: ${'A'.repeat(22)}==\r\n${headers}Transfer-Encoding: ${coding}\r\n\r\n0\r\n${SMUGGLED}`
   const shapes: [string, string][] = [
@@ -182,13 +184,13 @@ t.test('requests that two readers would cut differently are never followed by an
   ]
   for (const [name, text] of shapes) {
     const { statuses, text: answer, isClosed } = await talk(port, [text], 5_000)
-    // The smuggled one would be answered 404: there is no such token.
+    // The smuggled request would be answered 404, because that token does not exist.
     t.ok(
       isClosed && statuses.length <= 1 && !answer.includes('There is no token'),
       `${name}: ${statuses.join(', ') || 'closed'}`,
     )
   }
-  // In two segments: the answer to the first part ends the connection before the second is read.
+  // In two segments: the answer to the first ends the connection before the second is read.
   const parted = await talk(
     port,
     [post(token, 'Transfer-Encoding: chunked\r\n', `${chunked(BODY)}0\r\n\r\n`), 50, SMUGGLED],
@@ -196,10 +198,10 @@ t.test('requests that two readers would cut differently are never followed by an
   )
   t.ok(parted.isClosed && parted.statuses.length === 1 && !parted.text.includes('There is no token'))
   const kept = await talk(port, [post(token, `Content-Length: ${BODY.length}\r\n`, BODY), 200, GET], 2_000)
-  t.same(kept.statuses, [409, 200], 'a body with one length leaves its connection open')
+  t.same(kept.statuses, [409, 200], 'a body with one length keeps its connection open')
 })
 
-t.test('what is no HTTP/1.1, or goes away in the middle, is answered plainly or closed', async (t) => {
+t.test('malformed, pipelined and half-closed requests get the expected answer or none, and are closed', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const { token } = service
@@ -216,7 +218,7 @@ t.test('what is no HTTP/1.1, or goes away in the middle, is answered plainly or 
     ['a proxy header', [`PROXY TCP4 1.2.3.4 1.2.3.4 1 2\r\n${GET}`], /^505$/],
     ['a request line in two pieces', ['GET /heal', 50, 'thz HTTP/1.1\r\nHost: x\r\n\r\n'], /^(505|200)$/],
     ['headers in two pieces', ['GET /healthz HTTP/1.1\r\nHo', 50, 'st: x\r\n\r\n', 50, 'end'], /^200$/],
-    // Closed with what nobody reads any more still on its way, the answer may be lost to a reset.
+    // The answer may be lost to a reset if the connection is closed while unread bytes are still in transit.
     [
       'a header past the bound',
       [`GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(1_000_000)}\r\n\r\n`],
@@ -234,7 +236,7 @@ t.test('what is no HTTP/1.1, or goes away in the middle, is answered plainly or 
       /^431$/,
     ],
     ['a long chunk extension', [post(token, 'Transfer-Encoding: chunked\r\n', `c;${'a'.repeat(16_000)}`)], /^400$/],
-    // As with the header: most of it is still on its way.
+    // As with the header: most of the bytes are still in transit.
     [
       'an endless chunk extension',
       [post(token, 'Transfer-Encoding: chunked\r\n', `c;${'a'.repeat(3_000_000)}`)],
@@ -258,12 +260,12 @@ t.test('what is no HTTP/1.1, or goes away in the middle, is answered plainly or 
       isClosed && allowed.test(statuses.join(',')),
       `${name}: ${statuses.slice(0, 5).join(', ') || 'closed'} after ${Math.round(ms)} ms`,
     )
-    if (text.includes('problem+json')) t.ok(text.length < 6_000, `${name}: a short answer`)
+    if (text.includes('problem+json')) t.ok(text.length < 6_000, `${name}: the answer is short`)
   }
   t.equal((await fetch(`http://127.0.0.1:${port}/readyz`)).status, 200)
 })
 
-t.test('thousands of connections that come, stay idle and go in every phase cost the others nothing', async (t) => {
+t.test('thousands of idle and aborted connections delay no other client and cost little memory', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const { token } = service

@@ -1,4 +1,4 @@
-/** A WebSocket made of bytes: frames that no library would send, and a reader that shows what came back. */
+/** A WebSocket at the level of bytes: sends frames that no library would send, and shows what came back. */
 import { randomBytes } from 'node:crypto'
 import { connect, type Socket } from 'node:net'
 
@@ -9,7 +9,7 @@ export interface FrameParts {
   /** The three reserved bits. */
   readonly reserved?: number
   readonly isMasked?: boolean
-  /** What the frame says of its length, where that is not the truth. */
+  /** The length that the frame claims, if not the true one. */
   readonly length?: number
 }
 
@@ -55,7 +55,10 @@ export interface Received {
   readonly isClosed: boolean
 }
 
-/** Shake hands, send the parts once that is done, and tell what came until the end, or for `untilMs`. */
+/**
+ * Sends the handshake and, once it is answered, the parts; resolves with what was received until the end or for
+ * `untilMs`.
+ */
 export function speak(port: number, hands: string, parts: readonly Buffer[], untilMs = 3_000): Promise<Received> {
   return new Promise((resolve) => {
     let bytes: Buffer = Buffer.alloc(0)
@@ -101,7 +104,7 @@ function read(bytes: Buffer): Omit<Received, 'isClosed'> {
   return { status, head, texts, closeCode }
 }
 
-/** An open WebSocket that does nothing: whoever holds it decides whether it ever reads. */
+/** An open WebSocket that does nothing: the caller decides whether it ever reads. */
 export function opened(port: number, hands: string): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(hands))

@@ -1,32 +1,35 @@
-/** A request as the fuzzer makes it: every part may be wrong, and it can be told again as one line of curl. */
+/** A request of the fuzzer: any part may be wrong, and it can be printed as one line of curl. */
 import type { Caller } from './world.ts'
 
-/** Where a request's deliberate mistakes are: some let the service end the connection, or answer outside its documents. */
+/**
+ * Which parts contain deliberate mistakes: after some, the service may close the connection or give an undocumented
+ * answer.
+ */
 export type Mischief = 'none' | 'body' | 'query' | 'path' | 'header' | 'method' | 'token' | 'framing'
 
 export interface Request {
   method: string
-  /** As it stands in the request line, with the query. May hold bytes above 127 as latin1. */
+  /** As in the request line, with the query. May contain bytes above 127 as latin1. */
   target: string
-  /** In order; names may be doubled. Values as latin1. */
+  /** In order; names may be repeated. Values are latin1. */
   headers: [name: string, value: string][]
   body: Buffer | undefined
-  /** Sent with Transfer-Encoding: chunked, in pieces of about that many bytes. */
+  /** If set, the body is sent with Transfer-Encoding: chunked, in chunks of this many bytes. */
   chunkBytes?: number
-  /** Sent in so many segments. */
+  /** The number of segments in which it is sent. */
   segments?: number
-  /** Whose token it carries; undefined: none that is known. */
+  /** Whose token it carries; undefined if no known one. */
   caller: Caller | undefined
-  /** `POST /api/projects/{id}`: the operation that it was made for. */
+  /** The operation for which it was made: `POST /api/projects/{id}`. */
   readonly operation: string
   readonly mischief: Set<Mischief>
-  /** The body as a value, where it was made from one and not broken afterwards. */
+  /** The body as a value, if it was made from one and not broken afterwards. */
   document?: unknown
 }
 
 /**
- * Its bytes, in the segments in which they are sent. The request line is never cut: uWebSockets.js answers 505 to one
- * that comes in pieces.
+ * The bytes of the request in the segments in which they are sent. The request line is never split: uWebSockets.js
+ * answers 505 if it comes in pieces.
  */
 export function bytesOf(request: Request): Buffer[] {
   const { method, target, headers, body, chunkBytes, segments = 1 } = request
@@ -60,13 +63,13 @@ function cut(bytes: Buffer, from: number, segments: number): Buffer[] {
   return parts
 }
 
-/** The longest body that is told within the line, bytes; longer ones are kept in a file. */
+/** The longest body that is printed within the line, in bytes; longer ones are stored in a file. */
 const TOLD_BODY_BYTES_MAX = 64 * 1024
 
 /**
- * One line for a shell (bash) that sends the same request with curl; its token is the one of that moment. What curl
- * would not send as it is goes to the socket byte by byte.
- * @param keep writes a long body to a file and answers its path.
+ * One line of bash that sends the same request with curl, with the token of the time. What curl would not send
+ * unchanged is sent to the socket byte by byte.
+ * @param keep stores a long body in a file and returns its path.
  */
 export function curlOf(request: Request, port: number, keep: (body: Buffer) => string): string {
   const { method, target, headers, body, chunkBytes } = request
@@ -81,7 +84,7 @@ export function curlOf(request: Request, port: number, keep: (body: Buffer) => s
   return body === undefined || isLong ? words.join(' ') : `printf ${printed(body)} | ${words.join(' ')}`
 }
 
-/** The bytes as a format of printf, in single quotes. */
+/** The bytes as a format string of printf, in single quotes. */
 function printed(bytes: Buffer): string {
   const text = bytes.toString('latin1').replaceAll(/[^\x20-\x7e]|['\\%]/g, (one) => {
     if (one === '%') return '%%'

@@ -1,10 +1,10 @@
-/** What stories are made of: their calls, what they may use, and how a run is begun in any of them. */
+/** The parts of stories: their calls, their environment, and how any of them begins a run. */
 import type { Random } from '../random.ts'
 import type { Caller, Tenant } from './world.ts'
 
-/** A call of a story. The path names its operation; what is not given is made from the schemas. */
+/** A call of a story. The path is part of the operation's name; what is not given is made from the schemas. */
 export interface Step {
-  /** `POST /api/run-requests/{id}/accepted`. */
+  /** The name of the operation: `POST /api/run-requests/{id}/accepted`. */
   readonly operation: string
   readonly caller: Caller
   readonly params?: readonly string[]
@@ -12,7 +12,7 @@ export interface Step {
   readonly headers?: Readonly<Record<string, string>>
   /** Members that the body must have; others that its schema allows may be added. */
   readonly body?: Readonly<Record<string, unknown>>
-  /** The body is exactly that. */
+  /** The body has no other members. */
   readonly exact?: boolean
 }
 
@@ -23,21 +23,21 @@ export interface StepAnswer {
 
 export type Walk = Generator<Step, void, StepAnswer>
 
-/** What a story may use. */
+/** The environment of a story. */
 export interface Stage {
   readonly random: Random
   readonly tenant: Tenant
   /** Key of a project that the tenant's people see. */
   readonly project: string
-  /** Free text that is recognizable as the tenant's. */
+  /** Free text that can be recognized as the tenant's. */
   text(): string
-  /** One of the tenant's people who holds the right. */
+  /** One of the tenant's people with that right. */
   person(right: string): Caller
   /** One of the tenant's runners. */
   runner(): Caller
 }
 
-/** A request is made, polled for and begun. Answers what the runner was given. */
+/** Creates a request and polls for it. Returns what the runner was offered. */
 export function* begun(
   stage: Stage,
   runner: Caller,

@@ -1,7 +1,7 @@
 /**
- * Whether the time of a 401 tells how near a guess was: `node dist/test/hostile/timing.js --samples 20000`. Guesses of
- * four kinds are sent in random order over one connection, and their times compared by rank (Mann and Whitney). Not a
- * test of the suite: on a busy machine chance has the word.
+ * Whether the duration of a 401 reveals how near a guess was: `node dist/test/hostile/timing.js --samples 20000`.
+ * Guesses of four kinds are sent in random order over one connection, and their times compared by rank (Mann and
+ * Whitney). Not part of the test suite, because its result is random on a busy machine.
  */
 import { randomBytes } from 'node:crypto'
 import { killAll } from '../../bench/child.ts'
@@ -20,7 +20,7 @@ const values = commandLine(USAGE, {
 const samples = whole(USAGE, '--samples', values.samples, 1)
 const random = new Random(whole(USAGE, '--seed', values.seed))
 const WARM_UP = 2_000
-/** Two kinds whose ranks differ by this many standard deviations are told apart. */
+/** Two kinds are distinguishable if their ranks differ by this many standard deviations. */
 const Z_MAX = 4
 
 process.on('exit', killAll)
@@ -60,7 +60,7 @@ async function measured(): Promise<Map<Kind, number[]>> {
   }
   const times = new Map<Kind, number[]>(KINDS.map((kind) => [kind, []]))
   const connection = await Connection.open(service.target.port)
-  // Made beforehand: what making one costs the client would be measured with it.
+  // Made in advance, so that the client's time to make them is not measured.
   const asked = Array.from({ length: WARM_UP + samples * KINDS.length }, () => {
     const kind = random.pick(KINDS)
     const request = `GET /api/version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${guesses[kind]()}\r\n\r\n`
@@ -75,7 +75,7 @@ async function measured(): Promise<Map<Kind, number[]>> {
   return times
 }
 
-/** Another letter of the alphabet that tokens are written in. */
+/** Another letter of the alphabet of tokens. */
 function other(character: string): string {
   return character === 'A' ? 'B' : 'A'
 }
@@ -89,7 +89,7 @@ async function call(method: string, path: string, body?: object): Promise<any> {
   return response.status === 204 ? undefined : response.json()
 }
 
-/** Standard deviations between the rank sums of two samples and what chance would give. */
+/** By how many standard deviations the rank sum of the first sample differs from its expectation. */
 function rankDifference(a: readonly number[], b: readonly number[]): number {
   const all = [...a.map((ms) => ({ ms, isA: true })), ...b.map((ms) => ({ ms, isA: false }))].sort(
     (x, y) => x.ms - y.ms,

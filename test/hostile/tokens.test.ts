@@ -1,6 +1,6 @@
 /**
- * Tokens under attack: guessed, sent twice, sent where they do not belong, used beyond what they hold. Nothing but the
- * whole secret, in the one header that is for it, lets anybody in, and nobody hands out more than they hold.
+ * Attacks on tokens: guessed, sent twice, sent in the wrong place, used beyond their rights. Only the complete secret
+ * in the one header for it lets anybody in, and nobody can grant more than they have.
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
@@ -12,7 +12,7 @@ import { Connection } from './connection.ts'
 
 const guess = (): string => `itd_${randomBytes(32).toString('base64url')}`
 
-/** Statuses of GET /api/projects under each of these Authorization headers, over one connection. */
+/** Statuses of GET /api/projects with each of these Authorization headers, over one connection. */
 async function statusesOf(port: number, headers: readonly string[]): Promise<Map<number, number>> {
   const statuses = new Map<number, number>()
   let connection = await Connection.open(port)
@@ -27,64 +27,67 @@ async function statusesOf(port: number, headers: readonly string[]): Promise<Map
   return statuses
 }
 
-t.test('guesses lead nowhere, however near, and cost the holders nothing', async (t) => {
-  const s = await startTestService(t)
-  const { port } = s.service
-  const { admin } = s
-  const bearer = (token: string): string => `Authorization: Bearer ${token}\r\n`
-  const near: string[] = [
-    admin.slice(0, -1),
-    `${admin}A`,
-    admin.toLowerCase(),
-    admin.toUpperCase(),
-    admin.slice(4),
-    ` ${admin} x`,
-    `"${admin}"`,
-    `${admin},`,
-    `${admin}=`,
-  ]
-  for (let i = 0; i < admin.length; i++) {
-    const other = admin[i] === 'A' ? 'B' : 'A'
-    near.push(admin.slice(0, i) + other + admin.slice(i + 1))
-  }
-  t.same([...(await statusesOf(port, near.map(bearer)))], [[401, near.length]], 'a token that is nearly right')
-  t.same(
-    [
-      ...(await statusesOf(
-        port,
-        Array.from({ length: 5_000 }, () => bearer(guess())),
-      )),
-    ],
-    [[401, 5_000]],
-  )
-  const forms = [
-    `Authorization: ${admin}\r\n`,
-    `Authorization: Basic ${Buffer.from(`x:${admin}`).toString('base64')}\r\n`,
-    `Authorization: Token ${admin}\r\n`,
-    `Authorization: Bearer\t${admin}\r\n`,
-    `Authorization: Bearer ${guess()}, Bearer ${admin}\r\n`,
-    `Authorization: Bearer ${admin}, Bearer ${guess()}\r\n`,
-    `Proxy-Authorization: Bearer ${admin}\r\n`,
-    `Cookie: token=${admin}\r\n`,
-    `X-Api-Key: ${admin}\r\n`,
-    `Sec-WebSocket-Protocol: bearer.${admin}\r\n`,
-    `Authorization: Bearer ${'a'.repeat(10_000)}\r\n`,
-    'Authorization: Bearer \xff\xfe\r\n',
-    'Authorization:\r\n',
-  ]
-  t.same([...(await statusesOf(port, forms))], [[401, forms.length]], 'a token in another form')
-  t.same(
-    [
-      ...(await statusesOf(port, [
-        bearer(admin),
-        `authorization: bearer ${admin}\r\n`,
-        `AUTHORIZATION:   Bearer   ${admin}  \r\n`,
-      ])),
-    ],
-    [[200, 3]],
-  )
-  t.match((await s.call('GET', '/metrics')).body, /intendant_tokens_active 1\n/)
-})
+t.test(
+  'guessed, nearly right and differently presented tokens are answered 401, and the valid one still works',
+  async (t) => {
+    const s = await startTestService(t)
+    const { port } = s.service
+    const { admin } = s
+    const bearer = (token: string): string => `Authorization: Bearer ${token}\r\n`
+    const near: string[] = [
+      admin.slice(0, -1),
+      `${admin}A`,
+      admin.toLowerCase(),
+      admin.toUpperCase(),
+      admin.slice(4),
+      ` ${admin} x`,
+      `"${admin}"`,
+      `${admin},`,
+      `${admin}=`,
+    ]
+    for (let i = 0; i < admin.length; i++) {
+      const other = admin[i] === 'A' ? 'B' : 'A'
+      near.push(admin.slice(0, i) + other + admin.slice(i + 1))
+    }
+    t.same([...(await statusesOf(port, near.map(bearer)))], [[401, near.length]], 'nearly right tokens')
+    t.same(
+      [
+        ...(await statusesOf(
+          port,
+          Array.from({ length: 5_000 }, () => bearer(guess())),
+        )),
+      ],
+      [[401, 5_000]],
+    )
+    const forms = [
+      `Authorization: ${admin}\r\n`,
+      `Authorization: Basic ${Buffer.from(`x:${admin}`).toString('base64')}\r\n`,
+      `Authorization: Token ${admin}\r\n`,
+      `Authorization: Bearer\t${admin}\r\n`,
+      `Authorization: Bearer ${guess()}, Bearer ${admin}\r\n`,
+      `Authorization: Bearer ${admin}, Bearer ${guess()}\r\n`,
+      `Proxy-Authorization: Bearer ${admin}\r\n`,
+      `Cookie: token=${admin}\r\n`,
+      `X-Api-Key: ${admin}\r\n`,
+      `Sec-WebSocket-Protocol: bearer.${admin}\r\n`,
+      `Authorization: Bearer ${'a'.repeat(10_000)}\r\n`,
+      'Authorization: Bearer \xff\xfe\r\n',
+      'Authorization:\r\n',
+    ]
+    t.same([...(await statusesOf(port, forms))], [[401, forms.length]], 'the valid token in another form or header')
+    t.same(
+      [
+        ...(await statusesOf(port, [
+          bearer(admin),
+          `authorization: bearer ${admin}\r\n`,
+          `AUTHORIZATION:   Bearer   ${admin}  \r\n`,
+        ])),
+      ],
+      [[200, 3]],
+    )
+    t.match((await s.call('GET', '/metrics')).body, /intendant_tokens_active 1\n/)
+  },
+)
 
 t.test('two Authorization headers let nobody in, whichever comes first', async (t) => {
   const s = await startTestService(t)
@@ -99,7 +102,7 @@ t.test('two Authorization headers let nobody in, whichever comes first', async (
   }
 })
 
-t.test('a token in the query is refused, and told to nobody', async (t) => {
+t.test('a token in the query is refused, even beside a valid header, and not repeated in the answer', async (t) => {
   const s = await startTestService(t)
   await s.project('p')
   for (const name of ['token', 'access_token', 'api_key', 'authorization', 'bearer']) {
@@ -111,36 +114,39 @@ t.test('a token in the query is refused, and told to nobody', async (t) => {
   }
 })
 
-t.test('what ends a token ends it on connections that used it before', async (t) => {
-  const s = await startTestService(t)
-  await s.project('p')
-  const made = (await s.expect(201, 'POST', '/api/tokens', { name: 'gone', roles: ['viewer'] })).body
-  const soon = new Date(Date.now() + 700).toISOString()
-  const short = (await s.expect(201, 'POST', '/api/tokens', { name: 'short', roles: ['viewer'], expires_at: soon }))
-    .body
-  const runner = await s.runner('r1')
-  const ask = async (connection: Connection, path: string, token: string): Promise<number> => {
-    const request = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-    const outcome = await connection.ask([request], { isHead: false, timeoutMs: 10_000 })
-    return outcome.kind === 'answer' ? outcome.status : 0
-  }
-  const connection = await Connection.open(s.service.port)
-  t.equal(await ask(connection, '/api/projects', made.token), 200)
-  t.equal(await ask(connection, '/api/projects', short.token), 200)
-  t.equal(await ask(connection, '/api/runners/r1', runner), 200)
-  await s.expect(204, 'DELETE', `/api/tokens/${made.id}`)
-  t.equal(await ask(connection, '/api/projects', made.token), 401, 'revoked')
-  const rotated = (await s.expect(201, 'POST', '/api/runners/r1/token', {})).body
-  t.equal(await ask(connection, '/api/runners/r1', runner), 200, 'rotated: the old one lives on for ten minutes')
-  t.equal(await ask(connection, '/api/runners/r1', rotated.token), 200)
-  const again = (await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token: rotated.token })).body
-  await s.expect(204, 'DELETE', '/api/runners/r1')
-  for (const token of [rotated.token, again.token])
-    t.equal(await ask(connection, '/api/runners/r1', token), 401, 'removed')
-  await new Promise((resolve) => setTimeout(resolve, Math.max(0, Date.parse(soon) - Date.now() + 20)))
-  t.equal(await ask(connection, '/api/projects', short.token), 401, 'expired')
-  connection.close()
-})
+t.test(
+  'a token that was revoked, has expired or whose runner was removed is refused on a connection that used it',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('p')
+    const made = (await s.expect(201, 'POST', '/api/tokens', { name: 'gone', roles: ['viewer'] })).body
+    const soon = new Date(Date.now() + 700).toISOString()
+    const short = (await s.expect(201, 'POST', '/api/tokens', { name: 'short', roles: ['viewer'], expires_at: soon }))
+      .body
+    const runner = await s.runner('r1')
+    const ask = async (connection: Connection, path: string, token: string): Promise<number> => {
+      const request = Buffer.from(`GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+      const outcome = await connection.ask([request], { isHead: false, timeoutMs: 10_000 })
+      return outcome.kind === 'answer' ? outcome.status : 0
+    }
+    const connection = await Connection.open(s.service.port)
+    t.equal(await ask(connection, '/api/projects', made.token), 200)
+    t.equal(await ask(connection, '/api/projects', short.token), 200)
+    t.equal(await ask(connection, '/api/runners/r1', runner), 200)
+    await s.expect(204, 'DELETE', `/api/tokens/${made.id}`)
+    t.equal(await ask(connection, '/api/projects', made.token), 401, 'revoked')
+    const rotated = (await s.expect(201, 'POST', '/api/runners/r1/token', {})).body
+    t.equal(await ask(connection, '/api/runners/r1', runner), 200, 'rotated: the old one is valid for ten more minutes')
+    t.equal(await ask(connection, '/api/runners/r1', rotated.token), 200)
+    const again = (await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token: rotated.token })).body
+    await s.expect(204, 'DELETE', '/api/runners/r1')
+    for (const token of [rotated.token, again.token])
+      t.equal(await ask(connection, '/api/runners/r1', token), 401, 'its runner was removed')
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, Date.parse(soon) - Date.now() + 20)))
+    t.equal(await ask(connection, '/api/projects', short.token), 401, 'expired')
+    connection.close()
+  },
+)
 
 interface Grants {
   readonly roles: string[]
@@ -157,7 +163,7 @@ function someGrants(random: Random): Grants {
   }
 }
 
-/** Whether one may grant the other, said a second time and plainly. */
+/** Whether one may grant the other: an independent, plain statement of the rule. */
 function isWithin(granted: Grants, held: Grants): boolean {
   const rights = rightsOf(held.roles, held.rights)
   if ([...rightsOf(granted.roles, granted.rights)].some((right) => !rights.has(right))) return false
@@ -169,7 +175,7 @@ async function make(s: TestService, grants: Grants, token?: string) {
   return s.call('POST', '/api/tokens', { name: 'made', ...grants }, token === undefined ? {} : { token })
 }
 
-t.test('nobody grants more than they hold, by whatever mixture of roles, rights and projects', async (t) => {
+t.test('no mixture of roles, rights and projects lets a token grant more than it has', async (t) => {
   const s = await startTestService(t)
   await s.project('a')
   await s.project('b')
@@ -193,7 +199,7 @@ t.test('nobody grants more than they hold, by whatever mixture of roles, rights 
       t.match({ status, code: body.code }, { status: 403, code: 'grants_too_much' }, told)
       refused++
     }
-    // What was granted grants no further than its maker could.
+    // A token that was granted can grant no more than its creator could.
     const child = await make(s, { roles: [], rights: ['token.manage'], projects: held.projects }, granter.token)
     t.equal(child.status, 201)
     t.equal((await make(s, { roles: ['admin'], rights: [], projects: ['*'] }, child.body.token)).status, 403)
@@ -201,63 +207,66 @@ t.test('nobody grants more than they hold, by whatever mixture of roles, rights 
   t.ok(granted > 20 && refused > 100, `${granted} granted, ${refused} refused`)
 })
 
-t.test('a runner is no way to more rights', async (t) => {
-  const s = await startTestService(t)
-  await s.project('a')
-  await s.project('b')
-  const operator = { token: await s.token('operator', { roles: ['operator'], projects: ['a'] }) }
-  const wide = [
-    { trusted: true },
-    { allowed_projects: ['b'] },
-    { allowed_projects: ['*'] },
-    { allowed_projects: ['a', 'b'] },
-  ]
-  for (const [n, grants] of wide.entries()) {
-    const made = await s.call('POST', '/api/runners', { id: `r${n}`, allowed_projects: ['a'], ...grants }, operator)
-    t.match(made, { status: 403, body: { code: 'grants_too_much' } }, JSON.stringify(grants))
-  }
-  await s.expect(201, 'POST', '/api/runners', { id: 'mine', allowed_projects: ['a'] }, operator)
-  for (const grants of wide) {
-    const changed = await s.call('PATCH', '/api/runners/mine', grants, operator)
-    t.match(changed, { status: 403, body: { code: 'grants_too_much' } }, JSON.stringify(grants))
-  }
-  await s.expect(201, 'POST', '/api/runners', { id: 'theirs', allowed_projects: ['a', 'b'], trusted: true })
-  for (const [method, path] of [
-    ['POST', '/api/runners/theirs/token'],
-    ['PATCH', '/api/runners/theirs'],
-    ['DELETE', '/api/runners/theirs'],
-  ] as const) {
-    const body = method === 'DELETE' ? undefined : method === 'PATCH' ? { draining: true } : {}
-    const refused = await s.call(method, path, body, operator)
-    t.equal(refused.status, 403, `${method} ${path}`)
-  }
-  const runner = { token: await s.runner('r') }
-  for (const path of Object.keys(s.openApi.paths)) {
-    for (const [method, operation] of Object.entries<any>(s.openApi.paths[path])) {
-      if (
-        operation['x-right'] === 'none' ||
-        operation['x-right'] === 'any' ||
-        operation['x-runner'] !== undefined ||
-        operation['x-right'] === 'runner'
-      )
-        continue
-      const filled = path.replaceAll(/\{\w+\}/g, 'nothing')
-      const body = operation.requestBody === undefined ? undefined : {}
-      const { status } = await s.call(method.toUpperCase(), filled, body, runner)
-      t.equal(status, 403, `${method} ${path} with a runner's token`)
+t.test(
+  'an operator gains no access through runners, and operations that are not for runners refuse them',
+  async (t) => {
+    const s = await startTestService(t)
+    await s.project('a')
+    await s.project('b')
+    const operator = { token: await s.token('operator', { roles: ['operator'], projects: ['a'] }) }
+    const wide = [
+      { trusted: true },
+      { allowed_projects: ['b'] },
+      { allowed_projects: ['*'] },
+      { allowed_projects: ['a', 'b'] },
+    ]
+    for (const [n, grants] of wide.entries()) {
+      const made = await s.call('POST', '/api/runners', { id: `r${n}`, allowed_projects: ['a'], ...grants }, operator)
+      t.match(made, { status: 403, body: { code: 'grants_too_much' } }, JSON.stringify(grants))
     }
-  }
-})
+    await s.expect(201, 'POST', '/api/runners', { id: 'mine', allowed_projects: ['a'] }, operator)
+    for (const grants of wide) {
+      const changed = await s.call('PATCH', '/api/runners/mine', grants, operator)
+      t.match(changed, { status: 403, body: { code: 'grants_too_much' } }, JSON.stringify(grants))
+    }
+    await s.expect(201, 'POST', '/api/runners', { id: 'theirs', allowed_projects: ['a', 'b'], trusted: true })
+    for (const [method, path] of [
+      ['POST', '/api/runners/theirs/token'],
+      ['PATCH', '/api/runners/theirs'],
+      ['DELETE', '/api/runners/theirs'],
+    ] as const) {
+      const body = method === 'DELETE' ? undefined : method === 'PATCH' ? { draining: true } : {}
+      const refused = await s.call(method, path, body, operator)
+      t.equal(refused.status, 403, `${method} ${path}`)
+    }
+    const runner = { token: await s.runner('r') }
+    for (const path of Object.keys(s.openApi.paths)) {
+      for (const [method, operation] of Object.entries<any>(s.openApi.paths[path])) {
+        if (
+          operation['x-right'] === 'none' ||
+          operation['x-right'] === 'any' ||
+          operation['x-runner'] !== undefined ||
+          operation['x-right'] === 'runner'
+        )
+          continue
+        const filled = path.replaceAll(/\{\w+\}/g, 'nothing')
+        const body = operation.requestBody === undefined ? undefined : {}
+        const { status } = await s.call(method.toUpperCase(), filled, body, runner)
+        t.equal(status, 403, `${method} ${path} with a runner's token`)
+      }
+    }
+  },
+)
 
-t.test('a stolen token that was rotated away makes no other; one whose successor was lost does', async (t) => {
+t.test('a rotated runner token can be rotated again only until its successor was used', async (t) => {
   const s = await startTestService(t)
   const stolen = { token: await s.runner('r1') }
   const rotate = (as?: { token: string }) => s.call('POST', '/api/runners/r1/token', {}, as)
-  t.equal((await rotate(stolen)).status, 201, 'the answer was lost on the way')
+  t.equal((await rotate(stolen)).status, 201, 'the client loses the answer')
   const second = await rotate(stolen)
-  t.equal(second.status, 201, 'so it asks again')
+  t.equal(second.status, 201, 'so it rotates again')
   await s.expect(200, 'GET', '/api/runners/r1', undefined, { token: second.body.token })
-  t.match(await rotate(stolen), { status: 403, body: { code: 'forbidden' } }, 'its successor is in use')
+  t.match(await rotate(stolen), { status: 403, body: { code: 'forbidden' } }, 'the successor was used')
   t.equal((await rotate({ token: second.body.token })).status, 201)
-  t.equal((await rotate()).status, 201, 'a person always may')
+  t.equal((await rotate()).status, 201, 'an admin can always rotate it')
 })

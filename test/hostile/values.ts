@@ -1,15 +1,15 @@
-/** Values that satisfy a schema of `/openapi.json`: made of what earlier answers have shown, of bounds, and of chance. */
+/** Values that satisfy a schema of `/openapi.json`: taken from earlier answers, from bounds, and at random. */
 import fc from 'fast-check'
 import type { Random } from '../random.ts'
 import type { Schema } from './operations.ts'
 import type { Scalar } from './pool.ts'
 
-/** What a value is made for: where names lead to known values, and what stands in free text. */
+/** For whom a value is made: decides which known values are used for a name, and what free text contains. */
 export interface Context {
   readonly random: Random
-  /** A value met before under that name. */
+  /** A value seen before with that name. */
   known(name: string): Scalar | undefined
-  /** Free text, recognizable as the maker's own where that matters. */
+  /** Free text that can be recognized as the author's own where that matters. */
   text(): string
 }
 
@@ -28,7 +28,7 @@ export class Values {
     this.#seed = seed
   }
 
-  /** The schema itself, where it is a reference. */
+  /** The schema itself if it is given by reference. */
   resolve(schema: Schema): Schema {
     let at = schema
     while (at?.$ref !== undefined) at = this.#schemas[at.$ref.split('/').at(-1)!]
@@ -111,7 +111,7 @@ export class Values {
     return made
   }
 
-  /** Conditions between members, as the schemas write them: `if`, `then`, `else`. */
+  /** Applies the conditions between members in the schemas: `if`, `then`, `else`. */
   #obey(rule: Schema, made: Record<string, unknown>, context: Context, depth: number): void {
     const condition: Record<string, Schema> = rule.if?.properties ?? {}
     const holds = Object.entries(condition).every(([name, { enum: values, const: value }]) =>
@@ -125,7 +125,7 @@ export class Values {
   #samplesOf(pattern: string, maxLength = Number.POSITIVE_INFINITY): readonly string[] {
     const known = this.#samples.get(pattern)
     if (known !== undefined) return known
-    // Looking ahead is beyond the generator: what it made is held against the whole pattern.
+    // The generator does not support lookahead: what it made without is filtered with the whole pattern.
     const bare = new RegExp(pattern.replaceAll(/\(\?!(?:[^()]|\([^()]*\))*\)/g, ''))
     const made = fc.sample(fc.stringMatching(bare), {
       numRuns: SAMPLES_A_PATTERN,
@@ -145,13 +145,13 @@ function isOf({ pattern, minLength = 0, maxLength = Number.POSITIVE_INFINITY, fo
   return pattern === undefined || new RegExp(pattern).test(text)
 }
 
-/** Some time around now: what has passed, what is about to fall due, what is far away. */
+/** A time near now: past, about to come, or far away. */
 function timeNear(random: Random): string {
   const awayMs = random.pick([-86_400_000, -1_000, 500, 2_000, 60_000, 86_400_000, 3.2e12])
   return new Date(Date.now() + awayMs).toISOString()
 }
 
-/** Any JSON at all. */
+/** Any JSON value. */
 export function anything(context: Context, depth: number): unknown {
   const { random } = context
   const kind = random.between(0, depth > 4 ? 4 : 6)

@@ -1,6 +1,6 @@
 /**
- * How states are reached that chance would not find: short stories of good calls, one after the other, each told by
- * one generator. A story is abandoned at the first answer that does not let it go on. README.md says how to add one.
+ * Reaches states that random calls would not: short stories of valid calls, one after the other, each written as a
+ * generator. A story is abandoned at the first answer after which it cannot continue. README.md says how to add one.
  */
 import { anInitiative } from './initiative-walks.ts'
 import { aBrief, anInspection, aRecord } from './intent-walks.ts'
@@ -25,7 +25,7 @@ export const WALKS: readonly ((stage: Stage) => Walk)[] = [
   readAll,
 ]
 
-/** From its creation to one of its ends. */
+/** A run from its creation to one of its ends. */
 function* aRun(stage: Stage): Walk {
   const { random } = stage
   const runner = stage.runner()
@@ -123,7 +123,7 @@ function* anUnapprovedRun(stage: Stage): Walk {
   yield post(runner, given.request_id, 'failed', { attempt: given.attempt, class: 'execution', message: 'no' })
 }
 
-/** The runner speaks of an attempt that it has given back. */
+/** The runner posts about an attempt that it has released. */
 function* aStaleAttempt(stage: Stage): Walk {
   const runner = stage.runner()
   const given = yield* begun(stage, runner)
@@ -158,7 +158,7 @@ function* commands(stage: Stage): Walk {
     yield { operation: 'GET /api/traces/{trace_id}', caller: stage.person('view'), params: [read.body.trace_id] }
 }
 
-/** A token from its creation to its end, and one step beyond. */
+/** A token from its creation to its revocation, and one use after that. */
 function* aToken(stage: Stage): Walk {
   const keeper = stage.person('token.manage')
   const projects = stage.tenant.key === undefined ? ['*'] : [stage.tenant.key]
@@ -211,7 +211,7 @@ function* aRunner(stage: Stage): Walk {
   yield { operation: 'GET /api/runners/{runner_id}/run-requests/next', caller: runner, params: [id] }
 }
 
-/** The tenant's own project is archived, and comes back. */
+/** The tenant's own project is archived and restored. */
 function* aProject(stage: Stage): Walk {
   if (!stage.random.chance(0.1)) return
   const owner = stage.person('intent.write')

@@ -1,6 +1,6 @@
 /**
- * Watch under bad frames, floods, and readers that do not read. Whoever misbehaves is closed or parked at no cost to
- * the others: a watcher beside them gets every event once, and polls are answered meanwhile.
+ * Watch with bad frames, floods, and readers that do not read. Whoever misbehaves is closed or parked at no cost to the
+ * others: a watcher beside them gets every event once, and requests are answered meanwhile.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -39,7 +39,7 @@ async function send(
   return text === '' ? undefined : JSON.parse(text)
 }
 
-/** Events of about `bytes` each. */
+/** Emits events of about `bytes` each. */
 async function emit(service: Service, count: number, bytes: number, from = 0): Promise<void> {
   for (let n = 0; n < count; n += 50) {
     const events = Array.from({ length: Math.min(50, count - n) }, (_, i) => ({
@@ -60,12 +60,12 @@ async function watchers(service: Service): Promise<number> {
   return counts.reduce((sum, [, count]) => sum + Number(count), 0)
 }
 
-/** Resolves once nobody watches any more. */
+/** Resolves once no watcher is connected any more. */
 async function untilNobody(service: Service): Promise<void> {
   for (let tries = 0; tries < 200 && (await watchers(service)) > 0; tries++) await sleep(50)
 }
 
-t.test('bad frames close their own socket and nothing else', async (t) => {
+t.test('a WebSocket that sends bad frames or floods is closed, one that sends a few messages is not', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const hands = (): string => handshake(bearer(service.token))
@@ -110,64 +110,67 @@ t.test('bad frames close their own socket and nothing else', async (t) => {
     Array.from({ length: 20 }, (_, n) => frame({ opcode: n % 2 === 0 ? 1 : 9, payload: 'm' })),
     500,
   )
-  t.equal(few.isClosed, false, 'a few messages and pings are nothing')
+  t.equal(few.isClosed, false, 'a few messages and pings are allowed')
   await untilNobody(service)
   t.equal(await watchers(service), 0)
 })
 
-t.test('a handshake lets in whom a request would let in, whatever it offers', async (t) => {
-  const service = await started(t)
-  const { port } = service.target
-  const { token } = service
-  const known = 'Sec-WebSocket-Protocol: intendant.watch.v1'
-  const cases: [string, string, number, RegExp?][] = [
-    ['a token', handshake(bearer(token)), 101],
-    ['no token', handshake(''), 401],
-    ['a token in the query', handshake('', `/api/watch?token=${token}`), 401],
-    ['a token in the query beside a good one', handshake(bearer(token), `/api/watch?access_token=${token}`), 400],
-    [
-      'a token among the protocols',
-      handshake(`${known}, bearer.${token}\r\n`),
-      101,
-      /sec-websocket-protocol: intendant\.watch\.v1$/im,
-    ],
-    [
-      'a token alone among the protocols: it is not told back',
-      handshake(`Sec-WebSocket-Protocol: bearer.${token}\r\n`),
-      101,
-      /^((?!sec-websocket-protocol).)*$/is,
-    ],
-    ['a bad token among the protocols', handshake(`${known}, bearer.nobody\r\n`), 401],
-    [
-      'a bad token in the header, a good one among the protocols',
-      handshake(`Authorization: Bearer nobody\r\n${known}, bearer.${token}\r\n`),
-      401,
-    ],
-    [
-      'a bad protocol token before a good one',
-      handshake(`Sec-WebSocket-Protocol: bearer.nobody, bearer.${token}\r\n`),
-      401,
-    ],
-    ['an unknown protocol', handshake(`${bearer(token)}Sec-WebSocket-Protocol: evil\r\n`), 101, /^((?!evil).)*$/is],
-    [
-      'compression',
-      handshake(`${bearer(token)}Sec-WebSocket-Extensions: permessage-deflate\r\n`),
-      101,
-      /^((?!permessage).)*$/is,
-    ],
-    ['another origin, without a token', handshake('Origin: https://evil.example\r\nCookie: token=x\r\n'), 401],
-    ['a cursor that is none', handshake(bearer(token), '/api/watch?since=x'), 400],
-    ['another path', handshake(bearer(token), '/api/projects'), 200],
-  ]
-  for (const [name, hands, status, head] of cases) {
-    const received = await speak(port, hands, [], 300)
-    t.equal(received.status, status, name)
-    t.notOk(received.head.includes(token), `${name}: the token is not told back`)
-    if (head !== undefined) t.match(received.head, head, name)
-  }
-})
+t.test(
+  'a WebSocket handshake is authenticated like a request, and its answer has no token, unknown protocol or extension',
+  async (t) => {
+    const service = await started(t)
+    const { port } = service.target
+    const { token } = service
+    const known = 'Sec-WebSocket-Protocol: intendant.watch.v1'
+    const cases: [string, string, number, RegExp?][] = [
+      ['a token', handshake(bearer(token)), 101],
+      ['no token', handshake(''), 401],
+      ['a token in the query', handshake('', `/api/watch?token=${token}`), 401],
+      ['a token in the query beside a good one', handshake(bearer(token), `/api/watch?access_token=${token}`), 400],
+      [
+        'a token among the protocols',
+        handshake(`${known}, bearer.${token}\r\n`),
+        101,
+        /sec-websocket-protocol: intendant\.watch\.v1$/im,
+      ],
+      [
+        'a token alone among the protocols: it is not told back',
+        handshake(`Sec-WebSocket-Protocol: bearer.${token}\r\n`),
+        101,
+        /^((?!sec-websocket-protocol).)*$/is,
+      ],
+      ['a bad token among the protocols', handshake(`${known}, bearer.nobody\r\n`), 401],
+      [
+        'a bad token in the header, a good one among the protocols',
+        handshake(`Authorization: Bearer nobody\r\n${known}, bearer.${token}\r\n`),
+        401,
+      ],
+      [
+        'a bad protocol token before a good one',
+        handshake(`Sec-WebSocket-Protocol: bearer.nobody, bearer.${token}\r\n`),
+        401,
+      ],
+      ['an unknown protocol', handshake(`${bearer(token)}Sec-WebSocket-Protocol: evil\r\n`), 101, /^((?!evil).)*$/is],
+      [
+        'compression',
+        handshake(`${bearer(token)}Sec-WebSocket-Extensions: permessage-deflate\r\n`),
+        101,
+        /^((?!permessage).)*$/is,
+      ],
+      ['another origin, without a token', handshake('Origin: https://evil.example\r\nCookie: token=x\r\n'), 401],
+      ['a cursor that is none', handshake(bearer(token), '/api/watch?since=x'), 400],
+      ['another path', handshake(bearer(token), '/api/projects'), 200],
+    ]
+    for (const [name, hands, status, head] of cases) {
+      const received = await speak(port, hands, [], 300)
+      t.equal(received.status, status, name)
+      t.notOk(received.head.includes(token), `${name}: the token is not in the answer`)
+      if (head !== undefined) t.match(received.head, head, name)
+    }
+  },
+)
 
-t.test('watchers that never read are parked, and cost neither memory nor those who read', async (t) => {
+t.test('watchers that never read delay no other client and cost little memory', async (t) => {
   const service = await started(t)
   const { port } = service.target
   const before = await service.child.heap()
@@ -193,13 +196,13 @@ t.test('watchers that never read are parked, and cost neither memory nor those w
   })
   await new Promise((resolve) => reader.once('message', resolve))
   const client = beside(service, `GET /api/projects/seen HTTP/1.1\r\nHost: x\r\n${bearer(service.token)}\r\n`)
-  // Some 20 MB: more than all kernel buffers of one socket hold.
+  // About 20 MB, which is more than all kernel buffers of one socket hold.
   await emit(service, 2_000, 10_000)
   for (let tries = 0; tries < 200 && seen.length < 2_000; tries++) await sleep(50)
   t.same(
     seen,
     Array.from({ length: 2_000 }, (_, n) => n),
-    'who reads gets every event once and in order',
+    'a reader gets every event once and in order',
   )
   t.same(await client.stop(), [])
   const { ok, words } = client.wasHardlyFelt()
@@ -207,15 +210,15 @@ t.test('watchers that never read are parked, and cost neither memory nor those w
   const after = await service.child.heap()
   const grownMib =
     (after.heapUsedBytes + after.externalBytes - before.heapUsedBytes - before.externalBytes) / 1024 / 1024
-  // Frames of 256 KiB at most are held for each that is parked, most of them shared; and the newest events.
+  // For each parked watcher at most 256 KiB of frames are held, most of them shared; and the newest events.
   t.ok(grownMib < 100, `the heap has grown by ${grownMib.toFixed(1)} MiB`)
   reader.terminate()
   for (const socket of deaf) socket.destroy()
   await untilNobody(service)
-  t.equal(await watchers(service), 0, 'nothing is left of them')
+  t.equal(await watchers(service), 0, 'no watcher is left')
 })
 
-t.test('thousands of watchers that come and go leave nothing behind', async (t) => {
+t.test('thousands of short-lived watchers leave neither watchers nor memory behind', async (t) => {
   const service = await started(t)
   const { port } = service.target
   await emit(service, 50, 100)
@@ -233,7 +236,7 @@ t.test('thousands of watchers that come and go leave nothing behind', async (t) 
       else socket.end(frame({ opcode: 8, payload: Buffer.from([3, 232]) }))
     }
   }
-  // Gone in the middle of the handshake.
+  // Closed in the middle of the handshake.
   for (let n = 0; n < 500; n++) {
     const hands = handshake(bearer(service.token))
     const socket = connect(port, '127.0.0.1', () =>
@@ -253,14 +256,14 @@ t.test('thousands of watchers that come and go leave nothing behind', async (t) 
 })
 
 t.test(
-  'a revoked token ends its streams and its parked poll within a second, also under a flood of events',
+  'revoking a token ends its streams, and removing a runner its parked poll, promptly even under a flood of events',
   async (t) => {
     const service = await started(t)
     const { port } = service.target
     const made = await send(service, 'POST', '/api/tokens', { name: 'eyes', roles: ['viewer'] })
     const runner = await send(service, 'POST', '/api/runners', { id: 'gone', allowed_projects: ['seen'] })
     const ends: Promise<number>[] = []
-    // A WebSocket ends with its connection, an answer in chunks with the last one.
+    // A WebSocket ends with its connection, a chunked answer with its last chunk.
     const endOf = (socket: Socket): Promise<number> =>
       new Promise((resolve) => {
         socket.on('data', (chunk) => {

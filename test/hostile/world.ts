@@ -1,7 +1,7 @@
 /**
- * Whom the fuzzer speaks as, and what it knows: projects side by side that may not see each other, each with people
- * of every role and runners of its own, and beside them callers who see everything. Whatever a project's people
- * write carries the project's marker, so that a marker in somebody else's answer is a leak.
+ * The callers of the fuzzer, and what it knows: projects side by side that may not see each other, each with people of
+ * every role and its own runners, and in addition callers who see everything. Whatever a project's people write
+ * contains the project's marker, so that a marker in an answer to somebody else is a leak.
  */
 import { ROLES } from '../../machines/documents/token.ts'
 import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
@@ -15,34 +15,34 @@ export interface Caller {
   /** Changes when a runner's token is rotated. */
   token: string
   readonly kind: 'person' | 'runner'
-  /** Keys of the projects that it may see. Undefined: others may change that, so that nothing is known of it. */
+  /** Keys of the projects that it may see. Undefined if others may change that, so that it is not known. */
   readonly sees: '*' | ReadonlySet<string> | undefined
-  /** The words of whoever made it, which it is told of itself: it may see nothing of that one. */
+  /** The name that its creator gave it and that it may read, although it may not see anything else of the creator. */
   readonly called?: string
   readonly rights: ReadonlySet<string>
   readonly runnerId?: string
   readonly tenant: Tenant
 }
 
-/** A project with its people; or those who see everything, who have none of their own. */
+/** A project with its people; or, without a key, the callers who see everything. */
 export interface Tenant {
   readonly key: string | undefined
   readonly pool: Pool
   readonly callers: Caller[]
-  /** Ids of others' things that its own requests have named: they may come back. */
+  /** Ids of others' entities that its own requests named: they may be repeated in answers. */
   readonly namedForeign: Set<string>
 }
 
-/** One call that must succeed, by the token of the root. */
+/** A call with the admin token that must succeed. */
 export type Root = (method: string, path: string, body?: unknown) => Promise<any>
 
 const TENANTS = 3
 const RUNNER_CAPACITIES = [1, 4, 50]
 const LABELS = ['linux', 'gpu']
-/** Ids that belong to one project. */
+/** Ids of entities that belong to one project. */
 export const OWNED_ID = /\b[a-z]{2,8}_[0-9a-f]{24,40}\b|\b[0-9a-f]{32}\b/g
 const NAMED_FOREIGN_MAX = 100_000
-/** No project's key. */
+/** Stands for entities that belong to no single project; not a key. */
 const NOBODY = ''
 const OWNERS_MAX = 200_000
 
@@ -50,17 +50,17 @@ export class World {
   readonly number: number
   readonly tenants: Tenant[] = []
   readonly callers: Caller[] = []
-  /** Tokens that were made and rotated while the world lasts: not known to be in force. */
+  /** Tokens that were created or rotated meanwhile: it is not known whether they are still valid. */
   readonly strays: Caller[] = []
-  /** Every token of the world, in force or not: none may ever come back but where it is made. */
+  /** Values seen by any tenant. */
   readonly shared = new Pool()
-  /** Markers that stand in a document which several projects may see. */
+  /** Markers in documents that several projects may see. */
   readonly sharedMarkers = new Set<string>()
   readonly made = { tokens: [] as string[], runners: [] as string[] }
-  /** Ids that no random request may name, so that the callers stay what they are. */
+  /** Ids that no random request may name, so that the callers stay as they are. */
   readonly #protected: Set<string>
   readonly #owners = new Map<string, string>()
-  /** What answered the document that told whose an id is. */
+  /** For each id, the answer that told its owner. */
   readonly #teachers = new Map<string, string>()
 
   private constructor(number: number, protectedIds: Set<string>) {
@@ -68,7 +68,7 @@ export class World {
     this.#protected = protectedIds
   }
 
-  /** @param protectedIds those of earlier worlds and of the root; this world's are added. */
+  /** @param protectedIds ids of earlier worlds and of the admin; those of this world are added. */
   static async make(number: number, root: Root, protectedIds: Set<string>): Promise<World> {
     const world = new World(number, protectedIds)
     for (let n = 0; n < TENANTS; n++) await world.#addTenant(root, `w${number}t${n}`)
@@ -76,7 +76,7 @@ export class World {
     return world
   }
 
-  /** What it made that the service keeps in memory is taken away again. */
+  /** Deletes what it created and the service keeps in memory. */
   async retire(root: Root): Promise<void> {
     for (const { key } of this.tenants) {
       if (key === undefined) continue
@@ -129,12 +129,12 @@ export class World {
     caller.tenant.callers.push(caller)
   }
 
-  /** A value known under the name to the tenant, at times to somebody else. */
+  /** A value that the tenant knows by that name, sometimes one that another tenant knows. */
   known(name: string, tenant: Tenant, random: Random): Scalar | undefined {
     return (random.chance(0.15) ? this.shared : tenant.pool).pick(name, random)
   }
 
-  /** The text of a request by somebody of the tenant: ids in it that are not its own may come back. */
+  /** Notes ids in a request of the tenant that are not its own, as they may be repeated in answers. */
   named(text: string, tenant: Tenant): void {
     const tenants = tenant.key === undefined ? this.tenants : [tenant]
     for (const [id] of text.matchAll(OWNED_ID)) {
@@ -149,12 +149,12 @@ export class World {
     return owner === NOBODY ? undefined : owner
   }
 
-  /** The operation, and the document, that told whose the id is. */
+  /** The operation and the document that told the owner of the id. */
   teacherOf(id: string): string {
     return this.#teachers.get(id) ?? 'the set-up'
   }
 
-  /** Learn from a good answer of an operation: ids of the collection, values by name, whose is what. */
+  /** Learns from a successful answer: ids of the collection, values by name, owners of ids. */
   learn(body: unknown, operation: Pick<Operation, 'name' | 'collection'>, caller: Caller): void {
     this.#noteShared(body, caller)
     const { tenant } = caller
@@ -181,12 +181,12 @@ export class World {
       const { id, key, name } = (one ?? {}) as { id?: unknown; key?: unknown; name?: unknown }
       if (typeof id === 'string') note(`${operation.collection}/`, id)
       if (typeof key === 'string') note(`${operation.collection}/`, key)
-      // Campaigns and initiatives are known by their names.
+      // Campaigns and initiatives are identified by their names.
       if (id === undefined && key === undefined && typeof name === 'string') note(`${operation.collection}/`, name)
     }
   }
 
-  /** A token that was just answered. */
+  /** Adds a token that was just created. */
   addStray(document: any, caller: Caller): void {
     const isRunner = document.allowed_projects !== undefined
     if (isRunner) this.made.runners.push(document.id)
@@ -209,19 +209,19 @@ export class World {
     else this.strays[this.made.tokens.length % 200] = stray
   }
 
-  /** A document that names several projects may be seen by all of them, with what its maker wrote. */
+  /** A document that names several projects may be seen by all of them, with everything its author wrote. */
   #noteShared(body: unknown, { sees }: Caller): void {
     if (sees !== '*' && sees !== undefined) return
     const text = JSON.stringify(body) ?? ''
     if (text.includes('projects"')) this.share(text)
   }
 
-  /** What is marked in the text may come out at others, too. */
+  /** Notes that the markers in the text may also appear in answers to others. */
   share(text: string): void {
     for (const { marker } of markersIn(text)) this.sharedMarkers.add(marker)
   }
 
-  /** Of the documents that the service makes alone: further inside stands what callers said, ids of others' things too. */
+  /** Only for documents made by the service itself: nested ones may contain what callers wrote, and ids of others. */
   #noteOwners(body: unknown, operation: string): void {
     const { items } = (body ?? {}) as { items?: unknown }
     for (const one of [body, ...(Array.isArray(items) ? items : [])]) {
@@ -232,17 +232,17 @@ export class World {
     }
   }
 
-  /** What stands in documents of several projects is nobody's. */
+  /** An id in documents of several projects belongs to none of them. */
   #noteOwner(document: Record<string, unknown>, operation: string): void {
     const { id, project, projects, trace_id, event_type } = document
-    // A token that is confined to one project is that project's.
+    // A token that is restricted to one project belongs to it.
     if (Array.isArray(projects) && projects.length === 1 && projects[0] !== '*' && typeof id === 'string') {
       this.#owners.set(id, String(projects[0]))
     }
     if (typeof project !== 'string' || this.#owners.size > OWNERS_MAX) return
-    // Of the service's own events, everybody may see when a lane is paused.
+    // Of the service's own events, those about paused lanes may be seen by everybody.
     if (project === 'system' && String(event_type).startsWith('pacing_')) return
-    // An assessment's item stands in a project, on the trace of its request, and names that as its cause.
+    // The work item of an assessment belongs to a project, is on the trace of its request, and names that as its cause.
     if (project === 'system' && String(event_type).startsWith('initiative_')) return
     const note = (owned: string): void => {
       const owner = this.#owners.get(owned)
@@ -252,7 +252,7 @@ export class World {
       }
       if (owner !== undefined && owner !== project) this.#owners.set(owned, NOBODY)
     }
-    // Some documents take members that nobody knows: only an event is named as one.
+    // Some documents accept arbitrary members, so `evt_` ids count only in events.
     const isNamed = typeof id === 'string' && (event_type !== undefined || !id.startsWith('evt_'))
     if (isNamed && /^[a-z]+_[0-9a-f]{24,}$/.test(id)) note(id)
     if (typeof trace_id === 'string' && /^[0-9a-f]{32}$/.test(trace_id)) note(trace_id)

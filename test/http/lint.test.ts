@@ -1,6 +1,6 @@
 /**
- * The served documents as an independent tool sees them: Redocly's linter, with every finding an error.
- * It reads no file and no network, because the documents refer only to themselves.
+ * The served documents as an independent tool sees them: Redocly's linter, with every finding an error. It reads no
+ * file and no network, because the documents refer only to themselves.
  */
 import { createConfig, lintFromString } from '@redocly/openapi-core'
 import t from 'tap'

@@ -1,7 +1,6 @@
 /**
  * A whole service on a real port, with a journal in memory unless asked otherwise, and a client that checks every
- * answer
- * against the service's own `/openapi.json`: an undocumented answer fails the test that caused it.
+ * answer against the service's own `/openapi.json`: an undocumented answer fails the test that caused it.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'

@@ -1,7 +1,6 @@
 /**
  * Which test records each event type of SPEC 6.7 to 6.10 and 6.16 to 6.18 by a real path through the running service,
- * and
- * the check at its end that all of them were recorded as SPEC's table and the schema require.
+ * and the check at its end that all of them were recorded as SPEC's table and the schema require.
  * `event-coverage.test.ts` compares this list with the catalogue.
  */
 import type { Test } from 'tap'

@@ -1,9 +1,7 @@
 /**
  * Makes a home as this version writes it, for later versions to open: `node dist/test/upgrade/make-home.js <folder>`.
- * It has
- * one of each kind of entity, run requests in every state, and was not stopped cleanly: its last steps are only in the
- * redo.
- * `expected.json` beside it records how this version serves the content. See test/upgrade/homes/README.md.
+ * It has one of each kind of entity, run requests in every state, and was not stopped cleanly: its last steps are only
+ * in the redo. `expected.json` beside it records how this version serves the content. See test/upgrade/homes/README.md.
  */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,6 @@
 /**
  * Homes of newer versions are refused by every command in the same words, and stay unchanged. The newer program is this
- * one
- * with one machine's version raised and nothing else changed, which is all that a real one may have to do.
+ * one with one machine's version raised and nothing else changed, which is all that a real one may have to do.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
