@@ -34,7 +34,7 @@ async function served(t: Test) {
 }
 
 for (const [what, hurt] of [
-  ['where its rows are', flipInIndex],
+  ['the index of its rows', flipInIndex],
   ['an event', (path: string) => flip(path, readFileSync(path).indexOf('"project_created"') + 1)],
 ] as const) {
   t.test(

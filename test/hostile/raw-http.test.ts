@@ -100,7 +100,7 @@ t.test('slow, endless and malformed requests are closed in time and delay no oth
     ['a header without a colon', ['GET /healthz HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n'], 400],
     ['a header name with an underscore', ['GET /healthz HTTP/1.1\r\nHost: x\r\na_b: c\r\n\r\n'], 200],
     [
-      'a header more than are taken',
+      'one header more than allowed',
       [`GET /healthz HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 98 }, (_, i) => `X-${i}: v\r\n`).join('')}\r\n`],
       431,
     ],
@@ -151,7 +151,7 @@ t.test('what follows a request with an ambiguous end on its connection is never 
     ['a signed length', post(token, 'Content-Length: +5\r\n', `12345${SMUGGLED}`)],
     ['a negative length', post(token, 'Content-Length: -5\r\n', SMUGGLED)],
     ['a hexadecimal length', post(token, 'Content-Length: 0x5\r\n', `12345${SMUGGLED}`)],
-    ['a length past every number', post(token, 'Content-Length: 99999999999999999999\r\n', SMUGGLED)],
+    ['a length beyond 64 bits', post(token, 'Content-Length: 99999999999999999999\r\n', SMUGGLED)],
     ['trailers that are a request', post(token, 'Transfer-Encoding: chunked\r\n', `${chunked(BODY)}0\r\n${SMUGGLED}`)],
     [
       'trailers behind a refusal',
@@ -220,12 +220,12 @@ t.test('malformed, pipelined and half-closed requests get the expected answer or
     ['headers in two pieces', ['GET /healthz HTTP/1.1\r\nHo', 50, 'st: x\r\n\r\n', 50, 'end'], /^200$/],
     // The answer may be lost to a reset if the connection is closed while unread bytes are still in transit.
     [
-      'a header past the bound',
+      'a header beyond the size limit',
       [`GET /healthz HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(1_000_000)}\r\n\r\n`],
       /^(431)?$/,
     ],
     [
-      'as many headers as are taken',
+      'as many headers as allowed',
       [`GET /healthz HTTP/1.1\r\nHost: x\r\n${Array.from({ length: 97 }, (_, i) => `X-${i}: v\r\n`).join('')}\r\n`],
       /^200$/,
     ],
@@ -248,7 +248,7 @@ t.test('malformed, pipelined and half-closed requests get the expected answer or
       /^404$/,
     ],
     ['many pipelined', [GET.repeat(500), 500, 'end'], /^(200,?){500}$/],
-    ['pipelined behind what is answered later', [whole + GET, 500, 'end'], /^$/],
+    ['pipelined behind a request that is answered later', [whole + GET, 500, 'end'], /^$/],
     ['half closed behind a whole request', [GET, 'end'], /^(200)?$/],
     ['half closed behind a whole body', [whole, 'end'], /^(201|409)?$/],
     ['half closed in the headers', ['GET /heal', 'end'], /^(505)?$/],

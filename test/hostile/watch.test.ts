@@ -92,7 +92,7 @@ t.test('a WebSocket that sends bad frames or floods is closed, one that sends a 
       ),
     ],
     ['a close of one byte', [frame({ opcode: 8, payload: 'x' })]],
-    ['a close with a code that there is not', [frame({ opcode: 8, payload: Buffer.from([3, 231]) })]],
+    ['a close with an invalid code', [frame({ opcode: 8, payload: Buffer.from([3, 231]) })]],
     ['a flood of messages', [Buffer.concat(Array.from({ length: 20_000 }, () => frame({ opcode: 1, payload: 'm' })))]],
     ['a flood of pings', [Buffer.concat(Array.from({ length: 20_000 }, () => frame({ opcode: 9, payload: 'p' })))]],
   ]
@@ -134,7 +134,7 @@ t.test(
         /sec-websocket-protocol: intendant\.watch\.v1$/im,
       ],
       [
-        'a token alone among the protocols: it is not told back',
+        'a token alone among the protocols: it is not echoed',
         handshake(`Sec-WebSocket-Protocol: bearer.${token}\r\n`),
         101,
         /^((?!sec-websocket-protocol).)*$/is,
@@ -158,7 +158,7 @@ t.test(
         /^((?!permessage).)*$/is,
       ],
       ['another origin, without a token', handshake('Origin: https://evil.example\r\nCookie: token=x\r\n'), 401],
-      ['a cursor that is none', handshake(bearer(token), '/api/watch?since=x'), 400],
+      ['an invalid cursor', handshake(bearer(token), '/api/watch?since=x'), 400],
       ['another path', handshake(bearer(token), '/api/projects'), 200],
     ]
     for (const [name, hands, status, head] of cases) {

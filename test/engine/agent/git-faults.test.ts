@@ -71,15 +71,15 @@ t.test('a lock that the agent’s own background git still holds is waited for',
 })
 
 for (const [what, AGENT] of [
-  ['has removed its .git', 'echo x > y; rm .git'],
+  ['removes the .git of its worktree', 'echo x > y; rm .git'],
   [
-    'has put a repository of its own in its place',
+    'replaces the .git of its worktree by a repository',
     `echo x > y; rm .git; git init -q; git ${who} commit -qm s --allow-empty`,
   ],
-  ['has removed what git knows of it', 'echo x > y; rm -r "$(git rev-parse --git-dir)"'],
-  ['left an index that cannot be read', 'echo x > y; echo no index > "$(git rev-parse --git-dir)/index"'],
+  ['removes the git folder of its worktree', 'echo x > y; rm -r "$(git rev-parse --git-dir)"'],
+  ['leaves an index that cannot be read', 'echo x > y; echo no index > "$(git rev-parse --git-dir)/index"'],
 ] as const)
-  t.test(`an agent that ${what}: the run fails with the path of the worktree, which is kept`, (t) => {
+  t.test(`if the agent ${what}, the run fails with the path of the worktree, which is kept`, (t) => {
     const at = place(t)
     // A git that searches for a repository above the worktree would find this one, and must leave it alone.
     git(at.folder, 'init', '--quiet', join(at.folder, 'tmp'))

@@ -254,8 +254,8 @@ t.test('work based on another branch than trunk does not land', async (t) => {
 })
 
 for (const [how, more] of [
-  ['and has moved on since', `echo clean > clean; git add clean; git ${WHO.join(' ')} commit -qm rewritten; `],
-  ['and is where it was before', ''],
+  ['after which trunk moved on', `echo clean > clean; git add clean; git ${WHO.join(' ')} commit -qm rewritten; `],
+  ['which returns trunk to its base', ''],
 ])
   t.test(`commits removed from trunk by a force push, ${how}, are not put back by landing`, async (t) => {
     const { at, remote, lands, trunk } = landing(t)
