@@ -256,6 +256,27 @@ t.test('who watches so many events at a time gets on', async (t) => {
   t.same(seen, ['a', 'b', 'c', 'd'])
 })
 
+t.test('watch says once that it is connected again after a break', async (t) => {
+  const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
+  const streams = [
+    [{ type: 'hello', cursor: 'e.0', oldest: 'e.0' }],
+    [
+      { type: 'hello', cursor: 'e.0', oldest: 'e.0' },
+      { type: 'bookmark', cursor: 'e.1' },
+      { type: 'events', cursor: 'e.2', events: [event(1)] },
+    ],
+  ]
+  const { env } = await service(t, () => {
+    const frames = streams.shift()!
+    return [200, frames.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')]
+  })
+  const { err } = await cli(env, 'watch', '--count', '1')
+  const [broke, again, ...rest] = err.trimEnd().split('\n')
+  t.match(broke, /the stream ended; trying again$/)
+  t.equal(again, 'connected again')
+  t.same(rest, ['what follows: --since e.2'])
+})
+
 t.test('a token that no header can carry is not sent, and not told', async (t) => {
   const { env, asked } = await service(t, () => [200, { items: [] }])
   const token = `itd_${'s'.repeat(40)}`
