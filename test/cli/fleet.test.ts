@@ -64,5 +64,5 @@ t.test('runners are enrolled, work with the token that they are sent, and are dr
   t.equal((await service.cli(...request, '--throttle', 'dry_run', '--wait')).code, 0)
 
   const said = await sh(t, folder, service, made.token, block(/runner drain/))
-  t.match(said, /build-7 is draining.*\n(.*\n)*.*takes work again/)
+  t.match(said, /build-7 is draining.*\n(.*\n)*.*build-7 holds nothing\.\n(.*\n)*.*takes work again/)
 })

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
+import { begin, finish, fleet, submit } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { NOWHERE } from '../nowhere.ts'
 import { cli, service } from './in-process.ts'
@@ -275,6 +276,24 @@ t.test('watch says once that it is connected again after a break', async (t) => 
   t.match(broke, /the stream ended; trying again$/)
   t.equal(again, 'connected again')
   t.same(rest, ['what follows: --since e.2'])
+})
+
+t.test('a drain that waits returns when its runner holds nothing any more', async (t) => {
+  const s = await startTestService(t)
+  const drain = (...more: string[]) =>
+    cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, 'runner', 'drain', 'r1', ...more)
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const { request_id: id } = await begin(s, runner)
+  t.match(await drain(), { code: 0, out: 'Runner r1 is draining; it holds 1 run(s).\n' })
+  const early = await drain('--wait-limit', '300ms')
+  t.match(early, { code: 6, err: /It still holds work, and is drained\. See: intendant runner show r1/ })
+  t.match(early.err, `draining: it holds ${id}`)
+  const waiting = drain('--wait')
+  const json = drain('--wait', '--json')
+  await finish(s, runner, id)
+  t.match(await waiting, { code: 0, out: /it holds \d run\(s\)\.\nRunner r1 holds nothing\.\n$/ })
+  t.match(JSON.parse((await json).out), { id: 'r1', state: 'draining', in_flight: [] })
 })
 
 t.test('a token that no header can carry is not sent, and not told', async (t) => {
