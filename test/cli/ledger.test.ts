@@ -4,7 +4,7 @@ import { fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
-import { serve } from './processes.ts'
+import { ENV, runCommand, serve } from './processes.ts'
 
 const ITEM = {
   id: 'wi_0a1b2c3d4e5f60718293a4b5',
@@ -273,6 +273,28 @@ t.test('task says what is to be done and when; --no-wait leaves it there', async
   t.ok(asked[0]!.body.origin)
   const there = await service(t, () => [200, ITEM, { 'idempotent-replay': 'true' }])
   t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
+})
+
+t.test('task takes what is to be done from a file or from standard input, and from one place alone', async (t) => {
+  const { env, asked } = await service(t, () => [201, ITEM])
+  const folder = t.testdir({ 'brief.md': '# Invoices\n\nLet customers pay by invoice.\n\n', 'empty.md': ' \n' })
+  const brief = '# Invoices\n\nLet customers pay by invoice.'
+  for (const flag of ['-f', '--file']) {
+    t.match(await cli(env, 'task', 'shop', flag, `${folder}/brief.md`, '--no-wait'), { code: 0, err: '' })
+    t.equal(asked.at(-1)!.body.objective, brief)
+  }
+  const piped = await runCommand(['task', 'shop', '--file', '-', '--no-wait'], { ...ENV, ...env }, `${brief}\n`)
+  t.match(piped, { code: 0, err: '' })
+  t.equal(asked.at(-1)!.body.objective, brief)
+  asked.length = 0
+  const wrong: [string[], RegExp][] = [
+    [[], /is given once/],
+    [['Pay', '--file', `${folder}/brief.md`], /is given once/],
+    [['--file', `${folder}/none.md`], /none\.md cannot be read: ENOENT/],
+    [['--file', `${folder}/empty.md`], /empty\.md is empty/],
+  ]
+  for (const [argv, words] of wrong) t.match(await cli(env, 'task', 'shop', ...argv), { code: 2, err: words })
+  t.same(asked, [])
 })
 
 t.test('task says what it asked for and an item that was there already does not have', async (t) => {
