@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
-import { DISCARD_WORK, integer, moment } from './arguments.ts'
+import { DISCARD_WORK, integer, moment, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
@@ -12,6 +12,7 @@ import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
+import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
@@ -35,6 +36,7 @@ Examples:
   intendant queue                                   what runs, what waits and why, what needs you
   intendant queue --project shop --source campaign:spring
   intendant queue show wi_0a1b2c3d4e5f60718293a4b5  one item and its history
+  intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
   intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222`
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
@@ -53,6 +55,12 @@ export function addQueue(program: Command, act: Act): void {
     .description('Show one item: where it stands, why, and its history.')
     .addArgument(operand())
     .action(act(show))
+  group
+    .command('wait')
+    .description('Follow an item until it settles, and end with its outcome, as task does.')
+    .addArgument(operand())
+    .option(...WAIT_LIMIT)
+    .action(act(wait))
   group
     .command('open')
     .description('Show what has settled and still owes something, with what to do about it.')
@@ -255,6 +263,12 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
   if (events.length === 0) return
   print.heading('History')
   printEvents(events.map(decided), print)
+}
+
+async function wait(cli: Cli, [id]: readonly any[], { waitLimit }: any): Promise<number> {
+  const { body } = await cli.client.request('GET', path(id))
+  if (!cli.json) cli.print.line(`Item ${body.id}`)
+  return await followItem(cli, body, undefined, waitLimit)
 }
 
 /** Shows who requeued the run, which the event holds beside its payload. */

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
-import { fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
+import { begin, finish, fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
@@ -207,6 +207,29 @@ t.test('each owner’s command posts to its endpoint, with where it comes from',
   const resumed = await run('queue', 'resume', '--after', 'wi_1', '--after', 'wi_2', '--objective', 'On')
   t.same(resumed.body, { objective: 'On', depends_on: ['wi_1', 'wi_2'], origin })
   t.equal((await cli(env, 'queue', 'close', ITEM.id)).code, 2, 'a close says why')
+})
+
+t.test('queue wait follows an item that is there to its end, and ends as task does', async (t) => {
+  const s = await startTestService(t)
+  const run = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, ...argv)
+  const runner = await fleet(s, 'shop')
+  const { id } = await submit(s)
+  const early = await run('queue', 'wait', id, '--wait-limit', '300ms')
+  t.match(early, { code: 6, err: new RegExp(`goes on\\. See: intendant queue show ${id}`) })
+  const waiting = run('queue', 'wait', id)
+  const { request_id } = await begin(s, runner)
+  await finish(s, runner, request_id)
+  t.match(await waiting, {
+    code: 0,
+    out: new RegExp(`^Item ${id}\n[\\s\\S]*${id} landed: complete: done\nLanded as abc1234`),
+  })
+  const settled = await run('queue', 'wait', id.slice(0, 12))
+  t.match(settled, { code: 0, out: `Item ${id}\n\n${id} landed: complete: done` }, 'what has settled is told at once')
+  t.match(JSON.parse((await run('queue', 'wait', id, '--json')).out), { id, state: 'landed' })
+  const other = await submit(s, { objective: 'Something else' })
+  await s.expect(200, 'POST', `/api/work-items/${other.id}/cancel`, {})
+  t.match(await run('queue', 'wait', other.id), { code: 5, out: /cancelled/ })
+  t.match(await run('queue', 'wait', `wi_${'0'.repeat(24)}`), { code: 3, err: /not_found/ })
 })
 
 t.test('queue show tells the item, its history, what owners did and what one can do', async (t) => {

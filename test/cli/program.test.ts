@@ -84,6 +84,7 @@ t.test('every command has a help with a description', async (t) => {
     'task',
     'queue',
     'queue show',
+    'queue wait',
     'queue open',
     'queue hold',
     'queue release',
