@@ -11,7 +11,10 @@ import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
+import { answerItem, retryItem } from './work-item-anew.ts'
+import { moveItem, itemPath as path } from './work-item-moves.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
+import { questionOf } from './work-item-question.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -37,7 +40,9 @@ Examples:
   intendant queue --project shop --source campaign:spring
   intendant queue show wi_0a1b2c3d4e5f60718293a4b5  one item and its history
   intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
-  intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222`
+  intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222
+  intendant queue retry wi_0a1b2c                   the same work again, as a new item
+  intendant queue answer wi_0a1b2c --decision "Net" go on with what a run has asked`
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
 
@@ -72,32 +77,35 @@ export function addQueue(program: Command, act: Act): void {
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
 
-  move('hold', 'Take a queued item out of the scheduler’s hands.').action(act((cli, [id]) => post(cli, id, 'hold', {})))
+  move('hold', 'Take a queued item out of the scheduler’s hands.').action(
+    act((cli, [id]) => moveItem(cli, id, 'hold', {})),
+  )
   move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(
-    act((cli, [id]) => post(cli, id, 'release', {})),
+    act((cli, [id]) => moveItem(cli, id, 'release', {})),
   )
   move('close', 'Discharge what a preserved, failed or undecided item still owes.')
     .requiredOption('--reason <text>', 'Why nothing more is owed.')
-    .action(act((cli, [id], { reason }) => post(cli, id, 'close', { reason })))
+    .action(act((cli, [id], { reason }) => moveItem(cli, id, 'close', { reason })))
   move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
     .option('--reason <text>', 'Why.')
     .option(...DISCARD_WORK)
-    .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
+    .action(
+      act((cli, [id], { reason, discardWork }) => moveItem(cli, id, 'cancel', { reason, discard_work: discardWork })),
+    )
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .action(act(resume))
-}
-
-function path(id: string, more = ''): string {
-  return `/api/work-items/${encodeURIComponent(id)}${more}`
-}
-
-async function post({ client, json, print }: Cli, id: string, name: string, body: object): Promise<void> {
-  const answer = await client.request('POST', path(id, `/${name}`), { body })
-  if (json) return print.json(answer.body)
-  print.line(`${answer.body.id} is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`)
+  move('retry', 'Submit the work of a failed or cancelled item again, as a new item, and close the old one.').action(
+    act(retryItem),
+  )
+  move('answer', 'Answer what a run has asked: a new item goes on with the decision, and the old one is closed.')
+    .requiredOption(
+      '--decision <text>',
+      'What is decided. The new item has it, with the question, behind its objective.',
+    )
+    .action(act(answerItem))
 }
 
 async function resume({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
@@ -257,9 +265,12 @@ async function historyOf(client: Client, { id, trace_id }: Item): Promise<Item[]
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(id))
-  const events = await historyOf(client, body)
-  if (json) return print.json({ ...body, events })
-  showItem(body, print)
+  const [events, question] = await Promise.all([
+    historyOf(client, body),
+    body.state === 'needs_decision' ? questionOf(client, body) : undefined,
+  ])
+  if (json) return print.json({ ...body, question, events })
+  showItem(body, print, question)
   if (events.length === 0) return
   print.heading('History')
   printEvents(events.map(decided), print)

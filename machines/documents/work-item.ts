@@ -136,6 +136,9 @@ export const workItemCreateBody = Type.Object(
       Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run.' }),
     ),
     sentinel: Type.Optional(name('The cron trigger that submits it; kept as its source.')),
+    repeats: Type.Optional(
+      itemId('The item of the project whose work is asked for again; kept as its source. Not beside `sentinel`.'),
+    ),
     allow_duplicate: Type.Optional(
       Type.Boolean({ description: 'Take it although an unsettled item of the project asks for the same.' }),
     ),

@@ -132,7 +132,10 @@ t.test('what needs a person says what it asks, or of whom the run was', async (t
   const { out } = await cli(env, 'attention')
   t.match(out, /lost +runreq_1 +shop +\S+ +campaign_advance_requested of pay +intendant/)
   t.match(out, /escalated +till +shop +\S+ +the price +intendant campaign decide till/)
-  t.match(out, /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue close/)
+  t.match(
+    out,
+    /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue retry wi_\w+, or intendant queue close/,
+  )
   t.match(out, /preserved .*intendant queue resume wi_\w+, or intendant queue close/)
   t.notMatch(out, '\u001b', 'a stranger’s words do not drive the terminal')
   items.push({ ...items.pop()!, work_item: { ...kept, built_upon_by: 'pay' } } as never)

@@ -111,8 +111,7 @@ t.test('work that is being resumed is told with where it goes on, and a resumpti
   t.notMatch(going, 'intendant queue resume')
   t.match(await shown({ ...preserved, resumptions: [{ item_id: child, state: 'failed' }] }), 'intendant queue resume')
   const failed = await shown(item(7, { state: 'failed', resumes: preserved.id, started_at: at(1) }))
-  t.match(failed, `it resumes ${preserved.id}: intendant queue show ${preserved.id}\nintendant queue close ${child}`)
-  t.notMatch(failed, 'intendant task')
+  t.match(failed, `intendant queue retry ${child}\nintendant queue close ${child}`)
 })
 
 t.test('attention tells of a run what its brief wants done', async (t) => {
@@ -148,24 +147,29 @@ t.test('queue open says what to do about each', async (t) => {
   const { out } = await cli(env, 'queue', 'open')
   t.match(out, `intendant queue resume wi_${'6'.repeat(24)}`)
   t.match(out, `intendant queue close wi_${'7'.repeat(24)} --reason TEXT`)
-  t.match(out, '  intendant task shop TEXT\n  intendant queue close wi_7', 'what failed can be asked for anew')
+  t.match(out, `  intendant queue retry wi_${'7'.repeat(24)}\n  intendant queue close wi_7`, 'what failed is retried')
   const none = await service(t, () => [200, { items: [] }])
   t.equal((await cli(none.env, 'queue', 'open')).out, 'Nothing needs you.\n')
 })
 
-t.test('what asked a question is gone on with from where it stopped, but for what a campaign asked for', async (t) => {
+t.test('what asked a question is shown with it and is answered, but for what a campaign asked for', async (t) => {
   const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
   const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
+  const payload = { verdict: 'blocked_on_decision', finding: 'Net\nor gross?', options: ['net', 'gross'] }
+  const event = { event_type: 'task_run_completed', occurred_at: at(2), recorded_at: at(2), project: 'shop', payload }
   const open = (more: object) =>
     service(t, ({ url }) => [
       200,
-      url.startsWith('/api/events') ? { items: [] } : item(6, { ...asks, disposition, ...more }),
+      url.startsWith('/api/events')
+        ? { items: url.includes('task_run_completed') ? [event] : [] }
+        : item(6, { ...asks, disposition, ...more }),
     ])
   const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
-  t.match(out, `intendant task shop TEXT --base-ref origin/intendant/runreq_1-1\nintendant queue close`)
+  t.match(out, /^asks +Net or gross\?\nanswers +net \| gross$/m)
+  t.match(out, /^intendant queue answer wi_6+ --decision TEXT\nintendant queue close/m)
   const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
   const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
-  t.notMatch(theirs.out, 'intendant task')
+  t.notMatch(theirs.out, 'intendant queue answer')
 })
 
 t.test('an item whose run is lost needs a person: it is counted, and shown with what to do', async (t) => {

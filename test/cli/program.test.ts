@@ -91,6 +91,8 @@ t.test('every command has a help with a description', async (t) => {
     'queue close',
     'queue cancel',
     'queue resume',
+    'queue retry',
+    'queue answer',
     'initiative',
     'initiative add',
     'initiative list',
