@@ -1,9 +1,9 @@
 /** `intendant queue`: work items. What runs, what waits and why, what needs a person; and the actions of owners. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
-import { DISCARD_WORK, integer, moment, WAIT_LIMIT } from './arguments.ts'
+import { DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
@@ -12,6 +12,7 @@ import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
 import { answerItem, retryItem } from './work-item-anew.ts'
+import { CANCELLED_BY_FILTER, cancelItems } from './work-item-cancel.ts'
 import { moveItem, itemPath as path } from './work-item-moves.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import { questionOf } from './work-item-question.ts'
@@ -42,7 +43,8 @@ Examples:
   intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
   intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222
   intendant queue retry wi_0a1b2c                   the same work again, as a new item
-  intendant queue answer wi_0a1b2c --decision "Net" go on with what a run has asked`
+  intendant queue answer wi_0a1b2c --decision "Net" go on with what a run has asked
+  intendant queue cancel --project shop --state held --yes`
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
 
@@ -86,12 +88,20 @@ function addMoves(group: Command, act: Act): void {
   move('close', 'Discharge what a preserved, failed or undecided item still owes.')
     .requiredOption('--reason <text>', 'Why nothing more is owed.')
     .action(act((cli, [id], { reason }) => moveItem(cli, id, 'close', { reason })))
-  move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
+  group
+    .command('cancel')
+    .description('Stop items: at once while they wait; a running one when its run has ended.')
+    .addArgument(new IdArgument('[id...]', 'Ids, wi_..., or their beginnings. Without any: a filter.', WORK_ITEM))
+    .option('--project <key>', 'Cancel what waits in this project.')
+    .option('--source <kind:ref>', 'Cancel what waits from this source, such as campaign:spring.')
+    .addOption(
+      new Option('--state <state>', 'Cancel what is in this state. Default: both.').choices(CANCELLED_BY_FILTER),
+    )
+    .option('--yes', 'Do not ask before cancelling what a filter finds.')
     .option('--reason <text>', 'Why.')
     .option(...DISCARD_WORK)
-    .action(
-      act((cli, [id], { reason, discardWork }) => moveItem(cli, id, 'cancel', { reason, discard_work: discardWork })),
-    )
+    .option(...ORIGIN)
+    .action(act(cancelItems))
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')
     .addOption(afterOption())

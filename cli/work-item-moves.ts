@@ -14,6 +14,6 @@ export async function moveItem({ client, json, print }: Cli, id: string, name: s
 }
 
 /** Where it stands, on one line. */
-function standing({ id, state, reason }: Record<string, any>, print: Cli['print']): string {
+export function standing({ id, state, reason }: Record<string, any>, print: Cli['print']): string {
   return `${id} is ${print.state(state)}: ${safe(reason)}`
 }
