@@ -30,8 +30,8 @@ export const EXIT = {
 export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed; task, queue wait: the item landed
-  1  done, and the outcome is bad: the run failed, the item did not land, the log is damaged; serve
-       cannot start, or go on
+  1  done, and the outcome is bad: the run failed, the item did not land, the log is damaged, status
+       found something critical; serve cannot start, or go on
   2  the command line or a setting is wrong
   3  the service refused it
   4  the service cannot be reached, or cannot answer now

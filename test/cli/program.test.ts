@@ -114,6 +114,7 @@ t.test('every command has a help with a description', async (t) => {
     'emit',
     'trace',
     'attention',
+    'status',
     'token create',
     'token list',
     'token revoke',
