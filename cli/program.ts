@@ -10,6 +10,7 @@ import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
 import { addBriefs } from './briefs.ts'
 import { addCampaigns } from './campaigns.ts'
+import { addCompletion } from './completion.ts'
 import { addDiscoveries } from './discoveries.ts'
 import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
@@ -182,5 +183,6 @@ function makeProgram(world: World, act: Act): Command {
   for (const add of groups) add(program, act)
   addBackup(program, act)
   addArchive(program, act)
+  addCompletion(program, act)
   return program
 }

@@ -1,6 +1,8 @@
 /** `intendant task`: submits work and follows it to its end. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { canonical } from '../machines/canonical.ts'
+import { LANES } from '../machines/documents/run-request.ts'
+import { SUBMITTED_KINDS } from '../machines/documents/work-item.ts'
 import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
@@ -32,8 +34,8 @@ export function addTask(program: Command, act: Act): void {
     .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
     .option('--runner <id>', 'Only this runner.')
     .option('--timeout <duration>', 'Longest run.', duration)
-    .option('--kind <kind>', 'task (the default), maintenance, major_upgrade, release or remediation.')
-    .option('--lane <lane>', 'interactive, campaign or maintenance.')
+    .addOption(new Option('--kind <kind>', 'The kind of work. Default: task.').choices(SUBMITTED_KINDS))
+    .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: by its kind.').choices(LANES))
     .option('--payload <json>', 'Of a release or a remediation: what its entry event carries.', jsonObject)
     .option('--allow-duplicate', 'Although an unsettled item asks for the same.')
     .option(...keyOption('Asking twice with one key makes one item.'))

@@ -122,7 +122,7 @@ export function projects(description: string) {
   })
 }
 
-const THROTTLES = ['full', 'dry_run'] as const
+export const THROTTLES = ['full', 'dry_run'] as const
 
 /** The same schema for a create body, where the field may be omitted; its description names the default. */
 export function byDefault<const S extends TSchema>(schema: S, value: string): S {

@@ -64,7 +64,7 @@ export const WORK_ITEM_KINDS = [
 ] as const
 export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
 /** The kinds that callers submit; cycles, formations and assessments are opened by their campaign or initiative. */
-const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
+export const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
 export const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const

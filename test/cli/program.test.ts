@@ -115,6 +115,7 @@ t.test('every command has a help with a description', async (t) => {
     'trace',
     'attention',
     'status',
+    'completion',
     'token create',
     'token list',
     'token revoke',
