@@ -70,12 +70,8 @@ interface SetCharter extends MessageBody {
 }
 
 /** What an emitted request asks of the campaign or initiative that it names. */
-export interface EmittedAdvance extends SendParams {
-  readonly message: MessageBody & {
-    readonly type: 'advance'
-    readonly event_id: string
-    readonly [member: string]: unknown
-  }
+export type EmittedAdvance<K extends 'campaign' | 'initiative' = 'campaign' | 'initiative'> = SendParams<K> & {
+  readonly message: { readonly type: 'advance'; readonly event_id: string }
 }
 
 /** Events that belong to no other actor, and what emitted commands among them ask for. */
@@ -90,7 +86,7 @@ interface RecordEvents extends MessageBody {
   readonly news?: readonly SendParams[]
 }
 
-type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
+export type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
 type ProjectMessage = Message<ProjectBody>
 type Of<T extends ProjectBody['type']> = Message<Extract<ProjectBody, { type: T }>>
 type Change = Partial<ProjectContext>
