@@ -13,6 +13,7 @@ import {
   reference,
   runnerId,
   serviceId,
+  TEXT_LENGTH_MAX,
   text,
   time,
   traceId,
@@ -152,7 +153,12 @@ export const operateBody = Type.Object({}, { ...CLOSED, title: 'WorkItemOperate'
 
 export const closeItemBody = Type.Object(
   {
-    reason: Type.String({ minLength: 1, maxLength: 4_000, pattern: '\\S', description: 'Why nothing more is owed.' }),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: TEXT_LENGTH_MAX,
+      pattern: '\\S',
+      description: 'Why nothing more is owed.',
+    }),
   },
   { ...CLOSED, title: 'WorkItemClose' },
 )
