@@ -148,6 +148,9 @@ export const declaredActions = {
   cancelTimer: (_: unknown, _params: CancelTimerParams): void => {},
 }
 
+/** Assigned by the action `touch`: it changes nothing but makes the step count, as XState else returns the same snapshot. */
+export const UNCHANGED = {}
+
 /** One row of a list index: the entity is listed under (index, value), sorted by `order`, then by id. */
 export interface Term {
   readonly index: string

@@ -18,6 +18,7 @@ import {
   type SendParams,
   type SnapshotOf,
   type Term,
+  UNCHANGED,
 } from './machine.ts'
 import {
   type CreateBody,
@@ -141,7 +142,6 @@ const machineSetup = setup({
     archive: assign(({ event }) => ({ archived_at: event.at, updated_at: event.at })),
     unarchive: assign(({ event }) => ({ archived_at: undefined, updated_at: event.at })),
     setCharter: assign(({ event }) => ({ charter: (event as Of<'set_charter'>).charter, updated_at: event.at })),
-    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context: { id, key, name, repository } }) => ({
@@ -171,8 +171,6 @@ const machineSetup = setup({
     }),
   },
 })
-
-const UNCHANGED = {}
 
 const projectMachine = machineSetup.createMachine({
   id: 'project',
