@@ -5,6 +5,11 @@ import { THROTTLES } from '../machines/documents/fields.ts'
 import { utcOf } from '../machines/instant.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, showDuration, TIMER_MS_MAX } from './units.ts'
 
+/** `tls_cert` and `tls-cert` as commander names the option's value: `tlsCert`. */
+export function camel(name: string): string {
+  return name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
+
 /** A whole number within the range. */
 export function integer(least: number, most: number): (text: string) => number {
   return (text) => {
