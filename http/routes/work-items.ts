@@ -41,7 +41,7 @@ export function workItemRoutes(service: ServiceContext): readonly Route[] {
 }
 
 function createRoute(service: ServiceContext): Route {
-  const admission = new Admission(service)
+  const submissions = new Submissions(service)
   return {
     method: 'POST',
     path: '/api/work-items',
@@ -64,12 +64,12 @@ function createRoute(service: ServiceContext): Route {
       },
     },
     problems: ['not_found', 'project_archived', 'idempotency_key_reused', 'unknown_work_item', 'engine_incapable'],
-    handle: (exchange) => admission.submit(exchange),
+    handle: (exchange) => submissions.submit(exchange),
   }
 }
 
 /** Admits items one at a time for each objective, so that of two identical ones only one is created. */
-class Admission {
+class Submissions {
   readonly #service: ServiceContext
   readonly #objectives = new Turnstile()
 
