@@ -2,6 +2,7 @@
  * Those who go on with what they do while others make noise: runners that say they are still at their runs, a quiet
  * project that asks for little and a runner that waits for it, a runner that polls, workers. Their waits are kept.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RunnerAccess, Service } from '../../bench/service.ts'
 import { Connection } from './connection.ts'
 import type { Felt, OverloadStage } from './overload.ts'
@@ -198,8 +199,4 @@ export class Bystanders {
       await pause(500)
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
