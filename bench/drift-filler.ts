@@ -3,16 +3,17 @@
  * times, stepped by their own machine, and the events of those observations. Two things are not true to life: the
  * event ids are random, and the engine runs they name do not exist, so `verify` would complain.
  */
-import { randomBytes } from 'node:crypto'
+
 import type { Seen } from '../machines/documents/observation.ts'
 import { projectIdOf, recordIdOfSlug } from '../machines/ids.ts'
 import { intentRecordModule } from '../machines/intent-record.ts'
 import type { SnapshotOf } from '../machines/machine.ts'
 import { encodeRecord } from '../runtime/record.ts'
 import { Stepper } from '../runtime/stepper.ts'
-import type { Journal, NewEvent, Step } from '../storage/journal.ts'
+import type { NewEvent, Step } from '../storage/journal.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
 import { answerRequests } from './child.ts'
+import { hex, room } from './filling.ts'
 
 export interface DriftFillJob {
   readonly home: string
@@ -39,7 +40,6 @@ const EVIDENCE = 4
 const ENDS = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved', 'unobserved'] as const
 const EVERY = 20
 
-const hex = (digits: number): string => randomBytes(digits / 2).toString('hex')
 const words = (about: string): string => `${about} `.repeat(12).trim()
 
 class Filler {
@@ -160,13 +160,6 @@ async function fill(job: DriftFillJob): Promise<DriftFilled> {
   }
   await journal.close()
   return { observations, statuses, recordBytes: Math.round(bytes / job.records) }
-}
-
-function room(journal: Journal): Promise<void> {
-  return new Promise((resolve) => {
-    const go = (): void => void setImmediate(resolve)
-    if (!journal.waitForRoom(go)) go()
-  })
 }
 
 answerRequests({ fill })

@@ -4,7 +4,7 @@
  * service. Two things are not true to life: a copy begins and ends at one moment, and its event ids are random, so
  * `verify` would complain.
  */
-import { randomBytes } from 'node:crypto'
+
 import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
 import { newTraceId } from '../runtime/entities/trace-ids.ts'
@@ -13,6 +13,7 @@ import type { Journal, NewEvent, Step } from '../storage/journal.ts'
 import { realNature } from '../storage/nature.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
 import { answerRequests } from './child.ts'
+import { hex, room } from './filling.ts'
 
 export interface FillJob {
   readonly home: string
@@ -100,10 +101,6 @@ function runTemplate(journal: Journal, runId: string, eventsEach: number): RunTe
   return { project: run.project, steps, events }
 }
 
-function hex(digits: number): string {
-  return randomBytes(digits / 2).toString('hex')
-}
-
 const clock = new Clock(realNature.wallMs)
 
 /** @returns the ids under which the copy can be found. */
@@ -144,12 +141,7 @@ async function copies(
     Math.min(RUNS_PER_COMMIT_MAX, Math.floor(EVENTS_PER_COMMIT_MAX / template.events.length)),
   )
   for (let done = 0; done < count; ) {
-    await new Promise<void>((resolve) => {
-      if (!journal.waitForRoom(resume)) resume()
-      function resume(): void {
-        setImmediate(resolve)
-      }
-    })
+    await room(journal)
     const steps: Step[] = []
     for (let n = 0; n < runsPerCommit && done < count; n++, done++) {
       const sample = copy(template, steps)

@@ -2,7 +2,9 @@
  * The load: N closed-loop clients over raw keep-alive connections, in a process of its own. The same code drives the
  * bare server, the ceiling prototype and the service, so its own cost is the same for all.
  */
+
 import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { answerRequests } from './child.ts'
 import { CycleClient, EventsClient, type LoadClient, type Meter, RepeatClient } from './load-scripts.ts'
 import { quantile } from './statistics.ts'
@@ -99,7 +101,6 @@ async function run(job: LoadJob): Promise<LoadResult> {
   const ended = new Promise<void>((resolve) => {
     meter.ended = resolve
   })
-  const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
   await Promise.race([pause(job.warmupMs), failed])
   for (const name of Object.keys(samples)) samples[name] = []
   const before = { calls: meter.calls, rounds: meter.rounds, emptyPolls: meter.emptyPolls }

@@ -1,4 +1,5 @@
 /** Runs a load job against a server, and measures what the server's process spent on it. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Child } from './child.ts'
 import type { LoadJob, LoadResult } from './load-client.ts'
 import type { Usage } from './probe.ts'
@@ -27,10 +28,6 @@ export async function measure(load: Child, server: Child, job: LoadJob): Promise
 }
 
 const CONNECT_MS = 100
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
-}
 
 function spent(result: LoadResult, before: Usage, after: Usage): Omit<Measured, keyof LoadResult> {
   const ms = after.atMs - before.atMs

@@ -2,30 +2,23 @@
  * How soon a parked poll is answered when work arrives, with ten thousand runners parked, and what those cost while
  * nothing happens.
  */
-import { execSync } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Child } from './child.ts'
+import { connectionsMax } from './open-files.ts'
 import type { Context, Finding, Question } from './question.ts'
 import { Service } from './service.ts'
 import type { WakeResult } from './wake-client.ts'
 
 const PARKED = 10_000
-/** File descriptors that a process needs besides the parked connections. */
-const DESCRIPTORS_BESIDE = 500
 const WAIT_SECONDS = 60
 const IDLE_MS = 8_000
-
-/** As many as the process may have open, at most ten thousand. */
-function parkedMax(): number {
-  const limit = execSync('ulimit -n', { encoding: 'utf8' }).trim()
-  return limit === 'unlimited' ? PARKED : Math.min(PARKED, Number(limit) - DESCRIPTORS_BESIDE)
-}
 
 async function run(context: Context): Promise<readonly Finding[]> {
   const client = new Child('./wake-client.js')
   const service = await Service.start(context.scratch.home())
   try {
     await service.createProject('bench')
-    const count = parkedMax()
+    const count = Math.min(PARKED, connectionsMax())
     context.say(`registering ${count} runners`)
     const runners = await service.createRunners('runner', count)
     context.say('parking')
@@ -68,10 +61,6 @@ function findingsOf(count: number, result: WakeResult, idleCpu: number, rssBytes
       note: `resident ${Math.round(rssBytes / 1e6)} MB`,
     },
   ]
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 export const wake: Question = {

@@ -1,8 +1,14 @@
 /** Parsers of option values. Each refuses an invalid value with a sentence; commander adds the option's name. */
 import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
+import { THROTTLES } from '../machines/documents/fields.ts'
 import { utcOf } from '../machines/instant.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, showDuration, TIMER_MS_MAX } from './units.ts'
+
+/** `tls_cert` and `tls-cert` as commander names the option's value: `tlsCert`. */
+export function camel(name: string): string {
+  return name.replace(/[_-]([a-z])/g, (_, letter: string) => letter.toUpperCase())
+}
 
 /** A whole number within the range. */
 export function integer(least: number, most: number): (text: string) => number {
@@ -35,6 +41,12 @@ export function waitingTimeOption(flags: string, help: string, byDefaultMs: numb
 
 /** For commands that follow what they have created. */
 export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most so long.', waitingTime] as const
+
+/** Of what asks for a run. */
+export function throttleOption(): Option {
+  const help = 'full may change things, dry_run (the default) only simulates.'
+  return new Option('--throttle <throttle>', help).choices(THROTTLES)
+}
 
 /** For moves that stop a run. */
 export const DISCARD_WORK = [

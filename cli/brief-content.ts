@@ -1,7 +1,7 @@
 /** The options for the content of a formation brief: its usual parts, and `--body` for all others. */
 import type { Command } from 'commander'
 import { looksLikeRecordKey } from '../machines/record-key.ts'
-import { each, jsonObject } from './arguments.ts'
+import { camel, each, jsonObject } from './arguments.ts'
 import { IdOption, INTENT_RECORD } from './ids.ts'
 
 type Document = Record<string, any>
@@ -74,8 +74,4 @@ function set(sections: Document, there: Document, [section, member]: readonly st
   if (value === undefined) return
   if (member === undefined) sections[section!] = value
   else sections[section!] = { ...(sections[section!] ?? there[section!]), [member]: value }
-}
-
-function camel(name: string): string {
-  return name.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase())
 }

@@ -1,7 +1,7 @@
 /** `intendant emit`: states an event. A `*_requested` is a command, and creates a run request. */
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
-import { jsonObject, ORIGIN, time, WAIT_LIMIT } from './arguments.ts'
+import { jsonObject, ORIGIN, throttleOption, time, WAIT_LIMIT } from './arguments.ts'
 import { EXIT, explain } from './exit.ts'
 import { follow } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
@@ -22,7 +22,7 @@ export function addEmit(program: Command, act: Act): void {
     .argument('<type>', 'The event type, such as greet_requested.')
     .requiredOption('--project <key>', 'Key of the project.')
     .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
-    .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
+    .addOption(throttleOption())
     .option('--trace-id <id>', 'The trace that it belongs to.')
     .option('--occurred-at <time>', 'When it happened. Default: now.', time)
     .option('--wait', 'Follow the run that a command makes, and end with its outcome.')

@@ -29,12 +29,13 @@ export const EXIT = {
 
 export const ENDS_HELP = `
 Exit codes:
-  0  done; with --wait: the run completed
-  1  done, and the outcome is bad: the run failed, the log is damaged; serve cannot start, or go on
+  0  done; with --wait: the run completed; task, queue wait: the item landed
+  1  done, and the outcome is bad: the run failed, the item did not land, the log is damaged, status
+       found something critical; serve cannot start, or go on
   2  the command line or a setting is wrong
   3  the service refused it
   4  the service cannot be reached, or cannot answer now
-  5  with --wait: the run was cancelled
+  5  with --wait, task, queue wait: it was cancelled
   6  with --wait-limit: still running when the time was over
   7  verify has not looked: a service runs on that home, a newer version has written it, or this
        machine does not let it be read (another user's files; too few files or too little memory)

@@ -18,6 +18,8 @@ export interface Followed {
   readonly filters: Readonly<Record<string, QueryValue>>
   /** The command that shows its state. */
   readonly show: string
+  /** How it stands when the time is over. Default: it is not settled yet. */
+  readonly notYet?: string
   /** Shows events as they come. Default: as Watch does; with `--json` not at all. */
   print?(events: readonly Document[]): void
   /** Whether this event may have changed the document. A bookmark causes a read anyway. */
@@ -90,7 +92,8 @@ async function followUntil(
   } catch (error) {
     if (!signal.aborted) throw error
   }
-  throw new CliFailure(`It is not settled yet, and goes on. See: ${followed.show}`, EXIT.timeout)
+  const { notYet = 'It is not settled yet, and goes on.', show: command } = followed
+  throw new CliFailure(`${notYet} See: ${command}`, EXIT.timeout)
 }
 
 function concerns(followed: Followed, frame: WatchFrame): boolean {

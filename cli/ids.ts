@@ -166,9 +166,10 @@ export async function withWholeNames(
   if (!(error instanceof ServiceRefused) || error.problem.status !== 404) return undefined
   for (const [n, given] of operands.entries()) {
     const argument = command.registeredArguments[n]
-    if (argument instanceof IdArgument) tellIfTooShort(argument.kinds, given, error)
-    const kind = argument instanceof IdArgument ? argument.kinds[0]! : undefined
-    if (kind === undefined || kind.prefix !== undefined || given.length < CHARS_MIN) continue
+    if (!(argument instanceof IdArgument)) continue
+    for (const one of [given].flat()) tellIfTooShort(argument.kinds, one, error)
+    const kind = argument.kinds[0]!
+    if (kind.prefix !== undefined || given.length < CHARS_MIN) continue
     const path = `${kind.path}/${encodeURIComponent(given)}`
     if (error.path !== path && !error.path.startsWith(`${path}/`)) continue
     const names = await beginningWith(client(), kind, given)

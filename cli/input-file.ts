@@ -27,6 +27,7 @@ export function inputObject(file: string, command: string): Record<string, any> 
   throw new CliFailure(`${nameOf(file)} does not hold a JSON object. ${help}`)
 }
 
-function nameOf(file: string): string {
+/** As messages call it. */
+export function nameOf(file: string): string {
   return file === '-' ? 'standard input' : file
 }

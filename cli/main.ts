@@ -1,5 +1,6 @@
 #!/usr/bin/env -S node --max-semi-space-size=64
 /** The package's one binary. It only connects the process's streams and signals to the program. */
+import { createInterface } from 'node:readline'
 import { isatty } from 'node:tty'
 import { EXIT } from './exit.ts'
 import { run } from './program.ts'
@@ -67,6 +68,17 @@ const world: World = {
   outlive(onStop, onUnheard) {
     process.on('SIGTERM', onStop)
     onReaderGone = onUnheard
+  },
+  confirm(question) {
+    if (!isatty(0) || !isatty(2)) return undefined
+    const terminal = createInterface({ input: process.stdin, output: process.stderr })
+    return new Promise((resolve) => {
+      terminal.once('close', () => resolve(false))
+      terminal.question(`${question} [y/N] `, (answer) => {
+        resolve(/^\s*y(es)?\s*$/i.test(answer))
+        terminal.close()
+      })
+    })
   },
   exit: (code) => process.exit(code),
 }

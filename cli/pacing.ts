@@ -8,17 +8,14 @@ import { collect, ORIGIN, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
+import { LEAVING } from './run-request-wait.ts'
 import { printItems } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
 /** Events after which nothing may be running any more. */
-const NEWS = [
-  'work_item_settled',
-  'work_item_cancelled',
-  ...['completed', 'failed', 'cancelled', 'lost', 'requeued', 'released'].map((end) => `run_request_${end}`),
-]
+const NEWS = ['work_item_settled', 'work_item_cancelled', ...LEAVING]
 /** Most runs that drain lists. */
 const NAMED_MAX = 20
 

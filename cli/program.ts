@@ -10,6 +10,7 @@ import { addAttention } from './attention.ts'
 import { addBackup } from './backup.ts'
 import { addBriefs } from './briefs.ts'
 import { addCampaigns } from './campaigns.ts'
+import { addCompletion } from './completion.ts'
 import { addDiscoveries } from './discoveries.ts'
 import { addDrift } from './drift.ts'
 import { addEmit } from './emit.ts'
@@ -28,6 +29,7 @@ import { addRunRequests } from './run-requests.ts'
 import { addRunners } from './runners.ts'
 import { addServe } from './serve.ts'
 import { addSessions } from './sessions.ts'
+import { addStatus } from './status.ts'
 import { addTask } from './task.ts'
 import { addTokens } from './tokens.ts'
 import { addTrace } from './trace.ts'
@@ -53,6 +55,7 @@ Examples:
   intendant drift --project demo                    what of it still holds
   intendant brief create --project demo --objective "..."   what a run is to achieve
   intendant watch                                   everything that happens, live
+  intendant status                                  how the service is; exit code 1 where somebody must look
 
 Ids:
   The beginning of an id is enough where only one begins so: wi_0a1b2c, six characters or more behind
@@ -174,10 +177,12 @@ function makeProgram(world: World, act: Act): Command {
     addEmit,
     addTrace,
     addAttention,
+    addStatus,
     addTokens,
   ]
   for (const add of groups) add(program, act)
   addBackup(program, act)
   addArchive(program, act)
+  addCompletion(program, act)
   return program
 }

@@ -1,9 +1,9 @@
 /** `intendant queue`: work items. What runs, what waits and why, what needs a person; and the actions of owners. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
-import { DISCARD_WORK, integer, moment } from './arguments.ts'
+import { DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
@@ -11,7 +11,12 @@ import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
+import { answerItem, retryItem } from './work-item-anew.ts'
+import { CANCELLED_BY_FILTER, cancelItems } from './work-item-cancel.ts'
+import { moveItem, itemPath as path } from './work-item-moves.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
+import { questionOf } from './work-item-question.ts'
+import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
@@ -35,7 +40,11 @@ Examples:
   intendant queue                                   what runs, what waits and why, what needs you
   intendant queue --project shop --source campaign:spring
   intendant queue show wi_0a1b2c3d4e5f60718293a4b5  one item and its history
-  intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222`
+  intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
+  intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222
+  intendant queue retry wi_0a1b2c                   the same work again, as a new item
+  intendant queue answer wi_0a1b2c --decision "Net" go on with what a run has asked
+  intendant queue cancel --project shop --state held --yes`
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
 
@@ -54,6 +63,12 @@ export function addQueue(program: Command, act: Act): void {
     .addArgument(operand())
     .action(act(show))
   group
+    .command('wait')
+    .description('Follow an item until it settles, and end with its outcome, as task does.')
+    .addArgument(operand())
+    .option(...WAIT_LIMIT)
+    .action(act(wait))
+  group
     .command('open')
     .description('Show what has settled and still owes something, with what to do about it.')
     .option('--project <key>', 'Only this project.')
@@ -64,32 +79,43 @@ export function addQueue(program: Command, act: Act): void {
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
 
-  move('hold', 'Take a queued item out of the scheduler’s hands.').action(act((cli, [id]) => post(cli, id, 'hold', {})))
+  move('hold', 'Take a queued item out of the scheduler’s hands.').action(
+    act((cli, [id]) => moveItem(cli, id, 'hold', {})),
+  )
   move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(
-    act((cli, [id]) => post(cli, id, 'release', {})),
+    act((cli, [id]) => moveItem(cli, id, 'release', {})),
   )
   move('close', 'Discharge what a preserved, failed or undecided item still owes.')
     .requiredOption('--reason <text>', 'Why nothing more is owed.')
-    .action(act((cli, [id], { reason }) => post(cli, id, 'close', { reason })))
-  move('cancel', 'Stop it: at once while it waits; a running one when its run has ended.')
+    .action(act((cli, [id], { reason }) => moveItem(cli, id, 'close', { reason })))
+  group
+    .command('cancel')
+    .description('Stop items: at once while they wait; a running one when its run has ended.')
+    .addArgument(new IdArgument('[id...]', 'Ids, wi_..., or their beginnings. Without any: a filter.', WORK_ITEM))
+    .option('--project <key>', 'Cancel what waits in this project.')
+    .option('--source <kind:ref>', 'Cancel what waits from this source, such as campaign:spring.')
+    .addOption(
+      new Option('--state <state>', 'Cancel what is in this state. Default: both.').choices(CANCELLED_BY_FILTER),
+    )
+    .option('--yes', 'Do not ask before cancelling what a filter finds.')
     .option('--reason <text>', 'Why.')
     .option(...DISCARD_WORK)
-    .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
+    .option(...ORIGIN)
+    .action(act(cancelItems))
   move('resume', 'Go on from preserved work, as a new item.')
     .option('--objective <text>', 'What is to be done now. Default: as before.')
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .action(act(resume))
-}
-
-function path(id: string, more = ''): string {
-  return `/api/work-items/${encodeURIComponent(id)}${more}`
-}
-
-async function post({ client, json, print }: Cli, id: string, name: string, body: object): Promise<void> {
-  const answer = await client.request('POST', path(id, `/${name}`), { body })
-  if (json) return print.json(answer.body)
-  print.line(`${answer.body.id} is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`)
+  move('retry', 'Submit the work of a failed or cancelled item again, as a new item, and close the old one.').action(
+    act(retryItem),
+  )
+  move('answer', 'Answer what a run has asked: a new item goes on with the decision, and the old one is closed.')
+    .requiredOption(
+      '--decision <text>',
+      'What is decided. The new item has it, with the question, behind its objective.',
+    )
+    .action(act(answerItem))
 }
 
 async function resume({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
@@ -249,12 +275,21 @@ async function historyOf(client: Client, { id, trace_id }: Item): Promise<Item[]
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(id))
-  const events = await historyOf(client, body)
-  if (json) return print.json({ ...body, events })
-  showItem(body, print)
+  const [events, question] = await Promise.all([
+    historyOf(client, body),
+    body.state === 'needs_decision' ? questionOf(client, body) : undefined,
+  ])
+  if (json) return print.json({ ...body, question, events })
+  showItem(body, print, question)
   if (events.length === 0) return
   print.heading('History')
   printEvents(events.map(decided), print)
+}
+
+async function wait(cli: Cli, [id]: readonly any[], { waitLimit }: any): Promise<number> {
+  const { body } = await cli.client.request('GET', path(id))
+  if (!cli.json) cli.print.line(`Item ${body.id}`)
+  return await followItem(cli, body, undefined, waitLimit)
 }
 
 /** Shows who requeued the run, which the event holds beside its payload. */

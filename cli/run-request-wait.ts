@@ -11,6 +11,11 @@ const SETTLED: Readonly<Record<string, number>> = {
   cancelled: EXIT.cancelled,
 }
 
+/** Events with which a run leaves its runner. */
+export const LEAVING = ['completed', 'failed', 'cancelled', 'lost', 'requeued', 'released'].map(
+  (end) => `run_request_${end}`,
+)
+
 /** Prints events until the run request is settled; the exit code is its outcome. */
 export async function follow(cli: Cli, id: string, since: string | undefined, limitMs?: number): Promise<number> {
   return await followTo(cli, followed(cli, id), since, limitMs)

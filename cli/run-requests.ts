@@ -1,6 +1,18 @@
 /** `intendant run-request`: work given to a runner by a person, and what becomes of it. */
-import type { Command } from 'commander'
-import { collect, DISCARD_WORK, duration, integer, jsonObject, LIMIT, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { type Command, Option } from 'commander'
+import { ACCESSES, FAILURE_CLASSES, LANES } from '../machines/documents/run-request.ts'
+import {
+  collect,
+  DISCARD_WORK,
+  duration,
+  integer,
+  jsonObject,
+  LIMIT,
+  moment,
+  ORIGIN,
+  throttleOption,
+  WAIT_LIMIT,
+} from './arguments.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
@@ -62,9 +74,9 @@ function addCreate(group: Command, act: Act): void {
     .requiredOption('--project <key>', 'Key or id of the project.')
     .requiredOption('--entry-event <type>', 'The event that starts the work, such as execution_requested.')
     .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
-    .option('--throttle <throttle>', 'full may change things, dry_run (the default) only simulates.')
-    .option('--access <access>', 'full (the default) or read_only.')
-    .option('--lane <lane>', 'interactive (the default), campaign or maintenance.')
+    .addOption(throttleOption())
+    .addOption(new Option('--access <access>', 'What the run may do. Default: full.').choices(ACCESSES))
+    .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: interactive.').choices(LANES))
     .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
     .option('--runner <id>', 'Only this runner.')
     .option('--priority <n>', 'From -100 to 100; higher goes first.', integer(-100, 100))
@@ -101,7 +113,7 @@ function addMoves(group: Command, act: Act): void {
   )
   move('fail', 'Settle a lost run as failed.')
     .requiredOption('--message <text>', 'What is known.')
-    .option('--class <class>', 'validation, dispatch, execution, safety, semantic or cancelled.')
+    .addOption(new Option('--class <class>', 'The kind of failure.').choices(FAILURE_CLASSES))
     .action(act((cli, [id], options) => post(cli, id, 'fail', { class: options.class, message: options.message })))
   move('release', 'Take it back from its runner before the work has begun.')
     .option('--attempt <n>', 'Only this attempt. Default: the present one.', integer(1, 1_000_000_000))

@@ -1,10 +1,12 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
-import { collect, integer, LIMIT, ORIGIN, shellCommand, waitingTimeOption } from './arguments.ts'
-import { CliFailure } from './exit.ts'
+import { collect, integer, LIMIT, ORIGIN, shellCommand, WAIT_LIMIT, waitingTimeOption } from './arguments.ts'
+import { CliFailure, EXIT } from './exit.ts'
+import { type Followed, followTo } from './follow.ts'
 import { list } from './lists.ts'
 import { age, said } from './print.ts'
+import { LEAVING } from './run-request-wait.ts'
 import { runRunner } from './runner-process.ts'
 import { askAndSave } from './runner-token.ts'
 import type { Act, Cli } from './world.ts'
@@ -92,14 +94,16 @@ export function addRunners(program: Command, act: Act): void {
     .command('drain')
     .description('Let it finish what it holds and give it nothing new.')
     .argument('<id>')
+    .option('--wait', 'Return when it holds nothing any more.')
+    .option(...WAIT_LIMIT)
     .option(...ORIGIN)
-    .action(act((cli, [id]) => drain(cli, id, true)))
+    .action(act(drain))
   runner
     .command('undrain')
     .description('Give it work again.')
     .argument('<id>')
     .option(...ORIGIN)
-    .action(act((cli, [id]) => drain(cli, id, false)))
+    .action(act(undrain))
   runner
     .command('remove')
     .description('Remove a runner for good.')
@@ -212,11 +216,43 @@ function showRunner({ print }: Cli, body: Record<string, any>): void {
   ])
 }
 
-async function drain({ client, json, print }: Cli, id: string, draining: boolean): Promise<void> {
-  const { body } = await client.request('PATCH', path(id), { body: { draining } })
-  if (json) return print.json(body)
-  const held = body.in_flight?.length ?? 0
-  print.line(draining ? `Runner ${id} is draining; it holds ${held} run(s).` : `Runner ${id} takes work again.`)
+async function drain(cli: Cli, [id]: readonly any[], { wait, waitLimit }: any): Promise<number | undefined> {
+  const { client, json, print } = cli
+  const { body } = await client.request('PATCH', path(id), { body: { draining: true } })
+  const isFollowed = wait || waitLimit !== undefined
+  if (!json) print.line(`Runner ${id} is draining; it holds ${heldBy(body).length} run(s).`)
+  else if (!isFollowed) print.json(body)
+  return isFollowed ? await followTo(cli, drained(cli, id), undefined, waitLimit) : undefined
+}
+
+/** The runner, to be followed until it holds nothing. */
+function drained({ json, print }: Cli, id: string): Followed {
+  return {
+    path: path(id),
+    filters: { event_type: LEAVING.join(',') },
+    show: `intendant runner show ${id}`,
+    notYet: 'It still holds work, and is drained.',
+    print: () => {},
+    concerns: () => true,
+    isLast: () => true,
+    isSettled: (body) => heldBy(body).length === 0,
+    whyNot: (body) => `it holds ${heldBy(body).join(', ')}`,
+    settle(body) {
+      if (json) print.json(body)
+      else print.line(`Runner ${id} holds nothing.`)
+      return EXIT.ok
+    },
+  }
+}
+
+function heldBy({ in_flight = [] }: Record<string, any>): readonly string[] {
+  return in_flight
+}
+
+async function undrain({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
+  const { body } = await client.request('PATCH', path(id), { body: { draining: false } })
+  if (json) print.json(body)
+  else print.line(`Runner ${id} takes work again.`)
 }
 
 async function remove({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

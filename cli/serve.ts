@@ -9,7 +9,7 @@ import { ServiceRefused } from '../engine/errors.ts'
 import type { Runner } from '../engine/runner.ts'
 import type { Settings } from '../runtime/settings.ts'
 import { adminTokenPath } from '../storage/home/home-paths.ts'
-import { integer, shellCommand, waitingTime } from './arguments.ts'
+import { camel, integer, shellCommand, waitingTime } from './arguments.ts'
 import { CliFailure, EXIT, explain } from './exit.ts'
 import { finished, startRunnerProcess } from './runner-process.ts'
 import { askAndSave, runnerTokenFile } from './runner-token.ts'
@@ -136,11 +136,6 @@ interface Place {
 
 function placeOf(url: string, { tls }: Settings): Place {
   return { url, ...(tls === undefined ? {} : { certificate: readFileSync(tls.certFile, 'utf8') }) }
-}
-
-/** `tls_cert` as commander passes it on: `tlsCert`. */
-function camel(name: string): string {
-  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 }
 
 /** The service goes on for others even if it refuses the local runner. */

@@ -1,9 +1,13 @@
 /** `intendant task`: submits work and follows it to its end. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { canonical } from '../machines/canonical.ts'
+import { LANES } from '../machines/documents/run-request.ts'
+import { SUBMITTED_KINDS } from '../machines/documents/work-item.ts'
 import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { afterOption } from './ids.ts'
+import { inputText, nameOf } from './input-file.ts'
 import { safe } from './print.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
@@ -11,6 +15,7 @@ import type { Act, Cli } from './world.ts'
 const HELP = `
 Examples:
   intendant task shop "Let customers pay by invoice"
+  intendant task shop --file briefs/invoices.md
   intendant task shop "Now in French" --after wi_0a1b2c3d4e5f60718293a4b5 --no-wait
   intendant task shop "Upgrade to Node 22" --not-before 2h --origin "asked for by Ada"
   intendant task shop "Nightly upkeep" --kind maintenance --no-wait`
@@ -20,7 +25,8 @@ export function addTask(program: Command, act: Act): void {
     .command('task')
     .description('Submit a task and follow it until it settles.')
     .argument('<project>', 'Key or id of the project.')
-    .argument('<text...>', 'What is to be done.')
+    .argument('[text...]', 'What is to be done; or give it with --file.')
+    .option('-f, --file <file>', 'Read what is to be done from this file; - is standard input.')
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--base-ref <ref>', 'Start from this ref instead of trunk.')
@@ -28,8 +34,8 @@ export function addTask(program: Command, act: Act): void {
     .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
     .option('--runner <id>', 'Only this runner.')
     .option('--timeout <duration>', 'Longest run.', duration)
-    .option('--kind <kind>', 'task (the default), maintenance, major_upgrade, release or remediation.')
-    .option('--lane <lane>', 'interactive, campaign or maintenance.')
+    .addOption(new Option('--kind <kind>', 'The kind of work. Default: task.').choices(SUBMITTED_KINDS))
+    .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: by its kind.').choices(LANES))
     .option('--payload <json>', 'Of a release or a remediation: what its entry event carries.', jsonObject)
     .option('--allow-duplicate', 'Although an unsettled item asks for the same.')
     .option(...keyOption('Asking twice with one key makes one item.'))
@@ -42,7 +48,7 @@ export function addTask(program: Command, act: Act): void {
 
 async function submit(cli: Cli, [project, text]: readonly any[], options: any): Promise<number | undefined> {
   const { client, json, print, note } = cli
-  const asked = bodyOf(project, text.join(' '), options)
+  const asked = bodyOf(project, objectiveOf(text.join(' '), options.file), options)
   const answer = await client.request('POST', '/api/work-items', { body: asked, headers: keyHeaders(options) })
   const { body } = answer
   const isThere = isReplay(answer)
@@ -62,6 +68,16 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   if (!json) print.line(`Item ${body.id}${isThere ? ' is there already' : ''}`)
   const since = isThere ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
   return await followItem(cli, body, since, options.waitLimit)
+}
+
+/** From the command line or from a file. Throws CliFailure. */
+function objectiveOf(text: string, file: string | undefined): string {
+  if ((file === undefined) === (text === ''))
+    throw new CliFailure('What is to be done is given once: as TEXT, or with --file FILE (- is standard input).')
+  if (file === undefined) return text
+  const read = inputText(file).trimEnd()
+  if (read.trim() === '') throw new CliFailure(`${nameOf(file)} is empty: what is to be done is expected in it.`)
+  return read
 }
 
 /** Fields in which an existing item may differ from the request, with their options. */

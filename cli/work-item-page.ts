@@ -2,6 +2,7 @@
 import { age, cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
+import type { Question } from './work-item-question.ts'
 
 type Item = Record<string, any>
 
@@ -49,13 +50,15 @@ function whatOf({ objective, source }: Item): string {
 const TIMES = ['submitted', 'started', 'settled']
 
 /** One item: its state and why, its outcome, the actions of owners, and what can be done now. */
-export function showItem(item: Item, print: Printer): void {
+export function showItem(item: Item, print: Printer, question?: Question): void {
   const { disposition: ended = {}, source } = item
   print.fields([
     ['id', item.id],
     ['state', print.state(item.state)],
     ['reason', safe(item.reason)],
     ['waits because', said(item.state === 'running' ? item.waiting_because?.detail : undefined)],
+    ['asks', said(question?.finding)],
+    ['answers', question?.options.map(safe).join(' | ')],
     ['objective', safe(item.objective)],
     ['project', item.project],
     ['kind', `${item.kind}, lane ${item.lane}`],
@@ -96,16 +99,18 @@ function deed({ at, by, origin, previous_state }: Item): string {
 export function adviceFor(item: Item): string[] {
   const { id, state, disposition, started_at, run_request_id: run, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
+  const retry = isForItsSource(item) ? [] : [`intendant queue retry ${id}`]
   switch (state) {
     case 'preserved':
       if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
       if (resumedAs(item) !== undefined)
         return [`it goes on as ${resumedAs(item)}: intendant queue show ${resumedAs(item)}`]
-      return disposition?.preservation_ref === undefined ? [close] : [`intendant queue resume ${id}`, close]
+      return disposition?.preservation_ref === undefined ? [...retry, close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
-      return started_at === undefined ? [`intendant queue release ${id}`, close] : [...anew(item), close]
+      if (started_at === undefined) return [`intendant queue release ${id}`, close]
+      return isForItsSource(item) ? [close] : [`intendant queue answer ${id} --decision TEXT`, close]
     case 'failed':
-      return [...anew(item), close]
+      return [...retry, close]
     case 'running':
       return isLost(item)
         ? [`intendant run-request requeue ${run}`, `intendant run-request fail ${run} --message TEXT`]
@@ -138,16 +143,15 @@ function isLost({ state, reason }: Item): boolean {
   return state === 'running' && reason.startsWith('its run is lost')
 }
 
-/**
- * The command to ask again for what a task did not achieve, based on its preserved work. For a task of a campaign or an
- * initiative, that is up to its owner.
- */
-function anew({ kind, project, source, disposition, resumes }: Item): string[] {
-  if (kind !== 'task' || source?.role !== undefined) return []
-  const ref = disposition?.preservation_ref
-  // Starting from trunk would lose the work preserved by the item that it resumes.
-  if (ref === undefined && resumes !== undefined) return [`it resumes ${resumes}: intendant queue show ${resumes}`]
-  return [`intendant task ${project} TEXT${ref === undefined ? '' : ` --base-ref ${safe(ref)}`}`]
+/** Whether a campaign or an initiative asked for the item: asking again is up to its owner. */
+export function isForItsSource({ source }: Item): boolean {
+  return source?.role !== undefined
+}
+
+/** Whether the same work may be submitted again. Work preserved under a ref is resumed instead. */
+export function isRetried({ state, disposition }: Item): boolean {
+  if (state === 'preserved') return disposition?.preservation_ref === undefined
+  return state === 'failed' || state === 'cancelled'
 }
 
 /** The end of an item on one line. */

@@ -3,6 +3,7 @@ import { WAITING_STATES } from '../machines/documents/work-item.ts'
 import { EXIT } from './exit.ts'
 import { followTo } from './follow.ts'
 import { safe } from './print.ts'
+import { itemPath } from './work-item-moves.ts'
 import { adviceFor, endOf } from './work-item-page.ts'
 import type { Cli } from './world.ts'
 
@@ -24,7 +25,7 @@ const SETTLED: Readonly<Record<string, number>> = {
 export async function followItem(cli: Cli, item: Item, since: string | undefined, limitMs?: number): Promise<number> {
   const { id, trace_id } = item
   const followed = {
-    path: `/api/work-items/${encodeURIComponent(id)}`,
+    path: itemPath(id),
     // The item's trace: its own events, and those of its runs.
     filters: { trace_id },
     show: `intendant queue show ${id}`,

@@ -44,6 +44,8 @@ export interface World {
    * that goes away calls `onUnheard`; neither ends the process.
    */
   outlive(onStop: () => void, onUnheard: () => void): void
+  /** Asks whoever is at the terminal; undefined: there is no terminal. Anything but a yes is a no. */
+  confirm(question: string): Promise<boolean> | undefined
   /** Ends the process at once: for a stop that was asked for again, or takes too long. */
   exit(code: number): void
 }

@@ -124,7 +124,7 @@ export function createClient(options: ClientOptions): Client {
     url: base,
 
     async request(method, path, request = {}) {
-      const token = sendable(options.token())
+      const token = sendableToken(options.token())
       const limit = new AbortController()
       const tooLate = new Error('the answer took too long')
       const timer = setTimeout(() => limit.abort(tooLate), request.answerMs ?? ANSWER_MS_DEFAULT)
@@ -152,7 +152,7 @@ export function createClient(options: ClientOptions): Client {
     },
 
     async stream(path, request) {
-      const token = sendable(options.token())
+      const token = sendableToken(options.token())
       try {
         return await send('GET', path, request, token, request.signal)
       } catch (error) {
@@ -187,7 +187,7 @@ function fetches(
 }
 
 /** Throws TokenUnsendable itself, since the error that Node.js throws for such a header contains the token. */
-function sendable(token: string | undefined): string | undefined {
+function sendableToken(token: string | undefined): string | undefined {
   if (token === undefined || isToken(token)) return token
   throw new TokenUnsendable()
 }

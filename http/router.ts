@@ -349,17 +349,21 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Whether `Accept` takes one of the types (RFC 9110 section 12.5.1); a range with `q=0` is ignored. */
+/**
+ * Whether `Accept` takes one of the types; of the ranges that a type is in, the most exact one decides (RFC 9110 section
+ * 12.5.1). Who names problems and not these types is served too: for some paths, problems are the only answers with a
+ * body.
+ */
 export function accepts(accept: string, produces: readonly string[]): boolean {
+  const ranges = new Map<string, boolean>()
   for (const part of accept.split(',')) {
     const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
-    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) continue
-    if (range === '*/*' || range === 'application/problem+json') return true
-    for (const type of produces) {
-      if (type === range || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)))) return true
-    }
+    const isTaken = !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+    ranges.set(range, isTaken || ranges.get(range) === true)
   }
-  return false
+  const given = (type: string): boolean | undefined =>
+    ranges.get(type) ?? ranges.get(`${type.slice(0, type.indexOf('/'))}/*`) ?? ranges.get('*/*')
+  return produces.some((type) => given(type) ?? ranges.get('application/problem+json') === true)
 }
 
 function takesHead({ method, endless, answersOnce }: Route): boolean {

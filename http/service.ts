@@ -91,7 +91,9 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const onNoFreeSpaceTold = (err: Error) =>
     log.warn({ err }, 'the file system does not say how much is free: the disk reserve is not watched')
   const told = { onRepeat, onThreadEnd, onNoFreeSpaceTold }
-  const open = options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, ...told }))
+  const beforeMaking = () => assertListens(settings, options)
+  const open =
+    options.openJournal ?? ((onFailure) => openDiskJournal({ ...settings, onFailure, ...told, beforeMaking }))
   let hasFailed = false
   const journal = await open((failure) => {
     hasFailed = true
@@ -112,6 +114,22 @@ export async function startService(settings: Settings, options: ServiceOptions):
     made.server?.close()
     await (made.runtime ?? journal).close()
     throw error
+  }
+}
+
+function serverFor({ headerBytesMax, tls }: Settings, options: ServiceOptions): Server {
+  const make = options.createServer ?? createServer
+  return make(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
+}
+
+/** Listens for a moment, and closes again. Throws the ServerFailure that the service would fail with. */
+async function assertListens(settings: Settings, options: ServiceOptions): Promise<void> {
+  const server = serverFor(settings, options)
+  try {
+    await server.listen(settings.host, settings.port)
+  } finally {
+    server.stopListening()
+    server.close()
   }
 }
 
@@ -171,8 +189,7 @@ async function listen(
   let { port } = settings
   const routes = allRoutes(context, { version: options.version, isClosing: () => isClosing, port: () => port })
   const { headerBytesMax, tls } = settings
-  const listenOn = options.createServer ?? createServer
-  const server = listenOn(tls === undefined ? { headerBytesMax } : { headerBytesMax, tls })
+  const server = serverFor(settings, options)
   made.server = server
   const bodies = new BodyReader(settings, runtime.nature)
   const access = new AccessCheck(principals)

@@ -102,7 +102,7 @@ function culprit(root: unknown): NotJson {
 }
 
 function find(value: unknown, pointer: string, depth: number): NotJson | undefined {
-  const fault = faultOf(value, depth)
+  const fault = whyNotJson(value, depth)
   if (fault !== undefined) return new NotJson(pointer, fault)
   if (typeof value !== 'object' || value === null) return undefined
   const members = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
@@ -115,7 +115,7 @@ function find(value: unknown, pointer: string, depth: number): NotJson | undefin
   return undefined
 }
 
-function faultOf(value: unknown, depth: number): string | undefined {
+function whyNotJson(value: unknown, depth: number): string | undefined {
   if (value === null || typeof value === 'boolean') return undefined
   if (typeof value === 'string') {
     return value.isWellFormed() ? undefined : 'is not well-formed text: it holds half of a surrogate pair'

@@ -58,7 +58,7 @@ interface CreateDiscovery extends CreateBody, Omit<DiscoveryCreate, 'hypotheses'
   readonly fingerprint: string
 }
 
-type DiscoveryBody = CreateDiscovery
+export type DiscoveryBody = CreateDiscovery
 type DiscoveryMessage = Message<DiscoveryBody>
 
 /** How many files are named with one hypothesis: enough to go and look. */

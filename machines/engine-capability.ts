@@ -53,7 +53,7 @@ interface RemoveCapabilities extends MessageBody {
   readonly type: 'remove'
 }
 
-type EngineCapabilityMessageBody = RecordCapabilities | RemoveCapabilities
+export type EngineCapabilityMessageBody = RecordCapabilities | RemoveCapabilities
 type EngineCapabilityMessage = Message<EngineCapabilityMessageBody>
 type Recorded = Message<RecordCapabilities>
 

@@ -84,7 +84,7 @@ interface EndEngineRun extends OfRun {
   readonly outcome: string
 }
 
-type EngineRunBody = SummarizeTrace | ObserveEvidence | EndEngineRun
+export type EngineRunBody = SummarizeTrace | ObserveEvidence | EndEngineRun
 type EngineRunMessage = Message<EngineRunBody>
 type Of<T extends EngineRunBody['type']> = Message<Extract<EngineRunBody, { type: T }>>
 
@@ -125,10 +125,10 @@ function newsOf(
     if (recordId === undefined) continue
     intent_record_ids.push(recordId)
     const message = observeMessage({ ...seen, recorded_at: at }, run, by)
-    news.push({ to: { kind: 'intent_record', id: recordId }, message: message as unknown as SendParams['message'] })
+    news.push({ to: { kind: 'intent_record', id: recordId }, message })
   }
   if (intent_record_ids.length === 0 || formation_brief_id === undefined) return news
-  const message = { type: 'run_observed', run_request_id, intent_record_ids }
+  const message = { type: 'run_observed', run_request_id, intent_record_ids } as const
   return [...news, { to: { kind: 'formation_brief', id: formation_brief_id }, message }]
 }
 
@@ -180,8 +180,8 @@ const summarize = (state: string) => ['summarize', { type: 'emitSummarized', par
 /** Tells the run request, once, that there is an actor whose end it must report. */
 const tellRequest = {
   type: 'send' as const,
-  params: ({ context: { id, run_request_id } }: { context: EngineRunContext }) => ({
-    to: { kind: 'run_request' as const, id: run_request_id },
+  params: ({ context: { id, run_request_id } }: { context: EngineRunContext }): SendParams => ({
+    to: { kind: 'run_request', id: run_request_id },
     message: { type: 'run_reported', engine_run_id: id },
   }),
 }

@@ -21,6 +21,7 @@ import {
   type MachineModule,
   type SnapshotOf,
   type Term,
+  UNCHANGED,
 } from './machine.ts'
 
 /** Identity and new state: the members of every fact of a brief. */
@@ -37,8 +38,6 @@ function runChanged(context: FormationBriefContext, state: string): Fact {
     payload: { ...told(context, state), ...of, ...(reason === undefined ? {} : { reason }) },
   }
 }
-
-const UNCHANGED = {}
 
 const machineSetup = setup({
   types: { context: {} as FormationBriefContext, events: {} as FormationBriefMessage, emitted: {} as Fact },
@@ -78,7 +77,6 @@ const machineSetup = setup({
     cancelRun: enqueueActions(({ event, enqueue }) => {
       enqueue({ type: 'send', params: moves.cancelOfRun(event as Of<'run_queued'>) })
     }),
-    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
     compile: enqueueActions(({ context, event, enqueue }) => {
       const artifact = moves.artifactOf(context, event as Of<'compile'>)

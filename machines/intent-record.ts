@@ -15,7 +15,7 @@ import * as rules from './intent-record/rules.ts'
 import { intentRecordTestimony } from './intent-record/testimony.ts'
 import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
-import type { MachineModule, Refusal, SnapshotOf } from './machine.ts'
+import { type MachineModule, type Refusal, type SnapshotOf, UNCHANGED } from './machine.ts'
 import { creationRefusal, creationRepeat } from './second-create.ts'
 
 type Context = IntentRecordContext
@@ -51,7 +51,6 @@ const machineSetup = told.extend({
     noteRepair: assign(({ context, event }) => changes.repairDrafted(context, event as Of<'repair_drafted'>)),
     restateDrift: assign(({ context, event }) => changes.driftRestated(context, event)),
     retire: assign(({ context }) => changes.retired(context)),
-    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context }, { state }: { state: IntentState }) => facts.created(context, state)),
@@ -73,8 +72,6 @@ const machineSetup = told.extend({
     emitClassified: emit(({ context, event }) => facts.classified(context, event as Of<'classify'>)),
   },
 })
-
-const UNCHANGED = {}
 
 const inState = (state: IntentState) => ({ state })
 

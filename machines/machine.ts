@@ -7,6 +7,7 @@
  */
 import type { AnyStateMachine } from 'xstate'
 import type { PreparedEvent } from './events/envelope.ts'
+import type { Messages } from './messages.ts'
 import type { Testimony } from './testimony.ts'
 
 /** All actor kinds. Each has one module (machines/index.ts) and one row in the table in ARCHITECTURE.md. */
@@ -32,8 +33,8 @@ export const ACTOR_KINDS = [
 ] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 
-export interface ActorRef {
-  readonly kind: ActorKind
+export interface ActorRef<K extends ActorKind = ActorKind> {
+  readonly kind: K
   readonly id: string
 }
 
@@ -109,9 +110,20 @@ export interface RecordedFact {
 export type Fact = OwnFact | RecordedFact
 
 /** Parameters of `send`: a message to another actor, delivered at least once, applied once. Undefined: none is sent. */
-export interface SendParams {
-  readonly to: ActorRef
-  readonly message: MessageBody & Record<string, unknown>
+export type SendParams<K extends ActorKind = ActorKind> = {
+  [Kind in K]: { readonly to: ActorRef<Kind>; readonly message: Messages[Kind] }
+}[K]
+
+/** A message that each of these kinds takes. */
+type Shared<K extends ActorKind> = (K extends ActorKind ? (message: Messages[K]) => void : never) extends (
+  message: infer M,
+) => void
+  ? M
+  : never
+
+/** `send` to an actor that may be of several kinds. */
+export function toEither<K extends ActorKind>(to: ActorRef<K>, message: Shared<K>): SendParams<K> {
+  return { to, message } as unknown as SendParams<K>
 }
 
 /** Parameters of `schedule`: a durable timer. A second `schedule` of the same name replaces the first. */
@@ -135,6 +147,9 @@ export const declaredActions = {
   schedule: (_: unknown, _params: ScheduleParams): void => {},
   cancelTimer: (_: unknown, _params: CancelTimerParams): void => {},
 }
+
+/** Assigned by the action `touch`: it changes nothing but makes the step count, as XState else returns the same snapshot. */
+export const UNCHANGED = {}
 
 /** One row of a list index: the entity is listed under (index, value), sorted by `order`, then by id. */
 export interface Term {

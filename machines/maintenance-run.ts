@@ -71,7 +71,7 @@ interface Interrupt extends MessageBody {
   readonly type: 'interrupt'
 }
 
-type MaintenanceRunBody = Begin | ProjectEnded | Complete | Interrupt
+export type MaintenanceRunBody = Begin | ProjectEnded | Complete | Interrupt
 type MaintenanceRunMessage = Message<MaintenanceRunBody>
 type Of<T extends MaintenanceRunBody['type']> = Message<Extract<MaintenanceRunBody, { type: T }>>
 

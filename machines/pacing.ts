@@ -34,7 +34,7 @@ export interface PacingContext {
   readonly changed_at?: string
 }
 
-interface ChangeLanes extends MessageBody {
+export interface ChangeLanes extends MessageBody {
   readonly type: 'pause' | 'resume'
   /** The lanes that the request names. */
   readonly lanes: readonly Lane[]

@@ -18,6 +18,7 @@ import {
   type SendParams,
   type SnapshotOf,
   type Term,
+  UNCHANGED,
 } from './machine.ts'
 import {
   type CreateBody,
@@ -70,12 +71,8 @@ interface SetCharter extends MessageBody {
 }
 
 /** What an emitted request asks of the campaign or initiative that it names. */
-export interface EmittedAdvance extends SendParams {
-  readonly message: MessageBody & {
-    readonly type: 'advance'
-    readonly event_id: string
-    readonly [member: string]: unknown
-  }
+export type EmittedAdvance<K extends 'campaign' | 'initiative' = 'campaign' | 'initiative'> = SendParams<K> & {
+  readonly message: { readonly type: 'advance'; readonly event_id: string }
 }
 
 /** Events that belong to no other actor, and what emitted commands among them ask for. */
@@ -90,7 +87,7 @@ interface RecordEvents extends MessageBody {
   readonly news?: readonly SendParams[]
 }
 
-type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
+export type ProjectBody = CreateProject | UpdateProject | ArchiveProject | UnarchiveProject | SetCharter | RecordEvents
 type ProjectMessage = Message<ProjectBody>
 type Of<T extends ProjectBody['type']> = Message<Extract<ProjectBody, { type: T }>>
 type Change = Partial<ProjectContext>
@@ -145,7 +142,6 @@ const machineSetup = setup({
     archive: assign(({ event }) => ({ archived_at: event.at, updated_at: event.at })),
     unarchive: assign(({ event }) => ({ archived_at: undefined, updated_at: event.at })),
     setCharter: assign(({ event }) => ({ charter: (event as Of<'set_charter'>).charter, updated_at: event.at })),
-    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context: { id, key, name, repository } }) => ({
@@ -175,8 +171,6 @@ const machineSetup = setup({
     }),
   },
 })
-
-const UNCHANGED = {}
 
 const projectMachine = machineSetup.createMachine({
   id: 'project',

@@ -1,5 +1,5 @@
 /** How prose and other records name an intent record: `<project>.intent.<slug>`. Neither part contains a dot. */
-import { SLUG_PATTERN } from './documents/intent-record.ts'
+import { SLUG_PATTERN } from './documents/fields.ts'
 import { isId, recordIdOfSlug } from './ids.ts'
 
 const SLUG = new RegExp(SLUG_PATTERN)

@@ -5,7 +5,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { isSessionEvent } from './agent-session/reports.ts'
-import { declaredActions, type Fact, type MachineModule } from './machine.ts'
+import { declaredActions, type Fact, type MachineModule, UNCHANGED } from './machine.ts'
 import {
   INTERNAL_MESSAGES,
   type Of,
@@ -96,7 +96,6 @@ const machineSetup = setup({
     fence: assign(({ context }) => moves.fence(context)),
     revive: assign(({ context, event }) => moves.revive(context, event)),
     noteReported: assign(({ context }) => moves.noteReported(context)),
-    /** Changes nothing, but makes the step count: without it XState returns the same snapshot. */
     touch: assign(() => UNCHANGED),
 
     emitCreated: emit(({ context }) => facts.created(context)),
@@ -149,8 +148,6 @@ const machineSetup = setup({
     }),
   },
 })
-
-const UNCHANGED = {}
 
 /** The attempt is over and a new one is queued; if `expires_at` has passed, its timer cancels the request at once. */
 const again = ['requeue', 'emitRequeued', told.waits, 'armExpiry'] as const

@@ -109,7 +109,7 @@ export interface WentOffline extends MessageBody {
   readonly seen_at?: string
 }
 
-type RunnerBody =
+export type RunnerBody =
   | CreateRunner
   | UpdateRunner
   | RemoveRunner
@@ -140,7 +140,7 @@ const GONE_BECAUSE = {
 
 /** Tells a run request that the process which held it is gone. */
 function sessionStarted(runnerId: string, { id, attempt }: Holding, reason: string): SendParams {
-  const message = { type: 'runner_session_started', runner_id: runnerId, attempt, reason }
+  const message = { type: 'runner_session_started', runner_id: runnerId, attempt, reason } as const
   return { to: { kind: 'run_request', id }, message }
 }
 

@@ -279,7 +279,7 @@ function faultsOf(errors: readonly ErrorObject[]): readonly Fault[] {
   const forms = new Set(errors.filter(({ keyword }) => keyword === 'anyOf').map(({ schemaPath }) => schemaPath))
   for (const error of errors) {
     if (error.keyword === 'if' || insideOf(error, forms) || (errors.length > 1 && saidByEnum(error))) continue
-    const fault = faultOf(error)
+    const fault = faultOfError(error)
     const identity = `${fault.pointer}\n${fault.detail}`
     if (seen.has(identity)) continue
     seen.add(identity)
@@ -300,7 +300,7 @@ function saidByEnum(error: ErrorObject): boolean {
   return error.keyword === 'type' && (error.parentSchema as { enum?: unknown } | undefined)?.enum !== undefined
 }
 
-function faultOf(error: ErrorObject): Fault {
+function faultOfError(error: ErrorObject): Fault {
   const { params, instancePath: pointer } = error
   if (error.keyword === 'required') {
     return { pointer: `${pointer}/${escaped(params.missingProperty)}`, detail: missing(error) }

@@ -61,7 +61,7 @@ interface NoteUse extends MessageBody {
   readonly type: 'note_use'
 }
 
-type TokenBody = CreateToken | RevokeToken | NoteUse
+export type TokenBody = CreateToken | RevokeToken | NoteUse
 type TokenMessage = Message<TokenBody>
 type Of<T extends TokenBody['type']> = Message<Extract<TokenBody, { type: T }>>
 

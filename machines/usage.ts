@@ -47,10 +47,10 @@ interface AmendSession extends OfSession {
   readonly type: 'amend'
 }
 
-type UsageBody = AddSession | AmendSession
+export type UsageBody = AddSession | AmendSession
 type UsageMessage = Message<UsageBody>
 
-export function usageRef(scope: UsageScope, ref: string): ActorRef {
+export function usageRef(scope: UsageScope, ref: string): ActorRef<'usage'> {
   return { kind: 'usage', id: `${scope}:${ref}` }
 }
 

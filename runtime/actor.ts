@@ -137,10 +137,12 @@ export class ActorTable {
     this.actors = actors
   }
 
+  /** Actors in memory. Like `chars`, for tests of what is kept there. */
   get size(): number {
     return this.order.size
   }
 
+  /** Length of their records' texts. */
   get chars(): number {
     return this.recordChars
   }

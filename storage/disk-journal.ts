@@ -59,6 +59,8 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
   readonly freeBytes?: FreeBytes
   /** The file system no longer reports its free space, and the last value stands. Called once each time this begins. */
   readonly onNoFreeSpaceTold?: (failure: Error) => void
+  /** Called before a new home is made. If it throws, none is. */
+  readonly beforeMaking?: () => Promise<void>
   /** Where the home is stored; defaults to the folder `home`. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; defaults to the real ones. */

@@ -5,6 +5,7 @@ import { DiskReserve } from './home/disk-reserve.ts'
 import { assertMarker, damaged } from './home/home-checks.ts'
 import { folderMedium } from './home/home-environments.ts'
 import { HomeRefused } from './home/home-refused.ts'
+import type { InstanceLock } from './home/instance-lock.ts'
 import { assertSchema } from './home/written-by.ts'
 import { EventLog } from './log/event-log.ts'
 import { realNature } from './nature.ts'
@@ -19,7 +20,11 @@ import { View } from './view/view.ts'
  */
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
   const { home, medium = folderMedium(home, options), nature = realNature } = options
-  const lock = await medium.lock().catch((error: unknown) => Promise.reject(damaged(home, error)))
+  const locked = async (): Promise<InstanceLock> => {
+    if (medium.isNew) await options.beforeMaking?.()
+    return await medium.lock()
+  }
+  const lock = await locked().catch((error: unknown) => Promise.reject(damaged(home, error)))
   const { diskReserveBytes, onNoFreeSpaceTold } = options
   const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, diskReserveBytes, nature, onNoFreeSpaceTold)
   let environments: Environments | undefined

@@ -3,8 +3,10 @@
  * reads the server's CPU time and its recorded flushes itself, at the edges of the measured window, so that both
  * belong to the cycles it counted.
  */
+
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
 import { answerRequests } from '../child.ts'
 import { cpuMs, flushingDescriptors } from '../processes.ts'
 import { quantile } from '../statistics.ts'
@@ -128,10 +130,6 @@ function flushesBetween(job: PeerJob, before: Edge, after: Edge): number {
   readSync(file, bytes, 0, bytes.length, before.recordedBytes)
   closeSync(file)
   return countFlushes(bytes.toString('latin1'), flushingDescriptors(job.serverPid))
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 function late(job: PeerJob): Promise<never> {

@@ -165,7 +165,7 @@ export function peersText(results: PeerResults): string {
   return [
     mainTable(measured, clients),
     '',
-    `Medians of ${about.rounds} interleaved rounds of ${number(Number(about.durationMs) / 1000)} s, and the slowest and fastest of them. A flush of this disk (512 B appended, fdatasync) took ${number(flushP50Ms)} ms.`,
+    `Medians of ${about.rounds} interleaved rounds of ${number(Number(about.durationMs) / 1000)} s, and the slowest and fastest of them. A flush of this disk (512 B over zeros, fdatasync) took ${number(flushP50Ms)} ms.`,
     isCounted
       ? 'Flushes were counted by strace in runs of their own, which slows what has many clients; with one client they are exact.'
       : 'Flushes were not counted: strace is not installed.',

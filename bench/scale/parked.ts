@@ -2,27 +2,19 @@
  * What handing work to a parked runner costs against the number of parked runners: all alike, and each with a label of
  * its own.
  */
-import { execSync } from 'node:child_process'
 import { Child } from '../child.ts'
+import { connectionsMax } from '../open-files.ts'
 import type { Context } from '../question.ts'
 import { type RunnerAccess, Service } from '../service.ts'
 import type { WakeJob, WakeResult } from '../wake-client.ts'
 import type { Curve, Fact, Point } from './curve.ts'
 
 const SIZES = [1, 10, 100, 1_000, 10_000, 20_000]
-/** File descriptors that a process needs besides the parked connections. */
-const DESCRIPTORS_BESIDE = 500
 const WAIT_SECONDS = 60
 /** Calls per wake: the create, the poll's answer, the completion. */
 const CALLS = 3
 /** A single runner can keep this pace, so that work does not wait even when there are few. */
 const EVERY_MS = 10
-
-/** As many as a process may have open. */
-function connectionsMax(): number {
-  const limit = execSync('ulimit -n', { encoding: 'utf8' }).trim()
-  return (limit === 'unlimited' ? Number.POSITIVE_INFINITY : Number(limit)) - DESCRIPTORS_BESIDE
-}
 
 export async function parked(context: Context): Promise<Curve> {
   const sizes = (context.quick ? SIZES.slice(0, -2) : SIZES).map((size) => Math.min(size, connectionsMax()))

@@ -150,7 +150,7 @@ export class Git {
 }
 
 /** Git's error from `act`, in the form of `overLine`; undefined if there is none. Rethrows other errors. */
-export function faultOf(act: () => void): GitFailed | undefined {
+export function gitFailureOf(act: () => void): GitFailed | undefined {
   try {
     act()
     return undefined

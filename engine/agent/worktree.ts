@@ -6,7 +6,7 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { faultOf, GitFailed, NO_HOOKS } from './git.ts'
+import { GitFailed, gitFailureOf, NO_HOOKS } from './git.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
 import { LOOK_MS } from './turnstile.ts'
@@ -42,7 +42,7 @@ export class Worktree {
     const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, path, base]
     // Done in turn, since git commands that list all worktrees fail at a half-created one. The checkout takes longer,
     // but concerns nobody else.
-    const notAdded = await clone.inTurn(() => faultOf(() => clone.run(...add)))
+    const notAdded = await clone.inTurn(() => gitFailureOf(() => clone.run(...add)))
     // A filter (LFS) may fetch the files.
     const fault = notAdded ?? (await git.overLine(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
     if (fault === undefined) return new Worktree(tools, path)

@@ -220,7 +220,7 @@ class Reception implements Waiting {
     }
     exchange.body = read.value
     const fault =
-      exchange.route.body!.limit === 'events' || !SUSPECT.test(read.text) ? undefined : faultOf(exchange.body)
+      exchange.route.body!.limit === 'events' || !SUSPECT.test(read.text) ? undefined : notJsonIn(exchange.body)
     if (fault === undefined) this.#ready(exchange)
     else exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: [fault] })
   }
@@ -234,7 +234,7 @@ function tooLarge(exchange: Exchange, bytesMax: number): void {
  * Finds a value that JSON cannot represent. Checked where the body enters, because ids, digests and events are made
  * from canonical texts. The event routes check each event themselves.
  */
-function faultOf(body: unknown): { readonly pointer: string; readonly detail: string } | undefined {
+function notJsonIn(body: unknown): { readonly pointer: string; readonly detail: string } | undefined {
   try {
     canonical(body)
     return undefined

@@ -82,8 +82,10 @@ function toInitiative(
   if (follow_up_of !== undefined)
     return invalid('/payload/follow_up_of', 'Only the service follows up: what is asked for is a request of its own.')
   const message = advanceOf(exchange, event)
-  const ofIt = before.filter(({ to }) => to.kind === 'initiative' && to.id === name)
-  const isOther = ({ message: one }: EmittedAdvance): boolean =>
+  const isForIt = (one: EmittedAdvance): one is EmittedAdvance<'initiative'> =>
+    one.to.kind === 'initiative' && one.to.id === name
+  const ofIt = before.filter(isForIt)
+  const isOther = ({ message: one }: EmittedAdvance<'initiative'>): boolean =>
     one.trigger_id === trigger_id && one.fingerprint !== message.fingerprint
   if (asksOtherwise(initiative.context, message as Of<'advance'>) || ofIt.some(isOther))
     return invalid(

@@ -1,7 +1,8 @@
 /** How a campaign is served: its document, with the state of the work item that is under way for it. */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { document } from '../../machines/campaign/view.ts'
-import { CAMPAIGN_NAME_PATTERN, type CampaignDocument } from '../../machines/documents/campaign.ts'
+import type { CampaignDocument } from '../../machines/documents/campaign.ts'
+import { SLUG_PATTERN } from '../../machines/documents/fields.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { readable } from '../../runtime/reader.ts'
@@ -14,7 +15,7 @@ import { findWorkItem, workItemDocumentOf } from './work-item-answers.ts'
 type CampaignSnapshot = SnapshotOf<CampaignContext>
 
 /** Campaign names; any other text in a path names no campaign. */
-const NAME = new RegExp(CAMPAIGN_NAME_PATTERN)
+const NAME = new RegExp(SLUG_PATTERN)
 
 export function campaignDocumentOf(
   service: ServiceContext,

@@ -3,7 +3,7 @@
  * result concern all projects of the initiative. A reader who may not see every one of these projects sees that an
  * assessment runs and how it settled (SPEC 3.4 includes the reason), but neither payload nor result.
  */
-import { INITIATIVE_NAME_PATTERN } from '../../machines/documents/initiative.ts'
+import { SLUG_PATTERN } from '../../machines/documents/fields.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -11,7 +11,7 @@ import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import type { ServiceContext } from '../route.ts'
 
-const NAME = new RegExp(INITIATIVE_NAME_PATTERN)
+const NAME = new RegExp(SLUG_PATTERN)
 const ASSESSMENT = 'initiative_advance_requested'
 
 export function maySeeInitiative(reader: Principal, { projects }: Pick<InitiativeContext, 'projects'>): boolean {

@@ -194,7 +194,7 @@ function commandOf(
   const place = commandPlace(service.runtime, project.context.id, idempotencyKey)
   const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id: event.span_id }
   const message = { ...runRequestMessage(service.runtime, order), ...caused, ...place, fingerprint: event.id }
-  return { to: { kind: 'run_request', id: place.id }, message: message as unknown as SendParams['message'] }
+  return { to: { kind: 'run_request', id: place.id }, message }
 }
 
 /** Messages to the actors that events are about: agent sessions and maintenance runs outside any runner. */

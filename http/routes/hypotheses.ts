@@ -1,6 +1,7 @@
 /** Hypotheses: what inspections assume that a project intends, until a person decides. */
 
 import { digestOf } from '../../machines/digest.ts'
+import { SLUG_PATTERN } from '../../machines/documents/fields.ts'
 import {
   HYPOTHESIS_STATES,
   type HypothesisAccept,
@@ -9,7 +10,6 @@ import {
   hypothesisDocument,
   hypothesisRejectBody,
 } from '../../machines/documents/hypothesis.ts'
-import { SLUG_PATTERN } from '../../machines/documents/intent-record.ts'
 import { contentOfHypothesis } from '../../machines/hypothesis/content.ts'
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
 import { slugOfTry } from '../../machines/hypothesis.ts'

@@ -1,12 +1,12 @@
 /** Intent records: what a project means to keep. Written, found, changed; their moves are in intent-moves.ts. */
 
+import { SLUG_PATTERN } from '../../machines/documents/fields.ts'
 import {
   INTENT_STATES,
   type IntentRecordCreate,
   intentRecordCreateBody,
   intentRecordDocument,
   intentRecordPatchBody,
-  SLUG_PATTERN,
 } from '../../machines/documents/intent-record.ts'
 import { recordIdOfSlug } from '../../machines/ids.ts'
 import { LEADS_OUT, placeOf, placesAround, placesOf } from '../../machines/intent-record/places.ts'

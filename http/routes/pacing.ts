@@ -80,10 +80,10 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
   const running = [...view.running].filter(({ project }) => sees(project)).sort(byStart)
   const shown = [...view.firstWaiting(WAITING_SHOWN_MAX, sees)]
   let waitingCount = view.waitingCount(sees)
-  for (const held of view.aside) {
-    if (!sees(held.project)) continue
+  for (const entry of view.aside) {
+    if (!sees(entry.project)) continue
     waitingCount++
-    if (shown.length < WAITING_SHOWN_MAX) shown.push(held)
+    if (shown.length < WAITING_SHOWN_MAX) shown.push(entry)
   }
   const pacing = {
     max_running: view.maxRunning,

@@ -3,6 +3,7 @@
 import { LANES } from '../../machines/documents/run-request.ts'
 import {
   SOURCE_KINDS,
+  type Source,
   WORK_ITEM_KINDS,
   WORK_ITEM_STATES,
   type WorkItemCreate,
@@ -40,7 +41,7 @@ export function workItemRoutes(service: ServiceContext): readonly Route[] {
 }
 
 function createRoute(service: ServiceContext): Route {
-  const admission = new Admission(service)
+  const submissions = new Submissions(service)
   return {
     method: 'POST',
     path: '/api/work-items',
@@ -63,12 +64,12 @@ function createRoute(service: ServiceContext): Route {
       },
     },
     problems: ['not_found', 'project_archived', 'idempotency_key_reused', 'unknown_work_item', 'engine_incapable'],
-    handle: (exchange) => admission.submit(exchange),
+    handle: (exchange) => submissions.submit(exchange),
   }
 }
 
 /** Admits items one at a time for each objective, so that of two identical ones only one is created. */
-class Admission {
+class Submissions {
   readonly #service: ServiceContext
   readonly #objectives = new Turnstile()
 
@@ -98,7 +99,11 @@ class Admission {
     const { depends_on = [] } = exchange.body as WorkItemCreate
     let arrived = (): void => {}
     const make = (): MessageBody | undefined => {
-      if (!takesWork(exchange, project) || !isSound(service, exchange) || !isServed(service, exchange, project))
+      if (
+        !takesWork(exchange, project) ||
+        !isSound(service, exchange, project) ||
+        !isServed(service, exchange, project)
+      )
         return undefined
       const message = createMessage(service, exchange, project.context)
       arrived = service.scheduler.expect(depends_on)
@@ -125,9 +130,10 @@ function whenMade(service: ServiceContext, exchange: Exchange): Reply {
 }
 
 /** What a schema cannot check: dependencies exist for the caller, times are valid, an entry event has its payload. */
-function isSound(service: ServiceContext, exchange: Exchange): boolean {
+function isSound(service: ServiceContext, exchange: Exchange, project: SnapshotOf<any>): boolean {
   const { payload = {}, kind = 'task' } = exchange.body as WorkItemCreate
   if (!dependenciesExist(service, exchange) || !mayBePinned(service, exchange)) return false
+  if (!mayRepeat(service, exchange, project)) return false
   if (kind !== 'release' && kind !== 'remediation' && exchange.body.payload !== undefined) {
     return invalid(exchange, '/payload', 'only a release or a remediation carries one: use context')
   }
@@ -135,6 +141,18 @@ function isSound(service: ServiceContext, exchange: Exchange): boolean {
   const [fault] = kind === 'remediation' || kind === 'release' ? validatePayload(entry_event, payload) : []
   if (fault === undefined) return true
   return invalid(exchange, `/payload${fault.pointer}`, `${fault.detail} (${entry_event})`)
+}
+
+/** An item has one source; the one that it repeats is of the same project. Answers the problem and says false. */
+function mayRepeat(service: ServiceContext, exchange: Exchange, { context }: SnapshotOf<any>): boolean {
+  const { repeats, sentinel } = exchange.body as WorkItemCreate
+  if (repeats === undefined) return true
+  if (sentinel !== undefined) return invalid(exchange, '/repeats', 'an item has one source: leave out sentinel')
+  if (findWorkItem(service, exchange.principal, repeats)?.context.project === context.key) return true
+  exchange.problem('unknown_work_item', `There is no work item ${repeats} of this project to repeat.`, {
+    errors: [{ pointer: '/repeats', detail: 'must name a work item of the project' }],
+  })
+  return false
 }
 
 /** Work that no engine of the project can do is refused instead of left waiting. */
@@ -185,7 +203,8 @@ function createMessage(
   const { runtime, scheduler } = service
   const { by } = exchange
   const body = exchange.body as WorkItemCreate
-  const { project: _, allow_duplicate: _a, depends_on = [], sentinel, kind = 'task', lane, ...given } = body
+  const { project: _, allow_duplicate: _a, depends_on = [], kind = 'task', lane, ...rest } = body
+  const { sentinel: _s, repeats: _r, ...given } = rest
   const isUpkeep = kind === 'maintenance' || kind === 'major_upgrade'
   const link = parseTraceparent(exchange.header('traceparent'))
   const asked = {
@@ -193,7 +212,7 @@ function createMessage(
     kind,
     lane: lane ?? (isUpkeep ? 'maintenance' : 'interactive'),
     origin: by.origin!,
-    source: sentinel === undefined ? { kind: 'operator', ref: by.name } : { kind: 'sentinel', ref: sentinel },
+    source: sourceOf(body, by.name),
     submitted_by: by,
     ...(link === undefined ? {} : { submitted_trace_id: link.traceId }),
   } as WorkItemContext['asked']
@@ -209,6 +228,11 @@ function createMessage(
     trace_id: newTraceId(runtime.nature),
     span_id: newSpanId(runtime.nature),
   } as MessageBody
+}
+
+function sourceOf({ sentinel, repeats }: WorkItemCreate, operator: string): Source {
+  if (repeats !== undefined) return { kind: 'work_item', ref: repeats }
+  return sentinel === undefined ? { kind: 'operator', ref: operator } : { kind: 'sentinel', ref: sentinel }
 }
 
 function listRoute(service: ServiceContext): Route {

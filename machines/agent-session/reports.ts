@@ -8,7 +8,7 @@ import { NAME_LENGTH_MAX, REFERENCE_LENGTH_MAX, TEXT_LENGTH_MAX } from '../docum
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
 import { measured } from '../usage/measure.ts'
-import type { BeginEvent, Launch, SessionEnd, SessionIdentity, SessionOwner } from './context.ts'
+import type { AgentSessionBody, BeginEvent, Launch, SessionEnd, SessionIdentity, SessionOwner } from './context.ts'
 
 const STARTED = 'agent_session_started'
 const ENDED = 'agent_session_ended'
@@ -25,14 +25,18 @@ export function isSessionId(id: unknown): id is string {
 }
 
 /** The message for the session; undefined if the event names none. */
-export function sessionNews(event: PreparedEvent, owner: SessionOwner, recorded_at: string): SendParams | undefined {
+export function sessionNews(
+  event: PreparedEvent,
+  owner: SessionOwner,
+  recorded_at: string,
+): SendParams<'agent_session'> | undefined {
   const { payload } = event
   const { session_id } = payload
   if (!isSessionId(session_id)) return undefined
   const session: SessionIdentity = { ...owner, session_id, recorded_at }
   const trace = payload.trace_id === '' || payload.trace_id === undefined ? event.trace_id : String(payload.trace_id)
   const of = { session, ...(trace === null ? {} : { trace_id: clipped(trace, NAME_LENGTH_MAX) }) }
-  const message =
+  const message: AgentSessionBody =
     event.event_type === STARTED
       ? { type: 'begin', ...of, launch: launchOf(payload), event: beginEventOf(event) }
       : { type: 'end', ...of, end: endOf(payload, event) }

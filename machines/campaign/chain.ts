@@ -3,8 +3,9 @@
  * starts from, and what lands with it. Invariants: landing work takes along all that it was begun upon, whatever the
  * campaign's status; nothing is built upon work that a person gave up, or upon what was begun upon that.
  */
+
 import { refIn } from '../documents/fields.ts'
-import type { SnapshotOf } from '../machine.ts'
+import type { SendParams, SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'
 import type { Draft } from './draft.ts'
 
@@ -57,7 +58,7 @@ export function buildUncharged(draft: Draft, message: Of<'item_settled'>): void 
   draft.keep({ kept: kept.map((one) => (one.item_id === item_id ? { ...one, uncharged: true } : one)) })
   const before = kept.find((one) => one.item_id === upon)
   if (before?.uncharged !== true) return
-  const close = { type: 'close', discharges: true, reason: `its work goes on in ${item_id}` }
+  const close = { type: 'close', discharges: true, reason: `its work goes on in ${item_id}` } as const
   draft.sends.push({ to: { kind: 'work_item', id: before.item_id }, message: close })
   forget(draft, new Set([before.item_id]))
 }
@@ -69,9 +70,9 @@ function land(draft: Draft, upon: string | undefined, commit: string | undefined
   forget(draft, new Set(landed.map(({ item_id }) => item_id)))
 }
 
-function superseded(id: string, commit: string | undefined) {
-  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }
-  return { to: { kind: 'work_item', id }, message } as const
+function superseded(id: string, commit: string | undefined): SendParams {
+  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) } as const
+  return { to: { kind: 'work_item', id }, message }
 }
 
 /** Sends `superseded` for work landed under an earlier version, which told nobody while the campaign was stopped. */
@@ -149,7 +150,7 @@ function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void 
   const work = draft.context.work!
   draft.set({ work: { ...work, astray: true } })
   const reason = `it was to start from ${what}`
-  const message = { type: 'cancel_waiting', reason, ...(by && { by }) }
+  const message = { type: 'cancel_waiting', reason, ...(by && { by }) } as const
   draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
   if (paused !== undefined || stopping !== undefined || ended_at !== undefined) return
   const words = `cycle ${work.cycle} was to start from ${what}`

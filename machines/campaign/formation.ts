@@ -73,7 +73,7 @@ export function verdictOf(context: CampaignContext, message: Of<'item_reported'>
   if (unreachable !== undefined) {
     return { ...told, is: 'outage', reason: unreachable, retry_after: result.retry_after }
   }
-  if (outcome !== 'completed') return { ...told, is: 'fault', reason: faultOf(message) }
+  if (outcome !== 'completed') return { ...told, is: 'fault', reason: failuresOf(message) }
   const [wrong] = checkGates(result.gate_results ?? [])
   if (wrong !== undefined) return malformed(told, `gate_results${wrong.pointer} ${wrong.detail}`)
   const given = decisionIn(result)
@@ -99,7 +99,7 @@ function malformed(told: Told, why: string): Verdict {
 }
 
 /** Names the failure of each attempt. */
-function faultOf({ outcome, failure, failures = [] }: Of<'item_reported'>): string {
+function failuresOf({ outcome, failure, failures = [] }: Of<'item_reported'>): string {
   if (failure === undefined) return `the run of the formation was ${outcome}`
   const words = [...failures, failure].map(({ class: failureClass, code, message }) => {
     return `(${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`

@@ -3,6 +3,7 @@
  * settle and which findings the formation of each was shown. The initiative decides whether a finding was consumed.
  */
 
+import type { Messages } from '../messages.ts'
 import type { CampaignContext, CampaignMessage, Of, SharedFinding } from './context.ts'
 import type { Draft } from './draft.ts'
 
@@ -65,7 +66,7 @@ export function tellInitiatives(draft: Draft, message: CampaignMessage): void {
   const { item_id, state, terminal, on_trunk } = message
   for (const id of initiatives) {
     const ofIts = (seen[item_id] ?? []).filter(({ initiative }) => initiative === id)
-    const news = {
+    const news: Messages['initiative'] = {
       type: 'member_cycle_settled',
       item_id,
       member: { kind: 'campaign', ref: draft.context.name },

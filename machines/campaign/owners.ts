@@ -31,7 +31,7 @@ function discharge(draft: Draft, message: CampaignMessage, why: string): void {
   const { owing } = draft.context.internal
   if (owing === undefined) return
   const by = message.by === undefined ? {} : { by: message.by }
-  const close = { type: 'close', discharges: true, reason: why, ...by }
+  const close = { type: 'close', discharges: true, reason: why, ...by } as const
   draft.sends.push({ to: { kind: 'work_item', id: owing }, message: close })
   draft.keep({ owing: undefined })
 }
@@ -140,7 +140,7 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
 function callOff(draft: Draft, { by, reason }: Of<'cancel'> | Of<'complete'>, why: string): void {
   const { work } = draft.context
   if (work?.role !== 'cycle') return
-  const message = { type: 'cancel_waiting', reason: why, ...(by && { by }) }
+  const message = { type: 'cancel_waiting', reason: why, ...(by && { by }) } as const
   draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
   if (work.begun === true) return
   takeBack(draft)
@@ -221,7 +221,7 @@ function stop(draft: Draft, stopping: Stopping, at: string): void {
   draft.stand(`its cycle is being stopped: ${reason}`, at)
   const why = `its campaign was cancelled: ${reason}`
   // `stop_only`: work that the cycle preserves in that moment is not given up by this; only a person gives it up.
-  const message = { type: 'cancel', stop_only: true, reason: why, discard_work, ...(by && { by }) }
+  const message = { type: 'cancel', stop_only: true, reason: why, discard_work, ...(by && { by }) } as const
   draft.sends.push({ to: { kind: 'work_item', id: draft.context.work!.item_id }, message })
 }
 

@@ -24,6 +24,7 @@ import {
   REFERENCE_LENGTH_MAX,
   reference,
   runnerId,
+  SLUG_PATTERN,
   strings,
   TEXT_LENGTH_MAX,
   text,
@@ -45,8 +46,6 @@ export const CAMPAIGN_STATUSES = [
 ] as const
 export type CampaignStatus = (typeof CAMPAIGN_STATUSES)[number]
 
-/** A campaign's name is its actor's id, appears in paths and index keys, and is never reused. */
-export const CAMPAIGN_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 /** The mission appears unabridged in every formation prompt. */
 const MISSION_LENGTH_MAX = 8_000
 /** The objective of one task; a work item allows more. */
@@ -101,7 +100,7 @@ const relativePath = Type.String({
 
 export const campaignCreateBody = Type.Object(
   {
-    name: Type.String({ pattern: CAMPAIGN_NAME_PATTERN, description: 'Its name, unique and for ever.' }),
+    name: Type.String({ pattern: SLUG_PATTERN, description: 'Its name, unique and for ever.' }),
     project: name('Key or id of the project.'),
     mission,
     done_evidence: Type.Array(evidence, {

@@ -84,6 +84,9 @@ export function runnerId(description: string) {
   return Type.String({ pattern: RUNNER_ID_PATTERN, description })
 }
 
+/** A slug, or the name of a campaign or an initiative: part of paths, index keys and events. */
+export const SLUG_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
+
 /** `system` is the service's own, and a key must not look like an id, since every `:id` of a project takes either. */
 export const PROJECT_KEY_PATTERN = '^(?!proj_)(?!system$)[a-z0-9][a-z0-9_-]{0,62}$'
 
@@ -122,7 +125,7 @@ export function projects(description: string) {
   })
 }
 
-const THROTTLES = ['full', 'dry_run'] as const
+export const THROTTLES = ['full', 'dry_run'] as const
 
 /** The same schema for a create body, where the field may be omitted; its description names the default. */
 export function byDefault<const S extends TSchema>(schema: S, value: string): S {

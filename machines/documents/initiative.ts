@@ -13,6 +13,7 @@ import {
   name,
   PROJECT_KEY_PATTERN,
   reference,
+  SLUG_PATTERN,
   serviceId,
   TEXT_LENGTH_MAX,
   time,
@@ -58,9 +59,6 @@ export const QUESTIONS_MAX = 64
 /** How many answers a question may offer. */
 const OPTIONS_MAX = 16
 
-/** The name is the actor's id: it appears in paths, in index keys and in every event about the initiative. */
-export const INITIATIVE_NAME_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
-
 const spoken = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
   Type.String({ minLength: 1, maxLength, pattern: '\\S', description })
 
@@ -82,7 +80,7 @@ const budget = Type.Object(
 
 export const initiativeCreateBody = Type.Object(
   {
-    name: Type.String({ pattern: INITIATIVE_NAME_PATTERN, description: 'Its name, unique and for ever.' }),
+    name: Type.String({ pattern: SLUG_PATTERN, description: 'Its name, unique and for ever.' }),
     outcome: spoken('The shared outcome that is sought.', LONG_TEXT_LENGTH_MAX),
     projects: Type.Optional(
       Type.Array(Type.String({ pattern: PROJECT_KEY_PATTERN }), {

@@ -10,6 +10,7 @@ import {
   name,
   oneLine,
   REFERENCE_LENGTH_MAX,
+  SLUG_PATTERN,
   serviceId,
   TEXT_LENGTH_MAX,
   time,
@@ -27,8 +28,6 @@ const PATHS_MAX = 32
 const PATH_LENGTH_MAX = 512
 /** Most relationships that a record declares. */
 export const RELATIONSHIPS_MAX = 64
-
-export const SLUG_PATTERN = '^[a-z0-9][a-z0-9_-]{0,62}$'
 
 export const INTENT_STATES = [
   'hypothesized',

@@ -39,7 +39,7 @@ export const POLL_WAIT_SECONDS_MAX = 60
 
 export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety', 'semantic', 'cancelled'] as const
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
-const ACCESSES = ['full', 'read_only'] as const
+export const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
 export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export type Lane = (typeof LANES)[number]

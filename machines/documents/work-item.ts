@@ -13,6 +13,7 @@ import {
   reference,
   runnerId,
   serviceId,
+  TEXT_LENGTH_MAX,
   text,
   time,
   traceId,
@@ -64,7 +65,7 @@ export const WORK_ITEM_KINDS = [
 ] as const
 export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
 /** The kinds that callers submit; cycles, formations and assessments are opened by their campaign or initiative. */
-const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
+export const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
 export const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
@@ -136,6 +137,9 @@ export const workItemCreateBody = Type.Object(
       Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run.' }),
     ),
     sentinel: Type.Optional(name('The cron trigger that submits it; kept as its source.')),
+    repeats: Type.Optional(
+      itemId('The item of the project whose work is asked for again; kept as its source. Not beside `sentinel`.'),
+    ),
     allow_duplicate: Type.Optional(
       Type.Boolean({ description: 'Take it although an unsettled item of the project asks for the same.' }),
     ),
@@ -149,7 +153,12 @@ export const operateBody = Type.Object({}, { ...CLOSED, title: 'WorkItemOperate'
 
 export const closeItemBody = Type.Object(
   {
-    reason: Type.String({ minLength: 1, maxLength: 4_000, pattern: '\\S', description: 'Why nothing more is owed.' }),
+    reason: Type.String({
+      minLength: 1,
+      maxLength: TEXT_LENGTH_MAX,
+      pattern: '\\S',
+      description: 'Why nothing more is owed.',
+    }),
   },
   { ...CLOSED, title: 'WorkItemClose' },
 )

@@ -33,7 +33,7 @@ interface LookAtCompiledBrief extends MessageBody {
   readonly type: 'look'
 }
 
-type CompiledBriefBody = CreateCompiledBrief | LookAtCompiledBrief
+export type CompiledBriefBody = CreateCompiledBrief | LookAtCompiledBrief
 type CompiledBriefMessage = Message<CompiledBriefBody>
 
 const DIGEST_PREFIX = 'sha256:'

@@ -2,8 +2,9 @@
 import type { Finding } from '../documents/finding.ts'
 import type { Member } from '../documents/member.ts'
 import type { SendParams } from '../machine.ts'
+import type { Messages } from '../messages.ts'
 
-function toCampaigns(members: readonly Member[], message: SendParams['message']): readonly SendParams[] {
+function toCampaigns(members: readonly Member[], message: Messages['campaign']): readonly SendParams[] {
   const campaigns = members.filter(({ kind }) => kind === 'campaign')
   return campaigns.map(({ ref }) => ({ to: { kind: 'campaign', id: ref }, message }))
 }

@@ -165,12 +165,13 @@ function call(context: InitiativeContext, action: Action, decision: Decision): E
 function tellMember(context: InitiativeContext, { decision, member, reason }: Action): readonly SendParams[] {
   if (member === undefined || member.kind === 'project') return []
   const by = initiativeBy(context)
-  const to = { kind: member.kind, id: member.ref } as SendParams['to']
   if (member.kind === 'work_item') {
+    const to = { kind: member.kind, id: member.ref }
     const released = `released by initiative ${context.name}`
     if (decision === 'advance') return [{ to, message: { type: 'release', by, reason: released } }]
     return decision === 'hold' ? [{ to, message: { type: 'hold', by } }] : []
   }
+  const to = { kind: member.kind, id: member.ref }
   if (decision === 'advance') return [{ to, message: { type: 'advance', by } }]
   // The campaign is paused, so that the owner finds it unchanged.
   return [{ to, message: { type: 'pause', by, reason: `initiative ${context.name}: ${decision}: ${reason}` } }]

@@ -4,7 +4,7 @@ import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question
 import { isSameMember, memberText } from '../documents/member.ts'
 import { SYSTEM_ENVELOPE } from '../envelope.ts'
 import { deriveId, projectIdOf } from '../ids.ts'
-import { type Fact, SERVICE_BY, type SendParams } from '../machine.ts'
+import { type Fact, SERVICE_BY, type SendParams, toEither } from '../machine.ts'
 import { saysNotBegun } from '../run-request/failure.ts'
 import { creationRecord } from '../second-create.ts'
 import { openItem } from '../work-item/owner.ts'
@@ -226,16 +226,15 @@ export function cancel(context: InitiativeContext, message: Of<'cancel'>): Concl
   const reason = `initiative ${context.name} cancelled: ${message.reason}`
   const said = { reason, ...(by === undefined ? {} : { by }) }
   const stop = { type: 'cancel', with_initiative: context.name, ...said } as const
-  const members = context.members.filter(({ kind }) => kind !== 'project')
   const itemOf = (id: string) => ({ kind: 'work_item', id }) as const
   // `others` are items that had ended when the list was read, which ignore this message, and ones started since, which
   // are still waiting and are cancelled.
   const others = Object.keys(context.internal.cycles).filter((id) => !items.includes(id))
   return stopSteering(context, 'cancelled', message, [
-    ...members.map(({ kind, ref }) => ({ to: { kind, id: ref } as SendParams['to'], message: stop })),
+    ...context.members.flatMap(({ kind, ref }) => (kind === 'project' ? [] : [toEither({ kind, id: ref }, stop)])),
     // `stop_only`: work that its own items have preserved meanwhile is for a person to give up.
-    ...items.map((id) => ({ to: itemOf(id), message: { ...stop, stop_only: true } })),
-    ...others.map((id) => ({ to: itemOf(id), message: { type: 'cancel_waiting', ...said } })),
+    ...items.map((id) => ({ to: itemOf(id), message: { ...stop, stop_only: true } }) as const),
+    ...others.map((id) => ({ to: itemOf(id), message: { type: 'cancel_waiting', ...said } }) as const),
     ...left(context.name, context.members),
   ])
 }
@@ -257,8 +256,8 @@ function stopSteering(
     const late = judgeLate(stopped, status, at)
     return { context: late.context, facts: [...facts, ...late.facts], sends: [...told, ...late.sends] }
   }
-  const withdrawal = {
-    to: { kind: 'work_item', id: assessment.item_id } as const,
+  const withdrawal: SendParams = {
+    to: { kind: 'work_item', id: assessment.item_id },
     message: { type: 'cancel', stop_only: true, reason: `its initiative is ${status}`, ...(by && { by }) },
   }
   return { context: own(stopped), facts, sends: [...told, withdrawal] }

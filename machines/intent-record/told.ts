@@ -1,14 +1,14 @@
 /** What an intent record tells other actors: the hypothesis that wants its slug, and the records it conflicts with. */
 import { enqueueActions, setup } from 'xstate'
-import { declaredActions, type Fact, type MessageBody, type SendParams } from '../machine.ts'
+import { declaredActions, type Fact, type SendParams } from '../machine.ts'
 import { recordKey } from '../record-key.ts'
-import type { IntentRecordContext, IntentRecordMessage, Of, Relationship } from './context.ts'
+import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Of, Relationship } from './context.ts'
 import { driftChanged } from './facts.ts'
 
 type Context = IntentRecordContext
 
 /** A message to another record. */
-const toRecord = (id: string, message: MessageBody & Record<string, unknown>): SendParams => ({
+const toRecord = (id: string, message: IntentRecordBody): SendParams => ({
   to: { kind: 'intent_record', id },
   message,
 })
@@ -28,7 +28,7 @@ export function hasDrift({ drift }: Context): boolean {
 /** What the other side of a conflict needs to know about this record. */
 function asPeer(context: Context) {
   const { id, project, slug } = context
-  return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: hasDrift(context) }
+  return { type: 'peer_conflict', with: id, key: recordKey(project, slug), guiding: hasDrift(context) } as const
 }
 
 export const told = setup({
@@ -45,20 +45,20 @@ export const told = setup({
 
     sayTaken: enqueueActions(({ context, event, enqueue }) => {
       const { hypothesis_id: id } = event as Of<'make'>
-      const message = { type: 'slug_taken', slug: context.slug }
+      const message = { type: 'slug_taken', slug: context.slug } as const
       enqueue({ type: 'send', params: { to: { kind: 'hypothesis', id }, message } })
     }),
     tellReplacement: enqueueActions(({ context, event, enqueue }) => {
       const { replacement, by } = event as Of<'supersede'>
       if (replacement === undefined) return
-      const message = { type: 'take_place', of: context.id, ...(by === undefined ? {} : { by }) }
+      const message = { type: 'take_place', of: context.id, ...(by === undefined ? {} : { by }) } as const
       enqueue({ type: 'send', params: toRecord(replacement, message) })
     }),
     /** Tells the other side of a declared conflict about it, and whether this record guides runs. */
     declareConflict: enqueueActions(({ context, event, enqueue }) => {
       const { relation, to } = event as Of<'relate'>
       if (relation !== 'conflicts_with') return
-      const message = { ...asPeer(context), said: 'declared' }
+      const message = { ...asPeer(context), said: 'declared' } as const
       enqueue({ type: 'send', params: toRecord(to, message) })
     }),
     /** Runs before the relationship is removed. */
@@ -68,7 +68,7 @@ export const told = setup({
         (one) => one !== gone && one.type === 'conflicts_with' && one.to === gone.to,
       )
       if (gone.type !== 'conflicts_with' || isStatedTwice) return
-      const message = { ...asPeer(context), said: 'withdrawn' }
+      const message = { ...asPeer(context), said: 'withdrawn' } as const
       enqueue({ type: 'send', params: toRecord(gone.to, message) })
     }),
     answerPeer: enqueueActions(({ context, event, enqueue }) => {

@@ -2,18 +2,13 @@
  * What a run request tells the formation brief it follows: that it is queued, was accepted, began, and how it ended. A
  * run request without a brief sends nothing.
  */
+import type { FormationBriefBody } from '../formation-brief/context.ts'
 import type { SendParams } from '../machine.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
-import { lossOf } from './item.ts'
-
-type News = { readonly type: string; readonly [member: string]: unknown }
-interface Step {
-  readonly context: RunRequestContext
-  readonly event: RunRequestMessage
-}
+import { lossOf, type News, type Step } from './item.ts'
 
 /** Builds an action for the chart; each goes after the move it reports. */
-const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
+const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News<FormationBriefBody>) => ({
   type: 'send' as const,
   params: ({ context, event }: Step): SendParams | undefined => {
     const { id: run_request_id, asked } = context
@@ -46,6 +41,6 @@ export const tellBriefLost = telling((_, message) => ({
 export const tellBriefEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => {
     if (outcome === 'completed') return { type: 'run_completed' }
-    const reason = outcome === 'failed' ? c.failure?.message : (c.cancel?.reason ?? 'a stop was asked for')
+    const reason = outcome === 'failed' ? c.failure!.message : (c.cancel?.reason ?? 'a stop was asked for')
     return { type: 'run_stopped', outcome, reason }
   })

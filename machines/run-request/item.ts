@@ -4,26 +4,28 @@
  */
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
+import type { WorkItemBody } from '../work-item/context.ts'
 import { concernsItems } from '../work-item/results.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
 
-type News = { readonly type: string; readonly [member: string]: unknown }
-interface Step {
+/** What it says beside which run it is. */
+export type News<M> = M extends { readonly run_request_id: string } ? Omit<M, 'run_request_id' | 'attempt'> : never
+export interface Step {
   readonly context: RunRequestContext
   readonly event: RunRequestMessage
 }
 
-function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news: News): SendParams {
+function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news: News<WorkItemBody>): SendParams {
   return { to: { kind: 'work_item', id: asked.work_item_id! }, message: { ...news, run_request_id, attempt } }
 }
 
 /** Builds an action for the chart; each goes after the move it reports. */
-const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News) => ({
+const telling = (news: (context: RunRequestContext, message: RunRequestMessage) => News<WorkItemBody>) => ({
   type: 'send' as const,
   params: ({ context, event }: Step): SendParams | undefined =>
     context.asked.work_item_id === undefined ? undefined : toItem(context, news(context, event)),
 })
-export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to }))
+export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to! }))
 export const tellLost = telling((_, message) => ({ type: 'run_lost', reason: lossOf(message) }))
 export const tellRequeued = telling(({ not_before }, message) => {
   const { by } = message

@@ -74,7 +74,7 @@ export function handOut({ internal }: WorkItemContext, { run_request, at }: Of<'
 
 /** The run request that this hand-out creates; `hand_out` has put its id into the context. */
 export function createRun({ run_request }: Of<'hand_out'>): SendParams {
-  return { to: { kind: 'run_request', id: run_request.id }, message: run_request as unknown as SendParams['message'] }
+  return { to: { kind: 'run_request', id: run_request.id }, message: run_request }
 }
 
 /** Cancels the run, if there is one: no runner may begin it, and one that has is told to stop. */
@@ -270,7 +270,7 @@ export function resume(context: WorkItemContext, { child }: Of<'resume'>): Chang
 }
 
 export function createChild({ child }: Of<'resume'>): SendParams {
-  return { to: { kind: 'work_item', id: child.id }, message: child as unknown as SendParams['message'] }
+  return { to: { kind: 'work_item', id: child.id }, message: child }
 }
 
 /** An item that continues this one's work has settled. */
@@ -310,7 +310,7 @@ function as(commit: string | undefined): string {
 /** Tells the item that was to continue this work that it reached trunk another way; a begun item ignores it. */
 export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): SendParams | undefined {
   const id = openResumption(context)
-  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) }
+  const message = { type: 'superseded', ...(commit === undefined ? {} : { commit }) } as const
   return id === undefined ? undefined : { to: { kind: 'work_item', id }, message }
 }
 
@@ -332,7 +332,7 @@ export function tellResumed(
   if (asked.resumes === undefined) return undefined
   const landed_commit = disposition?.landed_commit
   const landed = landed_commit === undefined ? {} : { landed_commit }
-  const onTrunk = isOnTrunk(message) ? { on_trunk: true } : {}
-  const news = { type: 'resumption_settled', item_id: id, state, ...landed, ...onTrunk }
+  const onTrunk = isOnTrunk(message) ? ({ on_trunk: true } as const) : {}
+  const news = { type: 'resumption_settled', item_id: id, state, ...landed, ...onTrunk } as const
   return { to: { kind: 'work_item', id: asked.resumes }, message: news }
 }

@@ -8,7 +8,7 @@ import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { Disposition, SettledState, SourceRole, WorkItemKind } from '../documents/work-item.ts'
 import { deriveId } from '../ids.ts'
-import type { ActorRef, By, MessageBody, SendParams } from '../machine.ts'
+import { type ActorRef, type By, type MessageBody, type SendParams, toEither } from '../machine.ts'
 import type { CreateWorkItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { isDecidedBySource, isOnTrunk } from './results.ts'
 
@@ -65,7 +65,7 @@ export function ownedIds({ kind, ref, role }: Owner, seed: string): OwnedIds {
 }
 
 /** The message that puts the item into the ledger. Without a reason, the scheduler finds the one for which it waits. */
-export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle'): SendParams {
+export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle'): SendParams<'work_item'> {
   const { owner, seed, cycle, causation_id = null, submitted_by, ...asked } = order
   const { item_id, trace_id, span_id } = ownedIds(owner, seed)
   const message: CreateWorkItem = {
@@ -85,7 +85,7 @@ export function openItem(order: OwnedOrder, kind: WorkItemKind = 'campaign_cycle
     idempotency_key: item_id,
     fingerprint: item_id,
   }
-  return { to: { kind: 'work_item', id: item_id }, message: message as unknown as SendParams['message'] }
+  return { to: { kind: 'work_item', id: item_id }, message }
 }
 
 /** How an item that its owner decides settles; its run is taken back if it is still under way. */
@@ -145,9 +145,9 @@ export function hasLanded({
 }
 
 /** The actor that owns the item; undefined if only its submitter waits for it. */
-function ownerOf({ source }: WorkItemContext['asked']): ActorRef | undefined {
+function ownerOf({ source }: WorkItemContext['asked']): ActorRef<OwnerKind> | undefined {
   const isOwned = (OWNER_KINDS as readonly string[]).includes(source.kind)
-  return isOwned ? ({ kind: source.kind, id: source.ref } as ActorRef) : undefined
+  return isOwned ? { kind: source.kind as OwnerKind, id: source.ref } : undefined
 }
 
 /** Whether the owner decides what came of the run. */
@@ -161,9 +161,9 @@ export function cycleOf({ source }: WorkItemContext['asked']): string | undefine
 }
 
 export function tellStarted({ id, asked }: WorkItemContext): SendParams | undefined {
-  if (cycleOf(asked) === undefined) return undefined
-  const news: ItemStarted = { type: 'item_started', item_id: id }
-  return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
+  const campaign = cycleOf(asked)
+  if (campaign === undefined) return undefined
+  return { to: { kind: 'campaign', id: campaign }, message: { type: 'item_started', item_id: id } }
 }
 
 export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'run_ended'>): SendParams {
@@ -179,7 +179,7 @@ export function tellReported({ id, asked, run }: WorkItemContext, message: Of<'r
     ...(run?.failures === undefined ? {} : { failures: run.failures }),
     ...(run?.outage === undefined ? {} : { outage: run.outage }),
   }
-  return { to: ownerOf(asked)!, message: news as unknown as SendParams['message'] }
+  return toEither(ownerOf(asked)!, news)
 }
 
 /** The event by which the message settles the item: its own, or one that was held until the end of the run. */
@@ -219,5 +219,5 @@ export function tellOwner(context: WorkItemContext, message: WorkItemMessage, st
     ...(isOnTrunk(message) ? { on_trunk: true } : {}),
     ...(givesUp(context, message) ? { given_up: true } : {}),
   }
-  return { to, message: news as unknown as SendParams['message'] } satisfies SendParams
+  return toEither(to, news)
 }

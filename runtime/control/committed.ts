@@ -9,7 +9,7 @@ import type { ActorRef, Runtime, SnapshotOf } from '../api.ts'
  * Undefined if the entity does not exist or its record cannot be read, which is no fault of the caller
  * (control-loop.ts). Throws JournalFailure: then nothing is known, and nothing may be decided.
  */
-export function committed(runtime: Pick<Runtime, 'read'>, ref: ActorRef): SnapshotOf<any> | undefined {
+export function committed<C = any>(runtime: Pick<Runtime, 'read'>, ref: ActorRef): SnapshotOf<C> | undefined {
   try {
     return runtime.read(ref)
   } catch (error) {

@@ -16,7 +16,6 @@ import type { Polls } from './polls.ts'
 import type { Queue } from './queue.ts'
 import { loadQueue } from './queue-loading.ts'
 import type { Runner, RunnerState } from './runner.ts'
-import { readRequest } from './snapshots.ts'
 import type { Stops } from './stops.ts'
 
 /** What has changed since the last `settle`. */
@@ -102,7 +101,7 @@ export class Intake {
   /** A request that was left out may be offered again. */
   release(id: string): void {
     const { queue, holdBacks, changes } = this.parts
-    const snapshot = readRequest(this.runtime, id)
+    const snapshot = committed<RunRequestContext>(this.runtime, { kind: 'run_request', id })
     if (snapshot === undefined) {
       queue.remove(id)
       holdBacks.forget(id)

@@ -156,13 +156,13 @@ export class Matching {
 
   private newestOf(supply: Supply, demand: Demand): Runner | undefined {
     const newest = this.fleet.newestOf(supply)
-    if (newest === undefined || this.capable === undefined || this.isCapable(newest, demand)) return newest
+    if (newest === undefined || this.isCapable(newest, demand)) return newest
     return this.fleet.newestWhere(supply, (runner) => this.isCapable(runner, demand))
   }
 
   private isBetter(demand: Demand, best: Demand | undefined, runner: Runner): boolean {
     if (best !== undefined && !this.queue.goesBefore(demand, best)) return false
-    return !this.isBlocked(demand) && (this.capable === undefined || this.isCapable(runner, demand))
+    return !this.isBlocked(demand) && this.isCapable(runner, demand)
   }
 
   /** Whether something other than a lack of runners keeps its requests from being offered. */

@@ -3,16 +3,17 @@
  * of its polls, or taken back. If a bug is met at an offer, its request is left out for a while and its runner is free
  * for others.
  */
+
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Answer, Refused, Runtime, SnapshotOf } from '../api.ts'
+import { committed } from '../control/committed.ts'
 import type { DispatchCounts } from './api.ts'
 import { askingOfRequest, type Demand, mayTake } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import type { Known } from './intake.ts'
 import { answerFor } from './polls.ts'
 import type { Held, Respond, Runner } from './runner.ts'
-import { readRequest } from './snapshots.ts'
 import type { Stopped } from './stops.ts'
 
 /** If more requests than this fail to be offered in one `settle`, the fault is not that of any one of them. */
@@ -69,7 +70,7 @@ export class Offers {
     if (offer.state !== 'offered' || !offer.isDelivered || offer.isReturning) return false
     // The runner's post that accepts the offer may be waiting in the mailbox.
     if (this.runtime.isBusy(refOf(offer.id))) return false
-    const snapshot = readRequest(this.runtime, offer.id)
+    const snapshot = committed<RunRequestContext>(this.runtime, refOf(offer.id))
     if (snapshot === undefined || snapshot.value !== 'offered') return false
     const why = this.whyTakenBack(offer, snapshot)
     if (why !== undefined) {
@@ -105,7 +106,7 @@ export class Offers {
     if (held.state !== 'offered') return
     const ref = refOf(held.id)
     this.parts.guard.guarded(ref, () => {
-      const snapshot = readRequest(this.runtime, held.id)
+      const snapshot = committed<RunRequestContext>(this.runtime, ref)
       const why = snapshot?.value === 'offered' ? this.whyTakenBack(held, snapshot) : undefined
       if (why !== undefined) this.giveBack(held, why)
     })

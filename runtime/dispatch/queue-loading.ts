@@ -2,11 +2,13 @@
  * Loads the queued requests at start. Those of one demand and priority lie side by side in an index, and the record of
  * one of them stands for all: ready requests cost reading their index rows, not their records.
  */
+
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'
+import { committed } from '../control/committed.ts'
 import type { Guard } from '../control/guard.ts'
 import type { Likeness, Queue } from './queue.ts'
-import { readRequest } from './snapshots.ts'
 
 /** Hot with a million rows: a failure at a row is caught inline, without a closure. */
 export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
@@ -20,7 +22,7 @@ export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
         queue.putAlike(id, order, likeness)
         continue
       }
-      const snapshot = readRequest(runtime, id)
+      const snapshot = committed<RunRequestContext>(runtime, { kind: 'run_request', id })
       if (snapshot?.value !== 'queued') continue
       queue.put(snapshot.context)
       if (isLike(snapshot, value)) likenesses.set(value, queue.likenessOf(snapshot.context))

@@ -2,12 +2,14 @@
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
  * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
  */
+
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
+import { committed } from '../control/committed.ts'
 import type { Guard } from '../control/guard.ts'
 import { isRemovedRunner } from '../entities/removed-runners.ts'
 import type { Absence, Stranding, Visible, Wanted } from './api.ts'
@@ -17,7 +19,6 @@ import type { Holdings } from './holdings.ts'
 import type { Matching } from './matching.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
-import { readRequest } from './snapshots.ts'
 import type { Stops } from './stops.ts'
 
 interface Circumstances {
@@ -55,7 +56,7 @@ export class Waiting implements Stranding {
   /** Undefined if the request is not queued. */
   because(runRequestId: string, visible: Visible): WaitingBecause | undefined {
     const ref: ActorRef = { kind: 'run_request', id: runRequestId }
-    const snapshot = readRequest(this.runtime, runRequestId)
+    const snapshot = committed<RunRequestContext>(this.runtime, ref)
     if (snapshot?.value !== 'queued') return undefined
     if (this.guard.passesOver(ref)) return PASSED_OVER
     const held = this.now.holdings.get(runRequestId)

@@ -41,6 +41,7 @@ export class Deadlines {
     return this.heap.peekKey()
   }
 
+  /** Actors with a deadline. Like `entries`, for tests of what is kept in memory. */
   get size(): number {
     return this.byActor.size
   }

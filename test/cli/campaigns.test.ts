@@ -132,7 +132,10 @@ t.test('attention shows for each entry its reason, its question or subject, and 
   const { out } = await cli(env, 'attention')
   t.match(out, /lost +runreq_1 +shop +\S+ +campaign_advance_requested of pay +intendant/)
   t.match(out, /escalated +till +shop +\S+ +the price +intendant campaign decide till/)
-  t.match(out, /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue close/)
+  t.match(
+    out,
+    /failed +wi_\w+ +shop +\S+ +Send the invoice: run failed: no\W+\[31m disk +intendant queue retry wi_\w+, or intendant queue close/,
+  )
   t.match(out, /preserved .*intendant queue resume wi_\w+, or intendant queue close/)
   t.notMatch(out, '\u001b', 'control characters are removed')
   items.push({ ...items.pop()!, work_item: { ...kept, built_upon_by: 'pay' } } as never)

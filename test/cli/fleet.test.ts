@@ -67,5 +67,5 @@ t.test('the commands of docs/FLEET.md enrol runners, whose tokens work, and drai
   t.equal((await service.cli(...request, '--throttle', 'dry_run', '--wait')).code, 0)
 
   const said = await sh(t, folder, service, made.token, block(/runner drain/))
-  t.match(said, /build-7 is draining.*\n(.*\n)*.*takes work again/)
+  t.match(said, /build-7 is draining.*\n(.*\n)*.*build-7 holds nothing\.\n(.*\n)*.*takes work again/)
 })

@@ -11,17 +11,20 @@ interface Outcome {
   readonly err: string
 }
 
+interface Terminal {
+  readonly isTTY?: boolean
+  readonly columns?: number
+  /** Whether every question is answered with yes or with no; absent if nobody answers. */
+  readonly confirms?: boolean
+}
+
 /** Runs a command line in this process with the given environment. */
 export async function cli(env: Record<string, string>, ...argv: string[]): Promise<Outcome> {
   return await cliOn({}, env, ...argv)
 }
 
-/** The same on a terminal with that many columns. */
-export async function cliOn(
-  terminal: { readonly isTTY?: boolean; readonly columns?: number },
-  env: Record<string, string>,
-  ...argv: string[]
-): Promise<Outcome> {
+/** The same on a terminal. */
+export async function cliOn(terminal: Terminal, env: Record<string, string>, ...argv: string[]): Promise<Outcome> {
   return await running(terminal, env, argv).ended
 }
 
@@ -36,11 +39,7 @@ export function startCli(env: Record<string, string>, ...argv: string[]): Runnin
   return running({}, env, argv)
 }
 
-function running(
-  terminal: { readonly isTTY?: boolean; readonly columns?: number },
-  env: Record<string, string>,
-  argv: readonly string[],
-): Running {
+function running(terminal: Terminal, env: Record<string, string>, argv: readonly string[]): Running {
   let out = ''
   let err = ''
   let signals = 0
@@ -63,6 +62,7 @@ function running(
     },
     owesOutcome: () => {},
     outlive: () => {},
+    confirm: () => (terminal.confirms === undefined ? undefined : Promise.resolve(terminal.confirms)),
     exit: () => {},
   })
   return {

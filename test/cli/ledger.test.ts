@@ -1,10 +1,10 @@
 import { hostname } from 'node:os'
 import t from 'tap'
-import { fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
+import { begin, finish, fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
-import { serve } from './processes.ts'
+import { ENV, runCommand, serve } from './processes.ts'
 
 const ITEM = {
   id: 'wi_0a1b2c3d4e5f60718293a4b5',
@@ -106,8 +106,7 @@ t.test('queue show links a resumed item with its resumption, in both directions'
   t.notMatch(going, 'intendant queue resume')
   t.match(await shown({ ...preserved, resumptions: [{ item_id: child, state: 'failed' }] }), 'intendant queue resume')
   const failed = await shown(item(7, { state: 'failed', resumes: preserved.id, started_at: at(1) }))
-  t.match(failed, `it resumes ${preserved.id}: intendant queue show ${preserved.id}\nintendant queue close ${child}`)
-  t.notMatch(failed, 'intendant task')
+  t.match(failed, `intendant queue retry ${child}\nintendant queue close ${child}`)
 })
 
 t.test("attention shows the objective of a run's brief", async (t) => {
@@ -143,28 +142,34 @@ t.test('queue open shows the next commands for each item', async (t) => {
   const { out } = await cli(env, 'queue', 'open')
   t.match(out, `intendant queue resume wi_${'6'.repeat(24)}`)
   t.match(out, `intendant queue close wi_${'7'.repeat(24)} --reason TEXT`)
-  t.match(out, '  intendant task shop TEXT\n  intendant queue close wi_7', 'a failed item can be submitted anew')
+  t.match(
+    out,
+    `  intendant queue retry wi_${'7'.repeat(24)}\n  intendant queue close wi_7`,
+    'a failed item can be retried',
+  )
   const none = await service(t, () => [200, { items: [] }])
   t.equal((await cli(none.env, 'queue', 'open')).out, 'Nothing needs you.\n')
 })
 
-t.test(
-  'queue show suggests continuing a blocked task from its preserved work, unless a campaign owns it',
-  async (t) => {
-    const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
-    const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
-    const open = (more: object) =>
-      service(t, ({ url }) => [
-        200,
-        url.startsWith('/api/events') ? { items: [] } : item(6, { ...asks, disposition, ...more }),
-      ])
-    const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
-    t.match(out, `intendant task shop TEXT --base-ref origin/intendant/runreq_1-1\nintendant queue close`)
-    const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
-    const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
-    t.notMatch(theirs.out, 'intendant task')
-  },
-)
+t.test('queue show prints the question of an item and how to answer it, unless a campaign owns the item', async (t) => {
+  const asks = { state: 'needs_decision', reason: 'decision needed: net or gross? (net; gross)', started_at: at(1) }
+  const disposition = { verdict: 'blocked_on_decision', preservation_ref: 'origin/intendant/runreq_1-1' }
+  const payload = { verdict: 'blocked_on_decision', finding: 'Net\nor gross?', options: ['net', 'gross'] }
+  const event = { event_type: 'task_run_completed', occurred_at: at(2), recorded_at: at(2), project: 'shop', payload }
+  const open = (more: object) =>
+    service(t, ({ url }) => [
+      200,
+      url.startsWith('/api/events')
+        ? { items: url.includes('task_run_completed') ? [event] : [] }
+        : item(6, { ...asks, disposition, ...more }),
+    ])
+  const { out } = await cli((await open({})).env, 'queue', 'show', ITEM.id)
+  t.match(out, /^asks +Net or gross\?\nanswers +net \| gross$/m)
+  t.match(out, /^intendant queue answer wi_6+ --decision TEXT\nintendant queue close/m)
+  const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
+  const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
+  t.notMatch(theirs.out, 'intendant queue answer')
+})
 
 t.test('an item whose run is lost counts as open, and is shown with the commands that help', async (t) => {
   const reason = 'its run is lost: its runner started a new session; requeue or fail runreq_1'
@@ -205,6 +210,29 @@ t.test('each queue command posts to its endpoint with its origin', async (t) => 
   const resumed = await run('queue', 'resume', '--after', 'wi_1', '--after', 'wi_2', '--objective', 'On')
   t.same(resumed.body, { objective: 'On', depends_on: ['wi_1', 'wi_2'], origin })
   t.equal((await cli(env, 'queue', 'close', ITEM.id)).code, 2, 'a reason is required')
+})
+
+t.test('queue wait follows an existing item until it is settled, with the exit codes of task', async (t) => {
+  const s = await startTestService(t)
+  const run = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, ...argv)
+  const runner = await fleet(s, 'shop')
+  const { id } = await submit(s)
+  const early = await run('queue', 'wait', id, '--wait-limit', '300ms')
+  t.match(early, { code: 6, err: new RegExp(`goes on\\. See: intendant queue show ${id}`) })
+  const waiting = run('queue', 'wait', id)
+  const { request_id } = await begin(s, runner)
+  await finish(s, runner, request_id)
+  t.match(await waiting, {
+    code: 0,
+    out: new RegExp(`^Item ${id}\n[\\s\\S]*${id} landed: complete: done\nLanded as abc1234`),
+  })
+  const settled = await run('queue', 'wait', id.slice(0, 12))
+  t.match(settled, { code: 0, out: `Item ${id}\n\n${id} landed: complete: done` }, 'a settled item is printed at once')
+  t.match(JSON.parse((await run('queue', 'wait', id, '--json')).out), { id, state: 'landed' })
+  const other = await submit(s, { objective: 'Something else' })
+  await s.expect(200, 'POST', `/api/work-items/${other.id}/cancel`, {})
+  t.match(await run('queue', 'wait', other.id), { code: 5, out: /cancelled/ })
+  t.match(await run('queue', 'wait', `wi_${'0'.repeat(24)}`), { code: 3, err: /not_found/ })
 })
 
 t.test("queue show prints an item, its history, its owners' moves and the next commands", async (t) => {
@@ -272,6 +300,31 @@ t.test('task submits its objective and options, and with --no-wait returns at on
   const there = await service(t, () => [200, ITEM, { 'idempotent-replay': 'true' }])
   t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
 })
+
+t.test(
+  'task reads its objective from an argument, a file or standard input, and refuses two of them or none',
+  async (t) => {
+    const { env, asked } = await service(t, () => [201, ITEM])
+    const folder = t.testdir({ 'brief.md': '# Invoices\n\nLet customers pay by invoice.\n\n', 'empty.md': ' \n' })
+    const brief = '# Invoices\n\nLet customers pay by invoice.'
+    for (const flag of ['-f', '--file']) {
+      t.match(await cli(env, 'task', 'shop', flag, `${folder}/brief.md`, '--no-wait'), { code: 0, err: '' })
+      t.equal(asked.at(-1)!.body.objective, brief)
+    }
+    const piped = await runCommand(['task', 'shop', '--file', '-', '--no-wait'], { ...ENV, ...env }, `${brief}\n`)
+    t.match(piped, { code: 0, err: '' })
+    t.equal(asked.at(-1)!.body.objective, brief)
+    asked.length = 0
+    const wrong: [string[], RegExp][] = [
+      [[], /is given once/],
+      [['Pay', '--file', `${folder}/brief.md`], /is given once/],
+      [['--file', `${folder}/none.md`], /none\.md cannot be read: ENOENT/],
+      [['--file', `${folder}/empty.md`], /empty\.md is empty/],
+    ]
+    for (const [argv, words] of wrong) t.match(await cli(env, 'task', 'shop', ...argv), { code: 2, err: words })
+    t.same(asked, [])
+  },
+)
 
 t.test('task names the options that an existing item does not have', async (t) => {
   const there = { ...ITEM, depends_on: ['wi_1', 'wi_2'], labels: ['gpu'], not_before: '2030-01-01T00:00:00.000Z' }

@@ -81,12 +81,13 @@ export function command(...argv: string[]): Promise<Ended> {
   return runCommand(argv, ENV)
 }
 
-/** Runs a command line with the given environment. */
-export function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv): Promise<Ended> {
+/** Runs a command line with the given environment, and with `input` on its standard input. */
+export function runCommand(argv: readonly string[], env: NodeJS.ProcessEnv, input?: string): Promise<Ended> {
   return new Promise((resolve) => {
-    execFile(process.execPath, [BINARY, ...argv], { env, timeout: 30_000 }, (error, out, err) => {
+    const child = execFile(process.execPath, [BINARY, ...argv], { env, timeout: 30_000 }, (error, out, err) => {
       resolve({ code: error === null ? 0 : Number(error.code ?? -1), out, err })
     })
+    if (input !== undefined) child.stdin!.end(input)
   })
 }
 

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
+import { begin, finish, fleet, submit } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { NOWHERE } from '../nowhere.ts'
 import { cli, service } from './in-process.ts'
@@ -80,12 +81,15 @@ t.test('every command has a help text with a description that fits 100 columns',
     'task',
     'queue',
     'queue show',
+    'queue wait',
     'queue open',
     'queue hold',
     'queue release',
     'queue close',
     'queue cancel',
     'queue resume',
+    'queue retry',
+    'queue answer',
     'initiative',
     'initiative add',
     'initiative list',
@@ -107,6 +111,8 @@ t.test('every command has a help text with a description that fits 100 columns',
     'emit',
     'trace',
     'attention',
+    'status',
+    'completion',
     'token create',
     'token list',
     'token revoke',
@@ -250,6 +256,45 @@ t.test('watch --count continues from its own note without losing an event', asyn
     since = /--since (\S+)/.exec(JSON.parse(err).note)![1]!
   }
   t.same(seen, ['a', 'b', 'c', 'd'])
+})
+
+t.test('watch reports once that it has reconnected after a break', async (t) => {
+  const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
+  const streams = [
+    [{ type: 'hello', cursor: 'e.0', oldest: 'e.0' }],
+    [
+      { type: 'hello', cursor: 'e.0', oldest: 'e.0' },
+      { type: 'bookmark', cursor: 'e.1' },
+      { type: 'events', cursor: 'e.2', events: [event(1)] },
+    ],
+  ]
+  const { env } = await service(t, () => {
+    const frames = streams.shift()!
+    return [200, frames.map((one) => `data: ${JSON.stringify(one)}\n\n`).join('')]
+  })
+  const { err } = await cli(env, 'watch', '--count', '1')
+  const [broke, again, ...rest] = err.trimEnd().split('\n')
+  t.match(broke, /the stream ended; trying again$/)
+  t.equal(again, 'connected again')
+  t.same(rest, ['what follows: --since e.2'])
+})
+
+t.test('runner drain --wait returns once the runner holds no run', async (t) => {
+  const s = await startTestService(t)
+  const drain = (...more: string[]) =>
+    cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }, 'runner', 'drain', 'r1', ...more)
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const { request_id: id } = await begin(s, runner)
+  t.match(await drain(), { code: 0, out: 'Runner r1 is draining; it holds 1 run(s).\n' })
+  const early = await drain('--wait-limit', '300ms')
+  t.match(early, { code: 6, err: /It still holds work, and is drained\. See: intendant runner show r1/ })
+  t.match(early.err, `draining: it holds ${id}`)
+  const waiting = drain('--wait')
+  const json = drain('--wait', '--json')
+  await finish(s, runner, id)
+  t.match(await waiting, { code: 0, out: /it holds \d run\(s\)\.\nRunner r1 holds nothing\.\n$/ })
+  t.match(JSON.parse((await json).out), { id: 'r1', state: 'draining', in_flight: [] })
 })
 
 t.test('a token with characters that no header can carry is refused, neither sent nor shown', async (t) => {

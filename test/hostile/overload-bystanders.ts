@@ -3,6 +3,7 @@
  * that creates few requests and a runner that polls for them, an idle runner that polls, and workers. Their waits are
  * recorded.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { RunnerAccess, Service } from '../../bench/service.ts'
 import { Connection } from './connection.ts'
 import type { Felt, OverloadStage } from './overload.ts'
@@ -201,8 +202,4 @@ export class Bystanders {
       await pause(500)
     }
   }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

@@ -3,7 +3,9 @@
  * whether or not it is answered, while others continue: runners that hold work, a quiet project with its runner,
  * workers. What is required of their waits is in `README.md`.
  */
+
 import { spawnSync } from 'node:child_process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Child } from '../../bench/child.ts'
 import { type RunnerAccess, Service } from '../../bench/service.ts'
 import { BINARY } from '../binary.ts'
@@ -282,10 +284,6 @@ async function afterKill(service: Service, home: string, ids: readonly string[])
     encoding: 'utf8',
   })
   return { lost, sampled: sample.length, verified: verified.status === 0 ? '' : `${verified.stdout}${verified.stderr}` }
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
 /** Limits of the bystanders' waits, in milliseconds. */

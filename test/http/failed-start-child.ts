@@ -17,6 +17,8 @@ const options: ServiceOptions = {
   log: pino({ level: 'silent' }),
   ...(how === 'token' && { saveAdminToken: notKept }),
 }
+// A start that cannot listen fails late only where the home is there already.
+if (how !== 'token') await (await startService(settings, options)).close()
 await startService({ ...settings, ...tls, ...(how === 'address' && { host: '203.0.113.1' }) }, options).catch(
   ({ message }: Error) => console.log(message),
 )

@@ -1,10 +1,14 @@
 /** Failures of the ground below the service: its log, its view, the native library, TLS files. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { pino } from 'pino'
 import t from 'tap'
+import { startService } from '../../http/service.ts'
 import { createServer, notLoaded } from '../../http/wire/uws.ts'
+import { defaultSettings } from '../../runtime/settings.ts'
 import { type Journal, JournalFailure, ViewBehind } from '../../storage/journal.ts'
 import { type Nature, realNature } from '../../storage/nature.ts'
 import { MemoryJournal } from '../storage/memory.ts'
@@ -140,6 +144,18 @@ t.test('unusable TLS files are reported with their setting and the cause', (t) =
   t.throws(made(file, `${dir}/none.pem`), { name, message: /^tls_key cannot be read: ENOENT.*none\.pem/ })
   t.throws(made(file, file), { name, message: /^tls_cert \(.*no\.pem\) and tls_key .* cannot be used: / })
   t.end()
+})
+
+t.test('a start that cannot listen fails before it creates a home', async (t) => {
+  const { service } = await startTestService(t)
+  const home = join(t.testdir(), 'new')
+  const settings = { ...defaultSettings, diskReserveBytes: 0, home, port: service.port }
+  const options = { version: '0.0.0-test', log: pino({ level: 'silent' }) }
+  await t.rejects(startService(settings, options), { name: 'ServerFailure', message: /^Cannot listen on/ })
+  t.notOk(existsSync(home), 'no home is created')
+  const other = await startService({ ...settings, port: 0 }, options)
+  t.ok(existsSync(home))
+  await other.close()
 })
 
 t.test('after a failed start nothing keeps the process alive', async (t) => {

@@ -112,7 +112,7 @@ t.test('only JSON types without a charset or with UTF-8 are taken as JSON', (t) 
   t.end()
 })
 
-t.test('Accept is interpreted with wildcards and q=0', (t) => {
+t.test('Accept is interpreted with wildcards and q=0, and the most specific range decides', (t) => {
   const json = ['application/json']
   for (const accept of [
     '*/*',
@@ -120,11 +120,26 @@ t.test('Accept is interpreted with wildcards and q=0', (t) => {
     'text/html, application/json;q=0.1',
     'APPLICATION/JSON',
     'application/problem+json',
+    'application/problem+json, text/html',
+    'application/*;q=0, application/json',
+    'application/json, */*;q=0',
+    'application/json;q=0.001, */*',
   ]) {
     t.ok(accepts(accept, json), accept)
   }
-  for (const accept of ['text/html', 'application/json;q=0', 'application/xml, text/*'])
+  for (const accept of [
+    'text/html',
+    'application/json;q=0',
+    'application/xml, text/*',
+    'application/json;q=0, */*',
+    '*/*, application/json; q=0.000',
+    'application/*;q=0, */*',
+    '*/*;q=0',
+    'application/problem+json;q=0',
+    'application/json;q=0, application/problem+json',
+  ])
     t.notOk(accepts(accept, json), accept)
+  t.ok(accepts('application/json;q=0, */*', ['application/json', 'text/event-stream']), 'the other type is taken')
   t.end()
 })
 

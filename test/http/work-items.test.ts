@@ -435,6 +435,31 @@ t.test('identical submissions are one item unless allow_duplicate is set or the 
   t.equal(reused.body.code, 'idempotency_key_reused')
 })
 
+t.test('an item that repeats another of its project has that as its source, and is listed by it', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  await s.project('bank')
+  const old = await submit(s)
+  const theirs = await submit(s, { project: 'bank' })
+  await s.expect(200, 'POST', `/api/work-items/${old.id}/cancel`)
+  const again = await submit(s, { repeats: old.id })
+  t.same(again.source, { kind: 'work_item', ref: old.id })
+  t.equal(again.resumes, undefined, 'it does not resume preserved work')
+  const { items } = (await s.expect(200, 'GET', `/api/work-items?source=work_item:${old.id}`)).body
+  t.same(
+    items.map(({ id }: any) => id),
+    [again.id],
+  )
+  for (const [body, code] of [
+    [{ repeats: theirs.id }, 'unknown_work_item'],
+    [{ repeats: `wi_${'0'.repeat(24)}` }, 'unknown_work_item'],
+    [{ repeats: old.id, sentinel: 'nightly' }, 'invalid_body'],
+  ] as const) {
+    const refused = await s.expect(422, 'POST', '/api/work-items', { project: 'shop', objective: 'Other', ...body })
+    t.match(refused.body, { code, errors: [{ pointer: '/repeats' }] })
+  }
+})
+
 t.test(
   'items are listed by project, state, kind, lane and source, and maintenance kinds have their own lane',
   async (t) => {

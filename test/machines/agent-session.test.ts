@@ -1,4 +1,5 @@
 /** The agent session: its table, its paths, and random walks against what SPEC 3.3 and 6.17 promise of it. */
+
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -8,6 +9,7 @@ import { agentSessionModule as module } from '../../machines/agent-session.ts'
 import { agentSessionDocument } from '../../machines/documents/agent-session.ts'
 import { prepareEvent } from '../../machines/events/envelope.ts'
 import type { OwnFact, Throttle } from '../../machines/machine.ts'
+import type { Messages } from '../../machines/messages.ts'
 import { compile } from '../../machines/schema.ts'
 import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
 
@@ -136,13 +138,13 @@ t.test('an end is counted once in each sum; one that the engine tells after all 
     ['add', 'campaign:spring'],
   ])
   const first = step(module, started, M.interrupt)
-  t.strictSame(first.sends[0]!.message.measured, {})
+  t.strictSame((first.sends[0]!.message as Messages['usage']).measured, {})
   const late = step(module, first.snapshot, M.end)
   t.strictSame(
     late.sends.map(({ message }) => message.type),
     ['amend', 'amend', 'amend'],
   )
-  t.strictSame(late.sends[0]!.message.measured, {
+  t.strictSame((late.sends[0]!.message as Messages['usage']).measured, {
     tokens: { 'model-a': { input: 1200, output: 80, cache_read: 5 } },
     micros: { USD: 100_000 },
     basis: 'list',

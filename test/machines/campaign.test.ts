@@ -7,6 +7,7 @@ import { campaignModule as module } from '../../machines/campaign.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
 import { type Message, type OwnFact, SERVICE_BY, type SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
+import type { CreateWorkItem, Of as OfItem } from '../../machines/work-item/context.ts'
 import {
   advanced,
   answers,
@@ -440,12 +441,14 @@ t.test('what builds upon preserved work starts from it, and lands it', (t) => {
   const next = answers(decide('advance', { objective: 'Mend it' }))
   const first = walk(...toCycle)
   const mending = told(walk(...toCycle, ends(kept, { state: 'preserved' })), next)
-  const created = mending.sends.find(({ message }) => message.type === 'create')!.message
+  const created = mending.sends.find(({ message }) => message.type === 'create')!.message as CreateWorkItem
   t.equal(created.base_ref, 'task/1')
   t.notOk('pending_run_result' in module.document(mending.snapshot), 'the result is used up')
   const landed = told(mending.snapshot as Snapshot, ends(LANDED))
   const superseded = (sends: typeof landed.sends) =>
-    sends.filter(({ message }) => message.type === 'superseded').map(({ to, message }) => [to.id, message.commit])
+    sends
+      .filter(({ message }) => message.type === 'superseded')
+      .map(({ to, message }) => [to.id, (message as OfItem<'superseded'>).commit])
   t.strictSame(superseded(landed.sends), [[first.context.work!.item_id, 'abc1234']])
   t.notOk('base_ref' in module.document(landed.snapshot as Snapshot))
   for (const move of ['cancel', 'complete']) {

@@ -7,6 +7,7 @@ import { compiledBriefModule } from '../../machines/formation-brief/compiled.ts'
 import { intentDigest } from '../../machines/formation-brief/compiler.ts'
 import { formationBriefMachine, formationBriefModule as module } from '../../machines/formation-brief.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
+import type { Messages } from '../../machines/messages.ts'
 import { compile } from '../../machines/schema.ts'
 import {
   ARTIFACT,
@@ -173,7 +174,7 @@ t.test('a prompt that a person writes is another artifact, which no approval cov
     { type: 'prompt_pack_edited', payload: { phase: 'execution', previous_digest: ARTIFACT.prompt_pack.digest } },
     { type: 'formation_brief_compiled', payload: { digest, state: 'compiled' } },
   ])
-  const pack = sends[0]!.message.prompt_pack as typeof ARTIFACT.prompt_pack
+  const { prompt_pack: pack } = sends[0]!.message as Extract<Messages['compiled_brief'], { type: 'create' }>
   t.match(pack.human_edits, [{ phase: 'execution', by: BY, previous_digest: ARTIFACT.prompt_pack.digest }])
   t.equal(pack.prompts.find(({ phase }) => phase === 'execution')!.prompt_text, 'Do it well.')
   t.strictSame(

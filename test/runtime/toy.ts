@@ -7,6 +7,7 @@ import {
   type MachineModule,
   type Message,
   type MessageBody,
+  type SendParams,
   type SnapshotOf,
 } from '../../machines/machine.ts'
 
@@ -73,10 +74,10 @@ const toy = setup({
             assign({ count: ({ context }) => context.count + 1 }),
             {
               type: 'send',
-              params: ({ event }) => ({
-                to: { kind: 'project' as const, id: event.to ?? '' },
-                message: { type: event.message ?? 'hear', text: event.text ?? '' },
-              }),
+              params: ({ event }) => {
+                const message: ToyMessage = { type: event.message ?? 'hear', text: event.text ?? '' }
+                return { to: { kind: 'project', id: event.to ?? '' }, message } as SendParams<any>
+              },
             },
           ],
         },

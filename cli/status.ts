@@ -1,0 +1,186 @@
+/**
+ * `intendant status`: the state of the service on one page, from its own API. The exit code says whether somebody must look:
+ * critical is what OPERATIONS.md says to be woken by, as far as a single look can tell.
+ */
+import type { Command } from 'commander'
+import type { Client } from '../engine/client.ts'
+import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
+import { EXIT, explain } from './exit.ts'
+import { list } from './lists.ts'
+import { age, safe } from './print.ts'
+import { counted } from './units.ts'
+import type { Act, Cli } from './world.ts'
+
+type Document = Record<string, any>
+
+const ALL = 100_000
+const METRICS_MS = 30_000
+
+const HELP = `
+Exit codes: 0 all is well; 1 the service is not ready, or something is critical (it says what); 4 it
+does not answer.`
+
+export function addStatus(program: Command, act: Act): void {
+  program
+    .command('status')
+    .description('How the service is: ready or not, runners, the ledger, what needs a person.')
+    .addHelpText('after', HELP)
+    .action(act(status))
+}
+
+async function status(cli: Cli): Promise<number> {
+  const { client, json, print } = cli
+  const readiness = await readinessOf(client)
+  const page = { url: client.url, ready: readiness.problem === undefined, ...(await standing(client, readiness)) }
+  const critical = criticalIn(page, readiness)
+  if (json) print.json({ ...page, ...(readiness.problem && { problem: readiness.problem }), critical })
+  else show(cli, page, readiness, critical)
+  return critical.length === 0 ? EXIT.ok : EXIT.failed
+}
+
+/** What /readyz says: the counts of a service that is ready, or why it is not. */
+interface Readiness {
+  readonly counts: Document
+  readonly problem?: Problem
+}
+
+async function readinessOf(client: Client): Promise<Readiness> {
+  try {
+    const { body } = await client.request('GET', '/readyz')
+    return { counts: body }
+  } catch (error) {
+    // A 503 of a proxy says nothing about the service.
+    if (!(error instanceof ServiceRefused) || error instanceof ForeignRefusal || error.problem.status !== 503)
+      throw error
+    return { counts: {}, problem: error.problem }
+  }
+}
+
+interface Standing {
+  readonly version?: string
+  readonly started_at?: string
+  readonly runners?: Readonly<Record<'online' | 'draining' | 'gone' | 'never_seen' | 'slots' | 'slots_used', number>>
+  readonly ledger?: Document
+  readonly paused?: readonly string[]
+  /** How many of each reason need a person. */
+  readonly attention?: Readonly<Record<string, number>>
+}
+
+/** A service that is not ready may answer nothing else; then its readiness is all there is to show. */
+async function standing(client: Client, { problem }: Readiness): Promise<Standing> {
+  try {
+    return await readStanding(client)
+  } catch (error) {
+    if (problem === undefined || explain(error).exitCode !== EXIT.unreachable) throw error
+    return {}
+  }
+}
+
+async function readStanding(client: Client): Promise<Standing> {
+  const [version, startedAt, runners, pacing, attention] = await Promise.all([
+    client.request('GET', '/api/version'),
+    startOf(client),
+    list(client, '/api/runners', ALL),
+    client.request('GET', '/api/pacing'),
+    list(client, '/api/attention', ALL),
+  ])
+  return {
+    version: version.body.version,
+    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    runners: fleetOf(runners.items),
+    ledger: ledgerOf(pacing.body),
+    paused: pacing.body.paused,
+    attention: countsOf(attention.items),
+  }
+}
+
+/** When its process began, as its metrics have it. */
+async function startOf(client: Client): Promise<string | undefined> {
+  const headers = { accept: 'text/plain' }
+  const response = await client.stream('/metrics', { headers, signal: AbortSignal.timeout(METRICS_MS) })
+  const [, seconds] = /^process_start_time_seconds (\S+)$/m.exec(await response.text()) ?? []
+  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000).toISOString()
+}
+
+function fleetOf(runners: readonly Document[]): NonNullable<Standing['runners']> {
+  const those = (wanted: string): readonly Document[] => runners.filter(({ presence }) => presence === wanted)
+  const there = those('online')
+  const draining = there.filter(({ state }) => state === 'draining').length
+  const sum = (of: (runner: Document) => number): number => there.reduce((total, runner) => total + of(runner), 0)
+  return {
+    online: there.length - draining,
+    draining,
+    gone: those('offline').length,
+    never_seen: those('never_seen').length,
+    slots: sum(({ capacity }) => capacity),
+    slots_used: sum(({ in_flight }) => in_flight.length),
+  }
+}
+
+function ledgerOf({ running_count, max_running, waiting_count, waiting, unreadable }: Document): Document {
+  const [oldest] = [...waiting].sort((a: Document, b: Document) => (a.since < b.since ? -1 : 1))
+  const { id, since, reason } = oldest ?? {}
+  return {
+    running: running_count,
+    max_running,
+    waiting: waiting_count,
+    held: waiting.filter(({ state }: Document) => state === 'held').length,
+    ...(oldest === undefined ? {} : { oldest: { id, since, reason } }),
+    ...(unreadable === true ? { pauses_unreadable: true } : {}),
+  }
+}
+
+/** Most pressing first, as they are listed. */
+function countsOf(rows: readonly Document[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { reason } of rows) counts[reason] = (counts[reason] ?? 0) + 1
+  return counts
+}
+
+/** What `/readyz` counts that is wrong, in words. */
+const WRONG = [
+  ['quarantined', 'entity cannot be read', 'entities cannot be read'],
+  ['set_aside', 'message is set aside', 'messages are set aside'],
+  ['passed_over', 'entity is passed over', 'entities are passed over'],
+] as const
+
+function criticalIn({ runners, ledger }: Standing, { counts, problem }: Readiness): string[] {
+  const found: string[] = []
+  if (problem !== undefined) found.push(`it is not ready: ${problem.detail ?? problem.title} (${problem.code})`)
+  for (const [name, one, many] of WRONG)
+    if (counts[name] > 0) found.push(`${counted(counts[name], one, many)}: the log names what`)
+  if (ledger?.pauses_unreadable) found.push('the pause state cannot be read: every lane is paused')
+  if (runners !== undefined && runners.gone > 0 && runners.online + runners.draining === 0)
+    found.push('no runner is there: intendant runner list')
+  return found
+}
+
+function show({ print }: Cli, page: Standing & Document, { problem }: Readiness, critical: readonly string[]): void {
+  const { version, started_at: start, runners, ledger, paused, attention } = page
+  print.fields([
+    ['service', `${page.url}${version === undefined ? '' : `, version ${version}`}`],
+    ['since', start === undefined ? undefined : `${start} (${age(start)})`],
+    ['ready', problem === undefined ? print.tint('yes', 'good') : print.tint('no', 'bad')],
+    ['runners', runners && fleetText(runners)],
+    ['slots', runners && `${runners.slots_used} of ${runners.slots} used`],
+    ['ledger', ledger && ledgerText(ledger)],
+    ['oldest', ledger?.oldest && `${ledger.oldest.id} for ${age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`],
+    ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
+    ['needs you', attention && attentionText(attention)],
+  ])
+  if (critical.length > 0) print.line()
+  for (const text of critical) print.text(print.tint(`critical: ${safe(text)}`, 'bad'), '  ')
+}
+
+function fleetText({ online, draining, gone, never_seen: unseen }: NonNullable<Standing['runners']>): string {
+  return `${online} online, ${draining} draining, ${gone} gone${unseen > 0 ? `, ${unseen} never seen` : ''}`
+}
+
+function ledgerText({ running, max_running: max, waiting, held }: Document): string {
+  return `${running} of ${max} running or handed out, ${waiting} waiting${held > 0 ? ` (${held} held)` : ''}`
+}
+
+function attentionText(attention: Readonly<Record<string, number>>): string {
+  const kinds = Object.entries(attention).map(([reason, count]) => `${count} ${reason}`)
+  return kinds.length === 0 ? 'nothing' : `${kinds.join(', ')}: intendant attention`
+}

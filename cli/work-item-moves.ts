@@ -1,0 +1,19 @@
+/** What owners do about a work item: one POST to it, and how it stands then. */
+import { safe } from './print.ts'
+import type { Cli } from './world.ts'
+
+/** `more` begins with a slash, as in `/close`. */
+export function itemPath(id: string, more = ''): string {
+  return `/api/work-items/${encodeURIComponent(id)}${more}`
+}
+
+export async function moveItem({ client, json, print }: Cli, id: string, name: string, body: object): Promise<void> {
+  const answer = await client.request('POST', itemPath(id, `/${name}`), { body })
+  if (json) return print.json(answer.body)
+  print.line(standing(answer.body, print))
+}
+
+/** Where it stands, on one line. */
+export function standing({ id, state, reason }: Record<string, any>, print: Cli['print']): string {
+  return `${id} is ${print.state(state)}: ${safe(reason)}`
+}
