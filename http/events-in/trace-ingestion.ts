@@ -6,7 +6,8 @@
 import type { PreparedEvent } from '../../machines/events/envelope.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import type { By } from '../../machines/machine.ts'
-import type { Answer, MessageBody, Refused, Runtime } from '../../runtime/api.ts'
+import type { ProjectBody } from '../../machines/project.ts'
+import type { Answer, Refused, Runtime } from '../../runtime/api.ts'
 import type { Waiting } from '../bodies/body-turns.ts'
 import type { Element, Elements } from '../bodies/elements.ts'
 import { readJson } from '../bodies/json-text.ts'
@@ -245,7 +246,7 @@ export class Ingestion implements UploadSink, Waiting {
     this.#batchEvents = 0
     this.#committing = batch.length
     for (const [project, events] of batch) {
-      const message = { type: 'record', by, events } as unknown as MessageBody
+      const message: ProjectBody = { type: 'record', by, events }
       runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (answer) => {
         this.#committing--
         this.#recorded(project, answer)

@@ -8,10 +8,10 @@ import { emittedEventSchema, type PreparedEvent } from '../../machines/events/en
 import { isCommand } from '../../machines/events/index.ts'
 import type { SendParams } from '../../machines/machine.ts'
 import { isMaintenanceEvent, maintenanceNews } from '../../machines/maintenance-run/reports.ts'
-import type { EmittedAdvance } from '../../machines/project.ts'
+import type { EmittedAdvance, ProjectBody } from '../../machines/project.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
-import type { MessageBody, Runtime, SnapshotOf } from '../../runtime/api.ts'
+import type { Runtime, SnapshotOf } from '../../runtime/api.ts'
 import { commandPlace, runRequestMessage } from '../../runtime/entities/run-requests.ts'
 import { mayDo } from '../access.ts'
 import { utcNow } from '../clock.ts'
@@ -230,7 +230,7 @@ function record(
   until: Until,
 ): void {
   const news = newsOf(service.runtime, events, exchange.principal)
-  const message = { type: 'record', by: exchange.by, events, commands, advances, news } as MessageBody
+  const message: ProjectBody = { type: 'record', by: exchange.by, events, commands, advances, news }
   const answered = whenHeard(exchange, (answer) => {
     const ids = commands.map(({ to }) => to.id)
     const made = (): true | undefined =>

@@ -9,7 +9,8 @@ import {
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
 import { deriveId, isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { Messages } from '../../machines/messages.ts'
+import type { SnapshotOf } from '../../runtime/api.ts'
 import { keyOf } from '../../runtime/entities/capabilities.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
@@ -87,7 +88,7 @@ function remove(service: ServiceContext, exchange: Exchange): void {
     notFound(exchange, 'manifest', id)
     return
   }
-  askFor(service, exchange, ref, { type: 'remove', by: exchange.by } as MessageBody, () => exchange.answer(204))
+  askFor(service, exchange, ref, { type: 'remove', by: exchange.by }, () => exchange.answer(204))
 }
 
 function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabilityContext>): object {
@@ -135,7 +136,7 @@ function record(service: ServiceContext, exchange: Exchange): void {
   if (!idempotency.ok || manifest === undefined) return
   const id = deriveId('cap', 'engine_capability', project_id, keyOf(manifest))
   const of = { id, project: key, project_id, manifest, digest: digestOf(manifest) }
-  const message = { type: 'record', by: exchange.by, ...of } as MessageBody
+  const message: Messages['engine_capability'] = { type: 'record', by: exchange.by, ...of }
   const make = () => (takesWork(exchange, project) && worksFor(service, exchange, manifest, key) ? message : undefined)
   const named = { ref: { kind: 'engine_capability', id }, body: manifest, make } as const
   const recorded = whenTaken(service, exchange, ({ repeat, snapshot }) => {

@@ -1,9 +1,10 @@
 /** Ingest: streams a whole trace of an engine into the log. It triggers nothing; it only records what happened. */
 import { ingestedTraceEventSchema, ingester, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
 import { projectIdOf } from '../../machines/ids.ts'
+import type { ProjectBody } from '../../machines/project.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { SnapshotOf } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee, revocationFault } from '../access.ts'
 import { fieldProblemSchema } from '../api-documents/problem-schema.ts'
@@ -193,7 +194,7 @@ function ended(service: ServiceContext, exchange: Exchange, traceId: string, end
     if (waiting === 0) answerReport(service, exchange, traceId, end.report, cursor)
   })
   for (const fact of facts) {
-    const message = { type: 'record', by: exchange.by, events: [fact] } as MessageBody
+    const message: ProjectBody = { type: 'record', by: exchange.by, events: [fact] }
     const ref = { kind: 'project', id: projectIdOf(fact.project) } as const
     service.runtime.ask(ref, message, end.how === 'done' ? told : () => {})
   }

@@ -2,7 +2,8 @@
 
 import { type Pacing, type PacingBody, pacingBody, pacingDocument } from '../../machines/documents/pacing.ts'
 import { LANES } from '../../machines/documents/run-request.ts'
-import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { Messages } from '../../machines/messages.ts'
 import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
@@ -63,7 +64,7 @@ function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 're
   }
   const { lanes = [] } = exchange.body as PacingBody
   const named = lanes.length === 0 ? LANES : lanes
-  const message = { type, by: exchange.by, lanes: named } as MessageBody
+  const message: Messages['pacing'] = { type, by: exchange.by, lanes: named }
   askFor(service, exchange, PACING, message, () => {
     answerPacing(service, exchange)
   })

@@ -12,8 +12,9 @@ import {
 } from '../../machines/documents/project.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
+import type { ProjectBody } from '../../machines/project.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
-import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
+import type { SnapshotOf } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
 import { maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
@@ -74,7 +75,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return
   const id = projectIdOf(key)
-  const message = { type: 'create', by: exchange.by, ...body, id, key } as MessageBody
+  const message = { type: 'create', by: exchange.by, ...body, id, key }
   const named = { ref: { kind: 'project', id }, body, make: () => message } as const
   createNamed(
     service,
@@ -156,7 +157,7 @@ function patchRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const project = visibleProject(service, exchange, exchange.params[0]!)
       if (project === undefined) return
-      tell(service, exchange, project, { type: 'update', ...exchange.body } as MessageBody, document)
+      tell(service, exchange, project, { type: 'update', ...exchange.body }, document)
     },
   }
 }
@@ -176,7 +177,7 @@ function charterRoute(service: ServiceContext): Route {
       const project = visibleProject(service, exchange, exchange.params[0]!)
       if (project === undefined) return
       const said = Object.entries(exchange.body as Charter).filter(([, text]) => text.trim() !== '')
-      const message = { type: 'set_charter', charter: Object.fromEntries(said) } as MessageBody
+      const message: ProjectBody = { type: 'set_charter', charter: Object.fromEntries(said) }
       tell(service, exchange, project, message, ({ context }) => context.charter ?? {})
     },
   }
@@ -186,7 +187,7 @@ function tell(
   service: ServiceContext,
   exchange: Exchange,
   project: SnapshotOf<any>,
-  message: MessageBody,
+  message: ProjectBody,
   shown: (snapshot: SnapshotOf<any>) => object,
 ): void {
   const ref = { kind: 'project', id: project.context.id } as const

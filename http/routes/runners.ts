@@ -11,10 +11,10 @@ import {
   runnerTokenDocument,
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
-import type { Holding } from '../../machines/runner.ts'
+import type { Holding, RunnerBody } from '../../machines/runner.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { newSecret } from '../../runtime/access/secrets.ts'
-import type { MessageBody, Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
+import type { Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
 import { mayDo, maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
@@ -102,7 +102,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return
   const { token, hash } = newSecret()
-  const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash } as MessageBody
+  const message = { type: 'create', by: exchange.by, ...body, credential_hash: hash }
   const named = { ref: { kind: 'runner', id: body.id }, body, make: () => message } as const
   const made = (answer: Taken): void => {
     const shown = documentOf(service, exchange, answer.snapshot)
@@ -218,7 +218,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
         if (!mayGrant(service, exchange, patch)) return
         if (isLost(exchange, patch.allowed_projects ?? runner.context.allowed_projects)) return
         if (widens(patch, runner) && !mayTrust(exchange, runner)) return
-        tell(service, exchange, runner, { type: 'update', ...exchange.body } as MessageBody, 200)
+        tell(service, exchange, runner, { type: 'update', ...exchange.body }, 200)
       },
     },
     {
@@ -234,7 +234,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined || !mayManage(exchange, runner)) return
         const in_flight = service.dispatcher.heldBy(runner.context.id)
-        tell(service, exchange, runner, { type: 'remove', in_flight } as MessageBody, 204)
+        tell(service, exchange, runner, { type: 'remove', in_flight }, 204)
       },
     },
   ]
@@ -272,7 +272,7 @@ function tell(
   service: ServiceContext,
   exchange: Exchange,
   runner: SnapshotOf<any>,
-  message: MessageBody,
+  message: RunnerBody,
   status: 200 | 204,
 ): void {
   const ref = { kind: 'runner', id: runner.context.id } as const
@@ -312,7 +312,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
 
 function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
   const { token, hash } = newSecret()
-  const message = { type: 'rotate_credential', by: exchange.by, hash } as MessageBody
+  const message: RunnerBody = { type: 'rotate_credential', by: exchange.by, hash }
   askFor(service, exchange, { kind: 'runner', id }, message, ({ snapshot }) => {
     const credentials = snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
     const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
@@ -343,7 +343,7 @@ function sessionRoute(service: ServiceContext): Route {
       if (ended) endSession(service, exchange, runner, isKnown ? dispatcher.endSession(id) : [])
       else {
         const in_flight = isKnown ? [] : dispatcher.beginSession(id)
-        tell(service, exchange, runner, { type: 'session', ...body, in_flight } as MessageBody, 200)
+        tell(service, exchange, runner, { type: 'session', ...body, in_flight }, 200)
       }
     },
   }
@@ -355,7 +355,7 @@ function endSession(
   { context: { id } }: SnapshotOf<any>,
   in_flight: readonly Holding[],
 ): void {
-  const message = { type: 'end_session', by: exchange.by, instance: exchange.body.instance, in_flight } as MessageBody
+  const message: RunnerBody = { type: 'end_session', by: exchange.by, instance: exchange.body.instance, in_flight }
   const taken = ({ snapshot }: Taken): void => exchange.answer(200, documentOf(service, exchange, snapshot))
   // If this cannot be written, the call still shows that the runner is there.
   const refused = (_: Exchange, answer: Refused): void => {

@@ -1,7 +1,8 @@
 /** Creates the admin token, which may do everything: for the first start and for a restore. */
 import type { By } from '../../machines/machine.ts'
+import type { TokenBody } from '../../machines/token.ts'
 import type { Reservation } from '../../storage/journal.ts'
-import type { Answer, MessageBody, Runtime } from '../api.ts'
+import type { Answer, Runtime } from '../api.ts'
 
 interface AdminToken {
   readonly id: string
@@ -13,6 +14,6 @@ interface AdminToken {
 
 /** Resolves to the answer to the step that creates the token. */
 export function createAdminToken(runtime: Runtime, token: AdminToken): Promise<Answer> {
-  const message = { type: 'create', name: 'admin', roles: ['admin'], rights: [], projects: '*', ...token }
-  return runtime.askAsync({ kind: 'token', id: token.id }, message as MessageBody)
+  const message: TokenBody = { type: 'create', name: 'admin', roles: ['admin'], rights: [], projects: '*', ...token }
+  return runtime.askAsync({ kind: 'token', id: token.id }, message)
 }

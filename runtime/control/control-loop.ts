@@ -5,6 +5,7 @@
  * entity alone, any other bug the loop for a while, and none ends the process.
  */
 import type { ActorKind, ActorRef, MessageBody } from '../../machines/machine.ts'
+import type { Messages } from '../../machines/messages.ts'
 import type { Answer, Runtime } from '../api.ts'
 import type { Logger } from '../log.ts'
 import { Alarm } from '../time/alarm.ts'
@@ -13,12 +14,12 @@ import { Guard, type Health } from './guard.ts'
 /** Pause before the next try while the service refuses writes, or after a message was not taken. */
 const refusedPauseMs = 250
 
-interface LoopParts {
+interface LoopParts<K extends ActorKind> {
   /** Named in the log. */
   readonly name: string
   readonly log: Logger
   /** Kind of the actors that the loop asks. */
-  readonly kind: ActorKind
+  readonly kind: K
   /** Largest share of the time that ticks may take: after a long tick the next one waits a little. */
   readonly tickShare: number
   /** Does the work that is due. */
@@ -29,9 +30,9 @@ interface LoopParts {
   rang?(): void
 }
 
-export class ControlLoop {
+export class ControlLoop<K extends ActorKind> {
   private readonly runtime: Runtime
-  private readonly parts: LoopParts
+  private readonly parts: LoopParts<K>
   private readonly alarm: Alarm
   private readonly guard: Guard
   /** Actors with a message from this loop under way. */
@@ -41,7 +42,7 @@ export class ControlLoop {
   /** Monotonic time before which there is no tick. */
   private notBeforeMs = Number.NEGATIVE_INFINITY
 
-  constructor(runtime: Runtime, parts: LoopParts) {
+  constructor(runtime: Runtime, parts: LoopParts<K>) {
     this.runtime = runtime
     this.parts = parts
     this.alarm = new Alarm(runtime.nature, () => {
@@ -96,11 +97,11 @@ export class ControlLoop {
   }
 
   /** Sends the actor a message. A refusal makes a tick follow soon; the caller decides whether to ask again. */
-  ask(id: string, message: MessageBody, answered: (isTaken: boolean) => void): void {
+  ask(id: string, message: Messages[K], answered: (isTaken: boolean) => void): void {
     const ref = { kind: this.parts.kind, id }
     this.asked.add(id)
     try {
-      this.runtime.ask(ref, message, (answer) => {
+      this.runtime.ask(ref, message as MessageBody, (answer) => {
         this.asked.delete(id)
         if (answer.ok) this.guard.passed([ref])
         else this.refused(ref, answer)

@@ -3,9 +3,8 @@
  * of its polls, or taken back. If a bug is met at an offer, its request is left out for a while and its runner is free
  * for others.
  */
-
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
-import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import type { RunRequestBody, RunRequestContext } from '../../machines/run-request/context.ts'
 import type { ActorRef, Answer, Refused, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { DispatchCounts } from './api.ts'
@@ -91,9 +90,8 @@ export class Offers {
     try {
       const held = holdings.reserve(id, runner, demand)
       fleet.refresh(runner)
-      this.runtime.ask({ kind: 'run_request', id }, { type: 'offer', runner_id: runner.id } as never, (answer) =>
-        this.answered(held, answer),
-      )
+      const message: RunRequestBody = { type: 'offer', runner_id: runner.id }
+      this.runtime.ask({ kind: 'run_request', id }, message, (answer) => this.answered(held, answer))
       return true
     } catch (error) {
       this.notSent(id, runner, error)
@@ -125,8 +123,9 @@ export class Offers {
     held.isDelivered = false
     held.isReturning = true
     this.offersReturned++
-    const message = { type: 'offer_aborted', runner_id: held.runner.id, attempt: held.attempt, why }
-    this.runtime.ask(refOf(held.id), message as never, (answer) => {
+    const { runner, attempt } = held
+    const message: RunRequestBody = { type: 'offer_aborted', runner_id: runner.id, attempt, why }
+    this.runtime.ask(refOf(held.id), message, (answer) => {
       if (answer.ok || holdings.get(held.id) !== held) return
       // It could not be taken back: the runner's next poll gets it, or it expires.
       held.isReturning = false

@@ -5,9 +5,10 @@
  * one session, or at its runner, is retried later and keeps no other session from ending.
  */
 import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
+import type { Messages } from '../../machines/messages.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { actorKey } from '../actor.ts'
-import type { ActorRef, Answer, CommittedStep, MessageBody, Runtime, SnapshotOf } from '../api.ts'
+import type { ActorRef, Answer, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { addTo, removeFrom } from '../collections/sets.ts'
 import { committed } from '../control/committed.ts'
 import type { Health } from '../control/guard.ts'
@@ -29,10 +30,9 @@ interface Pulse {
 }
 
 /** A request to end something whose process is gone. */
-interface End {
-  readonly ref: ActorRef
-  readonly message: MessageBody
-}
+type End = {
+  readonly [K in 'agent_session' | 'maintenance_run']: { readonly ref: ActorRef<K>; readonly message: Messages[K] }
+}['agent_session' | 'maintenance_run']
 
 interface Open {
   readonly id: string
@@ -306,12 +306,12 @@ export class AgentSessions {
   }
 }
 
-function refOf({ id }: Pick<Open, 'id'>): ActorRef {
+function refOf({ id }: Pick<Open, 'id'>): ActorRef<'agent_session'> {
   return { kind: 'agent_session', id }
 }
 
 function endOf(id: string, ended_at: string): End {
-  return { ref: refOf({ id }), message: { type: 'interrupt', ended_at } as MessageBody }
+  return { ref: refOf({ id }), message: { type: 'interrupt', ended_at } }
 }
 
 function isForNow(answer: Answer): boolean {

@@ -6,9 +6,10 @@ import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
 import { ingestedEventSchema, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
 import { isId, projectIdOf } from '../../machines/ids.ts'
 import type { By } from '../../machines/machine.ts'
+import type { ProjectBody } from '../../machines/project.ts'
 import { compile } from '../../machines/schema.ts'
 import { readEvents } from '../../storage/copies/import.ts'
-import type { MessageBody, Runtime } from '../api.ts'
+import type { Runtime } from '../api.ts'
 
 /** The recorder of imported events. No token has this id, and a runner of this id has another name. */
 const IMPORTER = { id: 'import', name: 'intendant import' }
@@ -58,7 +59,7 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
     waiting.delete(project)
     if (entries.length === 0) return
     const events = entries.map(({ event }) => event)
-    const message = { type: 'record', events, by } as unknown as MessageBody
+    const message: ProjectBody = { type: 'record', events, by }
     const answer = await runtime.askAsync({ kind: 'project', id: projectIdOf(project) }, message)
     if (answer.ok) {
       report.accepted += answer.accepted

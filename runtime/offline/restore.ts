@@ -6,13 +6,14 @@
 
 import { deriveId } from '../../machines/ids.ts'
 import type { By } from '../../machines/machine.ts'
+import type { RunRequestBody } from '../../machines/run-request/context.ts'
 import { isSettledRun } from '../../machines/run-request/states.ts'
 import { turn } from '../../storage/nature.ts'
 import { createAdminToken } from '../access/admin-token.ts'
 import { isExpired } from '../access/principals.ts'
 import { newSecret } from '../access/secrets.ts'
 import { allOfKind } from '../all-of-kind.ts'
-import type { MessageBody, Runtime } from '../api.ts'
+import type { Runtime } from '../api.ts'
 import { restoredMark } from '../restored-log.ts'
 
 /** The principal that restores. */
@@ -45,7 +46,8 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
   const ids = await unsettled(runtime)
-  const fence = (id: string) => runtime.askAsync({ kind: 'run_request', id }, { type: 'restored', by } as MessageBody)
+  const message: RunRequestBody = { type: 'restored', by }
+  const fence = (id: string) => runtime.askAsync({ kind: 'run_request', id }, message)
   for (let first = 0; first < ids.length; first += FENCED_AT_ONCE) {
     const some = ids.slice(first, first + FENCED_AT_ONCE)
     const answers = await Promise.all(some.map(fence))

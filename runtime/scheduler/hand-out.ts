@@ -1,8 +1,7 @@
 /** The message that hands an item out: the run request that the item's own step makes, written out in full. */
 import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
 import { deriveId } from '../../machines/ids.ts'
-import type { MessageBody } from '../../machines/machine.ts'
-import type { WorkItemContext } from '../../machines/work-item/context.ts'
+import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import { isDecidedBySource } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
@@ -17,7 +16,7 @@ const LOOK_AGAIN: NonNullable<RunRequestCreate['retry']> = {
 }
 
 /** Undefined if the item's project cannot be read now. */
-export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | undefined {
+export function handOut(runtime: Runtime, item: WorkItemContext): WorkItemBody | undefined {
   const project = committed(runtime, { kind: 'project', id: item.project_id })
   if (project === undefined) return undefined
   const { asked, internal, id, trace_id } = item
@@ -50,5 +49,5 @@ export function handOut(runtime: Runtime, item: WorkItemContext): MessageBody | 
     causation_id: internal.causation_id,
     gather_id: internal.gather_id,
   }
-  return { type: 'hand_out', run_request } as MessageBody
+  return { type: 'hand_out', run_request }
 }

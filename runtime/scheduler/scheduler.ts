@@ -7,8 +7,8 @@ import { LANES } from '../../machines/documents/run-request.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
-import type { WorkItemContext } from '../../machines/work-item/context.ts'
-import type { ActorRef, CommittedStep, MessageBody, Runtime } from '../api.ts'
+import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
+import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
@@ -48,7 +48,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   private readonly runtime: Runtime
   private readonly dispatcher: Dispatcher
   private readonly ledger: Ledger
-  private readonly loop: ControlLoop
+  private readonly loop: ControlLoop<'work_item'>
   private readonly places: Places
   /** Items with a `hand_out` under way, and the repositories that these take. */
   private readonly starting = new Set<string>()
@@ -308,7 +308,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     const [dependency] = unlandable(entry.dependsOn, this)
     if (dependency === undefined) return
     const reason = lastingReason(firstRule(entry, this), entry, this)
-    this.send(entry, { type: 'block', dependency, reason } as MessageBody)
+    this.send(entry, { type: 'block', dependency, reason })
   }
 
   private admit(): void {
@@ -316,7 +316,7 @@ class ItemScheduler implements Scheduler, Circumstances {
       if (this.loop.leaves(entry.id)) continue
       this.loop.guarded(refOf(entry), () => {
         const reason = lastingReason(firstRule(entry, this), entry, this)
-        this.send(entry, { type: 'admit', reason } as MessageBody)
+        this.send(entry, { type: 'admit', reason })
       })
     }
   }
@@ -360,7 +360,7 @@ class ItemScheduler implements Scheduler, Circumstances {
     this.occupancy.started()
   }
 
-  private send(entry: Entry, message: MessageBody, answered?: () => void): void {
+  private send(entry: Entry, message: WorkItemBody, answered?: () => void): void {
     this.loop.ask(entry.id, message, (isTaken) => {
       answered?.()
       this.occupancy.changed()

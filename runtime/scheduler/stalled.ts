@@ -4,7 +4,7 @@
  * runners are silent, though not offline yet, gives up its repository only. Two items of one repository may then be
  * handed out at once, which does no harm: the dispatcher offers one at a time.
  */
-import type { MessageBody } from '../api.ts'
+import type { WorkItemBody } from '../../machines/work-item/context.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { type Circumstances, lastingReason, takesBackFrom, whyNotBegun, whyTakenBack } from './rules.ts'
 
@@ -15,7 +15,7 @@ export interface StalledParts {
   runState(id: string): string | undefined
   /** Runs `act` unless the item is to be left alone for now. */
   each(entry: Entry, act: () => void): void
-  send(entry: Entry, message: MessageBody): void
+  send(entry: Entry, message: WorkItemBody): void
   changed(): void
 }
 
@@ -26,7 +26,7 @@ export function takeBack(parts: StalledParts): void {
     parts.each(entry, () => {
       const rule = whyTakenBack(entry, now)
       if (rule === undefined || !takesBackFrom(rule, parts.runState(entry.runId!))) return
-      send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) } as MessageBody)
+      send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) })
     })
 }
 

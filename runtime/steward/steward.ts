@@ -4,7 +4,7 @@
  * stores nothing; what it has to do follows from committed state, so a restart finds it again.
  */
 import type { InitiativeBody, InitiativeContext } from '../../machines/initiative/context.ts'
-import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
@@ -24,7 +24,7 @@ export function createSteward(runtime: Runtime, log: Logger): Steward {
 
 class InitiativeSteward implements Steward {
   private readonly runtime: Runtime
-  private readonly loop: ControlLoop
+  private readonly loop: ControlLoop<'initiative'>
   /** Names of initiatives that have something to be done. */
   private readonly due = new Set<string>()
 
@@ -85,15 +85,13 @@ function needsLook({ value, context }: SnapshotOf<InitiativeContext>): boolean {
 }
 
 /** The message that the initiative is due; undefined if there is none or it cannot be read. */
-function messageFor(runtime: Runtime, name: string): MessageBody | undefined {
+function messageFor(runtime: Runtime, name: string): InitiativeBody | undefined {
   const snapshot: SnapshotOf<InitiativeContext> | undefined = committed(runtime, { kind: 'initiative', id: name })
   if (snapshot === undefined || !needsLook(snapshot)) return undefined
   const { value, context } = snapshot
   const view = viewOf(runtime, context)
   const { assessment, waiting } = context
-  const message: InitiativeBody =
-    value === 'deciding'
-      ? { type: 'judge', item_id: assessment!.item_id, view }
-      : { type: 'assess', trigger_id: waiting[0]!.trigger_id, view }
-  return message
+  return value === 'deciding'
+    ? { type: 'judge', item_id: assessment!.item_id, view }
+    : { type: 'assess', trigger_id: waiting[0]!.trigger_id, view }
 }
