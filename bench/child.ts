@@ -27,6 +27,9 @@ export interface StartOptions {
 
 const running = new Set<Child>()
 
+/** The size of the young generation with which the service is shipped. */
+export const YOUNG_GENERATION = '--max-semi-space-size=64'
+
 /** A forked process that answers requests over its IPC channel. */
 export class Child {
   readonly #process: ChildProcess
@@ -43,7 +46,7 @@ export class Child {
   constructor(script: string, options: StartOptions = {}) {
     const probe = new URL('./probe.js', import.meta.url).href
     this.#process = fork(fileURLToPath(new URL(script, import.meta.url)), options.arguments ?? [], {
-      execArgv: ['--max-semi-space-size=64', '--expose-gc', '--import', probe],
+      execArgv: [YOUNG_GENERATION, '--expose-gc', '--import', probe],
       env: { ...process.env, ...options.environment },
       stdio: ['ignore', 'pipe', options.errorFile === undefined ? 'inherit' : 'pipe', 'ipc'],
       serialization: 'advanced',

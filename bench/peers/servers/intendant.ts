@@ -1,7 +1,9 @@
 /** The service itself, started by its command like the others, with a project and a runner for each client. */
+
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { YOUNG_GENERATION } from '../../child.ts'
 import { Daemon, freePort, listens } from '../../daemon.ts'
 import { Endpoint } from '../../service.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
@@ -20,7 +22,7 @@ export const intendant: PeerServer = {
   start: async ({ home, wrapper }) => {
     const port = await freePort()
     const daemon = new Daemon({
-      command: [process.execPath, '--max-semi-space-size=64', MAIN, 'serve'],
+      command: [process.execPath, YOUNG_GENERATION, MAIN, 'serve'],
       ...(wrapper === undefined ? {} : { wrapper }),
       environment: { ENGINE_HOME: home, ENGINE_PORT: `${port}`, ENGINE_HOST: LOOPBACK, ENGINE_LOG_LEVEL: 'warn' },
       directory: home,
