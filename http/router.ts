@@ -355,6 +355,8 @@ function decoded(text: string): string | undefined {
  * body.
  */
 export function accepts(accept: string, produces: readonly string[]): boolean {
+  // The usual header: one of the types, and nothing else.
+  if (produces.includes(accept)) return true
   const ranges = new Map<string, boolean>()
   for (const part of accept.split(',')) {
     const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
