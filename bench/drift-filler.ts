@@ -3,7 +3,6 @@
  * times, stepped by their own machine, and the events of those observations. Two things are not true to life: the
  * event ids are random, and the engine runs they name do not exist, so `verify` would complain.
  */
-
 import type { Seen } from '../machines/documents/observation.ts'
 import { projectIdOf, recordIdOfSlug } from '../machines/ids.ts'
 import { intentRecordModule } from '../machines/intent-record.ts'

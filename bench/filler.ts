@@ -4,7 +4,6 @@
  * service. Two things are not true to life: a copy begins and ends at one moment, and its event ids are random, so
  * `verify` would complain.
  */
-
 import { modules } from '../machines/index.ts'
 import type { ActorKind, Term } from '../machines/machine.ts'
 import { newTraceId } from '../runtime/entities/trace-ids.ts'

@@ -2,7 +2,6 @@
  * The load: N closed-loop clients over raw keep-alive connections, in a process of its own. The same code drives the
  * bare server, the ceiling prototype and the service, so its own cost is the same for all.
  */
-
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { answerRequests } from './child.ts'

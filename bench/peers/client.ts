@@ -3,7 +3,6 @@
  * reads the server's CPU time and its recorded flushes itself, at the edges of the measured window, so that both
  * belong to the cycles it counted.
  */
-
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'

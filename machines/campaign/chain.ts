@@ -3,7 +3,6 @@
  * starts from, and what lands with it. Invariants: landing work takes along all that it was begun upon, whatever the
  * campaign's status; nothing is built upon work that a person gave up, or upon what was begun upon that.
  */
-
 import { refIn } from '../documents/fields.ts'
 import type { SendParams, SnapshotOf } from '../machine.ts'
 import type { CampaignContext, CampaignMessage, KeptWork, Of } from './context.ts'

@@ -2,7 +2,6 @@
  * Loads the queued requests at start. Those of one demand and priority lie side by side in an index, and the record of
  * one of them stands for all: ready requests cost reading their index rows, not their records.
  */
-
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'

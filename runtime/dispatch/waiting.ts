@@ -2,7 +2,6 @@
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
  * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
  */
-
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import { instantMs } from '../../machines/instant.ts'

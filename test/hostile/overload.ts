@@ -3,7 +3,6 @@
  * whether or not it is answered, while others continue: runners that hold work, a quiet project with its runner,
  * workers. What is required of their waits is in `README.md`.
  */
-
 import { spawnSync } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Child } from '../../bench/child.ts'

@@ -1,5 +1,4 @@
 /** The agent session: its table, its paths, and random walks against what SPEC 3.3 and 6.17 promise of it. */
-
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
