@@ -1186,7 +1186,7 @@ cancelled, cycle being stopped:
   item_settled (another)              repeat not_under_way
 `
 
-exports[`dist/test/machines/campaign.test.js > TAP > the prompt says what there is to know, and hedges the words of others > prompt 1`] = `
+exports[`dist/test/machines/campaign.test.js > TAP > the prompt shows the state of the campaign, and fences the words of others > prompt 1`] = `
 You form the next step of a campaign. You only read: you change nothing.
 Judge whether the mission is done by what is on trunk alone. Cut the next objective as the mission, less what is on trunk, less what is preserved and not landed yet.
 An objective that was given before is not given again: reconcile what it left, name the gap that blocks it, go another way, or escalate.

@@ -5,19 +5,19 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 0 1`] = `
+exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 0 1`] = `
 run_request version 6: b57196b457cad06b81d39f60b2e1e200
 `
 
-exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 1 1`] = `
+exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 1 1`] = `
 run_request version 6: 656fc4ef05a6d56a3230baef066df8fc
 `
 
-exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 2 1`] = `
+exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 2 1`] = `
 run_request version 6: 5736f5cb563e43212851238b1da61363
 `
 
-exports[`dist/test/machines/versions.test.js > TAP > a demand whose value is made otherwise needs a new version: rows would be left behind > demand 3 1`] = `
+exports[`dist/test/machines/versions.test.js > TAP > a change in how a demand’s value is made needs a new version, or old index rows would be left behind > demand 3 1`] = `
 run_request version 6: not_ready
 `
 

@@ -1,6 +1,6 @@
 /**
- * The people and machines around a service that dies: they remember what was acknowledged to them and nothing else,
- * and say everything again until they hear an answer, as a careful client does.
+ * The people and machines around a service that dies: they remember what was acknowledged to them and nothing else, and
+ * repeat everything until they get an answer, as a careful client does.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Random } from '../random.ts'
@@ -9,22 +9,22 @@ import { formed } from './formation.ts'
 import { type Memory, nowNs } from './memory.ts'
 
 export interface Load {
-  /** Where the service is, when it is there. */
+  /** Where the service is, while it is there. */
   readonly url: () => string
   readonly token: string
   readonly project: string
   readonly memory: Memory
-  /** The watcher was away for longer than events are kept: it begins anew at the oldest. */
+  /** Set when the watcher was away for longer than events are kept: it starts over at the oldest. */
   readonly mayFallBehind?: boolean
-  /** No new work, please. */
+  /** Whether no new work is to begin. */
   readonly closing: () => boolean
-  /** Put everything down. */
+  /** Whether everything is to be put down. */
   readonly stopping: () => boolean
 }
 
 const AGAIN_MS = 20
 
-/** Says it again until there is an answer that is not 5xx or 429. Undefined when the load is stopping. */
+/** Repeats a request until the answer is not 5xx or 429. Undefined when the load is stopping. */
 export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path: string, token = load.token) {
   for (;;) {
     try {
@@ -32,7 +32,8 @@ export async function insist(load: Load, what: Omit<Ask, 'url' | 'token'>, path:
       if (heard.cursor !== undefined) load.memory.reach(heard.cursor)
       if (heard.status < 500 && heard.status !== 429) return heard
     } catch (error) {
-      // The service is gone, or the connection broke: nobody knows what became of it. Say it again.
+      // The service is gone or the connection broke: nobody knows whether the request was carried out, so it is
+      // repeated.
       if (error instanceof SyntaxError) load.memory.faults.push(error.message)
     }
     if (load.stopping()) return undefined
@@ -57,7 +58,7 @@ export async function requester(load: Load, name: string): Promise<void> {
   }
 }
 
-/** Polls, accepts, starts, reports and completes; gives up a request only when it is told that it is stale. */
+/** Polls, accepts, starts, reports and completes; gives a request up only when told that it is stale. */
 export async function runner(load: Load, id: string, token: string): Promise<void> {
   while (!load.stopping()) {
     const poll = await insist(load, { method: 'GET' }, `/api/runners/${id}/run-requests/next?wait=1`, token)
@@ -98,7 +99,7 @@ function landed(project: string, { campaign_cycle = 'done' }: { readonly campaig
   return { event_type: 'task_run_completed', occurred_at: new Date().toISOString(), payload }
 }
 
-/** Looks, emits, cancels, changes runners, issues and revokes tokens: what is not a run. */
+/** Everything but runs: reads, emits, cancels, changes runners, issues and revokes tokens. */
 export async function operator(load: Load, random: Random, runners: readonly string[]): Promise<void> {
   for (let number = 0; !load.closing(); number++) {
     const acts = [emit, cancel, changeRunner, tokens, look]
@@ -125,7 +126,7 @@ async function cancel(load: Load, random: Random): Promise<void> {
   const id = made[made.length - 1 - random.below(Math.min(20, made.length))]
   if (id === undefined) return
   const heard = await insist(load, { method: 'POST', body: {} }, `/api/run-requests/${id}/cancel`)
-  // 409: it has ended; 404: and was forgotten since.
+  // 409: it has ended; 404: it was forgotten since.
   if (heard === undefined || heard.status === 409 || heard.status === 404) return
   if (heard.status !== 200) fault(load, `cancel of ${id}`, heard)
   else if (heard.body.state === 'cancelled') load.memory.tell(`run_request_cancelled ${id}`)
@@ -154,7 +155,7 @@ async function look(load: Load): Promise<void> {
   if (heard !== undefined && heard.status !== 200) fault(load, 'a list', heard)
 }
 
-/** Follows Watch from where the memory ends, taken up again behind its last cursor after every break. */
+/** Follows Watch from where the memory ends, resuming after its last cursor after every break. */
 export async function watcher(load: Load): Promise<void> {
   const ending = new AbortController()
   const poll = setInterval(() => load.stopping() && ending.abort(), AGAIN_MS)
@@ -179,7 +180,7 @@ export async function watcher(load: Load): Promise<void> {
   }
 }
 
-/** One backup; it may be refused, and the service may die under it. */
+/** Makes one backup; it may be refused, and the service may die during it. */
 export async function backUp(load: Load, name: string): Promise<void> {
   try {
     const url = `${load.url()}/api/backups`
@@ -192,13 +193,13 @@ export async function backUp(load: Load, name: string): Promise<void> {
   }
 }
 
-/** One read of the service, said again until it is answered. */
+/** One read of the service, repeated until it is answered. */
 export async function read(load: Load, path: string): Promise<any> {
   const heard = await insist(load, { method: 'GET' }, path)
   return heard?.body
 }
 
-/** A post by the operator, said again until it is answered. */
+/** A post by the operator, repeated until it is answered. */
 export async function operate(load: Load, path: string, body: object): Promise<any> {
   const heard = await insist(load, { method: 'POST', body }, path)
   if (heard === undefined || heard.status >= 300)

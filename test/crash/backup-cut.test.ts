@@ -1,4 +1,4 @@
-/** A service that is stopped, or killed, in the midst of a backup that would take far longer than a stop may. */
+/** A service that is stopped or killed in the middle of a backup that would take far longer than a stop may. */
 import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -10,14 +10,14 @@ import { ask } from './client.ts'
 import { ServiceProcess } from './service-process.ts'
 import { buildShim, Orders, shimmed } from './shim.ts'
 
-/** One write of the copy. The time of a stop is 25 s. */
+/** The time of one write of the copy. A stop takes at most 25 s. */
 const SLOW_MS = 120_000
-/** A stop waits for what is under way, up to 5 s; a slow machine takes its time for the rest. */
+/** A stop waits up to 5 s for what is under way; a slow machine needs time for the rest. */
 const STOPPED_MS_MAX = 15_000
 const folder = t.testdir()
 const library = buildShim(folder)
 
-/** A service in the midst of the copy of its view. */
+/** A service in the middle of copying its view. */
 async function copying(t: Test, name: string): Promise<{ service: ServiceProcess; copier: number }> {
   const home = join(folder, name)
   mkdirSync(home)
@@ -39,7 +39,7 @@ async function copying(t: Test, name: string): Promise<{ service: ServiceProcess
 const backUp = (service: ServiceProcess, name: string, query = '') =>
   ask({ method: 'POST', url: `${service.url}/api/backups${query}`, token: service.adminToken, body: { name } })
 
-/** Started again, it has nothing of the one that was cut off, and the next is whole. */
+/** Started again, it has nothing left of the backup that was cut off, and the next backup is complete. */
 async function comesBack(t: Test, service: ServiceProcess): Promise<void> {
   await service.start({ ENGINE_DISK_RESERVE: '0' })
   const backups = join(service.home, 'backups')
@@ -54,7 +54,7 @@ async function comesBack(t: Test, service: ServiceProcess): Promise<void> {
   t.same(await verified(service.home), [])
 }
 
-t.test('a stop breaks off a backup, and the service ends in time and with code 0', async (t) => {
+t.test('a stop aborts a backup, and the service ends in time with code 0', async (t) => {
   const { service, copier } = await copying(t, 'stopped')
   const fromMs = performance.now()
   t.equal(await service.stop(), 0, service.errors)
@@ -64,7 +64,7 @@ t.test('a stop breaks off a backup, and the service ends in time and with code 0
   await comesBack(t, service)
 })
 
-t.test('a service that is killed leaves nobody who copies', async (t) => {
+t.test('the copier ends when its service is killed during a backup', async (t) => {
   const { service, copier } = await copying(t, 'killed')
   t.ok(lives(copier))
   await service.kill()

@@ -1,4 +1,4 @@
-/** A backup that is taken under load, and the home that is restored from it. */
+/** A backup made under load, and the home restored from it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { command } from '../cli/processes.ts'
@@ -10,7 +10,7 @@ import { gather, PROJECT } from './crowd.ts'
 import { Memory, nowNs } from './memory.ts'
 import { ServiceProcess } from './service-process.ts'
 
-/** Told before and behind the backup: enough that all kinds of work are under way. */
+/** Answers before and after the backup: enough that all kinds of work are under way. */
 const ANSWERS = 400
 const RESTORED_ATTEMPTS = 1_000
 const SETTLED = ['completed', 'failed', 'cancelled']
@@ -33,7 +33,7 @@ async function everyRequest(service: ServiceProcess): Promise<{ id: string; stat
 }
 
 t.test(
-  `a backup under load holds all that was acknowledged before it, and its restore is fenced (seed ${seed})`,
+  `a backup under load holds everything acknowledged before it, and its restore is fenced (seed ${seed})`,
   { timeout: 300_000 },
   async (t) => {
     const root = t.testdir()
@@ -62,8 +62,8 @@ t.test(
     await crowd.closed
     stopping = true
     await crowd.gone
-    t.same(memory.faults, [], 'the service went on as if nothing were')
-    t.ok(during > 0, `${during} answers while the backup was taken`)
+    t.same(memory.faults, [], 'the service went on undisturbed')
+    t.ok(during > 0, `${during} answers while the backup was made`)
     const [{ path } = { path: '' }] = memory.backups
     const lostIds = new Set((await everyRequest(service)).map(({ id }) => id))
     t.equal(await service.stop(), 0)
@@ -74,7 +74,7 @@ t.test(
     t.same(await verified(`${root}/restored`), [])
     const restored = new ServiceProcess(`${root}/restored`)
     t.teardown(() => restored.kill())
-    // Nothing may happen by itself before it was looked at: no lease and no offer ends meanwhile.
+    // Nothing may happen by itself before it was looked at: no lease and no offer ends in the meantime.
     await restored.start({ ENGINE_LEASE: '1h', ENGINE_OFFER: '1h' })
     const as = { url: restored.url, token: restored.adminToken }
     const log = await wholeLog(as)
@@ -86,10 +86,10 @@ t.test(
     const underWay = unsettled.filter(({ id }) => lostIds.has(id))
     t.ok(underWay.length > 0 && fenced >= underWay.length, `${underWay.length} were under way`)
     t.same(
-      // What the restored service hands out anew begins at 1, and is nothing that anybody held before.
+      // What the restored service hands out anew begins at 1, and was held by nobody before.
       underWay.filter(({ attempt }) => attempt <= RESTORED_ATTEMPTS),
       [],
-      'nobody who holds an attempt of the lost log is heard',
+      'no holder of an attempt of the lost log is heard',
     )
     t.same(
       lost.filter((id: string) => requests.find((one) => one.id === id)?.state !== 'lost'),

@@ -1,6 +1,6 @@
 /**
- * Owners whose campaigns are worked off while the service dies under them: each is added and advanced, each step is
- * formed and worked on by the runners around. Whatever was cut off in between, each cycle must be counted once.
+ * Owners whose campaigns are worked off while the service dies under them: each is added and advanced, and the runners
+ * around form and work on each step. Whatever was cut off, each cycle must be counted once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fault, insist, type Load } from './actors.ts'
@@ -8,7 +8,7 @@ import { CYCLES } from './formation.ts'
 
 const LOOK_AGAIN_MS = 15
 
-/** One campaign after another, each followed to its end. `worked` gets the names of those that were added. */
+/** Runs one campaign after another, each to its end. `worked` gets the names of those that were added. */
 export async function campaigner(load: Load, name: string, worked: string[]): Promise<void> {
   for (let number = 0; !load.closing(); number++) {
     const campaign = `${name}-${number}`
@@ -21,7 +21,7 @@ export async function campaigner(load: Load, name: string, worked: string[]): Pr
     worked.push(campaign)
     const advanced = await insist(load, { method: 'POST', body: {} }, `/api/campaigns/${campaign}/advance`)
     if (advanced === undefined) return
-    // Said again, it may have gone on by itself meanwhile.
+    // When repeated, it may already have gone on by itself.
     if (advanced.status !== 200 && advanced.status !== 409) return fault(load, `the advance of ${campaign}`, advanced)
     if (!(await toTheEnd(load, campaign))) return
   }
@@ -41,7 +41,7 @@ async function toTheEnd(load: Load, campaign: string): Promise<boolean> {
   return false
 }
 
-/** Each campaign that was worked off has dispatched as many tasks as it had steps, and counted each result once. */
+/** Checks that each finished campaign has dispatched as many tasks as it had steps, and counted each result once. */
 export async function campaignsHoldTogether(load: Load, worked: readonly string[]): Promise<string[]> {
   const faults: string[] = []
   for (const name of worked) {

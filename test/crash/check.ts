@@ -1,4 +1,7 @@
-/** What a service holds after it died, against what those around it were told. Every function gives the faults it found. */
+/**
+ * Compares what a service holds after it died with what those around it were told. Every function returns the faults it
+ * found.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { verifyHooks } from '../../runtime/offline/verify-hooks.ts'
 import { verifyHome } from '../../storage/verify/verify.ts'
@@ -7,10 +10,10 @@ import { type Fact, factOf, keysOf, type Memory, sequenceOf } from './memory.ts'
 
 const SHOWN_MAX = 10
 const PAGE = 500
-/** An answer comes a moment after the event that it speaks of was recorded. */
+/** An answer comes a moment after its event was recorded. */
 const ANSWER_LAG_MS = 2_000
 const WATCH_MS = 20_000
-/** How often, and after how long, documents and log are read again that do not agree. */
+/** How often, and after how long, documents and log that disagree are read again. */
 const LOOKS_AGAIN = 10
 const LOOK_PAUSE_MS = 200
 
@@ -32,7 +35,7 @@ export interface WholeLog {
   readonly last: number
 }
 
-/** Every event that the log holds, in order, read page by page. */
+/** Every event in the log, in order, read page by page. */
 export async function wholeLog(service: Service): Promise<WholeLog> {
   const facts: Fact[] = []
   let path: string | undefined = `/api/events?limit=${PAGE}`
@@ -46,7 +49,7 @@ export async function wholeLog(service: Service): Promise<WholeLog> {
   return { facts, before: last - facts.length, last }
 }
 
-/** Everything acknowledged is there, once; nothing but what retention may take is missing. */
+/** Everything acknowledged is there, once; nothing but what retention may remove is missing. */
 export function holdsWhatWasTold(memory: Memory, { facts, before, last }: WholeLog): string[] {
   const faults: string[] = []
   const seen = new Set<string>()
@@ -64,7 +67,7 @@ export function holdsWhatWasTold(memory: Memory, { facts, before, last }: WholeL
   return faults.slice(0, SHOWN_MAX)
 }
 
-/** What Watch gave is without gap or repeat, and is what the log holds. */
+/** What Watch sent has no gap and no repeat, and is what the log holds. */
 export function watchAgreesWith(memory: Memory, { facts, before }: WholeLog): string[] {
   const faults: string[] = []
   let at: number | undefined
@@ -86,7 +89,7 @@ export function watchAgreesWith(memory: Memory, { facts, before }: WholeLog): st
   }
 }
 
-/** Taken up again behind its last cursor, Watch gives the rest of the log and nothing else. */
+/** Resumed after its last cursor, Watch sends the rest of the log and nothing else. */
 export async function watchResumes(service: Service, memory: Memory, log: WholeLog): Promise<string[]> {
   const from = memory.cursor === 'earliest' ? log.before : sequenceOf(memory.cursor)
   if (from < log.before) return []
@@ -158,8 +161,8 @@ async function itemFaults(service: Service, { facts }: WholeLog): Promise<string
 }
 
 /**
- * What a service does by itself as soon as it is there (it takes back what nobody can begin) may come between the log and the documents:
- * only what they disagree in again and again is a fault.
+ * What a service does by itself as soon as it is up (taking back work that nobody can begin) may come between reading
+ * the log and the documents: only a disagreement that persists is a fault.
  */
 async function settledFaults(
   service: Service,
@@ -174,7 +177,7 @@ async function settledFaults(
   return faults
 }
 
-/** What `intendant verify` finds. */
+/** The findings of `intendant verify`. */
 export async function verified(home: string): Promise<string[]> {
   const { findings } = await verifyHome(home, verifyHooks())
   return findings.slice(0, SHOWN_MAX).map(({ code, where, detail }) => `verify of ${home}: ${code} ${where}: ${detail}`)

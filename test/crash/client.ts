@@ -1,10 +1,10 @@
-/** A plain HTTP client with kept connections, which a service may be killed under. */
+/** A plain HTTP client with kept-alive connections, under which a service may be killed. */
 import { Agent, type IncomingMessage, request } from 'node:http'
 
 export interface Heard {
   readonly status: number
   readonly body: any
-  /** The `Watch-Cursor` of the answer, where it has one. */
+  /** The `Watch-Cursor` of the answer, if it has one. */
   readonly cursor: string | undefined
 }
 
@@ -20,7 +20,10 @@ export interface Ask {
 const agent = new Agent({ keepAlive: true })
 const ANSWER_MS = 10_000
 
-/** Rejects when there was no whole answer: nobody knows then what became of the request; with a SyntaxError when it was not JSON. */
+/**
+ * Rejects when there was no complete answer, so that nobody knows whether the request was carried out; with a
+ * SyntaxError when it was not JSON.
+ */
 export function ask(what: Ask): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const opened = open(what, reject, (answer) => {
@@ -45,7 +48,7 @@ export function ask(what: Ask): Promise<Heard> {
   })
 }
 
-/** A stream of server-sent events, until it breaks (rejects), or `frame` or the signal says that it is enough (resolves). */
+/** Reads a stream of server-sent events until it breaks (rejects), or `frame` or the signal ends it (resolves). */
 export function follow(what: Ask, frame: (frame: any) => boolean, enough: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { ...what.headers, accept: 'text/event-stream' }
@@ -80,7 +83,7 @@ export function follow(what: Ask, frame: (frame: any) => boolean, enough: AbortS
   })
 }
 
-/** The service said no to a stream. */
+/** The service refused a stream. */
 export class Refused extends Error {
   readonly status: number
 

@@ -1,4 +1,7 @@
-/** A whole load: runners, requesters, submitters, operators, reviewers, formers, owners of campaigns, a watcher around one service, let go together. */
+/**
+ * A whole load around one service: runners, requesters, submitters, operators, reviewers, formers, owners of campaigns
+ * and a watcher, started together.
+ */
 
 import type { Random } from '../random.ts'
 import { type Load, operate, operator, requester, runner, watcher } from './actors.ts'
@@ -15,25 +18,25 @@ const SUBMITTERS = 3
 const FORMERS = 2
 const CAMPAIGNERS = 2
 export const PROJECT = 'crash'
-/** Of the formers, whose runners take nobody else's work. */
+/** The project of the formers, whose runners take no other work. */
 export const FORMED_PROJECT = 'formed'
-/** Of the campaigns, whose tasks would else wait for all others. */
+/** The project of the campaigns, whose tasks would otherwise wait for all others. */
 export const CAMPAIGN_PROJECT = 'missions'
 
 export interface Crowd {
-  /** What the reviewers were answered. */
+  /** The answers to the reviewers. */
   readonly reviewed: Reviewed
-  /** The briefs that the formers were answered. */
+  /** The briefs answered to the formers. */
   readonly formed: readonly Formed[]
   /** Names of the campaigns that were added. */
   readonly worked: readonly string[]
-  /** Resolves when the requesters, submitters, operators, reviewers and formers have gone home: no new work is made. */
+  /** Resolves when the requesters, submitters, operators, reviewers and formers are done: no new work is made. */
   readonly closed: Promise<unknown>
-  /** Resolves when everybody has. */
+  /** Resolves when all are done. */
   readonly gone: Promise<unknown>
 }
 
-/** Makes what the load needs. `name` sets its runners apart from those of an earlier load on the same home. */
+/** Creates what the load needs. `name` sets its runners apart from those of an earlier load on the same home. */
 export async function gather(load: Load, name: string, random: Random): Promise<Crowd> {
   for (const key of [PROJECT, FORMED_PROJECT, CAMPAIGN_PROJECT])
     await operate(load, '/api/projects', { key, name: key }).catch((error: Error) => {
@@ -73,7 +76,7 @@ export async function gather(load: Load, name: string, random: Random): Promise<
   return { reviewed, formed, worked, closed, gone }
 }
 
-/** One who breaks down is a fault that is told of with the others, not the end of whichever check runs then. */
+/** An actor that throws is a fault reported with the others, not the end of whichever check is running then. */
 function heard(load: Load, all: readonly Promise<unknown>[]): Promise<unknown> {
   const told = (error: Error) => load.memory.faults.push(`one of the load broke down: ${error.stack}`)
   return Promise.all(all.map((one) => one.catch(told)))

@@ -1,7 +1,7 @@
 /**
- * Files of a home that were hurt while no service ran: cut, flipped, removed, exchanged. The real service either serves,
- * and `verify` names what is wrong, or it ends with exit code 1 and a sentence that names the fault and the way back. It
- * does not die by a signal. `npm run crash -- --damages N --seed N` flips more bits.
+ * Files of a home damaged while no service runs: truncated, flipped, removed, exchanged. The real service either serves
+ * and `verify` reports what is wrong, or it ends with exit code 1 and a sentence that names the fault and what to do.
+ * It never dies from a signal. `npm run crash -- --damages N --seed N` flips more bits.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const folder = t.testdir()
 const home = join(folder, 'home')
 /** The home as it was earlier in its life. */
 const earlier = join(folder, 'earlier')
-/** A home of its own log. */
+/** Another home, with its own log. */
 const other = join(folder, 'other')
 let memory: Memory
 let homes = 0
@@ -41,17 +41,17 @@ async function refuses(t: Test, hurt: (home: string) => void, words: RegExp): Pr
   t.equal(outcome.served, false, 'it does not serve')
   t.same(outcome.faults, [], 'it ends with exit code 1')
   t.match(outcome.words, words)
-  t.match(outcome.words, WAY_BACK, 'and says the way back')
+  t.match(outcome.words, WAY_BACK, 'and says what to do')
   rmSync(hurtHome, { recursive: true })
 }
 
-t.test('a home that is whole is served whole', async (t) => {
+t.test('a sound home is served completely', async (t) => {
   const copy = join(folder, 'whole')
   cpSync(home, copy, { recursive: true })
   t.match(await outcomeOf(copy, memory), { served: true, wrong: [], faults: [] })
 })
 
-t.test('a file that was cut is refused, at whatever length', async (t) => {
+t.test('a truncated file is refused, whatever its length', async (t) => {
   const half = (part: (typeof PARTS)[number]) => readFileSync(dataFile(home, part)).length / 2 + 100
   for (const [part, bytes, words] of [
     ['view', 0, /does not begin as a data file does/],
@@ -67,7 +67,7 @@ t.test('a file that was cut is refused, at whatever length', async (t) => {
   }
 })
 
-t.test('a missing view and a missing log are refused, and nothing is made in their place', async (t) => {
+t.test('a missing view or log is refused, and no new one is created', async (t) => {
   for (const part of PARTS) {
     await refuses(
       t,
@@ -82,7 +82,7 @@ t.test('a missing view and a missing log are refused, and nothing is made in the
   }
 })
 
-t.test('a view or a log of another home, or of another time, is refused', async (t) => {
+t.test('a view or log of another home, or of an earlier time, is refused', async (t) => {
   const put = (from: string, part: string) => (hurt: string) => {
     rmSync(join(hurt, part), { recursive: true })
     cpSync(join(from, part), join(hurt, part), { recursive: true })
@@ -93,7 +93,7 @@ t.test('a view or a log of another home, or of another time, is refused', async 
 })
 
 t.test(
-  `${FLIPS} flipped bits are refused, or named by verify, or of no consequence`,
+  `each of ${FLIPS} flipped bits is refused, reported by verify, or without effect`,
   { timeout: 200_000 },
   async (t) => {
     const seed = Date.now() % 1_000_000

@@ -1,6 +1,6 @@
 /**
- * Hurts the files of a home while no service runs, starts the real one there, and says what became of it: it refused by
- * name, or it served. Bits are flipped anywhere in the pages, more often where the structure is.
+ * Damages the files of a home while no service runs, starts the real service there, and says what happened: it refused
+ * with a reason, or it served. Bits are flipped anywhere in the pages, more often where the structure is.
  */
 import { spawnSync } from 'node:child_process'
 import { closeSync, cpSync, fstatSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { ServiceProcess } from './service-process.ts'
 
 const RESERVE = { ENGINE_DISK_RESERVE: '0' }
 const PAGE_BYTES = 4096
-/** Headers, and the places of the first nodes. */
+/** Headers, and the offsets of the first nodes. */
 const STRUCTURE_BYTES = 64
 export const WAY_BACK = /put .* back|restore a backup/
 
@@ -26,7 +26,7 @@ export const PARTS = ['log', 'view'] as const
 /** The view's file, or the newest of the log. */
 export const dataFile = (home: string, part: (typeof PARTS)[number]): string => dataFilesOf(join(home, part)).at(-1)!
 
-/** Lives in the home until so many answers were heard, and leaves it by a kill. */
+/** Uses the home until this many answers were given, and kills the service. */
 export async function liveIn(home: string, answers: number): Promise<Memory> {
   mkdirSync(home, { recursive: true })
   const memory = new Memory()
@@ -45,15 +45,15 @@ export async function liveIn(home: string, answers: number): Promise<Memory> {
 }
 
 export interface Outcome {
-  /** It listened. */
+  /** Whether it listened. */
   readonly served: boolean
-  /** What it served that was wrong, missing, or could not be read. */
+  /** What it served wrongly, lacked, or could not read. */
   readonly wrong: readonly string[]
   /** What it wrote to standard error. */
   readonly words: string
   /**
-   * The faults of this outcome: it died, it refused without a word or where `verify` finds nothing, or it served what is wrong and
-   * `verify` does not see it.
+   * The faults of this outcome: it died, it refused without a reason or where `verify` finds nothing, or it served
+   * something wrong that `verify` does not report.
    */
   readonly faults: readonly string[]
 }
@@ -62,7 +62,7 @@ function verifyIn(home: string): { readonly status: number | null; readonly sign
   return spawnSync(process.execPath, [BINARY, 'verify'], { env: { ...process.env, ENGINE_HOME: home } })
 }
 
-/** Starts the service on the hurt home, reads all there is, and asks `verify`. */
+/** Starts the service on the damaged home, reads everything, and asks `verify`. */
 export async function outcomeOf(home: string, memory: Memory): Promise<Outcome> {
   const service = new ServiceProcess(home)
   try {
@@ -96,11 +96,14 @@ export interface DamageReport {
   readonly faults: readonly string[]
   readonly refused: number
   readonly served: number
-  /** Of those: something was missing, and `verify` named it. */
+  /** Of those: something was missing, and `verify` reported it. */
   readonly named: number
 }
 
-/** Flips one bit at a time: anywhere but in the last frame of the log, which cannot be told from one that was never finished. */
+/**
+ * Flips one bit at a time, anywhere but in the last frame of the log, which cannot be told from one that was never
+ * finished.
+ */
 export async function hurtAgainAndAgain(options: {
   readonly damages: number
   readonly seed: number
@@ -134,7 +137,7 @@ export async function hurtAgainAndAgain(options: {
   return { faults, refused: damages - served, served, named }
 }
 
-/** Bytes of a file. */
+/** The bytes of a file. */
 interface Span {
   readonly from: number
   readonly to: number

@@ -1,4 +1,4 @@
-/** The model of a disk that the power cuts are made with: what it keeps, what it may lose, and what it must. */
+/** The model of the disk that power cuts are made with: what it keeps, what it may lose, and what it must lose. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -30,7 +30,7 @@ const FLUSHED: readonly TraceRecord[] = [
   record('directory_flush_end', { token: 2 }),
 ]
 
-/** Random numbers of which the first chooses the survival. */
+/** Random numbers of which the first decides what survives. */
 class Surviving extends Random {
   private first: number | undefined
 
@@ -65,7 +65,7 @@ t.test('what was there before, and what a finished flush covers, is in every ima
   t.equal(new Disk(folder).image(new Random(1)).files.get('b')?.toString(), 'was there')
 })
 
-t.test('a write that no flush covers may be lost; so may one made while a flush ran', async (t) => {
+t.test('a write that no flush covers may be lost, and so may one made during a flush', async (t) => {
   const folder = t.testdir()
   const after = [...FLUSHED, write(7, 0, 'new')]
   t.same(contents(folder, after, 'nothing'), ['old'])
@@ -82,7 +82,7 @@ t.test('a write that no flush covers may be lost; so may one made while a flush 
   t.same(contents(folder, unfinished, 'nothing'), ['old'])
 })
 
-t.test('a write through is on disk once it has ended, and not before', async (t) => {
+t.test('a write-through is on disk once it has ended, and not before', async (t) => {
   const folder = t.testdir()
   const begun = [...FLUSHED, write(7, 0, 'new', 9)]
   t.same(contents(folder, begun, 'nothing'), ['old'])
@@ -104,7 +104,7 @@ t.test('a write may be torn between its sectors', async (t) => {
   t.same(contents(folder, records, 'pages'), [long('n'), long('o')])
 })
 
-t.test('a name is on disk once its folder was flushed, not when its file was', async (t) => {
+t.test('a name is on disk once its folder was flushed, not its file', async (t) => {
   const folder = t.testdir()
   const unnamed = FLUSHED.slice(0, 4)
   t.same(contents(folder, unnamed, 'nothing'), [undefined])
@@ -116,7 +116,7 @@ t.test('a name is on disk once its folder was flushed, not when its file was', a
   t.same(contents(folder, removed, 'nothing'), ['old'])
 })
 
-t.test('what is in a folder whose own name was lost is lost with it', async (t) => {
+t.test('the content of a folder whose own name was lost is lost with it', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'there'))
   writeFileSync(join(folder, 'there', 'x'), 'x')
@@ -133,7 +133,7 @@ t.test('what is in a folder whose own name was lost is lost with it', async (t) 
   t.same([...disk.image(new Surviving('everything', 1)).files.keys()].sort(), ['new/a', 'there/x'])
 })
 
-t.test('a flushed folder keeps its own names, and no others', async (t) => {
+t.test('flushing a folder keeps the names in it, and no others', async (t) => {
   const folder = t.testdir()
   mkdirSync(join(folder, 'there'))
   const disk = new Disk(folder)

@@ -12,16 +12,16 @@ const SECTOR_BYTES = 512
 const PAGE_BYTES = 4096
 
 interface Pending {
-  /** Its place in the trace. */
+  /** Its position in the trace. */
   readonly number: number
   /** Undefined: a truncation to `place`. */
   readonly data: Buffer | undefined
   readonly place: number
-  /** Of a write through: until it has ended. */
+  /** For a write-through: until it has ended. */
   readonly token: number
 }
 
-/** The bytes of a file; grows by doubling, and what was never written is zeroes. */
+/** The bytes of a file; grows by doubling, and what was never written is zeros. */
 class Content {
   private bytes: Buffer
   length: number
@@ -35,7 +35,7 @@ class Content {
     return new Content(Buffer.from(this.bytes.subarray(0, this.length)))
   }
 
-  /** Of this many bytes from now on. */
+  /** Makes the file this many bytes long from now on. */
   resize(length: number): void {
     if (length > this.bytes.length) {
       const larger = Buffer.alloc(length * 2)
@@ -75,7 +75,7 @@ class StoredFile {
     this.pending = this.pending.filter((one) => one.number >= number)
   }
 
-  /** A write through has ended: it is on disk, and so is what was written before it in the same pages. */
+  /** A write-through has ended: it is on disk, and so is what was written before it to the same pages. */
   writtenThrough(token: number): void {
     const through = this.pending.find((one) => one.token === token)
     if (through === undefined) return
@@ -114,7 +114,7 @@ export interface Image {
   readonly files: ReadonlyMap<string, Buffer>
   readonly folders: readonly string[]
   readonly survival: Survival
-  /** Writes that no flush covered, and how many bytes of them are not in the image. */
+  /** Writes that no flush covered, and how many of their bytes are not in the image. */
   readonly uncovered: number
   readonly lostBytes: number
 }
@@ -126,7 +126,7 @@ export class Disk {
   private readonly flushes = new Map<number, { file: number; path: string; number: number }>()
   private number = 0
 
-  /** Begins with what is in the folder, all of it durable. */
+  /** Starts with the content of the folder, all of it durable. */
   constructor(home: string) {
     for (const entry of readdirSync(home, { recursive: true, withFileTypes: true })) {
       const full = join(entry.parentPath, entry.name)
@@ -137,7 +137,7 @@ export class Disk {
     }
   }
 
-  /** The next record of the trace. */
+  /** Takes the next record of the trace. */
   follow(record: TraceRecord): void {
     const number = this.number++
     const { kind, path, token } = record
@@ -207,7 +207,7 @@ export class Disk {
           else lostBytes += to - from
         }
       }
-      // The length may have come to the disk before what was written there.
+      // The new length may have reached the disk before what was written there.
       if (longest > content.length && random.chance(0.3)) content.resize(longest)
       files.set(path, content.toBuffer())
     }
@@ -221,7 +221,7 @@ export class Disk {
     this.nameChanges = this.nameChanges.filter((one) => !isDone(one))
   }
 
-  /** Of each folder the first so many changes are there. */
+  /** In each folder, its first so many changes survive. */
   private survivingNames(survival: Survival, random: Random): Names {
     const names: Names = new Map(this.names)
     const kept = new Map<string, number>()
@@ -236,7 +236,7 @@ export class Disk {
       kept.set(one.folder, left - 1)
       change(names, one)
     }
-    // What is in a folder that is not there is not there.
+    // The content of a missing folder is missing.
     for (const path of names.keys()) {
       for (let at = dirname(path); at !== '.'; at = dirname(at)) if (names.get(at) !== 'folder') names.delete(path)
     }
@@ -249,7 +249,7 @@ function keeps(survival: Survival, share: number, random: Random): boolean {
   return random.chance(share)
 }
 
-/** What of a write comes to the disk whole or not at all. */
+/** The parts of a write that reach the disk completely or not at all. */
 function* parts({ place, data }: Pending, survival: Survival): Generator<{ from: number; to: number }> {
   const length = data!.length
   const unit = survival === 'sectors' ? SECTOR_BYTES : survival === 'pages' ? PAGE_BYTES : length
@@ -276,7 +276,7 @@ function change(names: Names, { kind, path, to, file }: NameChange): void {
 
 const LOCK_BYTES = 8272
 
-/** Lays the image out in an empty folder. lock.mdb is written through a memory map, so it holds anything at all. */
+/** Lays the image out in an empty folder. lock.mdb is written through a memory map, so it may hold anything. */
 export function writeImage(image: Image, folder: string, random: Random): void {
   mkdirSync(folder, { recursive: true })
   for (const path of image.folders) mkdirSync(join(folder, path), { recursive: true })

@@ -1,7 +1,8 @@
 /**
- * A disk that fails under the real service: flushes and writes that end in an error, and a disk that is full. Each time the
- * service either goes on rightly or ends with a word and exit code 1; started again on a sound disk, it has all that it
- * acknowledged. The errors come from the shim, which works wherever the tests do: nothing has to be mounted.
+ * A disk that fails under the real service: flushes and writes that end in an error, and a disk that is full. Each time
+ * the service either goes on correctly or ends with a message and exit code 1; started again on a sound disk, it has
+ * everything that it acknowledged. The errors come from the shim, which works wherever the tests do: nothing has to be
+ * mounted.
  */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,12 +29,12 @@ interface Scene {
   readonly service: ServiceProcess
   readonly orders: Orders
   readonly memory: Memory
-  /** Puts the load down. */
+  /** Stops the load. */
   readonly leave: () => Promise<unknown>
   readonly env: Record<string, string>
 }
 
-/** A service under the shim, and a load that has heard some answers. */
+/** A service under the shim, and a load that has been given some answers. */
 async function scene(t: Test, settings: Record<string, string> = {}): Promise<Scene> {
   const home = join(folder, `home-${homes++}`)
   mkdirSync(home)
@@ -67,11 +68,12 @@ async function until(holds: () => boolean | Promise<boolean>, what: string): Pro
   }
 }
 
-/** It ends by itself, with a word and not by a signal. */
+/** It ends by itself, with a message and not from a signal. */
 const RIGHTLY: readonly End[] = [{ code: 1, signal: null }]
 /**
- * LMDB's message about a write that was refused is longer than the memory that it takes for it (mdb_page_flush): the C library may
- * find that out, or what lay behind that memory is used, and ends the process in the 200 ms between the word and the end.
+ * LMDB's message about a refused write is longer than the memory that it takes for it (mdb_page_flush): the C library
+ * may notice, or what lay behind that memory is used, which ends the process in the 200 ms between the message and the
+ * end.
  */
 const OR_ABORTED: readonly End[] = [...RIGHTLY, { code: null, signal: 'SIGABRT' }, { code: null, signal: 'SIGSEGV' }]
 
@@ -104,18 +106,18 @@ async function comesBack({ service, memory, orders }: Scene, t: Test): Promise<v
   t.equal(made.status, 201, 'new work is taken')
   t.equal(await service.stop(), 0)
   t.same(await verified(service.home), [], 'verify finds nothing')
-  t.same(memory.faults, [], 'nobody heard anything but 503')
+  t.same(memory.faults, [], 'every refusal was a 503')
 }
 
 t.test('a flush of the log that fails once ends the service, and nothing acknowledged is lost', async (t) => {
   const one = await scene(t)
   one.orders.failFlushes({ errno: ERRNO.EIO, times: 1, where: 'log' })
   await endsWith(one, t, /the log could not be written: EIO/)
-  t.equal(one.orders.flushesFailed, 1, 'it did not flush again: that would have said that all is well')
+  t.equal(one.orders.flushesFailed, 1, 'it did not flush again, which would have reported success')
   await comesBack(one, t)
 })
 
-t.test('a flush of the view that fails ends the service, and nothing acknowledged is lost', async (t) => {
+t.test('a failed flush of the view ends the service, and nothing acknowledged is lost', async (t) => {
   const one = await scene(t)
   one.orders.failFlushes({ errno: ERRNO.EIO, times: 1, where: 'view' })
   await endsWith(one, t, /the view could not be written: Input\/output error/)
@@ -129,7 +131,7 @@ t.test('a meta page of the view that cannot be written ends the service', async 
   await comesBack(one, t)
 })
 
-t.test('a write to the view that fails, or is cut short, ends the service', async (t) => {
+t.test('a write to the view that fails or is cut short ends the service', async (t) => {
   for (const half of [false, true]) {
     const one = await scene(t)
     one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind: 'plain', half })
@@ -138,14 +140,14 @@ t.test('a write to the view that fails, or is cut short, ends the service', asyn
   }
 })
 
-t.test('a write to the log that fails ends the service', async (t) => {
+t.test('a failed write to the log ends the service', async (t) => {
   const one = await scene(t)
   one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'log' })
   await endsWith(one, t, /the log could not be written: EIO/)
   await comesBack(one, t)
 })
 
-t.test('a write to the log that the disk takes in part is finished, and the service goes on', async (t) => {
+t.test('a partial write to the log is completed, and the service goes on', async (t) => {
   const one = await scene(t)
   one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'log', half: true })
   const heard = one.memory.told.length
@@ -156,7 +158,7 @@ t.test('a write to the log that the disk takes in part is finished, and the serv
 })
 
 t.test(
-  'a write that fails and is told of late ends the service with its word, and reads until then hear 503',
+  'when a failed write is reported late, reads until then get 503 and the service ends with its message',
   async (t) => {
     const one = await scene(t)
     one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind: 'through', lateMs: 300 })
@@ -165,24 +167,27 @@ t.test(
   },
 )
 
-t.test('a removal by retention that cannot be written ends the service, and the next one finishes it', async (t) => {
-  const forgotten = { ENGINE_RETENTION: '1s', ENGINE_IDEMPOTENCY: '1s', ENGINE_LATE_EVENTS: '1s' }
-  for (const kind of ['plain', 'through'] as const) {
-    const one = await scene(t)
-    await one.leave()
-    t.equal(await one.service.stop(), 0)
-    // Nothing else writes the view now.
-    await one.service.start({ ...one.env, ...forgotten })
-    one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind })
-    // The C library may end the process before the other thread's word is heard: then LMDB's own is there.
-    if (kind === 'plain') await endsWith(one, t, /the view could not be written|mdb_page_(flush|spill)/, OR_ABORTED)
-    else await endsWith(one, t, /the view could not be written: Input\/output error/)
-    one.orders.heal()
-    await one.service.start({ ...forgotten, ENGINE_DISK_RESERVE: '0' })
-    t.equal(await one.service.stop(), 0)
-    t.same(await verified(one.service.home), [], 'verify finds nothing')
-  }
-})
+t.test(
+  'a failed write of a removal by retention ends the service, and the next one completes the removal',
+  async (t) => {
+    const forgotten = { ENGINE_RETENTION: '1s', ENGINE_IDEMPOTENCY: '1s', ENGINE_LATE_EVENTS: '1s' }
+    for (const kind of ['plain', 'through'] as const) {
+      const one = await scene(t)
+      await one.leave()
+      t.equal(await one.service.stop(), 0)
+      // Nothing else writes the view now.
+      await one.service.start({ ...one.env, ...forgotten })
+      one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'view', kind })
+      // The C library may end the process before the other thread reports: then LMDB's own message is there.
+      if (kind === 'plain') await endsWith(one, t, /the view could not be written|mdb_page_(flush|spill)/, OR_ABORTED)
+      else await endsWith(one, t, /the view could not be written: Input\/output error/)
+      one.orders.heal()
+      await one.service.start({ ...forgotten, ENGINE_DISK_RESERVE: '0' })
+      t.equal(await one.service.stop(), 0)
+      t.same(await verified(one.service.home), [], 'verify finds nothing')
+    }
+  },
+)
 
 t.test('on a disk that takes no flush the service does not start, and says so', async (t) => {
   const one = await scene(t)
@@ -195,13 +200,13 @@ t.test('on a disk that takes no flush the service does not start, and says so', 
   await comesBack(one, t)
 })
 
-t.test('a disk that fills under the service ends it with a word', async (t) => {
+t.test('a disk that fills up ends the service with a message', async (t) => {
   const one = await scene(t)
   one.orders.leaveRoom(64 * 1024)
   await endsWith(one, t, /the (log|view) could not be written/, OR_ABORTED)
-  // Still full: it starts if the pages that are free within its files are enough, or says that they are not.
+  // Still full: it starts if the free pages in its files are enough, or says that they are not.
   const again = await one.service.start(one.env).catch((error: Error) => error)
-  // A write that the disk took in part is an I/O error to LMDB.
+  // A partial write is an I/O error to LMDB.
   if (again !== undefined)
     t.match(
       again.message,
@@ -211,44 +216,50 @@ t.test('a disk that fills under the service ends it with a word', async (t) => {
   await comesBack(one, t)
 })
 
-t.test('under its reserve the service reads and refuses to write; with room it writes again', async (t) => {
-  const one = await scene(t, { ENGINE_DISK_RESERVE: '32MiB' })
-  await one.leave()
-  const { url, adminToken: token } = one.service
-  const post = (key: string) => ask({ method: 'POST', url: `${url}/api/projects`, token, body: { key, name: 'P' } })
-  let number = 0
-  one.orders.leaveRoom(31 * MIB)
-  await until(async () => (await post(`full-${number++}`)).status === 503, 'writes are refused')
-  t.match(await post('full'), { status: 503, body: { code: 'disk_reserve' } })
-  t.equal((await ask({ method: 'GET', url: `${url}/api/projects`, token })).status, 200, 'reads go on')
-  one.orders.leaveRoom(undefined)
-  await until(async () => (await post(`room-${number++}`)).status === 201, 'writes are taken again')
-  t.equal(one.orders.writesFailed, 0, 'nothing ever met the full disk')
-  await one.service.kill()
-  await comesBack(one, t)
-})
+t.test(
+  'under its disk reserve the service reads and refuses writes, and writes again once there is space',
+  async (t) => {
+    const one = await scene(t, { ENGINE_DISK_RESERVE: '32MiB' })
+    await one.leave()
+    const { url, adminToken: token } = one.service
+    const post = (key: string) => ask({ method: 'POST', url: `${url}/api/projects`, token, body: { key, name: 'P' } })
+    let number = 0
+    one.orders.leaveRoom(31 * MIB)
+    await until(async () => (await post(`full-${number++}`)).status === 503, 'writes are refused')
+    t.match(await post('full'), { status: 503, body: { code: 'disk_reserve' } })
+    t.equal((await ask({ method: 'GET', url: `${url}/api/projects`, token })).status, 200, 'reads go on')
+    one.orders.leaveRoom(undefined)
+    await until(async () => (await post(`room-${number++}`)).status === 201, 'writes are taken again')
+    t.equal(one.orders.writesFailed, 0, 'no write ever met the full disk')
+    await one.service.kill()
+    await comesBack(one, t)
+  },
+)
 
-t.test('started under its reserve the service is read-only and says so; with room it carries on', async (t) => {
-  const one = await scene(t)
-  await one.leave()
-  await one.service.kill()
-  one.orders.leaveRoom(MIB)
-  await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '32MiB' })
-  await until(() => one.service.errors.includes('it takes no writes'), 'it says so')
-  const at = { url: one.service.url, token: one.service.adminToken }
-  t.same(holdsWhatWasTold(one.memory, await wholeLog(at)), [])
-  const made = await ask({
-    method: 'POST',
-    url: `${at.url}/api/projects`,
-    token: at.token,
-    body: { key: 'no', name: 'N' },
-  })
-  t.equal(made.status, 503)
-  await one.service.kill()
-  await comesBack(one, t)
-})
+t.test(
+  'started under its disk reserve the service is read-only and says so, and a start with space carries on',
+  async (t) => {
+    const one = await scene(t)
+    await one.leave()
+    await one.service.kill()
+    one.orders.leaveRoom(MIB)
+    await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '32MiB' })
+    await until(() => one.service.errors.includes('it takes no writes'), 'it says so')
+    const at = { url: one.service.url, token: one.service.adminToken }
+    t.same(holdsWhatWasTold(one.memory, await wholeLog(at)), [])
+    const made = await ask({
+      method: 'POST',
+      url: `${at.url}/api/projects`,
+      token: at.token,
+      body: { key: 'no', name: 'N' },
+    })
+    t.equal(made.status, 503)
+    await one.service.kill()
+    await comesBack(one, t)
+  },
+)
 
-t.test('started under its reserve with room for retention, the service takes writes again by itself', async (t) => {
+t.test('started under its disk reserve with space for retention, the service resumes writing by itself', async (t) => {
   const one = await scene(t)
   await one.leave()
   t.equal(await one.service.stop(), 0)
@@ -263,7 +274,7 @@ t.test('started under its reserve with room for retention, the service takes wri
   await comesBack(one, t)
 })
 
-t.test('a log of an older version is not carried over where there is no room for it, and is as it was', async (t) => {
+t.test('a log of an older version is not migrated without space for it, and stays as it was', async (t) => {
   const home = join(folder, `home-${homes++}`)
   for (const part of ['log', 'view']) {
     const from = join('test/upgrade/homes/schema-2', part, 'data.mdb.gz')

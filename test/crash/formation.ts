@@ -1,4 +1,4 @@
-/** The agent that forms the steps of the campaigns under the kills. */
+/** The agent that forms the campaigns' steps during the kills. */
 
 export const CYCLES = 2
 

@@ -1,7 +1,7 @@
 /**
- * People who have briefs approved, compiled and run while the service dies under them, each with a runner of their own that
- * reports what it saw. In the end every digest still stands for what it was answered to, every observation has reached its record
- * once and no more, and the brief has followed its run to the end.
+ * People who have briefs approved, compiled and run while the service dies under them, each with a runner of their own
+ * that reports what it saw. In the end every digest still stands for what it was answered for, every observation has
+ * reached its record exactly once, and the brief has followed its run to the end.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,12 +11,12 @@ import { insist, type Load } from './actors.ts'
 export interface Formed {
   readonly brief: string
   readonly digest: string
-  /** What the compile was answered with. */
+  /** The answer to the compile. */
   readonly compiled: unknown
   readonly record: string
-  /** What was seen of the record; undefined: nobody was told that it was taken. */
+  /** What was observed of the record; undefined: its acceptance was not acknowledged. */
   seen?: 'pass' | 'fail'
-  /** Its run was answered to be completed. */
+  /** Its run was acknowledged as completed. */
   completed?: boolean
 }
 
@@ -31,11 +31,11 @@ export interface Former {
   readonly runner: { readonly id: string; readonly token: string }
 }
 
-/** Steps that were answered before the service died under the answer may be illegal the second time. */
+/** A step that was carried out as the service died may be illegal when it is repeated. */
 const EXPECTED = new Set([200, 201, 204, 409])
 const HEARD_TRIES_MAX = 200
 const HEARD_PAUSE_MS = 50
-/** A trace of the engine's own, taken in behind each run. */
+/** A trace of the engine's own, recorded after each run. */
 const TRACE_EVENTS = 20
 
 export async function former(load: Load, { name, runner }: Former, formed: Formed[]): Promise<void> {
@@ -47,7 +47,7 @@ export async function former(load: Load, { name, runner }: Former, formed: Forme
   }
 }
 
-/** Says it until it is answered; undefined: the load is stopping, or the answer was a fault. */
+/** Repeats a request until it is answered; undefined: the load is stopping, or the answer was a fault. */
 async function say(load: Load, path: string, body: object, token = load.token, key?: string): Promise<any> {
   const headers = key === undefined ? {} : { 'idempotency-key': key }
   const heard = await insist(load, { method: 'POST', body, headers }, path, token)
@@ -56,7 +56,7 @@ async function say(load: Load, path: string, body: object, token = load.token, k
   return undefined
 }
 
-/** A record that guides runs, and a brief of it that is frozen. */
+/** Makes a record that guides runs, and a frozen brief of it. */
 async function compiled(load: Load, key: string): Promise<Formed | undefined> {
   const evidence = [{ description: 'it is seen' }]
   const record = await say(load, `/projects/${load.project}/intent-records`, { title: key, evidence }, load.token, key)
@@ -80,7 +80,7 @@ async function compiled(load: Load, key: string): Promise<Formed | undefined> {
   return { brief, digest: frozen.body.digest, compiled: frozen.body, record: id }
 }
 
-/** Polls for the request and starts it; an offer that ran out before it was taken up comes again. */
+/** Polls for the request and starts it; an offer that expired before it was taken comes again. */
 async function begin(load: Load, runner: Former['runner'], id: string): Promise<Begun | undefined> {
   const poll = `/api/runners/${runner.id}/run-requests/next?wait=1`
   for (;;) {
@@ -95,7 +95,7 @@ async function begin(load: Load, runner: Former['runner'], id: string): Promise<
   }
 }
 
-/** A run of it by the former's own runner, who says what it saw. False: the load is stopping. */
+/** Has the former's own runner run it and report what it saw. False: the load is stopping. */
 async function ran(load: Load, runner: Former['runner'], one: Formed, number: number): Promise<boolean> {
   const { brief: id, digest, record } = one
   const wanted = {
@@ -136,7 +136,7 @@ async function ran(load: Load, runner: Former['runner'], one: Formed, number: nu
   return ended !== undefined
 }
 
-/** What does not hold of what was answered. */
+/** What no longer holds of the answers. */
 export async function briefsHoldTogether(load: Load, formed: readonly Formed[]): Promise<string[]> {
   const faults: string[] = []
   for (const one of formed) faults.push(...(await holds(load, one)))
@@ -165,7 +165,7 @@ async function holds(load: Load, { brief, digest, compiled, record, seen, comple
   return faults
 }
 
-/** What comes by message comes in a moment, now that nobody dies any more. */
+/** What comes by message comes soon, now that nothing dies any more. */
 async function heard(read: () => Promise<any>, holds: (one: any) => boolean): Promise<any> {
   let one = await read()
   for (let tries = 0; tries < HEARD_TRIES_MAX && !holds(one); tries++) {

@@ -1,6 +1,6 @@
 /**
- * Kills the real service at random moments under load and proves that nothing acknowledged is lost, nothing
- * happens twice, and those around it carry on by themselves. `npm run crash -- --kills N --seed N` does more of it.
+ * Kills the real service at random moments under load and proves that nothing acknowledged is lost, nothing happens
+ * twice, and those around it carry on by themselves. `npm run crash -- --kills N --seed N` does more of it.
  */
 import { join } from 'node:path'
 import t from 'tap'
@@ -18,9 +18,9 @@ t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeou
   })
   t.same(faults, [], 'no fault was found')
   t.comment(JSON.stringify(report))
-  // How much hangs on the machine and on what else it does; all kinds of work must have been there to be lost.
-  t.ok(report.completed > KILLS, `work was done meanwhile (${report.completed} runs)`)
-  t.ok(report.reviewed > KILLS / 4, `and reviewed (${report.reviewed} hypotheses)`)
-  t.ok(report.worked > 0, `and ${report.worked} campaigns were worked off`)
-  t.ok(report.formed > 1, `and formed (${report.formed} briefs)`)
+  // How much depends on the machine and on its other load; there must have been some of every kind of work to lose.
+  t.ok(report.completed > KILLS, `runs were completed (${report.completed})`)
+  t.ok(report.reviewed > KILLS / 4, `hypotheses were reviewed (${report.reviewed})`)
+  t.ok(report.worked > 0, `campaigns were worked off (${report.worked})`)
+  t.ok(report.formed > 1, `briefs were formed (${report.formed})`)
 })

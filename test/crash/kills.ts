@@ -1,6 +1,6 @@
 /**
  * Kills the real service again and again under load, at moments of every kind: while it starts, in the middle of
- * commits and folds, in a retention sweep, in a backup. Proves at the end that nothing acknowledged is lost, nothing
+ * commits and folds, in a retention sweep, in a backup. Proves at the end that nothing acknowledged was lost, nothing
  * happened twice, and those around it carried on by themselves.
  */
 import { rmSync } from 'node:fs'
@@ -55,28 +55,31 @@ const AIM_OF_TEN: readonly Aim[] = [
   'backup',
   'sweep',
 ]
-/** Between two of these a kill is followed by a look at the home before anything else touches it. */
+/** One in this many kills is followed by a check of the home before anything else touches it. */
 const VERIFY_EVERY = 10
-/** Short, so that sweeps find something; long enough for a watcher to come back in time on a machine that does much else. */
+/** Short, so that sweeps find something; long enough for a watcher to come back in time on a busy machine. */
 const SETTINGS = {
   ENGINE_RETENTION: '40s',
   ENGINE_IDEMPOTENCY: '40s',
   ENGINE_LATE_EVENTS: '40s',
   ENGINE_DISK_RESERVE: '1MiB',
-  // Full after some hundred answers, so that cuts and kills fall into the change of files, and retention gives files back.
+  // Full after some hundred answers, so that cuts and kills hit the change of files, and retention frees files.
   ENGINE_LOG_FILE_MAX: '128KiB',
 }
-/** A kill in the midst of the load comes after at most so many answers, or so long; where hardly anything was answered by then, later. */
+/**
+ * A kill during the load comes after at most this many answers or this long; later if hardly anything was answered by
+ * then.
+ */
 const ANSWERS_MAX = 400
 const LIFE_MS_MAX = 2_000
 const LEAST_SHARE = 0.25
 const SLOW_LIFE_MS_MAX = 10_000
-/** At the end of a life a kill comes at any moment of so many milliseconds: a backup takes longest. */
+/** At the end of a life, a kill comes at any moment in this many milliseconds: a backup takes longest. */
 const DELAY_MS: Readonly<Record<Aim, number>> = { start: 50, load: 10, sweep: 150, backup: 2_000 }
-/** Some come when the backup has just been said to be whole, which takes seconds beside the load. */
+/** Some come just after the backup was reported complete, which takes seconds beside the load. */
 const WHOLE_SHARE = 0.4
 const BACKUP_MS_MAX = 15_000
-/** About what a start takes. */
+/** About how long a start takes. */
 const START_MS = 700
 const SETTLED_MS_MAX = 90_000
 
@@ -154,7 +157,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
       backups,
     }
   } catch (error) {
-    // A service that does not start again is the worst of them.
+    // A service that does not start again is the worst fault.
     faults.push(...memory.faults, (error as Error).message)
     say(`  ${(error as Error).message}`)
     return { faults, aims, completed: 0, reviewed: 0, formed: 0, worked: 0, events: 0, servedMs, forgotten: 0, backups }
@@ -167,7 +170,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
 /** Lets the service live for a while, and ends it. Resolves to the milliseconds for which it answered. */
 async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: number, random: Random): Promise<number> {
   const from = performance.now()
-  // Counted in answers, not in time: as much happens on a busy machine as on an idle one.
+  // Counted in answers, not in time, so that as much happens on a busy machine as on an idle one.
   await answers(load.memory, aim === 'load' ? ANSWERS_MAX * random.next() : 20 * random.next())
   let backup: Promise<void> | undefined
   if (aim === 'backup') backup = backUp(load, `backup-${kill}`)
@@ -179,7 +182,7 @@ async function killOnce(service: ServiceProcess, load: Load, aim: Aim, kill: num
   await backup
   const servedMs = performance.now() - from
   if (aim === 'start') {
-    // And once more, while it opens its files and comes up.
+    // And once more, while it opens its files and starts.
     await service.spawn(SETTINGS)
     await sleep(random.next() * START_MS)
     await service.kill()
@@ -198,7 +201,9 @@ async function answers(memory: Memory, count: number): Promise<void> {
   }
 }
 
-/** The home and the backups that were said to be whole; those that are looked at once are removed, to save the disk. */
+/**
+ * Checks the home and the backups that were reported complete; those checked at once are removed, to save disk space.
+ */
 async function lookAt(home: string, memory: Memory): Promise<string[]> {
   const faults = await verified(home)
   for (const { path } of memory.backups.splice(0)) {
@@ -208,7 +213,7 @@ async function lookAt(home: string, memory: Memory): Promise<string[]> {
   return faults
 }
 
-/** Waits until every request that was made has ended, as the log says. */
+/** Waits until every request that was made has ended according to the log. */
 async function allIsSettled(load: Load): Promise<string[]> {
   const before = performance.now()
   for (;;) {

@@ -6,11 +6,14 @@ import { fault, insist, type Load } from './actors.ts'
 const LOOK_AGAIN_MS = 15
 const PAUSED_MS = 20
 const SETTLED = new Set(['landed', 'preserved', 'needs_decision', 'failed', 'cancelled'])
-/** What a move is told as, and what it may find gone: 409 the state does not allow it, 404 it was forgotten since. */
+/**
+ * The event of each move, and the answers that may mean it is gone: 409 the state does not allow it, 404 it was
+ * forgotten since.
+ */
 const TOLD_AS: Readonly<Record<string, string>> = { hold: 'held', release: 'released' }
 const OVERTAKEN = new Set([404, 409])
 
-/** One item after another, each followed to its end, now and then with an owner's hand in it. */
+/** Runs one item after another, each to its end, at times with an owner's move in it. */
 export async function submitter(load: Load, name: string, random: Random): Promise<void> {
   for (let number = 0; !load.closing(); number++) {
     const body = { project: load.project, objective: `${name} ${number}` }

@@ -1,6 +1,6 @@
 /**
- * `npm run crash -- --kills 500 --seed 1`, `npm run crash -- --power-cuts 500 --seed 1`: the long runs of what the
- * tests do a little of. Exit code 1 when a fault was found; the same seed makes the same choices again.
+ * `npm run crash -- --kills 500 --seed 1`, `npm run crash -- --power-cuts 500 --seed 1`: long runs of what the tests do
+ * a little of. Exit code 1 when a fault was found; the same seed makes the same choices again.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

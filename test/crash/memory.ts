@@ -1,6 +1,6 @@
 /**
- * What those around the service were told, and when: the only truth that counts after it died. An entry names the
- * event that must be in the log because of it.
+ * What those around the service were told, and when: the only truth that counts after it died. An entry names the event
+ * that must be in the log because of it.
  */
 
 /** An event of the log, as far as it is compared. */
@@ -8,14 +8,14 @@ export interface Fact {
   readonly id: string
   readonly type: string
   readonly requestId: string | undefined
-  /** The state of the run request behind it, and its attempt, where the event says so. */
+  /** The state of its run request and the attempt, where the event says so. */
   readonly state: string | undefined
   readonly attempt: number | undefined
   readonly greeting: string | undefined
-  /** The work item that it tells of, and the state that it says. */
+  /** The work item that it names, and the state that it states. */
   readonly itemId: string | undefined
   readonly itemState: string | undefined
-  /** What it is about, where that is a brief or an observation. */
+  /** Its subject, where that is a brief or an observation. */
   readonly subject: string | undefined
   readonly recordedMs: number
 }
@@ -54,7 +54,7 @@ export function factOf(event: any): Fact {
   }
 }
 
-/** Under which names an event may be called for. */
+/** The names under which an event may be looked up. */
 export function keysOf(fact: Fact): string[] {
   const keys = [fact.id]
   if (fact.greeting !== undefined) keys.push(`greeting ${fact.greeting}`)
@@ -71,17 +71,17 @@ export const sequenceOf = (cursor: string): number => Number.parseInt(cursor.spl
 
 export class Memory {
   told: Told[] = []
-  /** Run requests whose creation was answered. */
+  /** Run requests whose creation was acknowledged. */
   created = new Map<string, number>()
-  /** What Watch gave, frame by frame. */
+  /** What Watch sent, frame by frame. */
   watched: WatchedFrame[] = []
-  /** Backups that were said to be whole. */
+  /** Backups that were reported complete. */
   backups: { readonly atNs: number; readonly path: string }[] = []
-  /** `request/attempt` -> the runner that was told it may begin. */
+  /** `request/attempt` -> the runner that was told to begin. */
   readonly begun = new Map<string, { readonly atNs: number; readonly runner: string }>()
   /** Answers that a careful client does not expect. */
   readonly faults: string[] = []
-  /** Places in the log that answers spoke of, each further than the one before. */
+  /** Places in the log that answers named, each further than the one before. */
   reached: { readonly atNs: number; readonly sequence: number }[] = []
 
   reach(cursor: string): void {
@@ -109,7 +109,7 @@ export class Memory {
     this.watched.push({ atNs: nowNs(), cursor: frame.cursor, facts: (frame.events ?? []).map(factOf) })
   }
 
-  /** The last place that Watch gave, or the beginning. */
+  /** The last place that Watch sent, or the beginning. */
   get cursor(): string {
     return this.watched.at(-1)?.cursor ?? 'earliest'
   }
@@ -118,7 +118,7 @@ export class Memory {
     return this.watched.flatMap(({ facts }) => facts)
   }
 
-  /** The same people, had they died at this moment. */
+  /** The memory of the same people, had they died at this moment. */
   until(atNs: number): Memory {
     const earlier = new Memory()
     earlier.told = this.told.filter((one) => one.atNs <= atNs)

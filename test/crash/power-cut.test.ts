@@ -32,7 +32,7 @@ t.test(`nothing acknowledged is lost in ${CUTS} power cuts (seed ${seed})`, { ti
   t.ok(report.acknowledged > 0, `something had been acknowledged (${report.acknowledged} answers)`)
 })
 
-t.test('what an export has written is there after a power cut, under its name', async (t) => {
+t.test('an exported file is complete and under its name after a power cut', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   const made = event('1')

@@ -1,8 +1,8 @@
 /**
- * Cuts the power of the real service, as far as its files can tell: it runs under load with every write and flush written
- * down; then, for many moments of that run, the files are laid out as a power cut at that moment may leave them, and the
- * service is started there. What was acknowledged before the moment must be there, and it must carry on. Some of
- * these homes are lived in again, so that cuts follow upon cuts.
+ * Cuts the power of the real service, as far as its files can tell: it runs under load with every write and flush
+ * recorded; then, for many moments of that run, the files are laid out as a power cut at that moment may leave them,
+ * and the service is started there. What was acknowledged before the moment must be there, and the service must carry
+ * on. Some of these homes are used again, so that cuts follow upon cuts.
  */
 import { cpSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ import { readTrace } from './trace.ts'
 export interface PowerCutOptions {
   readonly cuts: number
   readonly seed: number
-  /** An empty folder; what a fault was found in is left in it. */
+  /** An empty folder; a home in which a fault was found is left in it. */
   readonly folder: string
   readonly cutsPerRun: number
   readonly say: (line: string) => void
@@ -31,20 +31,20 @@ export interface PowerCutOptions {
 export interface PowerCutReport {
   readonly faults: readonly string[]
   readonly runs: number
-  /** Cuts by what of the unflushed writes was kept. */
+  /** Cuts by how much of the unflushed writes was kept. */
   readonly survivals: Readonly<Record<string, number>>
-  /** Cuts while the service came up, and cuts that cost something that was written. */
+  /** Cuts while the service started, and cuts that lost something that was written. */
   readonly starting: number
   readonly losing: number
   readonly lostBytes: number
-  /** What had been acknowledged before the cuts, summed over them. */
+  /** Acknowledgements before the cuts, summed over them. */
   readonly acknowledged: number
   readonly records: number
 }
 
-/** So many runs follow upon each other's homes before a new one is made. */
+/** This many runs use each other's homes before a new one is made. */
 const LIVES = 4
-/** One cut in so many falls into the start of the service. */
+/** The share of cuts that hit the start of the service. */
 const STARTING_SHARE = 0.3
 /** The load of a run: answers, or milliseconds. */
 const ANSWERS = 1_500
@@ -54,7 +54,7 @@ const SETTINGS = {
   ENGINE_IDEMPOTENCY: '6s',
   ENGINE_LATE_EVENTS: '6s',
   ENGINE_DISK_RESERVE: '1MiB',
-  // Full after some hundred answers, so that cuts and kills fall into the change of files, and retention gives files back.
+  // Full after some hundred answers, so that cuts and kills hit the change of files, and retention frees files.
   ENGINE_LOG_FILE_MAX: '128KiB',
 }
 
@@ -75,7 +75,7 @@ export async function cutAgainAndAgain(options: PowerCutOptions): Promise<PowerC
     const run = report.runs++
     if (run % LIVES === 0 || life === undefined) life = newLife(join(folder, `home-${run}`))
     const trace = join(folder, `trace-${run}`)
-    // The disk knows files by inode: it looks at the home before the run, and is moved on afterwards.
+    // The disk knows files by inode: it reads the home before the run, and follows the trace afterwards.
     const disk = new Disk(life.home)
     const { memory, listeningNs } = await liveOn(life, library, trace, `run${run}`, random)
     report.faults.push(...new Set(memory.faults.splice(0)))
@@ -132,7 +132,7 @@ function count(survivals: Record<string, number>, { survival }: Image): void {
   survivals[survival] = (survivals[survival] ?? 0) + 1
 }
 
-/** Serves the home under load until there is enough, then is killed. */
+/** Serves the home under load until there was enough, then kills the service. */
 async function liveOn({ home, memory }: Life, library: string, trace: string, name: string, random: Random) {
   const service = new ServiceProcess(home)
   let stopping = false
@@ -169,7 +169,7 @@ async function liveOn({ home, memory }: Life, library: string, trace: string, na
   return { memory, listeningNs }
 }
 
-/** Starts the service on what the cut left, and holds it against what was known. */
+/** Starts the service on what the cut left, and compares it with what was acknowledged. */
 async function look(home: string, known: Memory, random: Random): Promise<string[]> {
   const service = new ServiceProcess(home)
   try {
@@ -197,7 +197,7 @@ async function look(home: string, known: Memory, random: Random): Promise<string
   }
 }
 
-/** New work is taken. */
+/** Checks that new work is taken. */
 async function carriesOn({ url, token }: { url: string; token: string }): Promise<string[]> {
   const body = { key: `after-${process.pid}-${nowNs()}`, name: 'After the cut' }
   const { status } = await ask({ method: 'POST', url: `${url}/api/projects`, token, body })

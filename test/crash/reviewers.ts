@@ -1,14 +1,15 @@
 /**
- * People who say what the project means while the service dies under them: each inspection is posted until it is
- * answered, its hypothesis accepted by two who do not know of each other, while somebody else wants the same slug; and
- * each record takes the place of the one before it. In the end every link must lead both ways, and nothing be twice.
+ * People who state what the project means while the service dies under them: each inspection is posted until it is
+ * answered, its hypothesis is accepted by two people who do not know of each other while somebody else wants the same
+ * slug, and each record supersedes the one before it. In the end every link must lead both ways, and nothing be there
+ * twice.
  */
 import { insist, type Load } from './actors.ts'
 
 export interface Reviewed {
-  /** Record that was made of a hypothesis, as it was answered. */
+  /** The record made of a hypothesis, as answered. */
   readonly accepted: Map<string, string>
-  /** Record that took the place of another, as it was answered. */
+  /** The record that superseded another, as answered. */
   readonly superseded: Map<string, string>
 }
 
@@ -29,7 +30,7 @@ export async function reviewer(load: Load, name: string, reviewed: Reviewed): Pr
     const discovery = await post(`/projects/${load.project}/discoveries`, inspection)
     if (discovery === undefined) return
     const { hypothesis_id: id } = discovery.body.hypotheses[0]
-    // Each says the same until it is answered: the one who wins is answered 200 every time.
+    // Each repeats the same until it is answered: the winner is answered 200 every time.
     const [first, second] = await Promise.all([
       post(`/hypotheses/${id}/accept`, {}),
       post(`/hypotheses/${id}/accept`, { record: { capability: 'edited' } }),
@@ -49,7 +50,7 @@ export async function reviewer(load: Load, name: string, reviewed: Reviewed): Pr
   }
 }
 
-/** What does not hold together of what was answered. */
+/** What is inconsistent with the answers. */
 export async function intentHoldsTogether(load: Load, reviewed: Reviewed): Promise<string[]> {
   const read = async (path: string): Promise<any> => (await insist(load, { method: 'GET' }, path))?.body
   const faults: string[] = []

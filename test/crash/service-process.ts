@@ -7,7 +7,7 @@ import { BINARY } from '../binary.ts'
 
 /** How long the service may take until it says where it listens. */
 const startTimeoutMs = 60_000
-/** Said by a service whose port somebody else took between the look at it and its start. */
+/** What a service prints whose port was taken by another between the check and its start. */
 const PORT_TAKEN = /Cannot listen on/
 const PORTS_MAX = 3
 
@@ -69,7 +69,7 @@ export class ServiceProcess {
     return child
   }
 
-  /** The end that no process can prepare for. Resolves when it is gone. */
+  /** A kill that no process can prepare for. Resolves when it is gone. */
   async kill(): Promise<void> {
     this.child?.kill('SIGKILL')
     await this.ended()
@@ -81,7 +81,7 @@ export class ServiceProcess {
     return (await this.ended()).code
   }
 
-  /** Resolves when the process has ended by itself, or was ended, and all that it said is in `errors`. */
+  /** Resolves when the process has ended, by itself or not, and all its output is in `errors`. */
   ended(): Promise<End> {
     return this.end
   }
@@ -93,7 +93,7 @@ export class ServiceProcess {
         child.kill('SIGKILL')
         reject(new Error(`the service did not start within ${startTimeoutMs} ms: ${this.errors}`))
       }, startTimeoutMs)
-      // Once its output is read to the end: the last words come with it.
+      // Only once its output is read to the end: the last words come with it.
       child.once('close', (code, signal) => {
         clearTimeout(timer)
         reject(new Error(`the service ended at start (${code ?? signal}): ${this.errors}`))
@@ -110,8 +110,8 @@ export class ServiceProcess {
 }
 
 /**
- * A free port below those that the system gives to clients: one that tries again and again to reach a dead
- * service on such a port would in the end be connected to itself, and hold the port.
+ * A free port below those that the system gives to clients: one that keeps trying to reach a dead service on such a
+ * port would in the end be connected to itself, and hold the port.
  */
 async function freePort(): Promise<number> {
   for (;;) {

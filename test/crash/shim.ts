@@ -26,7 +26,7 @@ export function buildShim(folder: string): string {
 export function shimmed(library: string, home: string, files: { trace?: string; orders?: string }) {
   return {
     LD_PRELOAD: library,
-    // Writes that go to the kernel by another way would not be seen.
+    // Writes that reach the kernel by another way would not be seen.
     UV_USE_IO_URING: '0',
     INTENDANT_SHIM_HOME: home,
     ...(files.trace === undefined ? {} : { INTENDANT_SHIM_TRACE: files.trace }),
@@ -38,14 +38,14 @@ export const ERRNO = { EIO: 5, ENOSPC: 28 } as const
 
 export interface Fault {
   readonly errno: number
-  /** How often; -1: from now on. */
+  /** How often; -1: always from now on. */
   readonly times: number
   readonly where?: 'log' | 'view' | 'others'
-  /** Of writes: ordinary ones, or those that are flushed at once (the meta page). */
+  /** Which writes: ordinary ones, or those that are flushed at once (the meta page). */
   readonly kind?: 'plain' | 'through'
-  /** Of writes: half of it is written, and no error is given. */
+  /** For writes: half is written, and no error is returned. */
   readonly half?: boolean
-  /** Of writes: how long the thread that failed waits before it wakes another, milliseconds. */
+  /** For writes: how long the failed thread waits before it wakes another, milliseconds. */
   readonly lateMs?: number
 }
 
@@ -79,14 +79,14 @@ export class Orders {
     this.put(WRITE_ERRNO, fault.errno)
   }
 
-  /** Files may grow by so many bytes together, and the file system says that so much is free; undefined: no bound. */
+  /** Limits the total growth of files, and has the file system report that much free space; undefined: no limit. */
   leaveRoom(bytes: number | undefined): void {
     const room = Buffer.alloc(8)
     room.writeBigInt64LE(BigInt(bytes ?? -1))
     this.write(ROOM, room)
   }
 
-  /** Each write to a file that is neither the log's nor the view's takes so long, milliseconds. */
+  /** Each write to a file other than the log's and the view's takes this long, milliseconds. */
   slowWrites(ms: number): void {
     this.put(SLOW_MS, ms)
   }
@@ -106,7 +106,7 @@ export class Orders {
     return this.get(WRITES_FAILED)
   }
 
-  /** Slow writes that have begun. */
+  /** How many slow writes have begun. */
   get writesSlowed(): number {
     return this.get(WRITES_SLOWED)
   }

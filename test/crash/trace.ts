@@ -1,4 +1,6 @@
-/** What the shim wrote down (test/crash/shim/shim.c): every write, flush and change of a name below one folder, in order. */
+/**
+ * What the shim recorded (test/crash/shim/shim.c): every write, flush and change of a name below one folder, in order.
+ */
 import { readFileSync } from 'node:fs'
 
 const KINDS = [
@@ -25,20 +27,20 @@ export interface TraceRecord {
   readonly atNs: number
   /** Inode of the file. */
   readonly file: number
-  /** Where a write begins; the length that a truncation leaves. */
+  /** Where a write begins; for a truncation, the new length. */
   readonly place: number
-  /** Ties the end of a flush or of a write through to its beginning. */
+  /** Links the end of a flush or of a write-through to its beginning. */
   readonly token: number
-  /** Below the home. */
+  /** Relative to the home. */
   readonly path: string
-  /** What was written; of a rename, the new path. */
+  /** What was written; for a rename, the new path. */
   readonly data: Buffer
 }
 
 const MAGIC = 0x1d5117ec
 const HEAD_BYTES = 48
 
-/** Throws when the trace has a hole, or when it tells of something that the shim cannot follow. */
+/** Throws when the trace has a hole, or an operation that the shim cannot follow. */
 export function readTrace(file: string): TraceRecord[] {
   const bytes = readFileSync(file)
   const records: TraceRecord[] = []
@@ -49,7 +51,7 @@ export function readTrace(file: string): TraceRecord[] {
     const pathBytes = bytes.readUInt32LE(at + 40)
     const dataBytes = bytes.readUInt32LE(at + 44)
     const dataAt = at + HEAD_BYTES + pathBytes
-    // The last record may be cut short: the process was killed while it was made.
+    // The last record may be cut short: the process was killed while it was written.
     if (dataAt + dataBytes > bytes.length) break
     const record: TraceRecord = {
       kind: KINDS[bytes.readUInt32LE(at + 4)] ?? '',

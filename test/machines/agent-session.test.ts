@@ -71,7 +71,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('every state can be reached, and only the end is one', (t) => {
+t.test('every state can be reached, and only ended is final', (t) => {
   const paths = getShortestPaths(module.machine, { events: Object.values(M) as never })
   t.strictSame([...new Set(paths.map(({ state }) => String(state.value)))].sort(), ['absent', 'ended', 'started'])
   for (const { state } of paths) {
@@ -81,7 +81,7 @@ t.test('every state can be reached, and only the end is one', (t) => {
   t.end()
 })
 
-t.test('what nobody saw the end of is ended as SPEC 6.17 has it', (t) => {
+t.test('an interruption ends a session as SPEC 6.17 says', (t) => {
   const { facts, snapshot } = step(module, started, M.interrupt)
   t.strictSame(facts, [
     {
@@ -102,15 +102,15 @@ t.test('what nobody saw the end of is ended as SPEC 6.17 has it', (t) => {
     causation_id: started.context.begin_event.id,
   })
   const simulated = after(module, [at(1, said('agent_session_started', STARTED, LEDGER, 'dry_run'))])
-  t.equal(module.envelope(simulated.context).throttle, 'dry_run', 'as its beginning was told')
+  t.equal(module.envelope(simulated.context).throttle, 'dry_run', 'the throttle of its beginning')
   const { throttle: _, ...begin_event } = started.context.begin_event
-  t.equal(module.envelope({ ...started.context, begin_event }).throttle, 'full', 'what an older version has kept')
+  t.equal(module.envelope({ ...started.context, begin_event }).throttle, 'full', 'as an older version stored it')
   t.equal(step(module, snapshot, M.interrupt).repeat, 'already_ended')
   t.notOk('tokens' in module.document(snapshot) || 'cost' in module.document(snapshot), 'unknown, not zero')
   t.end()
 })
 
-t.test('an interruption is on the trace that the session has, whatever trace its beginning was stated on', (t) => {
+t.test('an interruption is stated on the session’s own trace, whatever trace its beginning came on', (t) => {
   const traceOf = (payload: object, stated: object) => {
     const event = { event_type: 'agent_session_started', project: 'acme', occurred_at: STARTED.started_at } as const
     const began = prepareEvent({ ...event, throttle: 'full', payload: { ...STARTED, ...payload } as never, ...stated })
@@ -122,14 +122,14 @@ t.test('an interruption is on the trace that the session has, whatever trace its
   }
   const on = { trace_id: 'outer', span_id: 'outer-span' }
   t.strictSame(traceOf({ trace_id: 'own' }, {}), { trace_id: 'own', span_id: null })
-  t.strictSame(traceOf({ trace_id: 'own' }, on), { trace_id: 'own', span_id: null }, 'a span is of its own trace')
+  t.strictSame(traceOf({ trace_id: 'own' }, on), { trace_id: 'own', span_id: null }, 'a span belongs to its own trace')
   t.strictSame(traceOf({ trace_id: '' }, on), on)
   t.strictSame(traceOf({ trace_id: 'outer' }, on), on)
   t.strictSame(traceOf({ trace_id: '' }, {}), { trace_id: null, span_id: null })
   t.end()
 })
 
-t.test('an end is counted once in each sum; one that the engine tells after all puts its figures right', (t) => {
+t.test('an end is added once to each sum, and a later end from the engine amends the interruption’s figures', (t) => {
   const ids = (sends: readonly any[]) => sends.map(({ to, message }) => [message.type, to.id])
   t.strictSame(ids(step(module, started, M.end).sends), [
     ['add', 'project:acme'],
@@ -160,7 +160,7 @@ t.test('documents and facts satisfy their schemas', (t) => {
   t.end()
 })
 
-t.test('an event that names no session, or one by a name that is none, is a record only', (t) => {
+t.test('an event without a valid session id is recorded only', (t) => {
   for (const session_id of ['', '../x', 'a:b', 'x'.repeat(129), '-']) {
     const payload = { ...OK, session_id } as never
     const event = {
@@ -174,14 +174,14 @@ t.test('an event that names no session, or one by a name that is none, is a reco
   t.end()
 })
 
-t.test('texts of any length are kept as far as somebody reads them', (t) => {
+t.test('texts are kept up to a bound, whatever their length', (t) => {
   const working_dir = '/'.padEnd(400_000, 'x')
   const snapshot = after(module, [at(1, said('agent_session_started', { ...STARTED, working_dir }))])
   t.equal((module.document(snapshot) as any).working_dir.length, 2_048)
   t.end()
 })
 
-t.test('no walk ends a session twice, or counts it twice', (t) => {
+t.test('no walk ends or counts a session twice', (t) => {
   const words = Object.keys(M) as (keyof typeof M)[]
   const visits = new Map<string, number>()
   fc.assert(
@@ -213,9 +213,9 @@ t.test('no walk ends a session twice, or counts it twice', (t) => {
   t.end()
 })
 
-t.test('the facts of a session are those that the catalogue has', (t) => {
+t.test('the facts of a session assert the aspects that the module declares, and an engine’s do not', (t) => {
   const [fact] = step(module, started, M.interrupt).facts as OwnFact[]
-  t.equal(module.testimony.aspects({ ...event(fact!), by: { id: 'r1', name: 'r1' } }).length, 0, 'an engine’s own')
+  t.equal(module.testimony.aspects({ ...event(fact!), by: { id: 'r1', name: 'r1' } }).length, 0, 'stated by an engine')
   t.strictSame(module.testimony.aspects(event(fact!)), ['state'])
   t.end()
 })

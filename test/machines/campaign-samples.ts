@@ -26,7 +26,7 @@ export const CREATE: CreateCampaign = {
   authorized_by: 'ann',
 }
 
-/** A typed task result, as its run stated it. */
+/** The payload of a task result, as its run stated it. */
 export function taskResult(verdict: string, more: object = {}): Record<string, unknown> {
   const said: Record<string, object> = {
     complete: { success: true },
@@ -44,14 +44,14 @@ const RED = [{ ...GREEN[0], passed: false, output: '1 test fails' }]
 
 const workOf = ({ context }: SnapshotOf<CampaignContext>): string => context.work?.item_id ?? `wi_${'0'.repeat(24)}`
 
-/** The run of what is under way has ended. */
+/** The run of the item under way has ended. */
 export function reported(snapshot: SnapshotOf<CampaignContext>, seconds: number, more: object): Message<any> {
   const item_id = workOf(snapshot)
   const run = { item_id, role: 'advance', run_request_id: 'runreq_x', outcome: 'completed' }
   return at(seconds, { type: 'item_reported', ...run, ...more })
 }
 
-/** What is under way has settled. */
+/** The item under way has settled. */
 export function settled(snapshot: SnapshotOf<CampaignContext>, seconds: number, more: object): Message<any> {
   const item = { item_id: workOf(snapshot), role: 'cycle', state: 'landed', reason: 'as told', started: true }
   return at(seconds, { type: 'item_settled', ...item, ...more })
@@ -67,7 +67,7 @@ const failed = (code: string, more: object = {}) => ({
 
 const FINDING = { finding_id: 'find_1', initiative: 'checkout', kind: 'note', text: 'The limit is 10', refs: [] }
 
-/** One of each for a state: those of items speak of what is under way in it. */
+/** One message of each kind for a state; messages of items speak of the item under way in it. */
 export function messagesFor(snapshot: SnapshotOf<CampaignContext>): Readonly<Record<string, Message<any>>> {
   const report = (more: object) => reported(snapshot, 50, more)
   const settle = (more: object) => settled(snapshot, 50, more)
@@ -148,7 +148,7 @@ export const begins = (snapshot: SnapshotOf<CampaignContext>) =>
 const toCycle = [says('advance'), answers(advanced)] as const
 const asked = ends(taskResult('blocked_on_decision'), { state: 'needs_decision' })
 
-/** One snapshot of every status, and of those that the status alone does not tell apart. */
+/** One snapshot of every status, and of variants that the status alone does not tell apart. */
 export function states(): Readonly<Record<string, SnapshotOf<CampaignContext>>> {
   const other = { result: { decision: { decision: 'advance', reason: 'the rest', objective: 'Add receipts' } } }
   const escalate = { result: { decision: 'escalate', reason: 'the price' } }

@@ -14,7 +14,7 @@ const STEPS_MAX = 60
 const OVER = new Set(['completed', 'cancelled'])
 const RUNNING = new Set(['staged', 'active'])
 
-/** What is tried, by the label that the samples give it; the more probable ones more often. */
+/** The moves to try, by their labels in the samples; likelier ones more often. */
 const LABELS = Object.keys(messagesFor(run(at(0, CREATE))))
 const OFTEN = [
   'advance',
@@ -25,7 +25,7 @@ const OFTEN = [
   'resume (more cycles)',
 ]
 const CYCLE = ['advance', 'item_reported (advance)']
-/** Nothing, a first cycle, and a second one that is built upon what the first has kept. */
+/** Nothing, a first cycle, and a second one that is built upon what the first kept. */
 const BEGINNINGS = [[], CYCLE, [...CYCLE, 'item_settled (defect)', 'item_reported (advance)']]
 const SELDOM = ['create', 'complete', 'cancel']
 const label = fc.oneof(
@@ -42,21 +42,21 @@ class Oracle {
   cycles = 0
   results = new Set<string>()
   landed = 0
-  /** The cycle that is under way, if a runner has begun it. */
+  /** The cycle under way, if a runner has begun it. */
   begun: string | undefined
-  /** The cycle that was called off before anybody was known to have begun it. */
+  /** The cycle that was called off before it was known to have begun. */
   calledOff: string | undefined
-  /** It was escalated, and no owner has answered that. */
+  /** It was escalated, and no owner has answered yet. */
   isAsked = false
   opened = 0
   ended = 0
-  /** Requests that came while what is under way was formed already. */
+  /** Requests that came while the advance under way was being formed. */
   joined = 0
-  /** An owner paused it, and no owner's word has lifted that yet. */
+  /** An owner paused it, and no owner has lifted the pause yet. */
   isOwnersPause = false
   /** The kept work that the cycle under way starts from. */
   base: string | undefined
-  /** What is under way, and what it is. */
+  /** The item under way, and its role. */
   open = new Map<string, string>()
   budget = CREATE.max_cycles
 
@@ -68,10 +68,10 @@ class Oracle {
     sends: readonly Sent[],
   ): void {
     const { value, context } = after
-    assert.ok(!OVER.has(before) || value === before, 'what is over stays so')
+    assert.ok(!OVER.has(before) || value === before, 'a final status stays')
     if (message.type === 'resume') this.budget += message.add_cycles ?? 0
     this.isOwnersPause = value === 'paused' && (this.isOwnersPause || message.type === 'pause')
-    if (this.isOwnersPause) assert.equal(context.paused?.by, 'owner', 'a pause by an owner is an owner’s to lift')
+    if (this.isOwnersPause) assert.equal(context.paused?.by, 'owner', 'a pause by an owner is lifted by an owner only')
     if (message.type === 'item_started') this.started(message.item_id, value)
     if (OVER.has(value) && (message.type === 'complete' || message.type === 'cancel')) this.callsOff()
     this.asks(message, value, before)
@@ -83,7 +83,7 @@ class Oracle {
       assert.equal(item.source.ref, 'pay')
       if (item.source.role === 'advance') this.opened++
       else {
-        assert.ok(RUNNING.has(before), 'nothing is dispatched by what is stopped')
+        assert.ok(RUNNING.has(before), 'a stopped campaign dispatches nothing')
         this.cycles++
         assert.ok(this.cycles <= this.budget, 'the budget is kept')
         assert.equal(item.source.cycle, this.cycles, 'a cycle is counted once')
@@ -92,17 +92,17 @@ class Oracle {
       if (!settledNow.has(to.id)) this.open.set(to.id, item.source.role)
     }
     for (const id of settledNow) this.open.delete(id)
-    assert.ok(this.open.size <= 1, 'one thing is under way at a time')
+    assert.ok(this.open.size <= 1, 'one item is under way at a time')
     assert.equal(context.work?.item_id, [...this.open.keys()][0], 'and the campaign knows which')
     const isForming = context.work?.role === 'advance'
     if (message.type === 'advance' && created.length === 0) this.joined++
     this.ended += facts.filter(({ type }) => type === 'campaign_advance_completed').length
-    assert.equal(this.opened + this.joined - this.ended, isForming ? 1 + this.joined : 0, 'each advance has one end')
+    assert.equal(this.opened + this.joined - this.ended, isForming ? 1 + this.joined : 0, 'each advance ends once')
     if (!isForming) {
       this.opened += this.joined
       this.joined = 0
     }
-    assert.ok(RUNNING.has(value) || context.work?.role !== 'advance', 'what is stopped forms nothing')
+    assert.ok(RUNNING.has(value) || context.work?.role !== 'advance', 'a stopped campaign forms nothing')
     assert.equal(context.cycles_completed, this.cycles)
     assert.equal(context.cycles_landed, this.landed)
     if (before !== value) this.entered(value, facts)
@@ -112,7 +112,7 @@ class Oracle {
     }
   }
 
-  /** It counts from then on, also where it was called off in that moment. */
+  /** The cycle counts from then on, even if it was called off at that moment. */
   private started(item_id: string, now: string): void {
     this.begun = item_id
     if (this.calledOff !== item_id || !OVER.has(now)) return
@@ -127,7 +127,7 @@ class Oracle {
     this.cycles--
   }
 
-  /** What is escalated stays so over a pause, until an owner says more than that the pause is over. */
+  /** An escalated campaign stays escalated over a pause until an owner says more than that the pause is over. */
   private asks({ type, add_cycles }: Message<any>, now: string, before: string): void {
     if (now === 'escalated') this.isAsked = true
     else if (before === 'escalated' && type !== 'pause') this.isAsked = false
@@ -140,7 +140,7 @@ class Oracle {
   private lands({ item_id, terminal }: Message<any>, sends: readonly Sent[]): void {
     if (this.open.get(item_id) !== 'cycle' || terminal?.payload.landed !== true) return
     const isTold = sends.some(({ message }) => message.type === 'superseded')
-    assert.equal(isTold, this.base !== undefined, 'what it was built upon lands with it, in the same step')
+    assert.equal(isTold, this.base !== undefined, 'the work that it was built upon lands with it, in the same step')
   }
 
   private settled({ item_id, started, terminal, failure, outage }: Message<any>, before: string, now: string): void {
@@ -157,7 +157,7 @@ class Oracle {
 
   private kept: { readonly event_id: string; readonly payload: Record<string, unknown> } | undefined
 
-  /** A result that was kept while it was paused is counted when it goes on. */
+  /** A result kept during a pause is counted on resume. */
   count(): void {
     if (this.kept === undefined || this.results.has(this.kept.event_id)) return
     this.results.add(this.kept.event_id)
@@ -175,7 +175,7 @@ class Oracle {
 
   private entered(now: string, facts: readonly Fact[]): void {
     const types = facts.map(({ type }) => type)
-    // It is told once, also where it was paused meanwhile.
+    // Stated once, even if the campaign was paused in between.
     if (now === 'escalated' && types.includes('campaign_resumed')) return
     if (now === 'completed' || now === 'cancelled' || now === 'escalated')
       assert.ok(types.includes(`campaign_${now}`), now)
@@ -209,12 +209,12 @@ t.test('no walk breaks a promise of campaigns', (t) => {
     { numRuns: WALKS },
   )
   for (const state of Object.keys(module.machine.states).filter((one) => one !== 'absent'))
-    t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
+    t.ok((visits.get(state) ?? 0) >= 10, `the walks visit ${state}`)
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })
 
-/** Two results are two events, two requests too, and objectives differ. */
+/** Makes results, requests and objectives differ from each other. */
 function fresh(message: Message<any>, index: number): Message<any> {
   const { terminal, event_id, result } = message
   const decision = result?.decision

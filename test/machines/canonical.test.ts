@@ -5,7 +5,7 @@ import { canonical, escaped, NotJson, quoted } from '../../machines/canonical.ts
 
 const json = fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 })
 
-t.test('the text of a value gives the value back, and is its own canonical text', async () => {
+t.test('parsing the canonical text gives the value back, and its canonical text is the same', async () => {
   fc.assert(
     fc.property(json, (value) => {
       const text = canonical(value)
@@ -90,7 +90,7 @@ t.test('strings are escaped as little as JSON allows (RFC 8785 section 3.2.2.2)'
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (any) => quoted(any) === JSON.stringify(any)))
 })
 
-t.test('what JSON cannot carry is refused, with a pointer to it', async (t) => {
+t.test('a value that JSON cannot carry is refused with a pointer to it', async (t) => {
   class Thing {}
   const foreign = [
     undefined,
@@ -118,13 +118,13 @@ t.test('what JSON cannot carry is refused, with a pointer to it', async (t) => {
   t.throws(() => canonical(JSON.parse('{"a":1e999}')), { name: 'NotJson', pointer: '/a', detail: /finite number/ })
 })
 
-t.test('objects without a prototype, and keys that look like one, are data', async (t) => {
+t.test('objects without a prototype, and keys such as __proto__, are treated as data', async (t) => {
   t.equal(canonical(Object.assign(Object.create(null), { b: 1, a: 2 })), '{"a":2,"b":1}')
   const text = '{"__proto__":{"x":1},"constructor":1,"toJSON":2}'
   t.equal(canonical(JSON.parse(text)), text)
 })
 
-t.test('nesting is bounded: a hundred levels are written, more are refused before any stack overflows', async (t) => {
+t.test('a hundred levels of nesting are written, and more are refused before the stack overflows', async (t) => {
   const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
   t.equal(canonical(nested(100)), '['.repeat(100) + ']'.repeat(100))
   t.throws(() => canonical(nested(101)), { name: 'NotJson', detail: /deeper than 100 levels/ })
@@ -143,7 +143,7 @@ function loop(): object {
   return value
 }
 
-/** Keys in one order for the comparison, by rebuilding; independent of the code under test. */
+/** Sorts keys into one order for the comparison, by rebuilding; independent of the code under test. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted)
   if (typeof value !== 'object' || value === null) return Object.is(value, -0) ? 0 : value

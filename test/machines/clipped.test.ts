@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { clipped, shown } from '../../machines/clipped.ts'
 
-t.test('a text is cut to its bound, and never in the middle of a character', (t) => {
+t.test('a text is cut to its bound, never within a character', (t) => {
   t.equal(clipped('abc', 3), 'abc')
   t.equal(clipped('abcd', 3), 'abc')
   t.equal(clipped('ab\u{1f6e0}', 3), 'ab')
@@ -19,7 +19,7 @@ t.test('a text is cut to its bound, and never in the middle of a character', (t)
   t.end()
 })
 
-t.test('a name from outside is repeated at a length that one can read', (t) => {
+t.test('a name from outside is repeated cut to a readable length', (t) => {
   t.equal(shown('ir_1.r1'), 'ir_1.r1')
   t.equal(shown('x'.repeat(5_000)).length, 140)
   t.end()

@@ -26,23 +26,26 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('what it says is served as data, labelled, and its hypotheses are opened with the files behind them', (t) => {
-  const document = JSON.parse(JSON.stringify(module.document(reopened(module, recorded))))
-  t.strictSame(compile(discoveryDocument)(document), [])
-  t.match(document, { untrusted: true, observations: DISCOVER.observations, hypotheses: DISCOVER.hypotheses })
-  const summary = JSON.parse(JSON.stringify(discoverySummary(recorded)))
-  t.strictSame(compile(discoverySummaryDocument)(summary), [])
-  t.match(summary, { untrusted: true, observation_count: 2, hypothesis_ids: [HYPOTHESIS] })
-  const { facts, sends } = step(module, absent(module), M.create!)
-  t.match(facts, [
-    { type: 'discovery_recorded', payload: { hypothesis_ids: [HYPOTHESIS], observations: 2, revision: 'abc123' } },
-  ])
-  t.notMatch(JSON.stringify(facts), /Redis|Ignore/, 'the log does not carry the words of a repository')
-  t.match(sends, [
-    {
-      to: { kind: 'hypothesis', id: HYPOTHESIS },
-      message: { type: 'open', discovery_id: DISCOVER.id, files: ['src/auth/store.ts', 'src/auth/redis.ts'] },
-    },
-  ])
-  t.end()
-})
+t.test(
+  'a discovery’s words are served labelled as untrusted, and its hypotheses are opened with the files behind them',
+  (t) => {
+    const document = JSON.parse(JSON.stringify(module.document(reopened(module, recorded))))
+    t.strictSame(compile(discoveryDocument)(document), [])
+    t.match(document, { untrusted: true, observations: DISCOVER.observations, hypotheses: DISCOVER.hypotheses })
+    const summary = JSON.parse(JSON.stringify(discoverySummary(recorded)))
+    t.strictSame(compile(discoverySummaryDocument)(summary), [])
+    t.match(summary, { untrusted: true, observation_count: 2, hypothesis_ids: [HYPOTHESIS] })
+    const { facts, sends } = step(module, absent(module), M.create!)
+    t.match(facts, [
+      { type: 'discovery_recorded', payload: { hypothesis_ids: [HYPOTHESIS], observations: 2, revision: 'abc123' } },
+    ])
+    t.notMatch(JSON.stringify(facts), /Redis|Ignore/, 'the log does not carry a repository’s words')
+    t.match(sends, [
+      {
+        to: { kind: 'hypothesis', id: HYPOTHESIS },
+        message: { type: 'open', discovery_id: DISCOVER.id, files: ['src/auth/store.ts', 'src/auth/redis.ts'] },
+      },
+    ])
+    t.end()
+  },
+)

@@ -36,7 +36,7 @@ const files = {
 /** Every schema that the files export, by its name. */
 const schemas = Object.values(files).flatMap((file) =>
   Object.entries(file).filter(
-    // Members that several documents share are no schema by themselves.
+    // Members that several documents share are not schemas on their own.
     ([name, value]) => typeof value === 'object' && !Array.isArray(value) && !name.endsWith('Fields'),
   ),
 ) as unknown as readonly (readonly [string, TSchema & { additionalProperties?: boolean }])[]
@@ -56,9 +56,9 @@ t.test('every schema compiles', (t) => {
   t.end()
 })
 
-t.test('request bodies are closed, and bound every string and array', (t) => {
+t.test('request bodies are closed, and every string and array in them is bounded', (t) => {
   const bodies = schemas.filter(([name]) => name.endsWith('Body'))
-  t.ok(bodies.length >= 18, 'all of them are here')
+  t.ok(bodies.length >= 18, 'none is missing')
   for (const [name, schema] of bodies) {
     t.equal(schema.additionalProperties, name === 'traceSummaryBody', name)
     const unbounded: string[] = []
@@ -72,7 +72,7 @@ t.test('request bodies are closed, and bound every string and array', (t) => {
   t.end()
 })
 
-t.test('what a create says is checked with a pointer at what is wrong', (t) => {
+t.test('a create body is checked, with a pointer at what is wrong', (t) => {
   const check = compile(runRequest.runRequestCreateBody)
   const pointers = (body: object) =>
     check({ entry_event: 'execution_requested', ...body }).map(({ pointer }) => pointer)
@@ -98,7 +98,7 @@ t.test('what a create says is checked with a pointer at what is wrong', (t) => {
   t.end()
 })
 
-t.test('a project key is a slug, is not the reserved one, and cannot be taken for an id', (t) => {
+t.test('a project key is a slug, not the reserved one, and not shaped like an id', (t) => {
   const check = compile(project.projectCreateBody)
   for (const key of ['acme', 'a-b_c', '9lives']) t.strictSame(check({ key, name: 'x' }), [], key)
   for (const key of ['system', 'Acme', 'proj_1', '-a', '', 'a'.repeat(64)]) {
@@ -115,7 +115,7 @@ t.test('a Run Result is open, with a closed status', (t) => {
   t.end()
 })
 
-t.test('an owner action says in its schema what goes with which action', (t) => {
+t.test('the schema of an owner action says which members each action takes', (t) => {
   const member = { kind: 'project', ref: 'shop' }
   const pointers = (more: object) => compile(ownerActionBody)({ reason: 'x', ...more }).map(({ pointer }) => pointer)
   t.strictSame(pointers({ action: 'member_override', member, override: 'exclude' }), [])

@@ -1,4 +1,6 @@
-/** Random walks of a record's drift against a model that keeps everything and works the word out anew each time. */
+/**
+ * Random walks of a record's drift against a model that keeps everything and derives the status from scratch each time.
+ */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -13,7 +15,7 @@ import { BY } from './run-request-samples.ts'
 import { after, at, reopened, step } from './step.ts'
 
 const WALKS = Number(process.env.WALKS ?? 200)
-/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+/** The same walks in every run, because the states that they visit are counted; SEED=2 takes others. */
 const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 40
 const THIRTY_DAYS_MS = 30 * DAY * 1_000
@@ -29,7 +31,7 @@ interface Remembered {
 
 const shows = (one: Remembered | undefined): boolean => one?.result === 'pass' || one?.result === 'waived'
 
-/** Of those that were seen at one time, the one that came last. */
+/** Of observations seen at the same time, the one that came last. */
 function newestOf(all: readonly Remembered[]): Remembered | undefined {
   return all.reduce<Remembered | undefined>(
     (newest, one) => (newest && newest.seenMs > one.seenMs ? newest : one),
@@ -37,7 +39,7 @@ function newestOf(all: readonly Remembered[]): Remembered | undefined {
   )
 }
 
-/** All that ever was, and the rules as they are written down. */
+/** Everything that ever happened, and the rules as they are written down. */
 class Model {
   observations: Remembered[] = []
   evidence: { id: string; required: boolean }[] = [
@@ -83,7 +85,7 @@ class Model {
     return optional.some((id) => shows(this.latest(id))) ? 'holding' : 'unobserved'
   }
 
-  /** What must not be a waiver whose review is due. */
+  /** Whether it must not be a waiver whose review is due. */
   waivers(): (Remembered | undefined)[] {
     const newest = (is: (one: Remembered) => boolean) =>
       newestOf(this.observations.filter((one) => is(one) && shows(one)))
@@ -105,7 +107,7 @@ class Model {
     return this.classified?.word === 'real' && bare !== 'contradicted' ? 'drifted' : bare
   }
 
-  /** After each step: is what a person said over? */
+  /** After each step: has what a person said come to its end? */
   settle(nowMs: number): void {
     if (this.classified === undefined || PROBLEMS.includes(this.bare(nowMs))) return
     const { word, atMs, shown, failing } = this.classified
@@ -121,7 +123,7 @@ class Model {
     if (word === 'allowed_exception' || (word === 'real' && shown && repaired)) this.classified = undefined
   }
 
-  /** A record that was out of date is put right: what spoke against its old words is forgotten. */
+  /** An outdated record was updated: what spoke against its old words is forgotten. */
   putRight(): void {
     const failing = [...this.evidence.map(({ id }) => id), undefined].filter((id) => this.latest(id)?.result === 'fail')
     this.observations = this.observations.map((one) => {
@@ -198,7 +200,7 @@ function messageOf(move: Move, seconds: number, model: Model, serial: number) {
   return at(seconds, move)
 }
 
-/** What the model makes of a message that was taken. */
+/** What the model does with a message that was taken. */
 function tell(model: Model, message: any): void {
   const { atMs } = message
   switch (message.type) {
@@ -248,7 +250,7 @@ function tell(model: Model, message: any): void {
   model.settle(atMs)
 }
 
-t.test('no walk leads to another word than the rules give', (t) => {
+t.test('no walk leads to a status other than the rules give', (t) => {
   const visits = new Map<string, number>()
   fc.assert(
     fc.property(moves, (walk) => {
@@ -267,7 +269,7 @@ t.test('no walk leads to another word than the rules give', (t) => {
           const now = new Date(nowMs).toISOString()
           const { status } = driftOf(snapshot, now)
           assert.equal(status, model.status(nowMs), `after ${message.type}, ${later} s later`)
-          assert.equal(withLapse(driftState(snapshot.context), now).status, status, 'it is listed under its word')
+          assert.equal(withLapse(driftState(snapshot.context), now).status, status, 'it is listed under its status')
         }
         const { status: word, classification } = driftOf(snapshot, new Date(message.atMs).toISOString())
         assert.equal(classification?.classification, model.classified?.word, `classified, after ${message.type}`)
@@ -277,7 +279,7 @@ t.test('no walk leads to another word than the rules give', (t) => {
     }),
     { numRuns: WALKS, seed: SEED },
   )
-  for (const status of DRIFT_STATUSES) t.ok((visits.get(status) ?? 0) >= 10, `the walks come through ${status}`)
+  for (const status of DRIFT_STATUSES) t.ok((visits.get(status) ?? 0) >= 10, `the walks visit ${status}`)
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })

@@ -41,7 +41,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('a newer manifest takes the place of the older one, and the document is what was posted', (t) => {
+t.test('a newer manifest replaces the older one, and the document is what was posted', (t) => {
   const next = step(module, recorded, M['record (other manifest, no key)'])
   t.match(next.facts, [{ type: 'engine_capabilities_recorded', payload: { engine_version: '2.0', version: 2 } }])
   const shown = { ...module.document(reopened(module, next.snapshot)), state: 'current' }
@@ -50,7 +50,7 @@ t.test('a newer manifest takes the place of the older one, and the document is w
   t.end()
 })
 
-t.test('what is taken back is in no list, says so, and may be said again', (t) => {
+t.test('a removed manifest is in no list, says that it is removed, and may be posted again', (t) => {
   const { facts } = step(module, recorded, M.remove)
   t.match(facts, [{ type: 'engine_capabilities_removed', payload: { engine: 'factory', version: 1 } }])
   t.strictSame(module.terms(removed), [])

@@ -53,7 +53,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('evidence is taken in every state, each observation once', (t) => {
+t.test('evidence is accepted in every state, each observation once', (t) => {
   for (const snapshot of [summarized, closed, unreported]) {
     const first = step(module, snapshot, M.evidence)
     t.equal(first.facts.length, 2, String(snapshot.value))
@@ -63,7 +63,7 @@ t.test('evidence is taken in every state, each observation once', (t) => {
     t.equal(more.snapshot.context.evidence.length, 3)
   }
   const twice = step(module, summarized, at(5, { type: 'evidence', run: RUN, observations: [seen(1), seen(1)] }))
-  t.equal(twice.facts.length, 1, 'also one that a post says twice')
+  t.equal(twice.facts.length, 1, 'also one that a post repeats')
   t.equal(twice.snapshot.context.evidence.length, 1)
   const many = Array.from({ length: OBSERVATIONS_A_RUN_MAX }, (_, n) => seen(n + 1))
   t.equal(
@@ -75,7 +75,7 @@ t.test('evidence is taken in every state, each observation once', (t) => {
   t.end()
 })
 
-t.test('the records that are spoken of hear of it once, and the brief which they were', (t) => {
+t.test('each record named by evidence hears of it once, and the brief is told which records', (t) => {
   const [record, other] = ['1', '2'].map((digit) => `ir_${digit.repeat(24)}`)
   const observations = [
     { ...seen(1), intent_record_id: record, notes: 'x'.repeat(5_000) },
@@ -134,7 +134,7 @@ t.test('documents and facts satisfy their schemas', (t) => {
   t.end()
 })
 
-t.test('a waiver names who, why and when to look again, and nothing else does', (t) => {
+t.test('a waiver must say who, why and when to look again, and other results must not', (t) => {
   const check = compile(evidenceObservation)
   const { id: _, ...pass } = seen(1)
   const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-02-01T00:00:00Z' }

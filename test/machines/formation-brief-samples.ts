@@ -49,7 +49,7 @@ export const RECORD: SourceRecord = {
 export const SOURCES: Sources = { records: [RECORD], unfit: [], since: {} }
 /** The record was rewritten since. */
 export const MOVED: Sources = { records: [{ ...RECORD, version: 4, capability: 'Another one.' }], unfit: [], since: {} }
-/** The record guides nothing any more. */
+/** The record no longer guides runs. */
 export const GONE: Sources = { records: [], unfit: [{ id: RECORD_ID, why: 'is deprecated' }], since: {} }
 
 export const CREATE = {
@@ -74,7 +74,7 @@ const compile = at(4, { type: 'compile', by: BY, sources: SOURCES })
 const APPROVED = [create, submit, approve]
 export const COMPILED: SnapshotOf<any> = after(module, [...APPROVED, compile])
 
-/** What the brief's own message makes of it, as the compiled brief's actor keeps it. */
+/** The frozen artifact that the brief's own message makes in the compiled brief's actor. */
 export function artifactOf(sent: Message<any>[], last: Message<any>): Artifact {
   const { sends } = step(module, after(module, sent), last)
   const { digest, snapshot, prompt_pack } = sends[0]!.message as unknown as Artifact
@@ -98,7 +98,7 @@ const PACK = ARTIFACT.prompt_pack
 const UNREVIEWED = { ...ARTIFACT, prompt_pack: { ...PACK, prompts: PACK.prompts.slice(0, 6) } }
 const edit = { type: 'edit_prompt', by: BY, phase: 'execution', prompt_text: 'Do it well.', artifact: ARTIFACT }
 
-/** One of each; the labels name what is special. */
+/** One message of each kind; the labels name what is special. */
 export const MESSAGES = {
   create,
   'create (other body)': at(1, { ...CREATE, fingerprint: 'fingerprint-2' }),

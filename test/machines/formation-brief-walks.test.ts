@@ -1,4 +1,4 @@
-/** Random walks of a formation brief against a model that knows only what is promised of it. */
+/** Random walks of a formation brief against a model that knows only what briefs promise. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
@@ -11,7 +11,7 @@ import { BY } from './run-request-samples.ts'
 import { after, at, reopened, step } from './step.ts'
 
 const WALKS = Number(process.env.WALKS ?? 400)
-/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+/** The same walks in every run, because the states that they visit are counted; SEED=2 takes others. */
 const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 60
 const RUNS = [1, 2, 3].map((n) => `runreq_${String(n).repeat(24)}`)
@@ -23,7 +23,7 @@ type Move = { readonly type: string; readonly [member: string]: unknown }
 const sources = fc.constantFrom(SOURCES, SOURCES, SOURCES, MOVED, GONE)
 const revision = fc.constantFrom({}, {}, {}, { revision: 'r2' })
 const run = fc.constantFrom(...RUNS).map((run_request_id) => ({ run_request_id }))
-/** What an approval of the brief does not speak for. */
+/** What an approval of the brief does not cover. */
 const beyond = fc.constantFrom<object>(
   { retries: false },
   { retries: false },
@@ -71,7 +71,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   { weight: 9, arbitrary: runMove('run_observed', { intent_record_ids: [RECORD_ID] }) },
 )
 
-/** What leads to a brief that runs can name: some walks begin with it. */
+/** Moves to a brief that runs can name: some walks begin with them. */
 const COMPILE: readonly Move[] = [
   { type: 'submit', by: BY },
   { type: 'approve', by: BY, throttle: 'dry_run', sources: SOURCES },
@@ -81,10 +81,10 @@ const walk = fc
   .record({ isCompiled: fc.boolean(), moves: fc.array(move, { maxLength: STEPS_MAX, size: 'max' }) })
   .map(({ isCompiled, moves }) => (isCompiled ? [...COMPILE, ...moves] : moves))
 
-/** What a person who approves has to have read. */
+/** What an approver has to have read. */
 const VERSIONED = new Set(['update', 'edit_prompt'])
 
-/** Where the brief stands with a run in this state. */
+/** The brief's state with a run in this state. */
 const WHERE = { queued: 'queued', accepted: 'accepted', started: 'executing' } as const
 type RunState = keyof typeof WHERE | 'lost'
 
@@ -92,11 +92,11 @@ type RunState = keyof typeof WHERE | 'lost'
 interface Run {
   readonly state: RunState
   readonly digest: string
-  /** An approval of the brief would do, and it has none yet. */
+  /** An approval of the brief would do, and there is none yet. */
   readonly waits: boolean
 }
 
-/** What is promised of a brief, and nothing else. */
+/** What a brief promises, and nothing else. */
 class Oracle {
   /** Every digest that a person has approved, and every artifact that was made. */
   readonly approved = new Set<string>()
@@ -104,7 +104,7 @@ class Oracle {
   readonly runs = new Map<string, Run>()
   digest: string | undefined
   followed: string | undefined
-  /** The approvals of full that were given of each digest. */
+  /** The approvals for full throttle that were given to each digest. */
   readonly full: { readonly digest: string; readonly revision?: string | undefined }[] = []
 
   took(message: Message<any>, before: SnapshotOf<FormationBriefContext>, now: SnapshotOf<FormationBriefContext>): void {
@@ -112,18 +112,20 @@ class Oracle {
       assert.deepEqual([message.type, now.value], ['run_queued', 'archived'], 'what is archived stays so')
       return
     }
-    if (message.type === 'archive') assert.equal(this.runs.size, 0, 'what has a run that has not ended is not archived')
+    if (message.type === 'archive')
+      assert.equal(this.runs.size, 0, 'a brief with a run that has not ended is not archived')
     const { compiled, sections, version, run } = now.context
-    if (message.type === 'update') assert.ok(['draft', 'reviewable'].includes(before.value), 'only a draft is written')
-    else assert.equal(sections, before.context.sections, `${message.type} leaves the sections`)
+    if (message.type === 'update') assert.ok(['draft', 'reviewable'].includes(before.value), 'only a draft is edited')
+    else assert.equal(sections, before.context.sections, `${message.type} leaves the sections as they are`)
     assert.equal(version, before.context.version + (VERSIONED.has(message.type) ? 1 : 0))
     if (message.type === 'approve') this.approved.add(now.context.approvals.at(-1)!.digest)
-    if (message.type === 'compile') assert.ok(this.approved.has(compiled!.digest), 'what is frozen was approved')
+    if (message.type === 'compile') assert.ok(this.approved.has(compiled!.digest), 'the frozen digest was approved')
     if (message.type !== 'compile' && message.type !== 'edit_prompt') assert.equal(compiled?.digest, this.digest)
-    if (message.type === 'edit_prompt') assert.ok(!this.artifacts.has(compiled!.digest), 'an edit is another artifact')
+    if (message.type === 'edit_prompt')
+      assert.ok(!this.artifacts.has(compiled!.digest), 'an edit makes another artifact')
     this.digest = compiled?.digest
     if (message.type.startsWith('run_')) this.heard(message, now)
-    assert.equal(run?.run_request_id, this.followed, 'it follows the latest run that is under way')
+    assert.equal(run?.run_request_id, this.followed, 'it follows the latest run under way')
     assert.equal(
       compiled === undefined,
       ['draft', 'reviewable', 'approved'].includes(now.value) || this.digest === undefined,
@@ -138,7 +140,7 @@ class Oracle {
     } else if (type === 'run_completed' || message.outcome === 'failed') this.runs.delete(id)
     else if (type !== 'run_observed') {
       const state = type === 'run_accepted' ? 'accepted' : type === 'run_started' ? 'started' : 'lost'
-      assert.ok(was, 'of a run that has ended nothing is heard')
+      assert.ok(was, 'a run that has ended is not heard')
       this.runs.set(id, { state, digest: was.digest, waits: false })
     }
     const latest = RUNS.findLast((one) => (this.runs.get(one)?.state ?? 'lost') !== 'lost')
@@ -150,7 +152,7 @@ class Oracle {
     this.followed = latest ?? this.followed
   }
 
-  /** The runs that an approval is owed to by this message. */
+  /** The runs that this message must approve. */
   private owed(said: Message<any>, { approvals }: FormationBriefContext): string[] {
     if (said.type === 'approve' && said.throttle === 'full') {
       const approval = approvals.at(-1)!
@@ -174,7 +176,7 @@ class Oracle {
       this.artifacts.set(digest, { digest, snapshot, prompt_pack })
     }
     if (context.archived_at !== undefined && said.type === 'run_queued') {
-      assert.equal(sends[0]?.message.type, 'cancel', 'what is archived runs no more')
+      assert.equal(sends[0]?.message.type, 'cancel', 'an archived brief has no run under way')
       return
     }
     const released = sends.filter(({ to }) => to.kind === 'run_request').map(({ to }) => to.id)
@@ -187,7 +189,7 @@ class Oracle {
   }
 }
 
-t.test('no walk breaks a promise of the brief', (t) => {
+t.test('no walk breaks a promise of briefs', (t) => {
   const visits = new Map<string, number>()
   let approvals = 0
   let together = 0
@@ -207,22 +209,22 @@ t.test('no walk breaks a promise of the brief', (t) => {
         together += released > 1 ? 1 : 0
         oracle.sent(stepped.sends, now.context, message)
         const { state } = (stepped.facts.at(-1) as { payload?: { state?: string } } | undefined)?.payload ?? {}
-        if (state !== undefined) assert.equal(state, now.value, 'the last fact says where it stands')
-        if (snapshot.value !== now.value) assert.ok(stepped.facts.length > 0, 'every move is told of')
+        if (state !== undefined) assert.equal(state, now.value, 'the last fact gives its state')
+        if (snapshot.value !== now.value) assert.ok(stepped.facts.length > 0, 'every move is stated')
         snapshot = index % 7 === 0 ? reopened(module, now) : now
       })
     }),
     { numRuns: WALKS, seed: SEED },
   )
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent')
-  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
+  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks visit ${state}`)
   t.ok(approvals > 0, 'and approve waiting runs')
   t.ok(together > 0, 'several with one approval')
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })
 
-/** The move as it is said of this brief: with its digest, and its artifact as an editor would have read it. */
+/** The move as it is sent to this brief: with its digest, and its artifact as an editor would have read it. */
 function addressed(move: Move, { compiled }: FormationBriefContext, { artifacts }: Oracle): Move {
   if (move.type === 'edit_prompt') {
     return { ...move, by: BY, phase: 'planning', artifact: artifacts.get(compiled?.digest ?? '') }

@@ -55,12 +55,12 @@ t.test('every state can be reached by messages, and only an archived brief is ne
   t.end()
 })
 
-t.test('documents satisfy their schemas, also of snapshots that come back from the log', (t) => {
+t.test('documents satisfy their schemas, also for snapshots reopened from the log', (t) => {
   const check = compile(formationBriefDocument)
   for (const [state, snapshot] of Object.entries(S)) {
     const document = JSON.parse(JSON.stringify(module.document(reopened(module, snapshot))))
     t.strictSame(check(document), [], state)
-    t.equal(document.digest, snapshot.context.compiled?.digest, `${state}: the digest is that of what is compiled`)
+    t.equal(document.digest, snapshot.context.compiled?.digest, `${state}: the digest is that of the compiled artifact`)
   }
   const [sent] = step(module, S.approved!, M.compile).sends
   const frozen = after(compiledBriefModule, [at(5, sent!.message as { type: string })])
@@ -68,7 +68,7 @@ t.test('documents satisfy their schemas, also of snapshots that come back from t
   t.end()
 })
 
-t.test('what is compiled is what was approved, to the letter', (t) => {
+t.test('compile freezes exactly what was approved, and is refused when anything has moved', (t) => {
   t.equal(S.approved!.context.approvals[0].digest, ARTIFACT.digest)
   t.equal(COMPILED.context.compiled.digest, ARTIFACT.digest)
   for (const [label, code] of [
@@ -80,7 +80,7 @@ t.test('what is compiled is what was approved, to the letter', (t) => {
     t.equal(step(module, S.approved!, M[label]).refused, code, label)
   }
   const again = step(module, S.approved!, M['approve (moved intent)']).snapshot
-  t.equal(step(module, again, M['compile (moved intent)']).snapshot.value, 'compiled', 'a fresh approval covers it')
+  t.equal(step(module, again, M['compile (moved intent)']).snapshot.value, 'compiled', 'a new approval covers it')
   t.equal(step(module, again, M.compile).snapshot.value, 'compiled', 'the older one still covers what it named')
   const pinned = after(module, [M.create, M.submit, M['approve (other revision)']])
   const compiled = step(module, pinned, M.compile).snapshot
@@ -88,7 +88,7 @@ t.test('what is compiled is what was approved, to the letter', (t) => {
   t.end()
 })
 
-t.test('what cannot be compiled is not approved: from then on nobody could mend it', (t) => {
+t.test('a brief that could not be compiled is not approved, since nobody could mend it afterwards', (t) => {
   const incomplete = {
     '/mission': { mission: { objective: 'tidy up' }, protected_capabilities: [{ statement: 'x' }] },
     '/protected_capabilities': { protected_capabilities: [] },
@@ -115,7 +115,7 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
     t.equal(step(module, reviewable, M.approve).refused, 'brief_incomplete', pointer)
     t.match(whyNot(reviewable, M.approve)?.errors, [{ pointer }])
     t.match(module.document(reviewable), { missing: [{ pointer }] }, 'and the document says so before')
-    // A build before this one approved it.
+    // An earlier version approved it.
     const approved = { ...reviewable, value: 'approved' }
     t.equal(step(module, approved, M.compile).refused, 'brief_incomplete', pointer)
     t.match(whyNot(approved, M.compile)?.errors, [{ pointer }])
@@ -131,14 +131,14 @@ t.test('what cannot be compiled is not approved: from then on nobody could mend 
   t.end()
 })
 
-t.test('what was frozen with intent that guides runs no more is not approved again', (t) => {
+t.test('a compiled brief whose intent no longer guides runs is not approved again', (t) => {
   const gone = M['approve (record gone)']
   t.match(whyNot(COMPILED, gone), {
     code: 'brief_incomplete',
     detail: /is deprecated.*archive the brief, and write another/,
     errors: [{ pointer: '/mission/engineering_intent_refs/0' }, { pointer: '/protected_capabilities/0/id' }],
   })
-  // A build before this one took it: it is no repeat of that.
+  // An earlier version accepted it: this is no repeat of that.
   const approvals = [
     ...COMPILED.context.approvals,
     { ...COMPILED.context.approvals[0], intent_digest: intentDigest(GONE) },
@@ -149,7 +149,7 @@ t.test('what was frozen with intent that guides runs no more is not approved aga
   t.end()
 })
 
-t.test('why no approval holds names what has moved', (t) => {
+t.test('the reason why no approval holds names what has moved', (t) => {
   const since = { [RECORD.id]: '2026-09-01T00:00:00.000000Z' }
   const moved = { ...MOVED, since }
   const named = new RegExp(`${RECORD.key} is version 4 since 2026-09-01`)
@@ -164,7 +164,7 @@ t.test('why no approval holds names what has moved', (t) => {
   t.end()
 })
 
-t.test('a prompt that a person writes is another artifact, which no approval covers', (t) => {
+t.test('editing a prompt makes a new artifact that no approval covers', (t) => {
   const { snapshot, sends, facts } = step(module, COMPILED, M.edit_prompt)
   const { digest, prompt_pack_digest, edited } = snapshot.context.compiled
   t.not(digest, ARTIFACT.digest)
@@ -180,7 +180,7 @@ t.test('a prompt that a person writes is another artifact, which no approval cov
   t.strictSame(
     pack.prompts.filter((one) => !one.edited),
     ARTIFACT.prompt_pack.prompts.filter(({ phase }) => phase !== 'execution'),
-    'the others are as they were',
+    'the other prompts are unchanged',
   )
   t.equal(
     snapshot.context.approvals.some((one: any) => one.digest === digest),
@@ -191,14 +191,14 @@ t.test('a prompt that a person writes is another artifact, which no approval cov
   t.end()
 })
 
-t.test('an approval of a waiting run lets it go, when it is that run that was approved', (t) => {
+t.test('a full approval releases the waiting run that it covers, and no other', (t) => {
   const full = M['approve (full)']
   t.match(step(module, S.queued!, full).sends, [
     { to: { kind: 'run_request', id: RUN }, message: { type: 'approve', by: BY } },
   ])
   t.equal(step(module, S.queued!, M['approve (by another)']).sends.length, 0, 'dry_run is not full')
   t.equal(step(module, S.queued!, at(9, { ...full, revision: 'r2' })).sends.length, 0, 'another revision')
-  t.equal(step(module, S.accepted!, full).sends.length, 0, 'it does not wait any more')
+  t.equal(step(module, S.accepted!, full).sends.length, 0, 'it no longer waits')
   for (const more of [
     { approved: true },
     { retries: true },
@@ -212,14 +212,14 @@ t.test('an approval of a waiting run lets it go, when it is that run that was ap
   t.end()
 })
 
-t.test('an approval that is given once more goes on to a run that has come to wait for it since', (t) => {
+t.test('a repeated approval releases a run that began to wait after the first one', (t) => {
   const full = { ...M['approve (full)'], at: undefined }
   const approved = step(module, COMPILED, at(9, full)).snapshot
   t.equal(step(module, approved, at(20, full)).repeat, 'already_approved', 'nobody waits for it')
   const waits = step(module, approved, M.run_queued).snapshot
   const { sends, snapshot } = step(module, waits, at(20, full))
   t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'approve', by: BY } }])
-  t.equal(step(module, snapshot, at(21, full)).repeat, 'already_approved', 'said again it is the same')
+  t.equal(step(module, snapshot, at(21, full)).repeat, 'already_approved', 'a second repeat changes nothing')
   t.equal(
     step(module, waits, at(20, { ...full, throttle: 'dry_run' })).repeat,
     'already_approved',
@@ -228,22 +228,22 @@ t.test('an approval that is given once more goes on to a run that has come to wa
   t.end()
 })
 
-t.test('a brief follows its latest run, and tells why it is back', (t) => {
+t.test('a brief follows its latest run, and its reason says why it is back', (t) => {
   const lost = step(module, S.executing!, M['run_stopped (lost)']).snapshot
   t.match(module.document(lost), { state: 'compiled', reason: 'the run was lost: its runner fell silent' })
-  t.equal(step(module, lost, M.run_started).snapshot.value, 'executing', 'a lost run speaks up again')
+  t.equal(step(module, lost, M.run_started).snapshot.value, 'executing', 'a lost run reports again')
   const failed = step(module, S.queued!, M['run_stopped (failed)']).snapshot
   t.match(module.document(failed), { state: 'compiled', run: { state: 'failed', reason: 'tests failed' } })
   const next = step(module, failed, M['run_queued (later run)']).snapshot
   t.match(module.document(next), { state: 'queued', run: { run_request_id: OTHER_RUN } })
   t.notOk('reason' in module.document(next))
-  t.equal(step(module, next, M.run_started).repeat, 'no_news', 'the older run, which has ended, is not heard any more')
+  t.equal(step(module, next, M.run_started).repeat, 'no_news', 'the older run, which has ended, is no longer heard')
   t.end()
 })
 
 const later = (message: Message<any>, n = OTHER_RUN) => ({ ...message, run_request_id: n })
 
-t.test('an approval lets go each run that waits for it', (t) => {
+t.test('an approval releases every run that waits for it', (t) => {
   const full = M['approve (full)']
   const both = step(module, S.queued!, M['run_queued (later run)']).snapshot
   const { sends, snapshot } = step(module, both, full)
@@ -254,28 +254,25 @@ t.test('an approval lets go each run that waits for it', (t) => {
       [OTHER_RUN, 'approve'],
     ],
   )
-  t.equal(step(module, snapshot, at(9, { ...full, by: OTHER })).sends.length, 0, 'and waits no more')
+  t.equal(step(module, snapshot, at(9, { ...full, by: OTHER })).sends.length, 0, 'they wait no longer')
   const dry = step(module, S.queued!, at(30, { ...M['run_queued (later run)'], throttle: 'dry_run', approved: true }))
   t.match(step(module, dry.snapshot, full).sends, [{ to: { id: RUN } }], 'also behind one that does not wait')
   const cancelled = step(module, both, later(M['run_stopped (failed)'])).snapshot
-  t.match(step(module, cancelled, full).sends, [{ to: { id: RUN } }], 'and when that has ended')
+  t.match(step(module, cancelled, full).sends, [{ to: { id: RUN } }], 'and after that one has ended')
   t.end()
 })
 
-t.test(
-  'a run of which the brief hears behind its approval is let go, when that was given since it was asked for',
-  (t) => {
-    const approved = step(module, COMPILED, at(20, { ...M['approve (full)'], at: undefined })).snapshot
-    t.match(step(module, approved, M.run_queued).sends, [{ to: { kind: 'run_request', id: RUN } }])
-    t.equal(step(module, approved, M['run_queued (later run)']).sends.length, 0, 'what came before asked for its own')
-    t.end()
-  },
-)
+t.test('a run of which the brief hears after an approval is released if it was requested before that approval', (t) => {
+  const approved = step(module, COMPILED, at(20, { ...M['approve (full)'], at: undefined })).snapshot
+  t.match(step(module, approved, M.run_queued).sends, [{ to: { kind: 'run_request', id: RUN } }])
+  t.equal(step(module, approved, M['run_queued (later run)']).sends.length, 0, 'a run requested later needs its own')
+  t.end()
+})
 
 t.test('a brief follows the latest of its runs that is under way', (t) => {
   const both = step(module, S.executing!, M['run_queued (later run)']).snapshot
   t.match(module.document(both), { state: 'queued', run: { run_request_id: OTHER_RUN } })
-  t.equal(step(module, both, M.run_started).snapshot.value, 'queued', 'whatever becomes of the earlier one meanwhile')
+  t.equal(step(module, both, M.run_started).snapshot.value, 'queued', 'whatever happens to the earlier one meanwhile')
 
   const { snapshot: back, facts } = step(module, both, later(M['run_stopped (failed)']))
   t.match(module.document(back), { state: 'executing', run: { run_request_id: RUN, state: 'started' } })
@@ -295,12 +292,12 @@ t.test('a brief follows the latest of its runs that is under way', (t) => {
   t.equal(completed.snapshot.value, 'executing')
   t.match(completed.facts, [{ payload: { state: 'completed' } }, { payload: { state: 'executing' } }])
   const over = step(module, both, M['run_stopped (failed)'])
-  t.strictSame([over.snapshot.value, over.facts.length], ['queued', 0], 'an earlier one that fails moves nothing')
+  t.strictSame([over.snapshot.value, over.facts.length], ['queued', 0], 'an earlier run that fails changes nothing')
   t.equal(step(module, over.snapshot, later(M['run_stopped (failed)'])).snapshot.value, 'compiled')
   t.end()
 })
 
-t.test('a lost run is followed again when it speaks up, or is queued again', (t) => {
+t.test('a lost run is followed again when it reports or is requeued', (t) => {
   const lost = step(module, S.executing!, M['run_stopped (lost)']).snapshot
   const done = step(module, step(module, lost, M['run_queued (later run)']).snapshot, later(M.run_completed)).snapshot
   t.match(module.document(done), { state: 'completed', run: { run_request_id: OTHER_RUN } })
@@ -308,12 +305,12 @@ t.test('a lost run is followed again when it speaks up, or is queued again', (t)
   const again = step(module, done, at(40, { ...M.run_queued, reason: 'attempt 2 waits', at: undefined })).snapshot
   t.match(module.document(again), { state: 'queued', run: { run_request_id: RUN, reason: 'attempt 2 waits' } })
   const failed = step(module, done, M['run_stopped (failed)'])
-  t.strictSame([failed.snapshot.value, failed.facts.length], ['completed', 0], 'one that is given up is not')
+  t.strictSame([failed.snapshot.value, failed.facts.length], ['completed', 0], 'one that was given up is not')
   t.end()
 })
 
 t.test(
-  'a brief is not archived before each of its runs has ended, and its prompts stay while one is under way',
+  'a brief is archived only after all its runs have ended, and its prompts are not edited while one is under way',
   (t) => {
     const both = step(module, S.executing!, M['run_queued (later run)']).snapshot
     t.match(whyNot(both, M.archive), {
@@ -326,15 +323,15 @@ t.test(
     t.equal(step(module, one, M.edit_prompt).refused, 'illegal_move')
     const lost = step(module, one, M['run_stopped (lost)']).snapshot
     t.equal(lost.value, 'compiled')
-    t.equal(step(module, lost, M.archive).refused, 'illegal_move', 'a lost one may speak up again')
-    t.equal(step(module, lost, M.edit_prompt).snapshot.value, 'compiled', 'but may be run again with other words')
+    t.equal(step(module, lost, M.archive).refused, 'illegal_move', 'a lost run may report again')
+    t.equal(step(module, lost, M.edit_prompt).snapshot.value, 'compiled', 'but may be run again with other prompts')
     const over = step(module, lost, M['run_stopped (failed)']).snapshot
     t.equal(step(module, over, M.archive).snapshot.value, 'archived')
     t.end()
   },
 )
 
-t.test('a run that is asked for in the moment in which its brief is archived is cancelled', (t) => {
+t.test('a run requested just as its brief is archived is cancelled', (t) => {
   const archived = step(module, COMPILED, M.archive).snapshot
   const { snapshot, sends } = step(module, archived, M.run_queued)
   t.equal(snapshot.value, 'archived')
@@ -345,7 +342,7 @@ t.test('a run that is asked for in the moment in which its brief is archived is 
   t.end()
 })
 
-t.test('a brief of the fourth version goes on with the one run that it knew', (t) => {
+t.test('a brief stored by version 4 goes on with the one run that it knew', (t) => {
   const older = ({ value, context }: SnapshotOf<any>, waiting?: object) => {
     const { runs: _, ...internal } = context.internal
     return { status: 'active', value, context: { ...context, internal: { ...internal, waiting } } }
@@ -366,7 +363,7 @@ t.test('a brief of the fourth version goes on with the one run that it knew', (t
   t.end()
 })
 
-t.test('a result is analyzed once its run left evidence about the records behind the brief', (t) => {
+t.test('a result counts as analyzed once its run left evidence about the records behind the brief', (t) => {
   t.equal(step(module, S.completed!, M.run_observed).snapshot.value, 'analyzed')
   t.equal(step(module, S.completed!, M['run_observed (of another record)']).repeat, 'no_news')
   const observed = step(module, S.executing!, M.run_observed).snapshot
@@ -375,11 +372,11 @@ t.test('a result is analyzed once its run left evidence about the records behind
   t.equal(snapshot.value, 'analyzed')
   t.match(facts, [{ payload: { state: 'completed' } }, { payload: { state: 'analyzed' } }])
   const later = step(module, snapshot, M['run_queued (later run)']).snapshot
-  t.equal(later.context.run.observations, 0, 'the next run begins anew')
+  t.equal(later.context.run.observations, 0, 'counting starts over with the next run')
   t.end()
 })
 
-t.test('a brief of the first version is a draft that nobody has approved', (t) => {
+t.test('a brief stored by version 1 is an unapproved draft', (t) => {
   const old = {
     status: 'active',
     value: 'draft',
@@ -393,7 +390,7 @@ t.test('a brief of the first version is a draft that nobody has approved', (t) =
   t.end()
 })
 
-t.test('the same brief and records give the same digest, however they were written down', (t) => {
+t.test('the same brief and records give the same digest, in whatever order they were written', (t) => {
   const shuffled = Object.fromEntries(Object.entries(CREATE.sections).reverse())
   const again = [at(0, { ...CREATE, sections: shuffled }), M.submit, M.approve]
   t.equal(artifactOf(again, at(999, { ...M.compile, by: undefined })).digest, ARTIFACT.digest)

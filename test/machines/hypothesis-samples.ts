@@ -1,4 +1,4 @@
-/** Messages of a hypothesis and of the discovery that draws it. */
+/** Messages of a hypothesis and of the discovery that suggests it. */
 import type { Message } from '../../machines/machine.ts'
 import { BY } from './run-request-samples.ts'
 import { at } from './step.ts'

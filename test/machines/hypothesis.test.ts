@@ -25,7 +25,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('every state can be reached by messages; what is decided stays decided', (t) => {
+t.test('every state can be reached by messages, and a decision is final', (t) => {
   const paths = getShortestPaths(hypothesisMachine, {
     events: Object.values(M) as never,
     serializeState: (snapshot) => String(snapshot.value),
@@ -38,7 +38,7 @@ t.test('every state can be reached by messages; what is decided stays decided', 
   t.end()
 })
 
-t.test('in every state the document is what its schema says, and says that it is untrusted', (t) => {
+t.test('in every state the document satisfies its schema, and says that it is untrusted', (t) => {
   const seenAgain = step(module, open, M['open (other discovery)']).snapshot
   for (const snapshot of [...Object.values(STATES), seenAgain]) {
     const document = JSON.parse(JSON.stringify(module.document(reopened(module, snapshot))))
@@ -51,25 +51,22 @@ t.test('in every state the document is what its schema says, and says that it is
   t.end()
 })
 
-t.test(
-  'what a discovery has drawn it draws once: the latest discoveries are remembered, and no more than those',
-  (t) => {
-    const drawn = (n: number) => ({
-      ...M['open (other discovery)'],
-      discovery_id: `disc_${String(n).padStart(24, '0')}`,
-    })
-    const among = 64
-    let snapshot = open
-    for (let n = 1; n <= 2 * among; n += 1) snapshot = step(module, snapshot, drawn(n)).snapshot
-    t.match(module.document(snapshot), { sightings: 1 + 2 * among })
-    for (const n of [among + 1, among + 2, 2 * among - 1, 2 * among])
-      t.equal(step(module, snapshot, drawn(n)).repeat, 'already_seen', `${n}`)
-    t.equal(step(module, snapshot, drawn(among)).repeat, undefined, 'what it remembers has a bound')
-    t.end()
-  },
-)
+t.test('a discovery suggests a hypothesis once, and only the latest discoveries are remembered', (t) => {
+  const drawn = (n: number) => ({
+    ...M['open (other discovery)'],
+    discovery_id: `disc_${String(n).padStart(24, '0')}`,
+  })
+  const among = 64
+  let snapshot = open
+  for (let n = 1; n <= 2 * among; n += 1) snapshot = step(module, snapshot, drawn(n)).snapshot
+  t.match(module.document(snapshot), { sightings: 1 + 2 * among })
+  for (const n of [among + 1, among + 2, 2 * among - 1, 2 * among])
+    t.equal(step(module, snapshot, drawn(n)).repeat, 'already_seen', `${n}`)
+  t.equal(step(module, snapshot, drawn(among)).repeat, undefined, 'what it remembers is bounded')
+  t.end()
+})
 
-t.test('what waits for a person is in the list of what does', (t) => {
+t.test('a hypothesis that waits for a person is in the attention list', (t) => {
   const isListed = (snapshot: SnapshotOf<any>) => module.terms(snapshot).some(({ index }) => index === 'attention')
   t.ok(isListed(open))
   t.notOk(isListed(accepted))
@@ -77,22 +74,25 @@ t.test('what waits for a person is in the list of what does', (t) => {
   t.end()
 })
 
-t.test('what is decided names the discovery whose words it has, also when another has drawn it since', (t) => {
-  const seenAgain = step(module, open, M['open (other discovery)'])
-  const { discovery_id } = M['open (other discovery)']
-  t.match(seenAgain.facts, [{ type: 'hypothesis_seen_again', payload: { discovery_id } }])
-  const decided = step(module, seenAgain.snapshot, M.accept)
-  for (const { facts } of [
-    decided,
-    step(module, decided.snapshot, M.slug_taken),
-    step(module, seenAgain.snapshot, M.reject),
-  ])
-    t.match(facts, [{ payload: { discovery_id: DISCOVERY } }], facts[0]!.type)
-  t.match(module.document(decided.snapshot), { discovery_id: DISCOVERY, last_seen: { discovery_id } })
-  t.end()
-})
+t.test(
+  'a decided hypothesis names the discovery whose words were decided on, even if another has suggested it since',
+  (t) => {
+    const seenAgain = step(module, open, M['open (other discovery)'])
+    const { discovery_id } = M['open (other discovery)']
+    t.match(seenAgain.facts, [{ type: 'hypothesis_seen_again', payload: { discovery_id } }])
+    const decided = step(module, seenAgain.snapshot, M.accept)
+    for (const { facts } of [
+      decided,
+      step(module, decided.snapshot, M.slug_taken),
+      step(module, seenAgain.snapshot, M.reject),
+    ])
+      t.match(facts, [{ payload: { discovery_id: DISCOVERY } }], facts[0]!.type)
+    t.match(module.document(decided.snapshot), { discovery_id: DISCOVERY, last_seen: { discovery_id } })
+    t.end()
+  },
+)
 
-t.test('every try has another slug, and each is one', (t) => {
+t.test('every try gives another valid slug', (t) => {
   for (const wanted of ['a', 'sessions-survive', 'x'.repeat(63)]) {
     const slugs = Array.from({ length: 9 }, (_, tries) => slugOfTry(wanted, tries, HYPOTHESIS))
     t.equal(new Set(slugs).size, slugs.length)
@@ -101,7 +101,9 @@ t.test('every try has another slug, and each is one', (t) => {
   t.end()
 })
 
-/** A hypothesis and the records around it, with messages between them delivered in any order, and some of them twice. */
+/**
+ * A hypothesis and the records around it, with messages between them delivered in any order, and some of them twice.
+ */
 class World {
   readonly actors = new Map<string, SnapshotOf<any>>()
   readonly outbox: { to: ActorRef; message: MessageBody }[] = []
@@ -120,53 +122,50 @@ class World {
   }
 }
 
-t.test(
-  'however slugs are raced for and messages repeated, one acceptance makes one record, and both name each other',
-  (t) => {
-    const project = { project: CREATE.project, project_id: CREATE.project_id }
-    const hypothesis = { kind: 'hypothesis', id: HYPOTHESIS } as const
-    const person = (slug: string) => ({
-      to: { kind: 'intent_record', id: recordIdOfSlug(project.project_id, slug) },
-      slug,
-    })
-    const taken = fc.array(
-      fc.constantFrom(...[0, 1, 2, 3, 4, 5, 6, 7].map((n) => slugOfTry('sessions-survive', n, HYPOTHESIS))),
-    )
-    fc.assert(
-      fc.property(taken, fc.infiniteStream(fc.nat(20)), (slugs, chances) => {
-        const world = new World()
-        const chance = () => chances.next().value as number
-        world.say(hypothesis, M.open)
-        world.say(hypothesis, M.accept)
-        world.say(hypothesis, M.accept)
-        world.say(hypothesis, M['accept (otherwise)'])
-        const people = slugs.map(person)
-        for (let n = 0; world.outbox.length > 0 || people.length > 0; n++) {
-          const one = people.pop()
-          if (one !== undefined && (chance() % 2 === 0 || world.outbox.length === 0)) {
-            world.say(one.to as ActorRef, {
-              ...CREATE,
-              ...project,
-              id: one.to.id,
-              slug: one.slug,
-              idempotency_key: `k${n}`,
-            })
-            continue
-          }
-          if (one !== undefined) people.push(one)
-          const [sent] = world.outbox.splice(chance() % world.outbox.length, 1)
-          world.say(sent!.to, sent!.message)
-          if (chance() === 0) world.say(sent!.to, sent!.message)
+t.test('one acceptance makes one record, and both name each other, however slugs collide and messages repeat', (t) => {
+  const project = { project: CREATE.project, project_id: CREATE.project_id }
+  const hypothesis = { kind: 'hypothesis', id: HYPOTHESIS } as const
+  const person = (slug: string) => ({
+    to: { kind: 'intent_record', id: recordIdOfSlug(project.project_id, slug) },
+    slug,
+  })
+  const taken = fc.array(
+    fc.constantFrom(...[0, 1, 2, 3, 4, 5, 6, 7].map((n) => slugOfTry('sessions-survive', n, HYPOTHESIS))),
+  )
+  fc.assert(
+    fc.property(taken, fc.infiniteStream(fc.nat(20)), (slugs, chances) => {
+      const world = new World()
+      const chance = () => chances.next().value as number
+      world.say(hypothesis, M.open)
+      world.say(hypothesis, M.accept)
+      world.say(hypothesis, M.accept)
+      world.say(hypothesis, M['accept (otherwise)'])
+      const people = slugs.map(person)
+      for (let n = 0; world.outbox.length > 0 || people.length > 0; n++) {
+        const one = people.pop()
+        if (one !== undefined && (chance() % 2 === 0 || world.outbox.length === 0)) {
+          world.say(one.to as ActorRef, {
+            ...CREATE,
+            ...project,
+            id: one.to.id,
+            slug: one.slug,
+            idempotency_key: `k${n}`,
+          })
+          continue
         }
-        const made = world.records().filter(({ context }) => context.hypothesis_id === HYPOTHESIS)
-        const { intent_record_id } = world.actors.get(`hypothesis/${HYPOTHESIS}`)!.context
-        t.strictSame(
-          made.map(({ value, context }) => [value, context.id]),
-          [['accepted', intent_record_id]],
-        )
-      }),
-      { numRuns: 200 },
-    )
-    t.end()
-  },
-)
+        if (one !== undefined) people.push(one)
+        const [sent] = world.outbox.splice(chance() % world.outbox.length, 1)
+        world.say(sent!.to, sent!.message)
+        if (chance() === 0) world.say(sent!.to, sent!.message)
+      }
+      const made = world.records().filter(({ context }) => context.hypothesis_id === HYPOTHESIS)
+      const { intent_record_id } = world.actors.get(`hypothesis/${HYPOTHESIS}`)!.context
+      t.strictSame(
+        made.map(({ value, context }) => [value, context.id]),
+        [['accepted', intent_record_id]],
+      )
+    }),
+    { numRuns: 200 },
+  )
+  t.end()
+})

@@ -8,7 +8,7 @@ const FINAL = ['completed', 'cancelled']
 
 const paths = getShortestPaths(initiativeMachine, {
   events: Object.values(MESSAGES) as never,
-  // What waits and what is being assessed decide which messages are taken.
+  // Waiting requests and the assessment under way decide which messages are taken.
   serializeState: ({ value, context }: any) =>
     `${value} ${context.waiting?.length} ${context.assessment?.trigger_id} ${context.assessment?.result?.decision}`,
   stopWhen: ({ context }: any) => (context.waiting?.length ?? 0) > 2,

@@ -49,7 +49,7 @@ export const IDLE_VIEW: View = {
 }
 export const MOVED_VIEW: View = { ...VIEW, members: [{ ...VIEW.members[0]!, mark: '1/0' }, ...VIEW.members.slice(1)] }
 
-/** The first request's item: the seed says when the initiative was made. */
+/** The first request's item: the seed holds the time at which the initiative was made. */
 export const FIRST_ITEM = assessmentIds(NAME, `${at(0, CREATE).at}/1`).item_id
 
 export function answer(seconds: number, decision: object, more: object = {}) {
@@ -78,7 +78,7 @@ export function settled(item_id: string, state: string, more: object = {}) {
 const owner = { by: OWNER }
 const finding = { from: { kind: 'person', id: 'ann' }, to: [PROJECT], kind: 'note', text: 'The limit is 10', refs: [] }
 
-/** One of each; the labels name what is special. */
+/** One message of each kind; the labels name what is special. */
 export const MESSAGES = {
   create: at(0, CREATE),
   'advance (t1)': at(1, { type: 'advance', ...owner, trigger_id: 't1' }),
@@ -181,13 +181,13 @@ export function run(...messages: readonly Message<any>[]): SnapshotOf<Initiative
   return after(initiativeModule, messages)
 }
 
-/** Up to an answer that waits for the guards. */
+/** Up to an answer that waits to be judged. */
 export function deciding(decision: object, trigger: Message<any> = M['advance (t1)'], view: View = VIEW) {
   const assess = at(3, { type: 'assess', trigger_id: (trigger as any).trigger_id, view })
   return run(M.create, trigger, assess, answer(4, decision))
 }
 
-/** One snapshot of every state, and of those that a state alone does not tell apart, reached by messages. */
+/** One snapshot of every state, and of variants that a state alone does not tell apart, reached by messages. */
 export function states(): Snapshots {
   const asked = [M.create, M['advance (t1)']]
   const assessing = [...asked, M['assess (t1)']]

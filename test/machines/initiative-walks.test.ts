@@ -118,7 +118,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
   },
 )
 
-/** What is promised, and no more: who was asked for what, what was opened, stated, settled, sent. */
+/** What is promised, and no more: who was asked for what; what was opened, stated, settled and sent. */
 class Oracle {
   readonly asked = new Set<string>()
   readonly opened = new Map<string, 'open' | 'over'>()
@@ -179,7 +179,7 @@ class Oracle {
         }
         break
       case 'initiative_steered':
-        assert.ok(!this.steered.has(payload.steer_id), 'an assessment has one end')
+        assert.ok(!this.steered.has(payload.steer_id), 'an assessment ends once')
         assert.equal(payload.success, payload.outcome !== 'failed')
         if (before === 'completed' || before === 'cancelled')
           assert.ok(['rejected', 'failed', 'skipped'].includes(payload.outcome))
@@ -192,8 +192,8 @@ class Oracle {
         break
       case 'finding_consumed': {
         const once = `${payload.finding_id} ${payload.work_item_id}`
-        assert.ok(!this.consumed.has(once), 'a landing consumes once')
-        assert.ok(this.landed.has(payload.work_item_id), 'only what is on trunk consumes')
+        assert.ok(!this.consumed.has(once), 'a landing consumes a finding once')
+        assert.ok(this.landed.has(payload.work_item_id), 'only work on trunk consumes')
         this.consumed.add(once)
       }
     }
@@ -231,12 +231,12 @@ t.test('no walk breaks a promise of steering', (t) => {
     { numRuns: WALKS, seed: 18 },
   )
   const seen = ['applied', 'waited', 'no_op', 'skipped', 'rejected', 'stale', 'failed', 'finding_consumed']
-  for (const outcome of seen) t.ok((visits.get(outcome) ?? 0) >= 3, `the walks come to ${outcome}`)
+  for (const outcome of seen) t.ok((visits.get(outcome) ?? 0) >= 3, `the walks reach outcome ${outcome}`)
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })
 
-/** Names what the message is about: the assessment under way, the next request, a cycle of ours. */
+/** Names what the message is about: the assessment under way, the next request, or one of our cycles. */
 function addressed(move: Move, { context }: any, { works }: Oracle): Move {
   switch (move.type) {
     case 'assess':

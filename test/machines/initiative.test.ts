@@ -46,7 +46,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('every state is served as its schema says, and opens again as it was', (t) => {
+t.test('every state’s document satisfies its schema, and every state reopens unchanged', (t) => {
   const check = compile(initiativeDocument)
   for (const [label, snapshot] of Object.entries(states())) {
     t.strictSame(check(JSON.parse(JSON.stringify(module.document(snapshot)))), [], label)
@@ -123,7 +123,7 @@ t.test('each of the nine decisions does what it says, and nothing else', (t) => 
   ] as const) {
     const stepped = step(module, deciding({ decision, ...said }), judge(6))
     const [action] = stepped.snapshot.context.actions
-    t.match(action, said, 'what an owner is asked is part of the action')
+    t.match(action, said, 'the question to an owner is part of the action')
     t.match(payloadOf(stepped, 'initiative_action_requested'), { decision, ...said })
   }
   const released = step(module, deciding({ decision: 'advance', member: ITEM }), judge(6))
@@ -131,7 +131,7 @@ t.test('each of the nine decisions does what it says, and nothing else', (t) => 
   t.end()
 })
 
-t.test('a guard refuses what the decision must not do', (t) => {
+t.test('a decision that breaks a guard is rejected with the reason', (t) => {
   const refused: readonly (readonly [object, RegExp, Message<any>?])[] = [
     [{ decision: 'advance' }, /names no member/],
     [{ decision: 'advance', member: STRANGER }, /is no member of the initiative/],
@@ -162,7 +162,7 @@ t.test('a guard refuses what the decision must not do', (t) => {
   t.end()
 })
 
-t.test('what was asked about one member, or told to it, is not asked about another, or told to that', (t) => {
+t.test('a question or relay repeated for the same members is a no-op, and for others it is applied', (t) => {
   const again = (first: object, second: object, by: readonly Message<any>[] = []) => {
     const asked = step(module, deciding(first), judge(6)).snapshot
     const before = by.reduce((one, message) => step(module, one, message).snapshot, asked)
@@ -177,18 +177,18 @@ t.test('what was asked about one member, or told to it, is not asked about anoth
   const other = again(ask(CAMPAIGN), ask(ITEM))
   t.equal(outcomeOf(other), 'applied')
   t.match(other.snapshot.context.questions, [{ member: CAMPAIGN }, { member: ITEM }])
-  t.equal(outcomeOf(again(ask(CAMPAIGN), ask())), 'applied', 'a question about none of them is another one')
+  t.equal(outcomeOf(again(ask(CAMPAIGN), ask())), 'applied', 'a question about no member is a different one')
   const relay = (...to: Member[]) => ({ decision: 'relay', text: 'The limit is 10', to })
   t.equal(outcomeOf(again(relay(PROJECT), relay(PROJECT))), 'no_op')
   const told = again(relay(PROJECT, ITEM), relay())
   t.equal(outcomeOf(told), 'applied')
-  t.match(told.snapshot.context.findings.at(-1), { to: [CAMPAIGN] }, 'for those that have not been told')
+  t.match(told.snapshot.context.findings.at(-1), { to: [CAMPAIGN] }, 'only to members not told yet')
   t.match(told.sends.filter(({ message }) => message.type === 'share_finding').length, 1)
   t.equal(outcomeOf(again(relay(), relay(ITEM))), 'no_op', 'all of them have been told')
   t.end()
 })
 
-t.test('an owner’s hold lasts until it is lifted, whatever else is recorded meanwhile', (t) => {
+t.test('an owner’s hold lasts until it is lifted, however much is recorded meanwhile', (t) => {
   const record = (n: number, word: object) =>
     at(n, { type: 'record_owner_action', by: OWNER, action_id: `act_${n}`, reason: 'x', ...word })
   const milestones = (from: number) =>
@@ -201,12 +201,12 @@ t.test('an owner’s hold lasts until it is lifted, whatever else is recorded me
   const lifted = [record(900, { action: 'hold', lifted: true }), ...milestones(901)]
   const free = lifted.reduce((before, message) => step(module, before, message).snapshot, held)
   t.equal(free.context.owner_actions.length, OWNER_WORDS_MAX)
-  t.equal(free.context.owner_actions[0]?.lifted, true, 'what it lifted is forgotten before it is')
+  t.equal(free.context.owner_actions[0]?.lifted, true, 'the lifted hold is forgotten before the lift')
   t.end()
 })
 
 t.test(
-  'an override takes a member out whatever else is so, and puts it in past its owner’s holds and nothing else',
+  'an exclude override keeps a member out, and an include overrules earlier holds and holds of all, but no question',
   (t) => {
     const { snapshot: asked } = step(module, deciding({ decision: 'ask', question: 'x', member: CAMPAIGN }), judge(6))
     const whyNot = (before: { context: InitiativeContext }, ...words: readonly object[]): string | undefined => {
@@ -232,7 +232,7 @@ t.test(
   },
 )
 
-t.test('a request without a name joins one that waits for the same; a named one is a request of its own', (t) => {
+t.test('an unnamed request joins a waiting one for the same member, and a named one stands alone', (t) => {
   const ask = (trigger_id: string, more: object = {}) =>
     at(5, { type: 'advance', by: OWNER, trigger_id, unnamed: true, ...more })
   const named = (trigger_id: string) => at(5, { type: 'advance', by: OWNER, trigger_id })
@@ -240,7 +240,7 @@ t.test('a request without a name joins one that waits for the same; a named one 
   const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
   const said = (snapshot: ReturnType<typeof run>, message: any) => step(module, snapshot, message).repeat
   const waiting = step(module, assessing, ask('a')).snapshot
-  t.equal(waiting.context.waiting.length, 1, 'what is being assessed was asked before')
+  t.equal(waiting.context.waiting.length, 1, 'the one being assessed was asked before')
   t.equal(said(waiting, ask('b')), 'already_requested')
   t.equal(said(waiting, ask('b', pinned)), undefined, 'about a member')
   t.equal(said(waiting, named('c')), undefined)
@@ -254,7 +254,7 @@ t.test('a request without a name joins one that waits for the same; a named one 
   t.end()
 })
 
-t.test('what is no steering decision fails, and is not asked for again', (t) => {
+t.test('an answer that is not a steering decision fails, and is not asked for again', (t) => {
   for (const result of [
     { decision: undefined },
     { decision: 'jump' },
@@ -270,7 +270,7 @@ t.test('what is no steering decision fails, and is not asked for again', (t) => 
   t.end()
 })
 
-t.test('learned 8: what never began is not charged; what began is, whatever came of it', (t) => {
+t.test('learned 8: an assessment that never began is not charged, and one that began is, however it ended', (t) => {
   const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'])
   const made = (message: Message<any>) => step(module, assessing, message).snapshot.context.assessments_made
   t.equal(made(M['item_reported (never begun)']), 0)
@@ -291,7 +291,7 @@ t.test('learned 8: what never began is not charged; what began is, whatever came
 })
 
 t.test(
-  'a follow-up comes after the five decisions only, while a member stays eligible, and never after a follow-up',
+  'a follow-up comes only after five of the decisions, while a member stays eligible, and never after a follow-up',
   (t) => {
     const followed: string[] = []
     for (const decision of STEERING_DECISIONS) {
@@ -330,14 +330,18 @@ t.test(
       const last = step(module, deciding(said, undefined, view), judge(6, view))
       t.equal(payloadOf(last, 'initiative_steered').outcome, 'applied')
       const next = last.snapshot.context.waiting.map((one: any) => one.follow_up_of?.step)
-      t.strictSame(next, decision === 'relay' ? ['relay'] : [], `${decision}: whom it names is left after a relay only`)
+      t.strictSame(
+        next,
+        decision === 'relay' ? ['relay'] : [],
+        `${decision}: the member that it names stays eligible only after a relay`,
+      )
     }
     t.end()
   },
 )
 
 t.test(
-  'what follows a pinned assessment is pinned to the same member, and follows only while that can advance',
+  'a follow-up of a pinned assessment is pinned to the same member, and comes only while that can advance',
   (t) => {
     const pinned = (decision: object) => {
       const before = run(M.create, M['advance (t2, pinned)'], at(3, { type: 'assess', trigger_id: 't2', view: VIEW }))
@@ -353,13 +357,13 @@ t.test(
     for (const decision of ['stage', 'ask', 'escalate'] as const) {
       const { snapshot, facts } = pinned({ decision, member: PROJECT, objective: 'x', question: 'x' })
       t.equal(payloadOf({ facts }, 'initiative_steered').outcome, 'applied')
-      t.strictSame(snapshot.context.waiting, [], `${decision}: the others are no matter`)
+      t.strictSame(snapshot.context.waiting, [], `${decision}: the other members do not matter`)
     }
     t.end()
   },
 )
 
-t.test('the fresh request of a stale follow-up is a follow-up still, and comes before what waits', (t) => {
+t.test('a stale follow-up’s new request is still a follow-up, and comes before waiting requests', (t) => {
   const relayed = step(module, deciding({ decision: 'relay', text: 'x' }), judge(6)).snapshot
   const [next] = relayed.context.waiting
   const assessed = step(module, relayed, at(7, { type: 'assess', trigger_id: next.trigger_id, view: VIEW })).snapshot
@@ -372,7 +376,7 @@ t.test('the fresh request of a stale follow-up is a follow-up still, and comes b
 })
 
 t.test(
-  'a request that waits when its initiative ends, and one that comes too late, ends skipped under its own name',
+  'requests that wait when an initiative ends, or come too late, end as skipped under their own event ids',
   (t) => {
     const emitted = M['advance (t4, emitted)']
     const assessing = run(M.create, M['advance (t1)'], M['assess (t1)'], M['advance (t2, pinned)'], emitted)
@@ -394,7 +398,7 @@ t.test(
       { message: { state: 'landed' } },
     ])
     const { context } = cancelled.snapshot
-    t.equal(context.assessment?.item_id, FIRST_ITEM, 'what is under way comes to its own end')
+    t.equal(context.assessment?.item_id, FIRST_ITEM, 'the assessment under way ends on its own')
     t.equal(context.assessments_made, 0)
     t.equal(step(module, cancelled.snapshot, emitted).repeat, 'already_requested')
     for (const end of ['complete', 'cancel'] as const) {
@@ -409,7 +413,7 @@ t.test(
 )
 
 t.test(
-  'an emitted request that others were quicker than ends skipped under its own name, and takes nothing from them',
+  'an emitted request that reuses a trigger or finds too many waiting ends as skipped and changes nothing else',
   (t) => {
     const emitted = (n: number, trigger_id: string, more: object = {}) =>
       at(2, { type: 'advance', trigger_id, event_id: `evt_${n}`, fingerprint: 'none', by: OWNER, ...more }) as any
@@ -438,13 +442,13 @@ t.test(
         [after.context.waiting, after.context.assessment, after.context.assessments_made, after.context.internal.over],
         [context.waiting, context.assessment, context.assessments_made, context.internal.over],
       )
-      t.equal(step(module, after, first).repeat, 'already_requested', 'the first one is known still')
+      t.equal(step(module, after, first).repeat, 'already_requested', 'the first one is still known')
     }
     const { event_id: _, ...ownDoor } = other
     t.equal(
       step(module, run(M.create, first), ownDoor).refused,
       'idempotency_key_reused',
-      'its sender hears it at once',
+      'a sender of an API request is refused at once',
     )
 
     const many = Array.from({ length: TRIGGERS_MAX }, (_, n) => emitted(n, `t${n}`))
@@ -457,14 +461,17 @@ t.test(
   },
 )
 
-t.test('an initiative that ends stops its assessment, and an answer that comes late is refused', (t) => {
+t.test('an ending initiative stops its assessment and its work, and a late answer is rejected', (t) => {
   const { snapshot, sends } = step(module, run(M.create, M['advance (t1)'], M['assess (t1)']), M.cancel)
   t.match(sends.at(-1), { to: { kind: 'work_item', id: FIRST_ITEM }, message: { type: 'cancel' } })
   const told = sends.map(({ to, message }) => `${to.kind}/${to.id} ${message.type}`)
-  t.ok(told.includes('campaign/pay cancel') && told.includes('work_item/wi_1 cancel'), 'its members and its work stop')
+  t.ok(
+    told.includes('campaign/pay cancel') && told.includes('work_item/wi_1 cancel'),
+    'its members and its work are stopped',
+  )
   t.notOk(
     told.some((line) => line.startsWith('project')),
-    'a project is no work',
+    'a project is not work',
   )
   const late = step(module, snapshot, answer(9, { decision: 'done' }))
   t.match(payloadOf(late, 'initiative_steered'), { outcome: 'rejected', error: 'the initiative is cancelled' })
@@ -473,7 +480,7 @@ t.test('an initiative that ends stops its assessment, and an answer that comes l
   t.end()
 })
 
-t.test('a cancel also stops the work that an answer has started since its items were read', (t) => {
+t.test('a cancel also stops work started by an answer after its items were read', (t) => {
   const decision = { decision: 'dispatch', member: PROJECT, objective: 'x' }
   const dispatched = step(module, deciding(decision), judge(6)).snapshot
   const { item_id } = dispatched.context.actions[0]
@@ -486,28 +493,25 @@ t.test('a cancel also stops the work that an answer has started since its items 
   t.end()
 })
 
-t.test(
-  'the prompt of a pinned assessment tells of its member’s project alone, and findings stand behind a fence',
-  (t) => {
-    const told = [M.create, M.record_finding, M.decide, M['record_owner_action (hold)']]
-    const whole = run(...told, M['advance (t1)'], M['assess (t1)']).context.assessment!.prompt
-    for (const text of [
-      'campaign:pay in bank',
-      'project:shop in shop',
-      'Invoices first',
-      '| find_1 (note): The limit is 10',
-    ])
-      t.match(whole, text)
-    const assess = at(3, { type: 'assess', trigger_id: 't2', view: VIEW })
-    const pinned = run(...told, M['advance (t2, pinned)'], assess).context.assessment!.prompt
-    t.match(pinned, 'project:shop in shop')
-    t.match(pinned, '| find_1 (note): The limit is 10')
-    t.notMatch(pinned, /bank|campaign:pay|Invoices first/)
-    t.end()
-  },
-)
+t.test('a pinned assessment’s prompt covers only its member’s project, and quotes findings behind a fence', (t) => {
+  const told = [M.create, M.record_finding, M.decide, M['record_owner_action (hold)']]
+  const whole = run(...told, M['advance (t1)'], M['assess (t1)']).context.assessment!.prompt
+  for (const text of [
+    'campaign:pay in bank',
+    'project:shop in shop',
+    'Invoices first',
+    '| find_1 (note): The limit is 10',
+  ])
+    t.match(whole, text)
+  const assess = at(3, { type: 'assess', trigger_id: 't2', view: VIEW })
+  const pinned = run(...told, M['advance (t2, pinned)'], assess).context.assessment!.prompt
+  t.match(pinned, 'project:shop in shop')
+  t.match(pinned, '| find_1 (note): The limit is 10')
+  t.notMatch(pinned, /bank|campaign:pay|Invoices first/)
+  t.end()
+})
 
-t.test('an owner’s decision answers what was asked about its members', (t) => {
+t.test('an owner’s decision answers the open questions about its members', (t) => {
   const asked = step(module, deciding({ decision: 'ask', question: 'Which?', member: CAMPAIGN }), judge(6)).snapshot
   t.equal(asked.context.questions.length, 1)
   t.strictSame(module.terms(asked).find(({ index }) => index === 'attention')?.value, 'asked')
@@ -519,7 +523,7 @@ t.test('an owner’s decision answers what was asked about its members', (t) => 
   t.end()
 })
 
-t.test('the next assessment is told which question a decision answers, and no other project’s', (t) => {
+t.test('the next assessment is told which question a decision answers, but not that of another project', (t) => {
   const promptAfter = (question: object, more: object = {}): string => {
     const { snapshot: asked } = step(module, deciding({ ...question, member: CAMPAIGN }), judge(6))
     const { snapshot } = step(module, asked, at(7, { type: 'decide', by: OWNER, decision: 'Monday', reason: 'rent' }))
@@ -535,7 +539,7 @@ t.test('the next assessment is told which question a decision answers, and no ot
   t.end()
 })
 
-t.test('a reviewer’s gaps and diagnosis are findings that name the cycle and the result', (t) => {
+t.test('a reviewer’s gaps and diagnosis become findings that name the cycle and the result', (t) => {
   const dispatched = step(
     module,
     deciding({ decision: 'dispatch', member: PROJECT, objective: 'x' }),
@@ -559,7 +563,7 @@ t.test('a reviewer’s gaps and diagnosis are findings that name the cycle and t
   t.end()
 })
 
-t.test('an initiative that has ended finds nothing more, and what was seen before is consumed still', (t) => {
+t.test('an ended initiative records no new findings, and earlier ones can still be consumed', (t) => {
   const before = [M.create, M.record_finding, M['advance (t1)'], M['assess (t1)']]
   const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
   const dispatched = step(module, decided, judge(6)).snapshot
@@ -582,7 +586,7 @@ t.test('an initiative that has ended finds nothing more, and what was seen befor
   t.end()
 })
 
-t.test('consumption follows a landing of a cycle whose forming saw the finding, and nothing else', (t) => {
+t.test('a finding is consumed only when a cycle lands whose forming saw it', (t) => {
   const before = [M.create, M.record_finding, M['advance (t1)'], M['assess (t1)']]
   const decided = run(...before, answer(4, { decision: 'dispatch', member: PROJECT, objective: 'x' }))
   const dispatched = step(module, decided, judge(6)).snapshot
@@ -592,7 +596,7 @@ t.test('consumption follows a landing of a cycle whose forming saw the finding, 
   const later = step(module, preserved.snapshot, M['record_finding (a stranger)'])
   t.equal(later.refused, 'illegal_move')
   const nothing = step(module, preserved.snapshot, settled(item_id, 'landed'))
-  t.strictSame(nothing.facts, [], 'what went on with it had nothing to land')
+  t.strictSame(nothing.facts, [], 'what resumed it had nothing to land')
   const landed = step(module, preserved.snapshot, settled(item_id, 'landed', { on_trunk: true }))
   t.match(payloadOf(landed, 'finding_consumed'), {
     finding_id: 'find_1',

@@ -8,7 +8,7 @@ import { compile } from '../../machines/schema.ts'
 const PROJECT_ID = `proj_${'b'.repeat(24)}`
 const idOf = (slug: string) => recordIdOfSlug(PROJECT_ID, slug)
 
-/** A sound record, but for what is said otherwise. */
+/** A sound record, with these members replaced. */
 function record(slug: string, state = 'proposed', more: object = {}): SnapshotOf<any> {
   const context = {
     id: idOf(slug),
@@ -45,7 +45,7 @@ t.test('a sound project has no findings', (t) => {
   t.end()
 })
 
-t.test('each thing that does not hold together is an error of its own', (t) => {
+t.test('each inconsistency is an error of its own', (t) => {
   t.strictSame(codes(record('No Slug')), ['error malformed_slug No Slug'])
   t.strictSame(codes(record('a'), record('a', 'proposed', { id: idOf('b') })), ['error duplicate_slug a'])
   t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('gone') })), ['error dangling_supersession a'])
@@ -69,51 +69,48 @@ t.test('each thing that does not hold together is an error of its own', (t) => {
   t.end()
 })
 
-t.test(
-  'a long chain is followed once, from whichever end its records come, and what leads into a cycle is in none',
-  (t) => {
-    const length = 5_000
-    const chain = Array.from({ length }, (_, i) => {
-      const heir = i + 1 < length ? { superseded_by: idOf(`s${i + 1}`) } : {}
-      return record(`s${i}`, heir.superseded_by === undefined ? 'active' : 'superseded', {
-        ...heir,
-        supersedes: i === 0 ? [] : [idOf(`s${i - 1}`)],
-      })
+t.test('a long chain is followed once from either end, and records that lead into a cycle are not in it', (t) => {
+  const length = 5_000
+  const chain = Array.from({ length }, (_, i) => {
+    const heir = i + 1 < length ? { superseded_by: idOf(`s${i + 1}`) } : {}
+    return record(`s${i}`, heir.superseded_by === undefined ? 'active' : 'superseded', {
+      ...heir,
+      supersedes: i === 0 ? [] : [idOf(`s${i - 1}`)],
     })
-    const known = new Map(chain.map((one) => [one.context.id, one]))
-    for (const order of [chain, chain.toReversed()]) {
-      let reads = 0
-      let readsOfOne = 0
-      const found = new IntentCheck('acme', (id) => {
-        reads += 1
-        return known.get(id)
-      })
-      for (const one of order) {
-        const before = reads
-        found.record(one)
-        readsOfOne = Math.max(readsOfOne, reads - before)
-      }
-      t.strictSame(found.result().findings, [])
-      t.ok(reads < 6 * length, `${reads} reads`)
-      t.ok(readsOfOne < 2_100, `${readsOfOne} reads for one`)
+  })
+  const known = new Map(chain.map((one) => [one.context.id, one]))
+  for (const order of [chain, chain.toReversed()]) {
+    let reads = 0
+    let readsOfOne = 0
+    const found = new IntentCheck('acme', (id) => {
+      reads += 1
+      return known.get(id)
+    })
+    for (const one of order) {
+      const before = reads
+      found.record(one)
+      readsOfOne = Math.max(readsOfOne, reads - before)
     }
-    const into = record('x', 'superseded', { superseded_by: idOf('a') })
-    const a = record('a', 'superseded', { superseded_by: idOf('b'), supersedes: [idOf('b'), idOf('x')] })
-    const b = record('b', 'superseded', { superseded_by: idOf('a'), supersedes: [idOf('a')] })
-    const cycle = ['error supersession_cycle a', 'error supersession_cycle b']
-    t.strictSame(
-      codes(into, a, b).filter((code) => code.includes('cycle')),
-      cycle,
-    )
-    t.strictSame(
-      codes(a, b, into).filter((code) => code.includes('cycle')),
-      cycle,
-    )
-    t.end()
-  },
-)
+    t.strictSame(found.result().findings, [])
+    t.ok(reads < 6 * length, `${reads} reads`)
+    t.ok(readsOfOne < 2_100, `${readsOfOne} reads for one`)
+  }
+  const into = record('x', 'superseded', { superseded_by: idOf('a') })
+  const a = record('a', 'superseded', { superseded_by: idOf('b'), supersedes: [idOf('b'), idOf('x')] })
+  const b = record('b', 'superseded', { superseded_by: idOf('a'), supersedes: [idOf('a')] })
+  const cycle = ['error supersession_cycle a', 'error supersession_cycle b']
+  t.strictSame(
+    codes(into, a, b).filter((code) => code.includes('cycle')),
+    cycle,
+  )
+  t.strictSame(
+    codes(a, b, into).filter((code) => code.includes('cycle')),
+    cycle,
+  )
+  t.end()
+})
 
-t.test('what is left undone is a warning', (t) => {
+t.test('unfinished links are warnings', (t) => {
   const heir = record('b', 'proposed', { supersedes: [idOf('a')] })
   t.strictSame(codes(record('a', 'superseded', { superseded_by: idOf('b') }), heir), [
     'warning replacement_not_accepted a',
@@ -121,7 +118,7 @@ t.test('what is left undone is a warning', (t) => {
   t.strictSame(codes(record('a', 'hypothesized')), ['warning left_hypothesized a'])
   const content = { title: 'a', confidence: 1, evidence: [{ id: 'e1', description: 'x', required: false }] }
   t.strictSame(codes(record('a', 'accepted', { content })), ['warning no_required_evidence a'])
-  t.strictSame(codes(record('a', 'proposed', { content })), [], 'what guides nothing need not be shown')
+  t.strictSame(codes(record('a', 'proposed', { content })), [], 'a record that guides nothing need not be shown')
   const drift = { conflicts: { [idOf('b')]: { guiding: true }, [idOf('c')]: { guiding: false } } }
   t.strictSame(codes(record('a', 'active', { drift })), ['warning records_in_conflict a'])
   const uncharted = check()
@@ -133,7 +130,7 @@ t.test('what is left undone is a warning', (t) => {
   t.end()
 })
 
-t.test('a replacement that nobody has accepted is told of, whatever has become of it', (t) => {
+t.test('a replacement that nobody has accepted is reported, whatever became of it', (t) => {
   const said = (state: string, more: object = {}) => {
     const a = record('a', 'superseded', { superseded_by: idOf('b') })
     const found = check(a, record('b', state, { supersedes: [idOf('a')], ...more }))
@@ -147,7 +144,7 @@ t.test('a replacement that nobody has accepted is told of, whatever has become o
   t.strictSame(said('proposed'), told('is only proposed'))
   t.strictSame(said('contradicted'), told('was contradicted before anybody had accepted it'))
   t.strictSame(said('superseded'), told('was itself superseded, by no other, before anybody had accepted it'))
-  t.strictSame(said('superseded', { superseded_by: idOf('c') }), [], 'it is said of that one')
+  t.strictSame(said('superseded', { superseded_by: idOf('c') }), [], 'reported for that record')
   const wasAccepted = { drift_history: [{ kind: 'status', status: 'unobserved' }] }
   for (const state of ['accepted', 'active', 'deprecated', 'contradicted', 'superseded'])
     t.strictSame(said(state, wasAccepted), [], state)
@@ -164,12 +161,12 @@ t.test('an accepted hypothesis has its record', (t) => {
   }
   t.strictSame(look('open'), [])
   t.strictSame(look('accepted'), ['hypothesis_without_record'])
-  t.strictSame(look('accepted', record('a', 'accepted')), ['hypothesis_without_record'], 'somebody else’s record')
+  t.strictSame(look('accepted', record('a', 'accepted')), ['hypothesis_without_record'], 'another record')
   t.strictSame(look('accepted', record('a', 'accepted', { hypothesis_id: 'hyp_1' })), [])
   t.end()
 })
 
-t.test('all findings are counted, and a bounded number of them is listed, errors first', (t) => {
+t.test('all findings are counted, and a bounded number is listed, errors first', (t) => {
   const found = check()
   for (let n = 0; n < 700; n++) found.record(record(`r${n}`, 'hypothesized'))
   found.record(record('No Slug'))

@@ -41,7 +41,7 @@ export const CREATE = {
 
 let serial = 0
 
-/** An observation that is seen and comes `seconds` after the beginning of the tests' time. */
+/** An observation made and received `seconds` after the beginning of the tests' time. */
 export function seen(
   seconds: number,
   more: Partial<Seen> = {},

@@ -19,7 +19,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('every state can be reached by messages, and every one but the terminal ones can be left', (t) => {
+t.test('every state can be reached by messages, and all but the terminal ones can be left', (t) => {
   const paths = getShortestPaths(intentRecordMachine, {
     events: Object.values(M) as never,
     serializeState: (snapshot) => String(snapshot.value),
@@ -34,7 +34,7 @@ t.test('every state can be reached by messages, and every one but the terminal o
   t.end()
 })
 
-t.test('in every state the document is what its schema says, also after a restart', (t) => {
+t.test('in every state the document satisfies its schema, also after a restart', (t) => {
   const check = compile(intentRecordDocument)
   for (const [name, snapshot] of Object.entries(states())) {
     const document = module.document(reopened(module, snapshot))
@@ -44,7 +44,7 @@ t.test('in every state the document is what its schema says, also after a restar
   t.end()
 })
 
-t.test('a record is made with ids for its evidence, and its sources say what may be untrusted', (t) => {
+t.test('a record is created with ids for its evidence, and its sources say what may be untrusted', (t) => {
   const document = module.document(run(M.create)) as any
   t.match(document, {
     id: RECORD,
@@ -64,7 +64,7 @@ t.test('a record is made with ids for its evidence, and its sources say what may
   t.end()
 })
 
-t.test('a change makes a new version, says what changed, and gives no id of evidence twice', (t) => {
+t.test('a change makes a new version, says what changed, and never reuses an evidence id', (t) => {
   const before = run(M.create)
   const patch = {
     threat: null,
@@ -111,7 +111,7 @@ t.test('a change makes a new version, says what changed, and gives no id of evid
   t.end()
 })
 
-t.test('who may not rewrite what was accepted may still change what was not', (t) => {
+t.test('without the right to rewrite accepted content, other content may still be changed', (t) => {
   const message = at(20, { type: 'update', patch: { title: 'Other' }, if_version: 1, may_rewrite: false })
   for (const [name, snapshot] of Object.entries(states())) {
     const { refused } = step(module, snapshot, message)
@@ -122,12 +122,16 @@ t.test('who may not rewrite what was accepted may still change what was not', (t
   t.end()
 })
 
-t.test('superseding is decided by the old record, which tells the new one; said again it is the same', (t) => {
+t.test('superseding is decided by the old record, which tells the new one, and a repeat changes nothing', (t) => {
   const old = step(module, run(M.create, M.accept), M.supersede)
   t.match(old.facts, [{ type: 'intent_record_superseded', payload: { superseded_by: OTHER, reason: 'said better' } }])
   t.match(old.sends, [{ to: { kind: 'intent_record', id: OTHER }, message: { type: 'take_place', of: RECORD } }])
   t.equal(step(module, old.snapshot, M.supersede).repeat, 'already_superseded')
-  t.equal(step(module, old.snapshot, M['supersede (by what is gone)']).repeat, 'already_superseded', 'it was not, then')
+  t.equal(
+    step(module, old.snapshot, M['supersede (by what is gone)']).repeat,
+    'already_superseded',
+    'it was not at that time',
+  )
   for (const replacement_state of ['contradicted', 'superseded'])
     t.equal(step(module, run(M.create), { ...M.supersede, replacement_state }).refused, 'illegal_move')
   t.equal(step(module, run(M.create), { ...M.supersede, replacement_state: 'deprecated' }).snapshot.value, 'superseded')
@@ -140,23 +144,26 @@ t.test('superseding is decided by the old record, which tells the new one; said 
   t.end()
 })
 
-t.test('a slug that is given already is told to the hypothesis that wants it, and kept for its own', (t) => {
-  const theirs = step(module, run(M.create), M.make)
-  t.match(theirs.sends, [
-    { to: { kind: 'hypothesis', id: HYPOTHESIS }, message: { type: 'slug_taken', slug: 'sessions-survive' } },
-  ])
-  t.equal(theirs.snapshot.value, 'proposed')
-  const own = run(M.make)
-  t.equal(step(module, own, M.make).repeat, 'replay')
-  t.match(module.document(own), { state: 'accepted', hypothesis_id: HYPOTHESIS })
-  t.strictSame(
-    step(module, absent(module), M.make).facts.map(({ type }) => type),
-    ['intent_record_created', 'intent_record_accepted', 'intent_record_drift_changed'],
-  )
-  t.end()
-})
+t.test(
+  'a taken slug is reported to the hypothesis that wants it, unless the record was made of that hypothesis',
+  (t) => {
+    const theirs = step(module, run(M.create), M.make)
+    t.match(theirs.sends, [
+      { to: { kind: 'hypothesis', id: HYPOTHESIS }, message: { type: 'slug_taken', slug: 'sessions-survive' } },
+    ])
+    t.equal(theirs.snapshot.value, 'proposed')
+    const own = run(M.make)
+    t.equal(step(module, own, M.make).repeat, 'replay')
+    t.match(module.document(own), { state: 'accepted', hypothesis_id: HYPOTHESIS })
+    t.strictSame(
+      step(module, absent(module), M.make).facts.map(({ type }) => type),
+      ['intent_record_created', 'intent_record_accepted', 'intent_record_drift_changed'],
+    )
+    t.end()
+  },
+)
 
-t.test('a record states a bounded number of relationships', (t) => {
+t.test('a record has a bounded number of relationships', (t) => {
   let snapshot = run(M.create)
   for (let n = 0; n < RELATIONSHIPS_MAX; n++) {
     const to = `ir_${String(n).padStart(24, '0')}`
@@ -170,7 +177,7 @@ t.test('a record states a bounded number of relationships', (t) => {
   t.end()
 })
 
-t.test('it is listed by project, state and each place of its scope once', (t) => {
+t.test('a record is listed by project, state and once by each place of its scope', (t) => {
   const of = (snapshot: SnapshotOf<any>, index: string) =>
     module.terms(snapshot).flatMap((term) => (term.index === index ? [term.value] : []))
   const accepted = run(M.create, M.accept)
@@ -178,7 +185,7 @@ t.test('it is listed by project, state and each place of its scope once', (t) =>
   t.strictSame(of(accepted, 'state'), ['acme/accepted'])
   t.strictSame(of(accepted, 'path'), ['acme/src/auth', 'acme/src/session.ts'])
   t.strictSame(of(accepted, 'drift'), ['acme/unobserved'])
-  t.strictSame(of(run(M.create), 'drift'), [], 'what guides nothing has no drift')
+  t.strictSame(of(run(M.create), 'drift'), [], 'a record that guides nothing has no drift')
   t.strictSame(of(run(M.create, M.accept, M.deprecate), 'drift'), [])
   const doubled = { ...M.create, content: { ...CONTENT, scope: { paths: ['src/auth/', './src/auth', '.'] } } }
   t.strictSame(of(run(doubled), 'path'), ['acme/src/auth', 'acme/.'])
@@ -189,7 +196,7 @@ t.test('it is listed by project, state and each place of its scope once', (t) =>
   t.strictSame(
     of(run(above), 'path'),
     ['acme/etc', 'acme/.'],
-    'an older record may lead out of the repository: to no place',
+    'an older record may point outside the repository: listed by no place',
   )
   t.end()
 })

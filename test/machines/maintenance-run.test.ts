@@ -34,7 +34,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('every state can be reached, and only the end is one', (t) => {
+t.test('every state can be reached, and only completed is final', (t) => {
   const paths = getShortestPaths(module.machine, { events: Object.values(M) as never })
   t.strictSame([...new Set(paths.map(({ state }) => String(state.value)))].sort(), ['absent', 'ended', 'running'])
   for (const { state } of paths) {
@@ -44,7 +44,7 @@ t.test('every state can be reached, and only the end is one', (t) => {
   t.end()
 })
 
-t.test('an interrupted run is completed once, with what is known of its projects, and starts nothing', (t) => {
+t.test('an interrupted run is completed once with what is known of its projects, and starts nothing', (t) => {
   const { facts, sends, snapshot } = step(module, reopened(module, two), M.interrupt)
   t.strictSame(
     facts.map((fact) => (fact as OwnFact).payload),
@@ -64,12 +64,16 @@ t.test('an interrupted run is completed once, with what is known of its projects
   t.strictSame(sends, [])
   t.match(module.envelope(snapshot.context), { project: 'shop', trace_id: TRACE, causation_id: /^evt_/ })
   const simulated = said('maintenance_run_started', 'shop', { project: 'shop' }, 0, { throttle: 'dry_run' })!.message
-  t.equal(module.envelope(after(module, [at(1, simulated)]).context).throttle, 'dry_run', 'as its beginning was told')
+  t.equal(
+    module.envelope(after(module, [at(1, simulated)]).context).throttle,
+    'dry_run',
+    'the throttle of its beginning',
+  )
   t.equal(step(module, snapshot, M.interrupt).repeat, 'already_ended')
   t.end()
 })
 
-t.test('what ends a project is the first step that goes wrong, or the last one', (t) => {
+t.test('a project ends with its first failing step, or with its last step', (t) => {
   const status = (type: string, payload: object) => (said(type, 'shop', payload)?.message as any)?.status
   t.equal(status('project_validation_completed', { status: 'ok' }), undefined)
   t.equal(status('project_validation_completed', { status: 'error' }), 'failed')
@@ -81,14 +85,18 @@ t.test('what ends a project is the first step that goes wrong, or the last one',
   t.end()
 })
 
-t.test('the end of a project is heard of the one that its beginning named, whatever project both were told to', (t) => {
+t.test('a project’s end is matched to the project that its beginning named', (t) => {
   const begun = at(1, said('maintenance_run_started', 'shop', { project: 'till' })!.message)
   const over = (project: string, payload: object) =>
     at(2, said('project_maintenance_completed', project, { success: true, ...payload }, 5)!.message)
   const parts = (message: object) =>
     (step(module, after(module, [begun]), message as never).snapshot.context as any).projects
   t.match(parts(over('shop', { project: 'till' })), [{ name: 'till', status: 'succeeded', duration_secs: 5 }])
-  t.match(parts(over('till', {})), [{ name: 'till', status: 'succeeded' }], 'an event that names none is about its own')
+  t.match(
+    parts(over('till', {})),
+    [{ name: 'till', status: 'succeeded' }],
+    'an event that names none is about its own project',
+  )
   t.notOk(parts(over('till', { project: 'shop' }))[0].status, 'of another project')
   t.end()
 })

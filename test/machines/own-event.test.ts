@@ -17,7 +17,7 @@ const envelope: FactEnvelope = {
 const occurredAt = '2026-01-31T14:00:00.000001Z'
 const recordedAt = '2026-01-31T14:00:00.000002Z'
 
-/** The same event as any other is made. */
+/** The same event, made as any other is. */
 function plainly({ run_request_id, ...fields }: FactEnvelope, type: string, payload: object, by: By) {
   const event = prepareEvent({ ...fields, event_type: type, occurred_at: occurredAt, payload: payload as any })
   return { id: event.id, text: eventText(event, { recorded_at: recordedAt, by, run_request_id }) }
@@ -38,7 +38,7 @@ const requests = fc.option(text, { nil: undefined })
 const authors = fc.record({ id: fc.constantFrom('tok_1', 'tok_2'), name: text, origin: requests })
 const payloads = fc.dictionary(text, fc.jsonValue())
 
-t.test('what an actor states of itself has the id and the text of any event with these fields', async () => {
+t.test('an event stated by an actor has the id and text of any event with these fields', async () => {
   fc.assert(
     fc.property(envelopes, requests, authors, payloads, (fields, request, { id, name, origin }, payload) => {
       const given = request === undefined ? fields : { ...fields, run_request_id: request }
@@ -50,7 +50,7 @@ t.test('what an actor states of itself has the id and the text of any event with
   )
 })
 
-t.test('an envelope in which one member differs has events of its own', async (t) => {
+t.test('own events are not reused for an envelope in which any member differs', async (t) => {
   const own = new OwnEvents(envelope)
   t.ok(own.areOf({ ...envelope }))
   for (const name of Object.keys(envelope)) {
@@ -60,7 +60,7 @@ t.test('an envelope in which one member differs has events of its own', async (t
   t.notOk(own.areOf(without))
 })
 
-t.test('who did it is told as the one who did it, also under an id that was told of before', async (t) => {
+t.test('an actor is named exactly, even when its id was seen with another name before', async (t) => {
   t.equal(byText({ id: 'tok_3', name: 'ann' }), '{"id":"tok_3","name":"ann"}')
   t.equal(byText({ id: 'tok_3', name: 'bob' }), '{"id":"tok_3","name":"bob"}')
   t.equal(byText({ id: 'tok_3', name: 'bob', origin: 'bob@x' }), '{"id":"tok_3","name":"bob","origin":"bob@x"}')
@@ -70,7 +70,7 @@ t.test('who did it is told as the one who did it, also under an id that was told
   t.equal(byText({ id: 'tok_3', name: 'bob' }), '{"id":"tok_3","name":"bob"}')
 })
 
-t.test('what JSON cannot carry is refused, in the envelope and in the payload', async (t) => {
+t.test('a value that JSON cannot carry is refused, in the envelope and in the payload', async (t) => {
   t.throws(() => new OwnEvents({ ...envelope, project: '\udfff' }), { name: 'NotJson' })
   const by = { id: 'tok_4', name: 'ann' }
   const own = new OwnEvents(envelope)

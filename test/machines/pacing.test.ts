@@ -29,7 +29,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('payloads as in SPEC 6.10: lanes named and lanes paused, in lane order, also when nothing changed', (t) => {
+t.test('payloads follow SPEC 6.10: lanes named and lanes paused, in lane order, even when nothing changed', (t) => {
   const first = step(module, absent(module), M['pause (campaign)'])
   t.strictSame((first.facts[0] as OwnFact).payload, {
     lanes: ['campaign'],
@@ -44,7 +44,7 @@ t.test('payloads as in SPEC 6.10: lanes named and lanes paused, in lane order, a
   })
   const again = step(module, all.snapshot, M['pause (all)'])
   t.equal(again.facts[0]!.type, 'pacing_paused')
-  t.equal(all.snapshot.context.paused[1].at, M['pause (campaign)'].at, 'a lane keeps the pause that it has')
+  t.equal(all.snapshot.context.paused[1].at, M['pause (campaign)'].at, 'a paused lane keeps its pause')
   const resumed = step(module, all.snapshot, M['resume (campaign)'])
   t.strictSame((resumed.facts[0] as OwnFact).payload, {
     lanes: ['campaign'],

@@ -40,7 +40,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('a change tells what changed, and the document shows it', (t) => {
+t.test('an update states what changed, and the document shows it', (t) => {
   const named = step(module, active, at(2, { type: 'update', name: 'Acme Ltd', repository: 'git@example.com:acme' }))
   t.match(named.facts, [{ type: 'project_updated', payload: { changed: ['name', 'repository'], state: 'active' } }])
   const cleared = step(module, named.snapshot, at(3, { type: 'update', repository: null, archived: true }))
@@ -55,7 +55,7 @@ t.test('a change tells what changed, and the document shows it', (t) => {
   t.end()
 })
 
-t.test('events of others are recorded as they are, and commands sent to whom they are for', (t) => {
+t.test('events from others are recorded unchanged, and commands are sent to their receivers', (t) => {
   const { facts, sends, snapshot } = step(module, active, M['record (commands)'])
   t.strictSame(facts, [{ type: EVENT.event_type, recorded: EVENT }])
   t.strictSame(sends, [command])
@@ -64,9 +64,9 @@ t.test('events of others are recorded as they are, and commands sent to whom the
   t.end()
 })
 
-t.test('a request to advance goes out with its event, and is not asked for again where the log holds that', (t) => {
+t.test('an advance request is sent with its event, and not again if the log already has that event', (t) => {
   t.strictSame(step(module, active, M['record (advances)']).sends, [advance])
-  // The runtime leaves out what the log holds.
+  // The runtime leaves out events that the log already has.
   const again = { type: 'record', events: [], advances: [advance], commands: [command] }
   t.strictSame(step(module, active, at(7, again)).sends, [command], 'a run request is found by its id')
   t.end()

@@ -39,7 +39,7 @@ export const EVENT: PreparedEvent = prepareEvent({
 
 const post = { runner_id: RUNNER, attempt: 1 }
 
-/** One of each, from the holder of attempt 1, one second apart; the labels name what is special. */
+/** One message of each kind, from the holder of attempt 1, one second apart; the labels name what is special. */
 export const MESSAGES = {
   create: at(0, CREATE),
   'create (other body)': at(20, { ...CREATE, fingerprint: 'fingerprint-2' }),

@@ -9,7 +9,7 @@ import { BY, CREATE, EVENT } from './run-request-samples.ts'
 import { after, at, reopened, step } from './step.ts'
 
 const WALKS = Number(process.env.WALKS ?? 500)
-/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+/** The same walks in every run, because the states that they visit are counted; SEED=2 takes others. */
 const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 60
 const RUNNERS = ['runner-1', 'runner-2'] as const
@@ -17,7 +17,7 @@ const SETTLED = new Set(['completed', 'failed', 'cancelled'])
 
 type Move = { readonly type: string; readonly [member: string]: unknown }
 
-/** `of` tells which attempt the message speaks of (0: the current one), `from` who sends it. */
+/** `of` tells which attempt the message names (0: the current one), `from` who sends it. */
 const post = (type: string, more: object = {}) =>
   fc
     .record({ of: fc.constantFrom(0, 0, 0, 0, -1, 1), from: fc.constantFrom('holder', 'holder', 'holder', 'other') })
@@ -56,12 +56,12 @@ class Oracle {
   /** Called with each step that was taken. */
   took(message: Message<any>, before: string, now: string, facts: readonly string[]): void {
     if (this.settled !== undefined) {
-      assert.equal(now, this.settled, 'settled stays settled')
-      assert.equal(message.type, 'events', 'and takes late events only')
+      assert.equal(now, this.settled, 'a settled request stays settled')
+      assert.equal(message.type, 'events', 'and takes only late events')
       return
     }
     if (message.type === 'offer') {
-      assert.equal(before, 'queued', 'only what waits is offered')
+      assert.equal(before, 'queued', 'only a queued request is offered')
       assert.equal(this.holder, undefined, 'one holder at a time')
       this.holder = message.runner_id
     } else if (POSTS.has(message.type)) {
@@ -69,11 +69,11 @@ class Oracle {
       assert.equal(message.attempt ?? 1, this.attempt, 'and only about its attempt')
     }
     if (before === 'lost' && now === 'queued')
-      assert.equal(message.type, 'requeue', 'only a person hands lost work out again')
+      assert.equal(message.type, 'requeue', 'only a person hands a lost request out again')
     if (before === 'started') assert.notEqual(now, 'queued', 'work that has begun is not handed out again')
     if (message.type === 'offer_expired' && message.counted) {
       this.unaccepted += 1
-      assert.equal(now, this.unaccepted === 5 ? 'failed' : 'queued', 'five offers, not four and not six')
+      assert.equal(now, this.unaccepted === 5 ? 'failed' : 'queued', 'exactly five offers')
     }
     if (now === 'queued' && message.type !== 'offer') {
       this.holder = undefined
@@ -108,7 +108,7 @@ t.test('no walk breaks a promise of the hand-out', (t) => {
         visits.set(now, (visits.get(now) ?? 0) + 1)
         const facts = stepped.facts.map(({ type }) => type)
         oracle.took(message, snapshot.value, now, facts)
-        assert.equal(stepped.snapshot.context.attempt, oracle.attempt, 'the attempt goes up by one with each new wait')
+        assert.equal(stepped.snapshot.context.attempt, oracle.attempt, 'the attempt goes up by one with each requeue')
         if (oracle.settled === undefined) assert.equal(stepped.snapshot.context.offered_to, oracle.holder)
         snapshot = index % 7 === 0 ? reopened(module, stepped.snapshot) : stepped.snapshot
       })
@@ -116,7 +116,7 @@ t.test('no walk breaks a promise of the hand-out', (t) => {
     { numRuns: WALKS, seed: SEED },
   )
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent')
-  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
+  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks visit ${state}`)
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })

@@ -18,7 +18,7 @@ function run(...messages: readonly Message<any>[]): SnapshotOf<any> {
   return after(module, messages)
 }
 
-/** As JSON has it: without members that are undefined. */
+/** As JSON carries it: without undefined members. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value))
 }
@@ -38,7 +38,7 @@ t.test('with timers and a retry policy, every message in every state arms and cl
   t.end()
 })
 
-t.test('what can be cancelled is what a cancel changes', (t) => {
+t.test('isCancellable is true exactly where a cancel changes something', (t) => {
   const timedOut = step(module, states({ timeout_seconds: 60 } as never).started!, M.timeout_reached).snapshot
   const all = { absent: absent(module), ...states(), 'cancelling (timed out)': timedOut }
   for (const [state, snapshot] of Object.entries(all))
@@ -51,59 +51,62 @@ t.test('what can be cancelled is what a cancel changes', (t) => {
   t.end()
 })
 
-t.test('a request that waits for approval or for its time is not offered', (t) => {
-  const full = run(at(0, { ...CREATE, throttle: 'full' }))
-  t.equal(step(module, full, offer).refused, 'illegal_move')
-  t.equal(step(module, step(module, full, M.approve).snapshot, offer).snapshot.value, 'offered')
-  const early = run(at(0, { ...CREATE, not_before: '2026-01-01T01:00:00Z' }))
-  t.equal(step(module, early, offer).refused, 'illegal_move')
-  t.equal(step(module, step(module, early, M.not_before_reached).snapshot, offer).snapshot.value, 'offered')
-  const named = run(at(0, { ...CREATE, runner_id: 'runner-2' }))
-  t.equal(step(module, named, offer).refused, 'illegal_move', 'only the runner that is named')
-  t.end()
-})
-
-t.test('a restored log fences every attempt that it cannot know of, and hands out nothing that may have begun', (t) => {
-  const fenced = (snapshot: SnapshotOf<any>) => {
-    const { value, context } = step(module, snapshot, M.restored).snapshot
-    return [value, context.attempt]
-  }
-  const known = states()
-  t.same(fenced(known.queued!), ['queued', known.queued!.context.attempt + 1_000])
-  t.same(fenced(known.offered!), ['queued', known.offered!.context.attempt + 1_001])
-  t.same(fenced(known.accepted!), ['lost', known.accepted!.context.attempt + 1_000])
-  t.same(fenced(known.started!), ['lost', known.started!.context.attempt + 1_000])
-  t.same(fenced(known.lost!), ['lost', known.lost!.context.attempt + 1_000])
-  t.same(fenced(known.cancelling!), ['cancelled', known.cancelling!.context.attempt + 1_000])
-  const late = step(
-    module,
-    step(module, known.started!, M.restored).snapshot,
-    at(40, { type: 'completed', ...post(1), result: {}, digest: 'd' }),
-  )
-  t.equal(late.refused, 'stale_attempt')
-  t.end()
-})
-
 t.test(
-  'what a restored log knew as accepted has begun when its runner is heard again, and its timeout counts from there',
+  'a request is not offered before its approval, before its time, or to a runner other than the pinned one',
   (t) => {
-    const accepted = states({ timeout_seconds: 60 } as never).accepted!
-    const restored = step(module, accepted, M.restored).snapshot
-    for (const type of ['accepted', 'started', 'heartbeat', 'events'] as const) {
-      const { runner_id } = M[type]
-      const { snapshot, scheduled } = step(module, restored, at(40, { ...M[type], runner_id, attempt: 1_001 } as never))
-      t.equal(snapshot.value, 'started', type)
-      t.equal(snapshot.context.times.started_at, at(40, M.started).at)
-      t.equal(snapshot.context.engine_run_id, accepted.context.engine_run_id)
-      t.match(scheduled, [{ timer: 'timeout', dueMs: at(100, M.started).atMs }])
-    }
-    const { times } = step(module, states().lost!, M.heartbeat).snapshot.context
-    t.equal(times.started_at, M.started.at, 'one that had begun began when it did')
+    const full = run(at(0, { ...CREATE, throttle: 'full' }))
+    t.equal(step(module, full, offer).refused, 'illegal_move')
+    t.equal(step(module, step(module, full, M.approve).snapshot, offer).snapshot.value, 'offered')
+    const early = run(at(0, { ...CREATE, not_before: '2026-01-01T01:00:00Z' }))
+    t.equal(step(module, early, offer).refused, 'illegal_move')
+    t.equal(step(module, step(module, early, M.not_before_reached).snapshot, offer).snapshot.value, 'offered')
+    const named = run(at(0, { ...CREATE, runner_id: 'runner-2' }))
+    t.equal(step(module, named, offer).refused, 'illegal_move', 'only to the pinned runner')
     t.end()
   },
 )
 
-t.test('only the holder of the current attempt is heard, and must name it from the second on', (t) => {
+t.test(
+  'a restore raises every attempt so that unknown ones are fenced, and requeues nothing that may have begun',
+  (t) => {
+    const fenced = (snapshot: SnapshotOf<any>) => {
+      const { value, context } = step(module, snapshot, M.restored).snapshot
+      return [value, context.attempt]
+    }
+    const known = states()
+    t.same(fenced(known.queued!), ['queued', known.queued!.context.attempt + 1_000])
+    t.same(fenced(known.offered!), ['queued', known.offered!.context.attempt + 1_001])
+    t.same(fenced(known.accepted!), ['lost', known.accepted!.context.attempt + 1_000])
+    t.same(fenced(known.started!), ['lost', known.started!.context.attempt + 1_000])
+    t.same(fenced(known.lost!), ['lost', known.lost!.context.attempt + 1_000])
+    t.same(fenced(known.cancelling!), ['cancelled', known.cancelling!.context.attempt + 1_000])
+    const late = step(
+      module,
+      step(module, known.started!, M.restored).snapshot,
+      at(40, { type: 'completed', ...post(1), result: {}, digest: 'd' }),
+    )
+    t.equal(late.refused, 'stale_attempt')
+    t.end()
+  },
+)
+
+t.test('a restored accepted request starts when its runner is heard again, and its timeout counts from then', (t) => {
+  const accepted = states({ timeout_seconds: 60 } as never).accepted!
+  const restored = step(module, accepted, M.restored).snapshot
+  for (const type of ['accepted', 'started', 'heartbeat', 'events'] as const) {
+    const { runner_id } = M[type]
+    const { snapshot, scheduled } = step(module, restored, at(40, { ...M[type], runner_id, attempt: 1_001 } as never))
+    t.equal(snapshot.value, 'started', type)
+    t.equal(snapshot.context.times.started_at, at(40, M.started).at)
+    t.equal(snapshot.context.engine_run_id, accepted.context.engine_run_id)
+    t.match(scheduled, [{ timer: 'timeout', dueMs: at(100, M.started).atMs }])
+  }
+  const { times } = step(module, states().lost!, M.heartbeat).snapshot.context
+  t.equal(times.started_at, M.started.at, 'one that had begun keeps its start')
+  t.end()
+})
+
+t.test('only the holder of the current attempt is heard, and must name the attempt from the second on', (t) => {
   const second = run(M.create, offer, M.offer_expired, offer)
   t.equal(second.context.attempt, 2)
   t.equal(step(module, second, at(40, { type: 'accepted', runner_id: RUNNER })).refused, 'attempt_required')
@@ -121,7 +124,7 @@ t.test('only the holder of the current attempt is heard, and must name it from t
   t.end()
 })
 
-t.test('a lease is renewed by words of its holder only: nobody else is heard when they say them', (t) => {
+t.test('every message that renews a lease is refused from anybody but its holder', (t) => {
   const held = states()
   for (const state of ['accepted', 'started', 'cancelling']) {
     const snapshot = held[state]!
@@ -129,16 +132,16 @@ t.test('a lease is renewed by words of its holder only: nobody else is heard whe
     const [lease] = module.deadlines(snapshot, { offerMs: 1, leaseMs: 2 })
     for (const type of lease!.renewedBy) {
       const message = at(40, { type, runner_id: 'runner-2', attempt, events: [EVENT] } as Message<any>)
-      t.equal(step(module, snapshot, message).refused, 'stale_attempt', `${type} of another in ${state}`)
+      t.equal(step(module, snapshot, message).refused, 'stale_attempt', `${type} from another runner in ${state}`)
     }
     for (const type of ['cancel', 'approve']) t.notOk(lease!.renewedBy.includes(type), `${type} in ${state}`)
   }
   const [offered] = module.deadlines(held.offered!, { offerMs: 1, leaseMs: 2 })
-  t.same(offered!.renewedBy, [], 'an offer lasts as long as it lasts')
+  t.same(offered!.renewedBy, [], 'an offer is never renewed')
   t.end()
 })
 
-t.test('five offers that nobody accepts fail it, uncounted ones do not', (t) => {
+t.test('five offers that are not accepted fail the request, and uncounted ones do not', (t) => {
   let snapshot = run(M.create)
   const expire = (counted: boolean) => {
     snapshot = step(module, snapshot, offer).snapshot
@@ -155,7 +158,7 @@ t.test('five offers that nobody accepts fail it, uncounted ones do not', (t) => 
   t.end()
 })
 
-t.test('accepted and never started five times fails it', (t) => {
+t.test('five accepts without a start fail the request', (t) => {
   let snapshot = run(M.create)
   for (let attempt = 1; attempt <= 5; attempt += 1) {
     snapshot = step(module, snapshot, offer).snapshot
@@ -167,7 +170,7 @@ t.test('accepted and never started five times fails it', (t) => {
   t.end()
 })
 
-t.test('a simple runner polls and completes: the moves in between happen at the same moment', (t) => {
+t.test('a completed from offered makes the moves in between at the same moment', (t) => {
   const { snapshot, facts, sends } = step(module, run(M.create, offer), M.completed)
   t.equal(snapshot.value, 'completed')
   t.strictSame(
@@ -178,7 +181,7 @@ t.test('a simple runner polls and completes: the moves in between happen at the 
   t.equal(accepted_at, M.completed.at)
   t.equal(started_at, M.completed.at)
   t.equal(completed_at, M.completed.at)
-  t.strictSame(sends, [], 'nothing was reported on its engine run: the request tells of it')
+  t.strictSame(sends, [], 'nothing was reported on its engine run, so the request itself tells of it')
   t.match(unreportedEngineRun(heldEngineRun(snapshot)!), {
     state: 'closed',
     outcome: 'completed',
@@ -187,20 +190,24 @@ t.test('a simple runner polls and completes: the moves in between happen at the 
   t.end()
 })
 
-t.test('an engine run on which something was reported hears of its end, whichever comes first', (t) => {
+t.test('an engine run on which something was reported is told of its end, whichever comes first', (t) => {
   const started = run(M.create, offer, M.accepted, M.started)
   const end = [{ to: { kind: 'engine_run' }, message: { type: 'end', outcome: 'completed' } }]
   const reported = step(module, started, M.run_reported).snapshot
   t.match(step(module, reported, M.completed).sends, end)
-  t.match(step(module, step(module, started, M.completed).snapshot, M.run_reported).sends, end, 'told too late')
+  t.match(
+    step(module, step(module, started, M.completed).snapshot, M.run_reported).sends,
+    end,
+    'reported after the end',
+  )
   const requeued = step(module, step(module, reported, M.lease_expired).snapshot, M.requeue)
   t.match(requeued.sends, [{ message: { type: 'end', outcome: 'queued' } }])
-  t.equal(requeued.snapshot.context.internal.reported, undefined, 'the next attempt has a run of its own')
+  t.equal(requeued.snapshot.context.internal.reported, undefined, 'the next attempt has an engine run of its own')
   t.equal(step(module, requeued.snapshot, M.run_reported).repeat, 'already_known')
   t.end()
 })
 
-t.test('a snapshot of version 1 is opened as one of version 2', (t) => {
+t.test('a version 1 snapshot is migrated to version 2', (t) => {
   const { value, context } = run(M.create, offer, M.accepted)
   const { made, internal, ...rest } = context
   const old = { status: 'active', value, context: { ...rest, internal: { ...made, ...internal } } }
@@ -210,7 +217,7 @@ t.test('a snapshot of version 1 is opened as one of version 2', (t) => {
   t.end()
 })
 
-t.test('the same end said again is a repeat, another one a conflict', (t) => {
+t.test('a repeated end is a repeat, and a different one a conflict', (t) => {
   const { completed, cancelled } = states()
   t.equal(step(module, completed!, M.completed).repeat, 'already_completed')
   t.equal(step(module, completed!, M['completed (other body)']).refused, 'result_conflict')
@@ -219,12 +226,12 @@ t.test('the same end said again is a repeat, another one a conflict', (t) => {
   const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 0 }
   const retried = run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started, M.failed)
   t.equal(retried.value, 'queued')
-  t.equal(step(module, retried, M.failed).repeat, 'already_failed', 'also once it waits for the next attempt')
+  t.equal(step(module, retried, M.failed).repeat, 'already_failed', 'also while it waits for the next attempt')
   t.equal(step(module, retried, M.completed).refused, 'stale_attempt')
   t.end()
 })
 
-t.test('a lost request comes back with any post of its attempt, and is never handed out again by itself', (t) => {
+t.test('a lost request comes back with any post for its attempt, and is not handed out again by itself', (t) => {
   const { lost } = states()
   for (const name of ['accepted', 'started', 'heartbeat', 'events'] as const) {
     const { snapshot, facts } = step(module, lost!, M[name])
@@ -238,7 +245,7 @@ t.test('a lost request comes back with any post of its attempt, and is never han
   t.end()
 })
 
-t.test('who has handed a lost request out again and says so once more has what was asked for; nobody else has', (t) => {
+t.test('a repeated requeue by the same person is a repeat, and one by another person is refused', (t) => {
   const { lost } = states()
   const other = { ...M.requeue, by: { id: 'tok_other', name: 'somebody else' } }
   const queued = step(module, lost!, M.requeue).snapshot
@@ -251,16 +258,16 @@ t.test('who has handed a lost request out again and says so once more has what w
     t.equal(step(module, snapshot, other).refused, 'illegal_move')
   }
   const cancelled = step(module, queued, M.cancel).snapshot
-  t.equal(step(module, cancelled, M.requeue).refused, 'illegal_move', 'it is not handed out any more')
+  t.equal(step(module, cancelled, M.requeue).refused, 'illegal_move', 'it is no longer handed out')
   const lostAgain = step(module, started, { ...M.lease_expired, attempt: 2 }).snapshot
   const third = step(module, lostAgain, other).snapshot
-  t.equal(third.context.attempt, 3, 'lost once more, anybody may')
+  t.equal(third.context.attempt, 3, 'lost again, anybody may')
   t.equal(step(module, third, M.requeue).refused, 'illegal_move')
   t.equal(step(module, third, other).repeat, 'already_requeued')
   t.end()
 })
 
-t.test('a new session gives up what the old process held, but not what was offered since', (t) => {
+t.test('a new session takes back what the old process held, but not what was offered since', (t) => {
   const { offered, accepted, started } = states()
   const session = (more: object) => at(9, { type: 'runner_session_started', runner_id: RUNNER, ...more })
   const later = session({ attempt: 1 })
@@ -268,17 +275,17 @@ t.test('a new session gives up what the old process held, but not what was offer
   t.equal(step(module, accepted!, later).snapshot.value, 'queued')
   t.equal(step(module, started!, later).snapshot.value, 'lost')
   const again = run(M.create, offer, M.offer_expired, offer)
-  t.equal(step(module, again, later).refused, 'illegal_move', 'offered anew, to the new process')
+  t.equal(step(module, again, later).refused, 'illegal_move', 'offered again, to the new process')
   t.equal(step(module, again, session({ attempt: 2 })).snapshot.value, 'queued')
   const counted = step(module, accepted!, later).snapshot.context.internal
-  t.equal(counted.lost_accepts, 0, 'and counts for nothing')
-  // As messages of an older version tell it, which may wait in the outbox of its home.
+  t.equal(counted.lost_accepts, 0, 'and is not counted')
+  // As sent by an older version; such messages may wait in the outbox of its home.
   t.equal(step(module, started!, session({ session_at: at(8, { type: '' }).at })).snapshot.value, 'lost')
   t.equal(step(module, started!, session({ session_at: at(0, { type: '' }).at })).refused, 'illegal_move')
   t.end()
 })
 
-t.test('whoever waits for a lost run hears of it in the words of its event', (t) => {
+t.test('the work item of a lost run is told the reason given in the event', (t) => {
   const started = run(at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` }), offer, M.started)
   const reason = 'its runner was removed'
   const message = at(9, { type: 'runner_session_started', runner_id: RUNNER, attempt: 1, reason })
@@ -288,7 +295,7 @@ t.test('whoever waits for a lost run hears of it in the words of its event', (t)
   t.end()
 })
 
-t.test('a run that takes too long is stopped, and fails as a timeout whatever its runner then says', (t) => {
+t.test('a run that exceeds its timeout is stopped, and fails as a timeout unless its runner completes it', (t) => {
   const started = run(at(0, { ...CREATE, timeout_seconds: 60 }), offer, M.accepted, M.started)
   const { snapshot, scheduled } = step(module, started, at(63, { type: 'timeout_reached', attempt: 1 }))
   t.equal(snapshot.value, 'cancelling')
@@ -305,7 +312,7 @@ t.test('a run that takes too long is stopped, and fails as a timeout whatever it
   t.end()
 })
 
-t.test('a run that comes back from lost has the rest of its time, no more', (t) => {
+t.test('a run that comes back from lost has only the rest of its timeout left', (t) => {
   const lost = run(at(0, { ...CREATE, timeout_seconds: 60 }), offer, M.accepted, M.started, M.lease_expired)
   const { scheduled } = step(module, lost, M.heartbeat)
   t.strictSame(
@@ -315,7 +322,7 @@ t.test('a run that comes back from lost has the rest of its time, no more', (t) 
   t.end()
 })
 
-t.test('the pause of a retry policy doubles with each failure, up to an hour or its own length', (t) => {
+t.test('the retry pause doubles with each failure, up to an hour or its own length if longer', (t) => {
   const pauses = (backoff_seconds: number, retries: number): number[] => {
     const retry = { max_attempts: 20, on: ['execution'] as const, backoff_seconds }
     let snapshot = run(at(0, { ...CREATE, retry }))
@@ -339,7 +346,7 @@ t.test('the pause of a retry policy doubles with each failure, up to an hour or 
   t.end()
 })
 
-t.test('the retry policy queues a listed failure again, after its pause, and only while attempts are left', (t) => {
+t.test('the retry policy requeues a listed failure after its pause while attempts are left', (t) => {
   const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 30 }
   const first = step(module, run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started), M.failed)
   t.equal(first.snapshot.value, 'queued')
@@ -367,7 +374,7 @@ t.test('the retry policy queues a listed failure again, after its pause, and onl
   t.end()
 })
 
-t.test('a failure that could be tried again only after its expiry stays a failure', (t) => {
+t.test('a failure whose retry would come after the expiry stays a failure', (t) => {
   const outcome = (expires_at: string) => {
     const retry = { max_attempts: 2, on: ['execution'] as const, backoff_seconds: 30 }
     return step(module, run(at(0, { ...CREATE, retry, expires_at }), offer, M.accepted, M.started), M.failed).snapshot
@@ -381,7 +388,7 @@ t.test('a failure that could be tried again only after its expiry stays a failur
   t.end()
 })
 
-t.test('an expiry that passed while somebody held it cancels it as soon as it is queued again', (t) => {
+t.test('a request whose expiry passed while it was held is cancelled once it is queued again', (t) => {
   const offered = run(at(0, { ...CREATE, expires_at: '2026-01-01T00:00:20Z' }), offer)
   const { scheduled } = step(module, offered, M.offer_expired)
   t.strictSame(
@@ -392,13 +399,13 @@ t.test('an expiry that passed while somebody held it cancels it as soon as it is
   t.equal(
     step(module, back, at(20, { type: 'offer', runner_id: RUNNER })).refused,
     'illegal_move',
-    'and is offered no more',
+    'and is no longer offered',
   )
   t.equal(step(module, back, at(19, { type: 'offer', runner_id: RUNNER })).snapshot.value, 'offered')
   t.end()
 })
 
-t.test('late events of the attempt are recorded for ten minutes after the end', (t) => {
+t.test('late events of an attempt are recorded for ten minutes after its end', (t) => {
   const { completed } = states()
   const late = (seconds: number) => at(seconds, { type: 'events', ...post(1), events: [EVENT] })
   const { snapshot, facts } = step(module, completed!, late(606))
@@ -408,46 +415,46 @@ t.test('late events of the attempt are recorded for ten minutes after the end', 
   t.end()
 })
 
-t.test('a given key is replayed until a day after the end, a derived one stops twins of work that counts', (t) => {
-  const { queued, completed } = states()
-  const day = 86_400 + 6
-  t.equal(step(module, queued!, at(1, CREATE)).repeat, 'replay')
-  t.equal(step(module, completed!, at(day - 1, CREATE)).repeat, 'replay')
-  t.equal(step(module, completed!, at(day, CREATE)).refused, 'settled_twin')
-  t.equal(step(module, queued!, M['create (other body)']).refused, 'idempotency_key_reused')
-  const derived = { ...CREATE, key_given: false }
-  const dry = run(at(0, derived), offer, M.completed)
-  t.equal(step(module, run(at(0, derived)), at(9, derived)).repeat, 'replay')
-  t.equal(step(module, dry, at(9, derived)).refused, 'settled_twin')
-  const full = { ...derived, throttle: 'full' as const, approved: true }
-  const done = run(at(0, full), offer, M.completed)
-  t.equal(step(module, done, at(99_999, full)).repeat, 'replay')
-  t.equal(step(module, done, at(9, { ...full, again: true })).refused, 'settled_twin')
-  t.end()
-})
-
 t.test(
-  'a stop that a person asks for outranks the timeout: nothing runs again, and the grace is not prolonged',
+  'a given key is replayed until a day after the end, and a derived one refuses a second run of finished full work',
   (t) => {
-    const retry = { max_attempts: 3, on: ['execution' as const], backoff_seconds: 0 }
-    const timedOut = run(at(0, { ...CREATE, timeout_seconds: 60, retry }), offer, M.started, M.timeout_reached)
-    const asked = step(module, timedOut, at(100, { type: 'cancel', reason: 'enough' }))
-    t.match(asked.facts, [{ type: 'run_request_cancel_requested', payload: { reason: 'enough' } }])
-    t.strictSame(asked.scheduled, [])
-    t.equal(step(module, asked.snapshot, M.grace_ended).snapshot.value, 'cancelled')
-    t.equal(step(module, asked.snapshot, M['failed (cancelled)']).snapshot.value, 'cancelled')
-    t.equal(step(module, asked.snapshot, M.failed).snapshot.value, 'failed', 'and its own failure is not run again')
-    t.equal(step(module, asked.snapshot, M.cancel).repeat, 'already_cancelling')
-    const discard = at(9, { type: 'cancel', discard_work: true })
-    const harder = step(module, run(M.create, offer, M.started, M.cancel), discard)
-    t.equal(harder.snapshot.context.cancel.discard_work, true, 'and one may ask for the work to be thrown away, too')
-    t.equal(harder.snapshot.context.cancel.reason, 'not needed', 'for the reason that was given first')
-    t.equal(step(module, harder.snapshot, discard).repeat, 'already_cancelling')
+    const { queued, completed } = states()
+    const day = 86_400 + 6
+    t.equal(step(module, queued!, at(1, CREATE)).repeat, 'replay')
+    t.equal(step(module, completed!, at(day - 1, CREATE)).repeat, 'replay')
+    t.equal(step(module, completed!, at(day, CREATE)).refused, 'settled_twin')
+    t.equal(step(module, queued!, M['create (other body)']).refused, 'idempotency_key_reused')
+    const derived = { ...CREATE, key_given: false }
+    const dry = run(at(0, derived), offer, M.completed)
+    t.equal(step(module, run(at(0, derived)), at(9, derived)).repeat, 'replay')
+    t.equal(step(module, dry, at(9, derived)).refused, 'settled_twin')
+    const full = { ...derived, throttle: 'full' as const, approved: true }
+    const done = run(at(0, full), offer, M.completed)
+    t.equal(step(module, done, at(99_999, full)).repeat, 'replay')
+    t.equal(step(module, done, at(9, { ...full, again: true })).refused, 'settled_twin')
     t.end()
   },
 )
 
-t.test('work that was done before its runner heard of the stop is told of as begun, once, before its result', (t) => {
+t.test('a cancel by a person outranks the timeout: the run is not retried, and its grace is not extended', (t) => {
+  const retry = { max_attempts: 3, on: ['execution' as const], backoff_seconds: 0 }
+  const timedOut = run(at(0, { ...CREATE, timeout_seconds: 60, retry }), offer, M.started, M.timeout_reached)
+  const asked = step(module, timedOut, at(100, { type: 'cancel', reason: 'enough' }))
+  t.match(asked.facts, [{ type: 'run_request_cancel_requested', payload: { reason: 'enough' } }])
+  t.strictSame(asked.scheduled, [])
+  t.equal(step(module, asked.snapshot, M.grace_ended).snapshot.value, 'cancelled')
+  t.equal(step(module, asked.snapshot, M['failed (cancelled)']).snapshot.value, 'cancelled')
+  t.equal(step(module, asked.snapshot, M.failed).snapshot.value, 'failed', 'its own failure is not retried')
+  t.equal(step(module, asked.snapshot, M.cancel).repeat, 'already_cancelling')
+  const discard = at(9, { type: 'cancel', discard_work: true })
+  const harder = step(module, run(M.create, offer, M.started, M.cancel), discard)
+  t.equal(harder.snapshot.context.cancel.discard_work, true, 'discarding the work may be asked for as well')
+  t.equal(harder.snapshot.context.cancel.reason, 'not needed', 'with the reason given first')
+  t.equal(step(module, harder.snapshot, discard).repeat, 'already_cancelling')
+  t.end()
+})
+
+t.test('work done before its runner heard of the stop is reported as started once, before its result', (t) => {
   const accepted = run(at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` }), offer, M.accepted)
   const stopping = step(module, accepted, M.cancel).snapshot
   const sent = ({ sends }: ReturnType<typeof step>) => sends.map(({ message }) => message.type)
@@ -458,11 +465,15 @@ t.test('work that was done before its runner heard of the stop is told of as beg
   t.strictSame(sent(step(module, first.snapshot, at(10, { ...M.events, events: [landed] }))), ['run_event'])
   t.strictSame(sent(step(module, first.snapshot, M.completed)), ['run_ended'])
   t.strictSame(sent(step(module, stopping, M.completed)), ['run_started', 'run_ended'])
-  t.strictSame(sent(step(module, stopping, M['failed (cancelled)'])), ['run_ended'], 'and what was not begun is not')
+  t.strictSame(
+    sent(step(module, stopping, M['failed (cancelled)'])),
+    ['run_ended'],
+    'a run that never began is not reported as started',
+  )
   t.end()
 })
 
-t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
+t.test('a step depends only on snapshot and message, and changes neither', (t) => {
   const variant = { timeout_seconds: 60, expires_at: '2026-01-02T00:00:00Z' }
   for (const snapshot of [absent(module), ...Object.values(states(variant))]) {
     for (const message of Object.values(M)) {
@@ -481,7 +492,7 @@ t.test('a step depends on nothing but snapshot and message, and changes neither'
   t.end()
 })
 
-t.test('what is seen from outside is plain JSON, and the document satisfies its schema', (t) => {
+t.test('terms and deadlines are plain JSON, and the document satisfies its schema', (t) => {
   const check = compile(runRequestDocument)
   const variant = {
     brief: { id: `brief_${'f'.repeat(24)}`, digest: `sha256:${'0'.repeat(64)}` },
@@ -504,7 +515,7 @@ t.test('what is seen from outside is plain JSON, and the document satisfies its 
   t.end()
 })
 
-t.test('the document as text says what the document says', (t) => {
+t.test('documentText gives the same document as module.document', (t) => {
   const lease_expires_at = '2026-01-01T00:01:00.000Z'
   const approved = states({
     throttle: 'full',
@@ -524,7 +535,7 @@ t.test('the document as text says what the document says', (t) => {
   t.end()
 })
 
-t.test('every fact that is stated is in the catalogue and satisfies its schema', (t) => {
+t.test('every stated fact is in the catalogue and satisfies its schema', (t) => {
   const variant = { timeout_seconds: 60, retry: { max_attempts: 9, on: ['execution'], backoff_seconds: 0 } }
   const seen = new Set<string>()
   for (const snapshot of [absent(module), ...Object.values(states()), ...Object.values(states(variant as object))]) {
@@ -538,6 +549,6 @@ t.test('every fact that is stated is in the catalogue and satisfies its schema',
   }
   const approved = step(module, run(at(0, { ...CREATE, throttle: 'full' })), M.approve).facts
   for (const { type } of approved) seen.add(type)
-  t.equal(seen.size, 13, 'all twelve of them, and the opening of its engine run')
+  t.equal(seen.size, 13, 'all twelve, and the opening of its engine run')
   t.end()
 })

@@ -44,7 +44,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('a new instance ends what the old one held, the same instance said again ends nothing', (t) => {
+t.test('a new instance ends what the old one held, and a repeated instance ends nothing', (t) => {
   const { snapshot, sends } = step(module, registered, M.session)
   t.match(sends, [
     { to: { kind: 'run_request', id: 'runreq_1' }, message: { type: 'runner_session_started', runner_id: 'runner-1' } },
@@ -56,18 +56,24 @@ t.test('a new instance ends what the old one held, the same instance said again 
   t.end()
 })
 
-t.test('the newest process ends what it held and is offline at once; the word of an older one changes nothing', (t) => {
-  const { snapshot, sends, facts } = step(module, connected, M.end_session)
-  t.match(sends, [{ message: { attempt: 1, reason: 'its runner ended' } }, { message: { attempt: 3 } }])
-  t.match(facts, [{ type: 'runner_offline', payload: { presence: 'offline', reason: 'it said that it ends' } }])
-  t.match(snapshot.context, { session: undefined, internal: { online: false, seen_at: '2026-01-01T00:00:03.000000Z' } })
-  t.equal(step(module, snapshot, M.end_session).repeat, 'not_its_session')
-  const next = step(module, connected, at(9, { ...M.session, instance: 'i-2', in_flight: [] })).snapshot
-  t.match(step(module, next, M.end_session), { repeat: 'not_its_session', sends: [], facts: [] })
-  t.end()
-})
+t.test(
+  'ending the newest session gives up its runs and takes the runner offline, and ending an older one changes nothing',
+  (t) => {
+    const { snapshot, sends, facts } = step(module, connected, M.end_session)
+    t.match(sends, [{ message: { attempt: 1, reason: 'its runner ended' } }, { message: { attempt: 3 } }])
+    t.match(facts, [{ type: 'runner_offline', payload: { presence: 'offline', reason: 'it said that it ends' } }])
+    t.match(snapshot.context, {
+      session: undefined,
+      internal: { online: false, seen_at: '2026-01-01T00:00:03.000000Z' },
+    })
+    t.equal(step(module, snapshot, M.end_session).repeat, 'not_its_session')
+    const next = step(module, connected, at(9, { ...M.session, instance: 'i-2', in_flight: [] })).snapshot
+    t.match(step(module, next, M.end_session), { repeat: 'not_its_session', sends: [], facts: [] })
+    t.end()
+  },
+)
 
-t.test('a rotated credential lives for ten minutes beside the new one', (t) => {
+t.test('a rotated credential stays valid for ten minutes beside the new one', (t) => {
   const rotated = after(module, [M.create, M.rotate_credential])
   t.strictSame(rotated.context.internal.credentials, [
     { hash: 'hash-1', expires_at: '2026-01-01T00:10:02.000Z' },
@@ -78,11 +84,11 @@ t.test('a rotated credential lives for ten minutes beside the new one', (t) => {
     later.context.internal.credentials.map(({ hash }: { hash: string }) => hash),
     ['hash-2', 'hash-3'],
   )
-  t.strictSame(step(module, rotated, M.remove).snapshot.context.internal.credentials, [], 'and none after removal')
+  t.strictSame(step(module, rotated, M.remove).snapshot.context.internal.credentials, [], 'none after removal')
   t.end()
 })
 
-t.test('documents and facts satisfy their schemas and show no credential', (t) => {
+t.test('documents and facts satisfy their schemas and never show a credential', (t) => {
   const shown = [...Object.values(all), after(module, [M.create, M.session])]
   for (const snapshot of shown) {
     const document = module.document(reopened(module, snapshot))

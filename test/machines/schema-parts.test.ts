@@ -1,4 +1,4 @@
-/** The constructors of schemas against TypeBox's own: the same JSON, member by member in the same order. */
+/** The schema constructors against TypeBox's own: the same JSON, member by member in the same order. */
 import t from 'tap'
 import { Type as TypeBox } from 'typebox'
 import { Type } from '../../machines/schema-parts.ts'
@@ -44,7 +44,7 @@ t.test('every constructor makes the JSON Schema that TypeBox makes', (t) => {
   t.end()
 })
 
-t.test('what is optional in one object is what it was in another', (t) => {
+t.test('a member that is optional in one object is unchanged in another', (t) => {
   const name = Type.String()
   t.same(Type.Object({ name: Type.Optional(name) }).required, undefined)
   t.same(Type.Object({ name }).required, ['name'])

@@ -32,13 +32,13 @@ const person = closedObject({
   colour: Type.Optional(stringEnum(['red', 'green'])),
 })
 
-t.test('a good value has no faults, and the answer is always the same empty list', async (t) => {
+t.test('a valid value has no faults, and the same empty list is returned each time', async (t) => {
   const check = compile(person)
   t.strictSame(check({ name: 'a', age: 3, tags: [], colour: 'red' }), [])
   t.equal(check({ name: 'a' }), check({ name: 'b' }))
 })
 
-t.test('every fault is listed, each with a pointer and a sentence that says what was expected', async (t) => {
+t.test('every fault is listed with a pointer and a sentence that says what was expected', async (t) => {
   const wrong = { age: -1, 'odd/na~me': 'x', tags: ['a', 7], since: 'now', colour: 'blue', surplus: 1 }
   t.strictSame(refused(person, wrong).sort(), [
     '/age must be at least 0, got -1',
@@ -65,7 +65,7 @@ t.test('nothing is coerced, filled in or removed', async (t) => {
   t.strictSame(value, { name: 'a', age: '3' })
 })
 
-t.test('a closed object refuses keys that look like a prototype; an open one keeps them as data', async (t) => {
+t.test('a closed object refuses keys such as __proto__, and an open one keeps them as data', async (t) => {
   for (const key of ['__proto__', 'constructor', 'prototype']) {
     const value = JSON.parse(`{"name":"a","${key}":{"polluted":true}}`)
     t.strictSame(
@@ -105,7 +105,7 @@ t.test('a time is RFC 3339 with a T and an offset, on a day that exists', async 
   }
 })
 
-t.test('null passes only where it is said', async (t) => {
+t.test('null passes only where the schema allows it', async (t) => {
   const schema = openObject({
     text: nullable(Type.String({ minLength: 1 })),
     choice: nullable(stringEnum(['a'])),
@@ -123,7 +123,7 @@ t.test('null passes only where it is said', async (t) => {
   t.strictSame(refused(anyObject(), null), [' must be an object, got null'])
 })
 
-t.test('conditions between members say which value asked for them', async (t) => {
+t.test('a fault of a condition between members says which value asked for it', async (t) => {
   const schema = openObject(
     {
       kind: stringEnum(['a', 'b']),
@@ -158,7 +158,7 @@ t.test('conditions between members say which value asked for them', async (t) =>
   t.strictSame(refused(schema, {}), ['/kind is missing: it is required'])
 })
 
-t.test('a large value is told its first fault only, a small one fifty at most', async (t) => {
+t.test('a large value gets only its first fault, a small one at most fifty', async (t) => {
   const schema = Type.Array(Type.String())
   t.equal(compile(schema)(Array.from({ length: 200 }, () => 7)).length, 50)
   t.strictSame(
@@ -170,12 +170,12 @@ t.test('a large value is told its first fault only, a small one fifty at most', 
   )
 })
 
-t.test('a schema with a mistake in it is refused when it is first used', async (t) => {
+t.test('a faulty schema is refused when it is first used', async (t) => {
   t.throws(() => compile({ type: 'strnig' } as TSchema)('x'))
   t.throws(() => compile({ type: 'string', minLenght: 1 } as TSchema)('x'), /strict mode/)
 })
 
-t.test('what must be unique is compared as data, whatever its members are called', async (t) => {
+t.test('unique members are compared as data, whatever they are called', async (t) => {
   const schema = Type.Array(Type.Object({}, { additionalProperties: true }), { uniqueItems: true })
   const odd = JSON.parse('[{"valueOf":1,"toString":2},{"valueOf":{"a":1}},{"__proto__":1},{}]')
   t.strictSame(refused(schema, odd), [])
@@ -184,7 +184,7 @@ t.test('what must be unique is compared as data, whatever its members are called
   t.equal(refused(Type.Array(Type.String(), { uniqueItems: true }), ['a', 'b', 'a']).length, 1)
 })
 
-t.test('whether objects are unique is found out in one walk over them', async (t) => {
+t.test('uniqueness of objects is checked in one pass over them', async (t) => {
   const schema = Type.Array(Type.String(), { uniqueItems: true })
   const odd = Array.from({ length: 4_900 }, (_, n) => ({ n }))
   const reads: number[] = []
@@ -202,6 +202,6 @@ t.test('whether objects are unique is found out in one walk over them', async (t
   t.strictSame(
     refused(Type.Array(Type.Unknown(), { uniqueItems: true }), half),
     [],
-    'what is no JSON is said elsewhere',
+    'values that JSON cannot carry are reported elsewhere',
   )
 })

@@ -1,6 +1,6 @@
 /**
- * Steps a statechart with XState's own pure functions, and asks the module what the runtime asks: first whether
- * the message is a repeat, then the chart, then for the reason of a refusal.
+ * Steps a statechart with XState's own pure functions, and asks the module what the runtime asks: first whether the
+ * message is a repeat, then the chart, then the reason of a refusal.
  */
 import { deepStrictEqual, strictEqual as equal } from 'node:assert/strict'
 import { resolve } from 'node:path'
@@ -21,7 +21,7 @@ import { encodeChange, encodeRecord } from '../../runtime/record.ts'
 import { type Outcome, Stepper } from '../../runtime/stepper.ts'
 import { changedRecord } from '../../storage/log/record-change.ts'
 
-/** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute: tap does not find it else. */
+/** Where a test's snapshots are kept, whatever folder it was compiled to. Absolute, or tap does not find it. */
 export function snapshotFile(name: string): string {
   return resolve('tap-snapshots/machines', `${name}.cjs`)
 }
@@ -29,7 +29,7 @@ export function snapshotFile(name: string): string {
 interface Stepped {
   readonly snapshot: SnapshotOf<any>
   readonly repeat?: string
-  /** `illegal_move` where the machine has no word of its own. */
+  /** `illegal_move` unless the machine gives a code of its own. */
   readonly refused?: string
   readonly facts: readonly Fact[]
   readonly sends: readonly SendParams[]
@@ -54,7 +54,7 @@ const NOTHING = { facts: [], sends: [], scheduled: [], cancelled: [] }
 
 const steppers = new Map<MachineModule, Stepper>()
 
-/** Every step that a test takes with XState is taken with the runtime's table too, and must come out the same. */
+/** Every step taken with XState is also taken with the runtime's table, and must come out the same. */
 function assertSameInTheTable(module: MachineModule, before: SnapshotOf<any>, message: Message<any>, told: object) {
   let stepper = steppers.get(module)
   if (stepper === undefined) {
@@ -75,7 +75,7 @@ function assertSameInTheTable(module: MachineModule, before: SnapshotOf<any>, me
   deepStrictEqual(ours, told, `${message.type} in ${before.value}`)
 }
 
-/** What the log keeps of a step makes, upon the record before it, the record after it. */
+/** What the log keeps of a step, applied to the record before it, gives the record after it. */
 function assertSameFromTheChange(module: MachineModule, before: SnapshotOf<any>, after: SnapshotOf<any>): void {
   const record = { outboxNumber: 3, timers: { x: { dueMs: 1, generation: 1 } }, seen: {}, isStored: true }
   const was = { ...record, snapshot: before, version: 4 }
@@ -88,10 +88,10 @@ function assertSameFromTheChange(module: MachineModule, before: SnapshotOf<any>,
     equal(after.context[member], before.context[member], `${member} is a lasting one`)
 }
 
-/** Whatever a machine states satisfies the catalogue: held at each step that any test takes, tables and walks too. */
+/** Every stated fact satisfies the catalogue: checked at each step of any test, including tables and walks. */
 function assertFact(fact: Fact, where: string): void {
   if ('recorded' in fact) return
-  // As the log takes it: a member that is undefined is no JSON, and would end the step.
+  // As the log takes it: a member that is undefined is not JSON, and would end the step.
   const payload = JSON.parse(canonical(fact.payload))
   deepStrictEqual(validatePayload(fact.type, payload), [], `${fact.type} of ${where}`)
 }
@@ -99,7 +99,7 @@ function assertFact(fact: Fact, where: string): void {
 /** The newest fact of each aspect behind a snapshot that a step has led to. */
 const standing = new WeakMap<SnapshotOf<any>, ReadonlyMap<Aspect, StatedFact>>()
 
-/** What the facts assert, of this step or of one before it, is what the snapshot has after it. */
+/** Checks that what facts assert, of this step or an earlier one, is what the snapshot has after it. */
 function assertTestimony(
   { testimony, envelope, kind }: MachineModule,
   facts: readonly Fact[],
@@ -167,13 +167,13 @@ export function after(module: MachineModule, messages: readonly Message<any>[]):
   return snapshot
 }
 
-/** What the journal keeps of a snapshot, as it comes back from it. */
+/** The snapshot as the journal stores it and opens it again. */
 export function reopened(module: MachineModule, snapshot: SnapshotOf<any>): SnapshotOf<any> {
   const persisted = JSON.parse(JSON.stringify(module.machine.getPersistedSnapshot(snapshot as any)))
   return createActor(module.machine, { snapshot: persisted }).getSnapshot() as unknown as SnapshotOf<any>
 }
 
-/** A step as one line for a table that people read. */
+/** A step as one line of a table for people to read. */
 export function told(before: SnapshotOf<any>, stepped: Stepped): string {
   if (stepped.repeat !== undefined) return `repeat ${stepped.repeat}`
   if (stepped.refused !== undefined) return `refused ${stepped.refused}`

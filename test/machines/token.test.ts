@@ -36,7 +36,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('documents and facts satisfy their schemas and show no hash', (t) => {
+t.test('documents and facts satisfy their schemas and never show a hash', (t) => {
   for (const snapshot of [active, revoked]) {
     const document = module.document(reopened(module, snapshot))
     t.strictSame(compile(tokenDocument)(document), [])
@@ -49,7 +49,7 @@ t.test('documents and facts satisfy their schemas and show no hash', (t) => {
   t.end()
 })
 
-t.test('a token is for all projects unless it is confined', (t) => {
+t.test('a token covers all projects unless it is confined', (t) => {
   const { projects: _, ...open } = CREATE
   const everywhere = after(module, [at(0, open)])
   t.equal(everywhere.context.projects, '*')

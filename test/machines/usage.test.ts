@@ -23,7 +23,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('sums are exact, and tell of how many sessions they know', (t) => {
+t.test('sums are exact, and say how many sessions they include', (t) => {
   const kept = after(module, [M.add, M['add (unmeasured)'], M['add (unmeasured)'], M.amend, M.add])
   t.strictSame(module.document(reopened(module, kept)), {
     scope: 'item',
@@ -40,7 +40,7 @@ t.test('sums are exact, and tell of how many sessions they know', (t) => {
   t.end()
 })
 
-t.test('unmeasured is never zero', (t) => {
+t.test('unmeasured usage is not shown as zero', (t) => {
   const kept = after(module, [M['add (unmeasured)']])
   const shown = module.document(kept)
   t.match(shown, { sessions: 1, measured: 0, priced: 0 })
@@ -48,7 +48,7 @@ t.test('unmeasured is never zero', (t) => {
   t.end()
 })
 
-t.test('what is no count and no amount is not measured', (t) => {
+t.test('invalid counts and amounts count as not measured', (t) => {
   const wrong = [undefined, null, 0, 'x', [], {}, { a: {} }, { a: { input: -1 } }, { a: { input: 0.5 } }, { a: [1] }]
   for (const usage of wrong) t.notOk('tokens' in told(usage), JSON.stringify(usage))
   const unpriced = [
@@ -62,11 +62,11 @@ t.test('what is no count and no amount is not measured', (t) => {
   ]
   for (const cost of unpriced) t.notOk('micros' in told(undefined, cost), JSON.stringify(cost))
   t.strictSame(told({ input: 3 }).tokens, { unnamed: { input: 3 } }, 'counts without a model')
-  t.strictSame(told({}, { usd: 0 }).micros, { USD: 0 }, 'what cost nothing is known')
+  t.strictSame(told({}, { usd: 0 }).micros, { USD: 0 }, 'a cost of zero is known')
   t.end()
 })
 
-t.test('whatever an engine says, the sum stays small and satisfies its schema', (t) => {
+t.test('whatever an engine reports, the sum stays small and satisfies its schema', (t) => {
   const words = fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', 'a'))
   const counts = fc.oneof(fc.anything(), fc.dictionary(words, fc.oneof(fc.nat(), fc.anything())))
   const usage = fc.oneof(fc.anything(), fc.dictionary(words, counts, { maxKeys: 100 }))

@@ -6,7 +6,7 @@ import { snapshotFile } from './step.ts'
 
 t.snapshotFile = snapshotFile('versions')
 
-/** Names of states, messages, guards, actions and targets: what a stored snapshot and a stored message rely on. */
+/** Names of states, messages, guards, actions and targets: what stored snapshots and messages rely on. */
 function structureOf(definition: object): string {
   return JSON.stringify(definition, (_, value) => (typeof value === 'function' ? 'function' : value))
 }
@@ -19,19 +19,22 @@ t.test('a machine whose structure changes has a new version', (t) => {
   t.end()
 })
 
-t.test('a demand whose value is made otherwise needs a new version: rows would be left behind', async (t) => {
-  const runtime = new FakeRuntime()
-  runtime.create()
-  runtime.create({ project: 'beta', throttle: 'full', approved: true, repository: 'shop', labels: ['b', 'a', 'b'] })
-  runtime.create({ runner_id: 'runner_1', lane: 'maintenance', access: 'read_only', priority: -3 })
-  runtime.create({ throttle: 'full', approved: false })
-  runtime.run()
-  const { version, terms } = modules.run_request
-  for (const [n, request] of runtime.everyRequest().entries()) {
-    const { value } = terms(request).find(({ index }) => index === 'demand')!
-    t.matchSnapshot(`run_request version ${version}: ${value}`, `demand ${n}`)
-  }
-})
+t.test(
+  'a change in how a demand’s value is made needs a new version, or old index rows would be left behind',
+  async (t) => {
+    const runtime = new FakeRuntime()
+    runtime.create()
+    runtime.create({ project: 'beta', throttle: 'full', approved: true, repository: 'shop', labels: ['b', 'a', 'b'] })
+    runtime.create({ runner_id: 'runner_1', lane: 'maintenance', access: 'read_only', priority: -3 })
+    runtime.create({ throttle: 'full', approved: false })
+    runtime.run()
+    const { version, terms } = modules.run_request
+    for (const [n, request] of runtime.everyRequest().entries()) {
+      const { value } = terms(request).find(({ index }) => index === 'demand')!
+      t.matchSnapshot(`run_request version ${version}: ${value}`, `demand ${n}`)
+    }
+  },
+)
 
 t.test('there is a migration from every older version', (t) => {
   for (const [kind, { version, migrations }] of Object.entries(modules)) {
@@ -45,7 +48,7 @@ t.test('there is a migration from every older version', (t) => {
   t.end()
 })
 
-t.test('a module is under the kind that it says', (t) => {
+t.test('each module is registered under its own kind', (t) => {
   for (const [kind, module] of Object.entries(modules)) t.equal(module.kind, kind)
   t.end()
 })

@@ -63,7 +63,7 @@ export function runEvent(seconds: number, payload: object, event_type = 'task_ru
 
 const ref = { preservation_ref: 'task/tidy-up' }
 
-/** One of each; the labels name what is special. */
+/** One message of each kind; the labels name what is special. */
 export const MESSAGES = {
   create: at(0, CREATE),
   'create (no reason)': at(0, { ...CREATE, reason: undefined }),
@@ -123,7 +123,7 @@ export const MESSAGES = {
 const M = MESSAGES
 type Snapshots = Readonly<Record<string, SnapshotOf<WorkItemContext>>>
 
-/** One snapshot of every state, and of those that a state alone does not tell apart, reached by messages. */
+/** One snapshot of every state, and of variants that a state alone does not tell apart, reached by messages. */
 export function states(variant: Partial<CreateWorkItem> = {}): Snapshots {
   const create = at(0, { ...CREATE, ...variant })
   const queued = [create]

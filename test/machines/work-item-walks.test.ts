@@ -9,7 +9,7 @@ import { after, at, reopened, step } from './step.ts'
 import { CHILD, CHILD_CREATE, CREATE, MESSAGES, result } from './work-item-samples.ts'
 
 const WALKS = Number(process.env.WALKS ?? 1_000)
-/** The same walks in every run, because what they must come through is counted; SEED=2 takes others. */
+/** The same walks in every run, because the states that they visit are counted; SEED=2 takes others. */
 const SEED = Number(process.env.SEED ?? 1)
 const STEPS_MAX = 40
 const TERMINAL = new Set(['landed', 'cancelled'])
@@ -17,7 +17,10 @@ const SETTLED = new Set(['landed', 'cancelled', 'preserved', 'needs_decision', '
 
 type Move = { readonly type: string; readonly [member: string]: unknown }
 
-/** `of` tells which run the message speaks of: the one that holds, the one that it was taken back from last, or one that is over. */
+/**
+ * `of` tells which run the message names: the one that holds, the one that it was last taken back from, or one that is
+ * over.
+ */
 const ofRun = (type: string, more: object = {}) =>
   fc.constantFrom('now', 'now', 'now', 'now', 'taken', 'before').map((of) => ({ type, of, attempt: 1, ...more }))
 const verdict = fc.constantFrom(
@@ -78,7 +81,7 @@ class Oracle {
       this.facts(message, before, now, facts)
       return
     }
-    assert.ok(!TERMINAL.has(before), 'landed and cancelled are the end')
+    assert.ok(!TERMINAL.has(before), 'landed and cancelled are final')
     if (message.of !== undefined) {
       assert.equal(message.of, 'now', 'only the run that it is handed out as is heard')
       assert.notEqual(this.run, undefined)
@@ -101,7 +104,7 @@ class Oracle {
     if (now === 'running') assert.ok(this.isStarted, 'it runs because a runner began')
   }
 
-  /** Of a run that was taken back its end is heard, and that its work is on trunk. */
+  /** Of a run that was taken back, its end is heard, and that its work is on trunk. */
   private tookOfTaken({ type }: Message<any>, before: string, now: string): void {
     assert.notEqual(this.takenBack, undefined)
     if (type === 'run_ended') {
@@ -116,15 +119,15 @@ class Oracle {
   private facts(message: Message<any>, before: string, now: string, facts: readonly string[]): void {
     const has = (name: string) => facts.includes(`work_item_${name}`)
     if (has('submitted')) {
-      assert.ok(!this.isAnnounced, 'told of once')
+      assert.ok(!this.isAnnounced, 'told once')
       this.isAnnounced = true
     }
     if (has('started')) {
-      assert.ok(!this.isStarted, 'started is told once')
+      assert.ok(!this.isStarted, 'the start is stated once')
       this.isStarted = true
     }
     const settles = SETTLED.has(now) && before !== now
-    assert.equal(has('settled') || has('cancelled'), settles, 'every end is told, and nothing else is')
+    assert.equal(has('settled') || has('cancelled'), settles, 'every end is stated, and nothing else is')
     assert.ok(!(has('settled') && has('cancelled')), 'never both')
     if (message.type === 'cancel' || message.type === 'close') assert.ok(has('cancelled') || now === 'running')
     if (has('cancelled')) assert.equal(now, 'cancelled')
@@ -158,7 +161,7 @@ t.test('no walk breaks a promise of the ledger', (t) => {
     { numRuns: WALKS, seed: SEED },
   )
   const states = Object.keys(module.machine.states).filter((state) => state !== 'absent' && state !== 'submitted')
-  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks come through ${state}`)
+  for (const state of states) t.ok((visits.get(state) ?? 0) >= 10, `the walks visit ${state}`)
   t.comment(JSON.stringify(Object.fromEntries(visits)))
   t.end()
 })

@@ -21,7 +21,7 @@ t.test('every message in every state has the outcome that the table shows', (t) 
   t.end()
 })
 
-t.test('what continues other work tells that work how it ended', (t) => {
+t.test('an item that resumes another tells it how it ended', (t) => {
   t.matchSnapshot(table(module, states({ resumes: `wi_${'f'.repeat(24)}` }), M), 'work item that resumes another')
   t.end()
 })
@@ -30,7 +30,7 @@ t.test('a hand-out makes the run request in the same step, and the item stays qu
   const { snapshot, facts, sends } = step(module, run(M.create), M.hand_out)
   t.equal(snapshot.value, 'queued')
   t.equal(snapshot.context.reason, `handed out: ${RUN}`)
-  t.strictSame(facts, [], 'nothing has started, so nothing is said')
+  t.strictSame(facts, [], 'nothing has started, so nothing is stated')
   t.strictSame(sends[0]!.to, { kind: 'run_request', id: RUN })
   t.match(sends[0]!.message, { type: 'create', approved: true, work_item_id: ITEM, trace_id: CREATE.trace_id })
   const started = step(module, snapshot, M.run_started)
@@ -42,15 +42,15 @@ t.test('a hand-out makes the run request in the same step, and the item stays qu
   t.end()
 })
 
-t.test('of two schedulers one hands the item out', (t) => {
+t.test('only one of two schedulers hands an item out', (t) => {
   t.equal(step(module, run(M.create, M.hand_out), M.hand_out).refused, 'illegal_move')
   t.end()
 })
 
-t.test('what was taken back is handed out again only once its run has ended', (t) => {
+t.test('an item that was taken back is handed out again only once its run has ended', (t) => {
   const ended = M['run_ended (cancelled)']
   const back = run(M.create, M.hand_out, M.hold, M.release)
-  t.equal(step(module, back, M.hand_out).refused, 'illegal_move', 'who was told to stop may still be at work')
+  t.equal(step(module, back, M.hand_out).refused, 'illegal_move', 'the runner may still be at work')
   const other = step(module, back, { ...ended, run_request_id: 'runreq_x' } as Message<any>)
   t.equal(other.repeat, 'of_another_run')
   const queued = step(module, back, ended)
@@ -67,19 +67,22 @@ t.test('what was taken back is handed out again only once its run has ended', (t
   t.end()
 })
 
-t.test('what nobody can begin waits in the queue again, and is handed out once its run has ended', (t) => {
-  const { snapshot, facts, sends } = step(module, run(M.create, M.hand_out), M.take_back)
-  t.match(snapshot, { value: 'queued', context: { reason: 'lane campaign is paused', run: undefined } })
-  t.strictSame(facts, [])
-  t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel' } }])
-  t.equal(step(module, snapshot, M.hand_out).refused, 'illegal_move')
-  t.equal(step(module, step(module, snapshot, M['run_ended (cancelled)']).snapshot, M.hand_out).refused, undefined)
-  t.equal(step(module, run(M.create), M.take_back).refused, 'illegal_move', 'it is not handed out')
-  t.equal(step(module, run(...RUNNING), M.take_back).refused, 'illegal_move', 'it runs')
-  t.end()
-})
+t.test(
+  'an item taken back because no runner can begin it is queued, and handed out again once its run has ended',
+  (t) => {
+    const { snapshot, facts, sends } = step(module, run(M.create, M.hand_out), M.take_back)
+    t.match(snapshot, { value: 'queued', context: { reason: 'lane campaign is paused', run: undefined } })
+    t.strictSame(facts, [])
+    t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel' } }])
+    t.equal(step(module, snapshot, M.hand_out).refused, 'illegal_move')
+    t.equal(step(module, step(module, snapshot, M['run_ended (cancelled)']).snapshot, M.hand_out).refused, undefined)
+    t.equal(step(module, run(M.create), M.take_back).refused, 'illegal_move', 'it is not handed out')
+    t.equal(step(module, run(...RUNNING), M.take_back).refused, 'illegal_move', 'it is running')
+    t.end()
+  },
+)
 
-t.test('what had begun before it heard that it was to stop, and is on trunk, has landed', (t) => {
+t.test('an item being stopped whose run reports its work on trunk has landed', (t) => {
   const landed = M['run_event (complete)']
   for (const back of [
     [M.hold],
@@ -94,7 +97,7 @@ t.test('what had begun before it heard that it was to stop, and is on trunk, has
     t.equal(step(module, snapshot, M['run_ended (completed)']).snapshot.context.internal.taken_back, undefined)
     t.ok(
       step(module, run(M.create, M.hand_out, ...back), M['run_event (defect)']).repeat,
-      'nothing else is heard of it',
+      'no other result of it is heard',
     )
   }
   for (const end of [M.cancel, M['settle (failed)']]) {
@@ -107,7 +110,7 @@ t.test('what had begun before it heard that it was to stop, and is on trunk, has
 })
 
 t.test(
-  'what was settled over the head of its run remembers that until it has ended, and is told of nothing else',
+  'an item settled while its run was under way remembers that until the run has ended, and states nothing then',
   (t) => {
     const ends = ['completed', 'failed', 'cancelled'].map((outcome) => M[`run_ended (${outcome})` as keyof typeof M])
     for (const last of ['settle (landed)', 'settle (cancelled)', 'settle (failed)', 'cancel'] as const) {
@@ -155,7 +158,7 @@ t.test('each verdict settles a task as its table says', (t) => {
   t.end()
 })
 
-t.test('each kind is settled by its own terminal event, and by no other', (t) => {
+t.test('each kind is settled by its own terminal event only', (t) => {
   const kinds = {
     task: 'task_run_completed',
     campaign_cycle: 'task_run_completed',
@@ -179,7 +182,7 @@ t.test('each kind is settled by its own terminal event, and by no other', (t) =>
   t.end()
 })
 
-t.test('formation and assessments are not settled by their run: their source decides', (t) => {
+t.test('advances and assessments are not settled by their run but by their source', (t) => {
   for (const role of ['advance', 'assessment'] as const) {
     const source = { kind: 'campaign', ref: 'spring', role } as const
     const running = run(at(0, { ...CREATE, kind: 'campaign_cycle', source }), M.hand_out, M.run_started)
@@ -189,7 +192,7 @@ t.test('formation and assessments are not settled by their run: their source dec
   t.end()
 })
 
-t.test('a run that ends without a task result fails its item, and says so', (t) => {
+t.test('a run that ends without a task result fails its item with that reason', (t) => {
   const { snapshot, facts } = step(module, run(...RUNNING), M['run_ended (completed)'])
   t.equal(snapshot.value, 'failed')
   t.equal(snapshot.context.reason, 'run ended without a task result')
@@ -197,7 +200,7 @@ t.test('a run that ends without a task result fails its item, and says so', (t) 
   t.end()
 })
 
-t.test('a lost run keeps the item running until a person has decided', (t) => {
+t.test('an item with a lost run stays running until a person has decided', (t) => {
   const lost = run(...RUNNING, M.run_lost)
   t.equal(lost.value, 'running')
   t.match(lost.context.reason, /its run is lost: its runner fell silent/)
@@ -205,12 +208,12 @@ t.test('a lost run keeps the item running until a person has decided', (t) => {
   t.equal(again.context.reason, 'its run waits for a runner again (attempt 2): requeued by ann')
   t.equal(step(module, again, M['run_event (complete)']).repeat, 'of_another_run', 'the old attempt is over')
   const second = step(module, again, at(20, { ...M.run_started, attempt: 2, runner_id: 'runner-2' }))
-  t.strictSame(second.facts, [], 'it started once')
+  t.strictSame(second.facts, [], 'its start is stated once')
   t.equal(second.snapshot.context.reason, 'running on runner-2 again (attempt 2)')
   t.end()
 })
 
-t.test('a stop of a running item is an end by a person once its run has ended, unless the work was done first', (t) => {
+t.test('a running item that a person stops is cancelled once its run has ended, unless its work landed first', (t) => {
   const stopping = step(module, run(...RUNNING), M.cancel)
   t.equal(stopping.snapshot.value, 'running')
   t.equal(stopping.snapshot.context.reason, 'stopping')
@@ -236,11 +239,11 @@ t.test('a stop of a running item is an end by a person once its run has ended, u
   const more = step(module, stopping.snapshot, M['cancel (discard)'])
   t.match(more.sends, [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }], 'a stronger stop')
   t.equal(step(module, more.snapshot, M['cancel (discard)']).repeat, 'already_stopping')
-  t.equal(step(module, more.snapshot, M.cancel).repeat, 'already_stopping', 'a weaker one takes nothing back')
+  t.equal(step(module, more.snapshot, M.cancel).repeat, 'already_stopping', 'a weaker stop changes nothing')
   t.end()
 })
 
-t.test('an item is cancelled for the reason that a person gave, in place of the words for its run', (t) => {
+t.test('a cancelled item’s reason is the person’s, not that of its run', (t) => {
   const end = (...stops: object[]) => {
     const asked = stops.map((stop, n) => at(10 + n, { type: 'cancel', by: BY, ...stop }))
     const stopping = asked.reduce((snapshot, stop) => step(module, snapshot, stop as never).snapshot, run(...RUNNING))
@@ -249,14 +252,22 @@ t.test('an item is cancelled for the reason that a person gave, in place of the 
   }
   t.equal(end({}), `cancelled by ${BY.name}`)
   t.equal(end({ reason: 'it leaks' }), `cancelled by ${BY.name}: it leaks`)
-  t.equal(end({ reason: 'it leaks' }, { discard_work: true }), `cancelled by ${BY.name}: it leaks`, 'of the first stop')
+  t.equal(
+    end({ reason: 'it leaks' }, { discard_work: true }),
+    `cancelled by ${BY.name}: it leaks`,
+    'the reason of the first stop',
+  )
   const first = step(module, run(...RUNNING), at(10, { type: 'cancel', by: BY, reason: 'it leaks' }) as never)
   const more = step(module, first.snapshot, at(11, { type: 'cancel', by: BY, discard_work: true }) as never)
-  t.match(more.sends, [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }], 'its runner hears it')
+  t.match(
+    more.sends,
+    [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }],
+    'its runner is told the reason',
+  )
   t.end()
 })
 
-t.test('a stop by a person states work_item_cancelled, every other end work_item_settled, never both', (t) => {
+t.test('a stop by a person states work_item_cancelled, and every other end work_item_settled, never both', (t) => {
   for (const [label, snapshot] of Object.entries(states())) {
     for (const [name, message] of Object.entries(M)) {
       const types = step(module, snapshot, message).facts.map(({ type }) => type)
@@ -267,7 +278,7 @@ t.test('a stop by a person states work_item_cancelled, every other end work_item
   t.end()
 })
 
-t.test('what was handed out is taken back by a hold, and its run is not heard any more', (t) => {
+t.test('a hold takes a handed-out item back, and its run is no longer heard', (t) => {
   const { snapshot, sends } = step(module, run(M.create, M.hand_out), M.hold)
   t.equal(snapshot.value, 'held')
   t.match(sends, [{ to: { kind: 'run_request', id: RUN }, message: { type: 'cancel' } }])
@@ -278,10 +289,10 @@ t.test('what was handed out is taken back by a hold, and its run is not heard an
   t.end()
 })
 
-t.test('a dependency that can never land makes a decision; a release waits for it no more', (t) => {
+t.test('a dependency that can never land needs a decision, and a release drops it', (t) => {
   const blocked = step(module, run(M.create), M.block)
   t.equal(blocked.snapshot.value, 'needs_decision')
-  t.notOk('disposition' in payloadOf(blocked.facts), 'nothing of the work exists')
+  t.notOk('disposition' in payloadOf(blocked.facts), 'no work exists')
   const { snapshot, facts } = step(module, blocked.snapshot, M.release)
   t.equal(snapshot.value, 'queued')
   t.equal(facts[0]!.type, 'work_item_released')
@@ -296,12 +307,12 @@ t.test('a dependency that can never land makes a decision; a release waits for i
   t.end()
 })
 
-t.test('what started is not released: it is closed', (t) => {
+t.test('an item that has started cannot be released', (t) => {
   t.equal(step(module, run(...RUNNING, M['run_event (decision)']), M.release).refused, 'illegal_move')
   t.end()
 })
 
-t.test('preserved work goes on as a child; when that lands, so has the work', (t) => {
+t.test('preserved work is resumed as a child item, and has landed when that lands', (t) => {
   const preserved = run(...RUNNING, M['run_event (not landed)'])
   const { snapshot, sends, facts } = step(module, preserved, M.resume)
   t.equal(snapshot.value, 'preserved')
@@ -312,7 +323,7 @@ t.test('preserved work goes on as a child; when that lands, so has the work', (t
   t.equal(step(module, snapshot, other).refused, 'illegal_move', 'one at a time')
   const failed = step(module, snapshot, M['resumption_settled (failed)']).snapshot
   t.equal(failed.value, 'preserved')
-  t.equal(step(module, failed, other).snapshot.value, 'preserved', 'then it may be tried again')
+  t.equal(step(module, failed, other).snapshot.value, 'preserved', 'then it may be resumed again')
   const landed = step(module, snapshot, M['resumption_settled (landed)'])
   t.equal(landed.snapshot.value, 'landed')
   t.match(payloadOf(landed.facts), {
@@ -322,12 +333,12 @@ t.test('preserved work goes on as a child; when that lands, so has the work', (t
   })
   const closed = step(module, snapshot, M.close).snapshot
   const late = step(module, closed, M['resumption_settled (landed)'])
-  t.equal(late.snapshot.value, 'cancelled', 'an owner has the last word')
+  t.equal(late.snapshot.value, 'cancelled', 'the owner’s close is final')
   t.strictSame([late.facts, late.sends], [[], []])
   t.end()
 })
 
-t.test('work that lands by another way is not done again by what was to go on with it', (t) => {
+t.test('when preserved work lands by other means, the item resuming it is cancelled unless it has begun', (t) => {
   const commit = 'fed9876'
   const preserved = run(...RUNNING, M['run_event (not landed)'], M.resume)
   const { snapshot: landed, sends } = step(module, preserved, M.superseded)
@@ -349,7 +360,7 @@ t.test('work that lands by another way is not done again by what was to go on wi
   t.equal(
     step(module, child(M.hand_out, M.run_started), M.superseded).repeat,
     'runs_on',
-    'what has begun ends as it does',
+    'an item that has begun ends on its own',
   )
   const told = (state: string) => at(40, { type: 'resumption_settled', item_id: CHILD, state })
   const kept = step(module, landed, told('preserved')).snapshot
@@ -360,18 +371,18 @@ t.test('work that lands by another way is not done again by what was to go on wi
   t.end()
 })
 
-t.test('failed work that was kept has landed with what was built upon it', (t) => {
+t.test('a failed item that kept work lands when work built upon it does', (t) => {
   const kept = result('runner_error', { detail: 'five hours', preservation_ref: 'task/half' })
   const { snapshot, facts } = step(module, run(...RUNNING, runEvent(8, kept)), M.superseded)
   t.match(snapshot, { value: 'landed', context: { reason: 'its work is on trunk as fed9876' } })
   const disposition = { verdict: 'runner_error', preservation_ref: 'task/half', landed_commit: 'fed9876' }
   t.match(payloadOf(facts), { state: 'landed', disposition })
   const nothing = run(...RUNNING, M['run_event (runner error)'])
-  t.equal(step(module, nothing, M.superseded).repeat, 'already_settled', 'which kept nothing')
+  t.equal(step(module, nothing, M.superseded).repeat, 'already_settled', 'it kept nothing')
   t.end()
 })
 
-t.test('work without a ref to go on from is not resumed', (t) => {
+t.test('preserved work without a ref cannot be resumed', (t) => {
   const preserved = run(...RUNNING, runEvent(8, result('defect', { diagnosis: 'x' })))
   const { refused } = step(module, preserved, M.resume)
   t.equal(refused, 'illegal_move')
@@ -379,7 +390,7 @@ t.test('work without a ref to go on from is not resumed', (t) => {
   t.end()
 })
 
-t.test('close and cancel keep origin, trace, objective and disposition; the actions are a history', (t) => {
+t.test('close and cancel keep origin, trace, objective and disposition, and record the action', (t) => {
   const preserved = run(...RUNNING, M['run_event (not landed)'])
   const { snapshot, facts } = step(module, step(module, preserved, M.resume).snapshot, M.close)
   t.equal(facts[0]!.type, 'work_item_cancelled')
@@ -409,7 +420,7 @@ t.test('a reason is one line', (t) => {
   t.end()
 })
 
-t.test('what is seen from outside is plain JSON, and the document satisfies its schema', (t) => {
+t.test('terms are plain JSON, and the document satisfies its schema', (t) => {
   const check = compile(workItemDocument)
   const variant = {
     resumes: CHILD,
@@ -428,7 +439,7 @@ t.test('what is seen from outside is plain JSON, and the document satisfies its 
   t.end()
 })
 
-t.test('a step depends on nothing but snapshot and message, and changes neither', (t) => {
+t.test('a step depends only on snapshot and message, and changes neither', (t) => {
   for (const snapshot of [absent(module), ...Object.values(states())]) {
     for (const message of Object.values(M)) {
       const before = JSON.stringify([snapshot.context, message])
@@ -443,7 +454,7 @@ t.test('a step depends on nothing but snapshot and message, and changes neither'
   t.end()
 })
 
-t.test('a reason that is cut to its length ends with a whole character', (t) => {
+t.test('a reason is cut only between whole characters', (t) => {
   for (const before of ['', 'x']) {
     const words = before + '\u{1f6e0}'.repeat(400)
     const queued = step(module, run(M.create), at(9, { type: 'cancel', by: BY, reason: words }))

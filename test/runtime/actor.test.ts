@@ -5,7 +5,7 @@ import { stepsPerActorPerBatchMax } from '../../runtime/limits.ts'
 import type { Stepper } from '../../runtime/stepper.ts'
 import type { Journal } from '../../storage/journal.ts'
 
-/** More than there are. */
+/** More characters than any test uses. */
 const charsMax = 1_000
 
 function tableOf(): ActorTable {
@@ -13,7 +13,7 @@ function tableOf(): ActorTable {
   return new ActorTable({ actor: () => undefined } as unknown as Journal, steppers)
 }
 
-t.test('who was not used since the last sweep leaves first, whatever its kind', async (t) => {
+t.test('actors not used since the last sweep are passivated first, whatever their kind', async (t) => {
   const table = tableOf()
   const refs = (kind: ActorKind, count: number): ActorRef[] =>
     Array.from({ length: count }, (_, i) => ({ kind, id: `${kind}-${i}` }))
@@ -28,10 +28,10 @@ t.test('who was not used since the last sweep leaves first, whatever its kind', 
   for (const ref of refs('run_request', 5)) table.get(ref)
   table.passivate(20, charsMax)
   t.equal(table.size, 20)
-  for (const actor of kept) t.equal(table.get(actor.ref), actor, `${actor.key} stays before what was never used`)
+  for (const actor of kept) t.equal(table.get(actor.ref), actor, `${actor.key} outlasts one that was never used`)
 })
 
-t.test('who has mail stays', async (t) => {
+t.test('an actor with mail is neither passivated nor forgotten', async (t) => {
   const table = tableOf()
   const busy = table.get({ kind: 'project', id: 'busy' })
   busy.put({ body: { type: 'x' }, source: { from: 'outside', reply: () => {} } })
@@ -42,39 +42,36 @@ t.test('who has mail stays', async (t) => {
   t.equal(table.forget(busy.ref), false)
 })
 
-t.test(
-  'records have a bound beside the number of actors: the large ones leave, unless they are just used',
-  async (t) => {
-    const table = tableOf()
-    const actors = (kind: ActorKind, chars: number): Actor[] =>
-      Array.from({ length: 10 }, (_, i) => {
-        const actor = table.get({ kind, id: `${kind}-${i}` })
-        table.measured(actor, chars, false)
-        return actor
-      })
-    const small = actors('project', 10)
-    const large = actors('run_request', 1_000)
-    const used = large[0]!
-    used.used = true
-    t.equal(table.chars, 10 * 10 + 10 * 1_000)
-    table.bound(100, 10_000)
-    t.equal(table.size, 20, 'a little more is not looked at')
-    table.bound(100, 2_100)
-    t.equal(table.chars, 10 * 10 + 2 * 1_000)
-    for (const actor of [...small, used]) t.equal(table.get(actor.ref), actor, `${actor.key} is still there`)
+t.test('loaded records are bounded in size too: large ones are passivated unless just used', async (t) => {
+  const table = tableOf()
+  const actors = (kind: ActorKind, chars: number): Actor[] =>
+    Array.from({ length: 10 }, (_, i) => {
+      const actor = table.get({ kind, id: `${kind}-${i}` })
+      table.measured(actor, chars, false)
+      return actor
+    })
+  const small = actors('project', 10)
+  const large = actors('run_request', 1_000)
+  const used = large[0]!
+  used.used = true
+  t.equal(table.chars, 10 * 10 + 10 * 1_000)
+  table.bound(100, 10_000)
+  t.equal(table.size, 20, 'a small excess is left alone')
+  table.bound(100, 2_100)
+  t.equal(table.chars, 10 * 10 + 2 * 1_000)
+  for (const actor of [...small, used]) t.equal(table.get(actor.ref), actor, `${actor.key} is still there`)
 
-    table.measured(small[0]!, 500, true)
-    t.equal(small[0]!.chars, 510, 'what a step adds is added')
-    table.forget(used.ref)
-    t.equal(table.chars, 10 * 10 + 500 + 1_000, 'who leaves is not counted any more')
-  },
-)
+  table.measured(small[0]!, 500, true)
+  t.equal(small[0]!.chars, 510, 'a step adds the growth of its record')
+  table.forget(used.ref)
+  t.equal(table.chars, 10 * 10 + 500 + 1_000, 'a forgotten actor is no longer counted')
+})
 
 const mailOf = (n: number): Mail => ({ body: { type: `${n}` }, source: { from: 'outside', reply: () => {} } })
-/** All that it holds, what was taken and is not let go yet among it. */
+/** Everything in the mailbox, with what was taken and not yet released. */
 const held = (actor: Actor): readonly Mail[] => (actor as unknown as { mail: readonly Mail[] }).mail
 
-t.test('a mailbox that never empties holds no more than twice what waits, in the order in which it came', async (t) => {
+t.test('a mailbox that never empties keeps its order, and at most twice what waits', async (t) => {
   const busy = tableOf().get({ kind: 'project', id: 'busy' })
   const waiting = 300
   let put = 0
@@ -93,7 +90,7 @@ t.test('a mailbox that never empties holds no more than twice what waits, in the
   t.ok(most <= 2 * (waiting + stepsPerActorPerBatchMax), `${most} held`)
 })
 
-t.test('one that a turn empties is never copied', async (t) => {
+t.test('a mailbox emptied within a turn is never copied', async (t) => {
   const usual = tableOf().get({ kind: 'project', id: 'usual' })
   for (let n = 0; n < stepsPerActorPerBatchMax; n++) usual.put(mailOf(n))
   const mail = held(usual)

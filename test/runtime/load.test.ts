@@ -16,7 +16,7 @@ function world() {
   return { nature, load, take, answer }
 }
 
-t.test('nothing in flight waits for nothing, however long ago anything came', async (t) => {
+t.test('with nothing in flight the wait is 0', async (t) => {
   const { nature, load, take, answer } = world()
   t.equal(load.waitMs(), 0)
   take(1)
@@ -25,14 +25,14 @@ t.test('nothing in flight waits for nothing, however long ago anything came', as
   t.equal(load.waitMs(), 0)
 })
 
-t.test('what is in flight and is not answered tells how long one waits', async (t) => {
+t.test('the wait is at least the age of the oldest unanswered message that is followed', async (t) => {
   const { nature, load, take } = world()
   take(1)
   nature.nowMs = 1_234
   t.equal(load.waitMs(), 1_234)
 })
 
-t.test('the rate of the answers tells how long a queue will take', async (t) => {
+t.test('the wait for a queue follows from the rate of answers', async (t) => {
   const { nature, load, take, answer } = world()
   // A thousand messages a second, in turns of a hundred.
   for (let turn = 0; turn < 60; turn++) {
@@ -44,7 +44,7 @@ t.test('the rate of the answers tells how long a queue will take', async (t) => 
   t.ok(load.waitMs() > 800 && load.waitMs() < 1_200, `${load.waitMs()} ms`)
 })
 
-t.test('one that waits is followed until it is answered, also while later ones keep coming', async (t) => {
+t.test('a followed message counts until it is answered, even while later ones keep coming', async (t) => {
   const { nature, load, take, answer } = world()
   take(500)
   answer(1)
@@ -54,7 +54,7 @@ t.test('one that waits is followed until it is answered, also while later ones k
     answer(40)
     take(40)
   }
-  t.equal(load.waitMs(), 500, 'the last of the first 501 is not answered yet')
+  t.equal(load.waitMs(), 500, 'the 501st is not answered yet')
   answer(101)
   take(1)
   t.ok(load.waitMs() < 500, `then another is followed: ${load.waitMs()} ms`)

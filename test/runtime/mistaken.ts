@@ -1,10 +1,10 @@
-/** A runtime whose users meet mistakes: planted, since there are to be none. */
+/** A runtime that makes its users meet programming errors, injected because there should be none. */
 import type { ActorRef, CommitListener, Runtime, SnapshotOf } from '../../runtime/api.ts'
 
 export interface Mistakes {
-  /** Whether the actor cannot be told this. */
+  /** Whether telling the actor this throws. */
   failsAt(ref: ActorRef, message: { readonly type: string }): boolean
-  /** What is shown of an entity, at a start and with each commit. */
+  /** What users see of an entity, at start and with each commit. */
   shown(snapshot: SnapshotOf<any>): SnapshotOf<any>
 }
 

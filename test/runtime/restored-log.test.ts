@@ -1,4 +1,4 @@
-/** What a key makes before and after a restore: never an id that the log which was lost may have made. */
+/** Ids made from a key before and after a restore: never one that the lost log may have made. */
 import t from 'tap'
 import { ACTOR_KINDS, type ActorKind, type MachineModule } from '../../machines/machine.ts'
 import { createOfKey } from '../../runtime/entities/generations.ts'
@@ -13,7 +13,7 @@ import { toyModule } from './toy.ts'
 
 const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModule, kind }]))
 
-/** The service on a journal: makes or finds what a key names, and answers its id. */
+/** The service on a journal; `make` creates or finds what a key names and returns its id. */
 function open(journal: Journal) {
   const nature = new TurnedNature()
   const runtime = createRuntime(
@@ -54,26 +54,26 @@ function restored(journal: Journal, epoch: string): Journal {
   return other
 }
 
-t.test('a key makes the same id in a log that goes on, however often the service starts', async (t) => {
+t.test('a key gives the same id over restarts of the same log', async (t) => {
   const journal = new MemoryJournal()
   t.equal(open(journal).make('k', true), 'k.0')
   t.equal(open(journal).make('k', true), 'k.0')
 })
 
 t.test(
-  'after a restore a key that the backup knew finds what it made, and another makes an id of this log',
+  'after a restore, a key known to the backup finds its entity, and an unknown one gets an id that is new to this log',
   async (t) => {
     const journal = new MemoryJournal()
     t.equal(open(journal).make('kept', true), 'kept.0')
     const first = restored(journal, 'first0000000')
     t.equal(open(first).make('kept', true), 'kept.0')
     const id = open(first).make('lost', true)
-    t.not(id, 'lost.0', 'the log that was lost may have made that')
-    t.equal(open(first).make('lost', true), id, 'said again after a restart: the same')
+    t.not(id, 'lost.0', 'the lost log may have made that')
+    t.equal(open(first).make('lost', true), id, 'the same again after a restart')
     t.equal(open(first).make('unfenced'), 'unfenced.0')
     const second = restored(first, 'second000000')
-    t.equal(open(second).make('lost', true), id, 'and known after another restore')
+    t.equal(open(second).make('lost', true), id, 'and still after another restore')
     const other = open(second).make('lost too', true)
-    t.not(other.split('.')[1], id.split('.')[1], 'each log has generations of its own')
+    t.not(other.split('.')[1], id.split('.')[1], 'each log has a generation of its own')
   },
 )

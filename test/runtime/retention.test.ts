@@ -18,10 +18,10 @@ import { toyModule } from './toy.ts'
 
 const HOUR_MS = 3_600_000
 
-/** When a toy has ended, where that is not the time at which it was made. */
+/** When a toy ended, where that differs from when it was created. */
 const endings = new Map<string, string>()
 
-/** The toy ends its life when it is switched off; its name is the time at which it was made. */
+/** A toy ends its life when it is switched off; its id is the time of its creation. */
 const mortal: MachineModule = {
   ...toyModule,
   retirement: { index: 'state', values: ['off'], at: ({ context }) => endings.get(context.id) ?? context.id },
@@ -60,43 +60,46 @@ function open(t: Test, rest: Partial<Settings>, log: Logger = silentLogger) {
   return { nature, journal, runtime, say, now, sweep }
 }
 
-t.test('what is older than retention is forgotten, and what is unsettled or younger is kept', async (t) => {
-  const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
-  const settledEarly = now()
-  say(settledEarly, 'create')
-  say(settledEarly, 'stop')
-  nature.advance(1)
-  const unsettled = now()
-  say(unsettled, 'create')
-  nature.advance(20 * HOUR_MS)
-  const settledLate = now()
-  say(settledLate, 'create')
-  say(settledLate, 'stop')
-  const before = journal.oldestSequence
+t.test(
+  'events and settled entities older than retention are forgotten; unsettled and younger ones are kept',
+  async (t) => {
+    const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
+    const settledEarly = now()
+    say(settledEarly, 'create')
+    say(settledEarly, 'stop')
+    nature.advance(1)
+    const unsettled = now()
+    say(unsettled, 'create')
+    nature.advance(20 * HOUR_MS)
+    const settledLate = now()
+    say(settledLate, 'create')
+    say(settledLate, 'stop')
+    const before = journal.oldestSequence
 
-  await sweep()
-  t.equal(journal.oldestSequence, before, 'nothing is old enough yet')
-  t.ok(runtime.read({ kind: 'project', id: settledEarly }))
+    await sweep()
+    t.equal(journal.oldestSequence, before, 'nothing is old enough yet')
+    t.ok(runtime.read({ kind: 'project', id: settledEarly }))
 
-  nature.advance(5 * HOUR_MS)
-  // The sweep that began on the way ends first; the next one sees the new time.
-  await sweep()
-  await sweep()
-  t.equal(runtime.read({ kind: 'project', id: settledEarly }), undefined)
-  t.ok(runtime.read({ kind: 'project', id: unsettled }))
-  t.ok(runtime.read({ kind: 'project', id: settledLate }))
-  t.equal(journal.oldestSequence, 3, 'the two old events are gone, the young one stays')
-  const { snapshots } = await runtime.list({ kind: 'project', index: 'all', value: '', limit: 10 })
-  t.same(
-    snapshots.map((one) => one.context.id),
-    [settledLate, unsettled],
-  )
-  t.match(say(unsettled, 'bump'), { ok: true })
-  await runtime.close()
-})
+    nature.advance(5 * HOUR_MS)
+    // The sweep that began on the way ends first; the next one sees the new time.
+    await sweep()
+    await sweep()
+    t.equal(runtime.read({ kind: 'project', id: settledEarly }), undefined)
+    t.ok(runtime.read({ kind: 'project', id: unsettled }))
+    t.ok(runtime.read({ kind: 'project', id: settledLate }))
+    t.equal(journal.oldestSequence, 3, 'the two old events are gone, the young one stays')
+    const { snapshots } = await runtime.list({ kind: 'project', index: 'all', value: '', limit: 10 })
+    t.same(
+      snapshots.map((one) => one.context.id),
+      [settledLate, unsettled],
+    )
+    t.match(say(unsettled, 'bump'), { ok: true })
+    await runtime.close()
+  },
+)
 
 t.test(
-  'what is forgotten is told at once and then in one line an hour, also when a sweep was cut short; others say nothing',
+  'what is forgotten is logged at once and then hourly in one line, also after a failed sweep; empty sweeps log nothing',
   async (t) => {
     const lines: object[] = []
     const log = { ...silentLogger, info: (fields: object) => void lines.push(fields) }
@@ -138,7 +141,11 @@ t.test(
     nature.advance(10 * retentionSweepMs)
     await sweep()
     await sweep()
-    t.match(lines, [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }], 'what went since then is told together')
+    t.match(
+      lines,
+      [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }],
+      'what was forgotten since is logged together',
+    )
     nature.advance(retentionToldMs)
     await sweep()
     await sweep()
@@ -147,12 +154,16 @@ t.test(
     nature.advance(24 * HOUR_MS)
     await sweep()
     await sweep()
-    t.match(lines.slice(2), [{ lastForgotten: 4, events: 1, entities: 0 }], 'the first after a quiet hour at once')
+    t.match(
+      lines.slice(2),
+      [{ lastForgotten: 4, events: 1, entities: 0 }],
+      'the first sweep after a quiet hour logs at once',
+    )
     await runtime.close()
   },
 )
 
-t.test('who is made anew under the name of what was forgotten is heard by who heard that', async (t) => {
+t.test('messages of an entity recreated under a forgotten id are delivered, not taken for repeats', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
   const hub = now()
   say(hub, 'create')
@@ -171,7 +182,7 @@ t.test('who is made anew under the name of what was forgotten is heard by who he
   await live('four')
   t.same(runtime.read({ kind: 'project', id: hub })!.context.heard, ['one', 'two', 'three', 'four'])
 
-  // What the hub cannot take waits as a row, also when its sender is gone and has a namesake.
+  // A message that the hub fails at waits as a row, even when its sender is gone and recreated.
   say(monthly, 'create')
   say(monthly, 'tell', { to: hub, message: 'break' })
   say(monthly, 'stop')
@@ -182,108 +193,99 @@ t.test('who is made anew under the name of what was forgotten is heard by who he
   t.same(
     [...journal.outbox()].map(({ message }: any) => message.type),
     ['break', 'hear'],
-    'the new row stands behind the old one, and not in its place',
+    'the new row stands behind the old one and does not replace it',
   )
   await runtime.close()
 })
 
-t.test(
-  'what has ended is kept for as long as its key and its late events are promised, however short retention is',
-  async (t) => {
-    const promises = { retentionMs: HOUR_MS, idempotencyMs: 24 * HOUR_MS, lateEventsMs: 1 }
-    const { nature, journal, runtime, say, now, sweep } = open(t, promises)
-    const ended = now()
-    say(ended, 'create')
-    say(ended, 'stop')
-    nature.advance(2 * HOUR_MS)
-    await sweep()
-    await sweep()
-    t.equal(journal.oldestSequence, journal.lastSequence + 1, 'its events are gone')
-    t.ok(runtime.read({ kind: 'project', id: ended }), 'and it is not')
-    nature.advance(23 * HOUR_MS)
-    await sweep()
-    await sweep()
-    t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
-    await runtime.close()
-  },
-)
+t.test('an ended entity is kept for its idempotency and late-event times, however short retention is', async (t) => {
+  const promises = { retentionMs: HOUR_MS, idempotencyMs: 24 * HOUR_MS, lateEventsMs: 1 }
+  const { nature, journal, runtime, say, now, sweep } = open(t, promises)
+  const ended = now()
+  say(ended, 'create')
+  say(ended, 'stop')
+  nature.advance(2 * HOUR_MS)
+  await sweep()
+  await sweep()
+  t.equal(journal.oldestSequence, journal.lastSequence + 1, 'its events are gone')
+  t.ok(runtime.read({ kind: 'project', id: ended }), 'the entity is not')
+  nature.advance(23 * HOUR_MS)
+  await sweep()
+  await sweep()
+  t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
+  await runtime.close()
+})
 
-t.test(
-  'one sweep forgets all that it may, however many pages, and what must stay cannot stand in its way',
-  async (t) => {
-    const { nature, journal, runtime, say, sweep } = open(t, {
-      retentionMs: HOUR_MS,
-      idempotencyMs: 1,
-      lateEventsMs: 1,
-    })
-    const start = nature.wallMs()
-    const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
-    const goes = 2 * retentionRowsPerPage + 1
-    // What ended late although it was made early stands before the others in the index.
-    const made = (n: number) => new Date(start + n).toISOString()
-    for (let n = 0; n < stays + goes; n++) {
-      const id = made(n)
-      endings.set(id, n < stays ? new Date(start + 100 * HOUR_MS).toISOString() : id)
-      say(id, 'create')
-      say(id, 'stop')
-    }
-    const left = () => journal.count('project', 'state', 'off')
-    t.equal(left(), stays + goes)
-    nature.advance(2 * HOUR_MS)
-    await sweep()
-    await sweep()
-    await sweep()
-    t.equal(left(), stays)
-    nature.advance(100 * HOUR_MS)
-    await sweep()
-    await sweep()
-    await sweep()
-    t.equal(left(), 0)
-    await runtime.close()
-  },
-)
+t.test('one sweep forgets everything that is due over many pages, past rows that must stay', async (t) => {
+  const { nature, journal, runtime, say, sweep } = open(t, {
+    retentionMs: HOUR_MS,
+    idempotencyMs: 1,
+    lateEventsMs: 1,
+  })
+  const start = nature.wallMs()
+  const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
+  const goes = 2 * retentionRowsPerPage + 1
+  // Entities that were created early and ended late come first in the index.
+  const made = (n: number) => new Date(start + n).toISOString()
+  for (let n = 0; n < stays + goes; n++) {
+    const id = made(n)
+    endings.set(id, n < stays ? new Date(start + 100 * HOUR_MS).toISOString() : id)
+    say(id, 'create')
+    say(id, 'stop')
+  }
+  const left = () => journal.count('project', 'state', 'off')
+  t.equal(left(), stays + goes)
+  nature.advance(2 * HOUR_MS)
+  await sweep()
+  await sweep()
+  await sweep()
+  t.equal(left(), stays)
+  nature.advance(100 * HOUR_MS)
+  await sweep()
+  await sweep()
+  await sweep()
+  t.equal(left(), 0)
+  await runtime.close()
+})
 
-t.test(
-  'what keys have made goes when their time is over, in bounded sweeps, also where all else is kept',
-  async (t) => {
-    const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: HOUR_MS })
-    const keep = (n: number): void => {
-      const id = `p${n}`
-      const reservation = keptKey(runtime, `place${n}`, { id, fingerprint: 'f' })
-      runtime.ask({ kind: 'project', id }, { type: 'create', id, reservation } as never, () => {})
-      nature.run()
-    }
-    const goes = 2 * retentionRowsPerPage + 1
-    const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
-    for (let n = 0; n < goes; n++) keep(n)
-    nature.advance(HOUR_MS - 60_000)
-    for (let n = goes; n < goes + stays; n++) keep(n)
-    const numbers = Array.from({ length: goes + stays }, (_, n) => n)
-    const left = () => numbers.filter((n) => journal.reservation(KEPT_KEYS, `place${n}`) !== undefined)
+t.test('idempotency keys expire in bounded sweeps, even when nothing else does', async (t) => {
+  const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: HOUR_MS })
+  const keep = (n: number): void => {
+    const id = `p${n}`
+    const reservation = keptKey(runtime, `place${n}`, { id, fingerprint: 'f' })
+    runtime.ask({ kind: 'project', id }, { type: 'create', id, reservation } as never, () => {})
+    nature.run()
+  }
+  const goes = 2 * retentionRowsPerPage + 1
+  const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
+  for (let n = 0; n < goes; n++) keep(n)
+  nature.advance(HOUR_MS - 60_000)
+  for (let n = goes; n < goes + stays; n++) keep(n)
+  const numbers = Array.from({ length: goes + stays }, (_, n) => n)
+  const left = () => numbers.filter((n) => journal.reservation(KEPT_KEYS, `place${n}`) !== undefined)
+  await sweep()
+  t.equal(left().length, goes + stays, 'they have not expired yet')
+  const looks: number[] = []
+  const look = journal.sweepReservations.bind(journal)
+  journal.sweepReservations = async (asked) => {
+    const page = await look(asked)
+    looks.push(page.looked - page.removed)
+    return page
+  }
+  nature.advance(60_000)
+  for (let n = 0; n < 4; n++) {
+    looks.length = 0
     await sweep()
-    t.equal(left().length, goes + stays, 'their time is not over')
-    const looks: number[] = []
-    const look = journal.sweepReservations.bind(journal)
-    journal.sweepReservations = async (asked) => {
-      const page = await look(asked)
-      looks.push(page.looked - page.removed)
-      return page
-    }
-    nature.advance(60_000)
-    for (let n = 0; n < 4; n++) {
-      looks.length = 0
-      await sweep()
-      t.ok(looks.reduce((sum, kept) => sum + kept, 0) < retentionRowsKeptPerSweepMax + retentionRowsPerPage)
-    }
-    t.same(left(), numbers.slice(goes))
-    for (const n of numbers.slice(goes)) t.ok(madeByKey(runtime, `place${n}`))
-    t.equal(journal.oldestSequence, 1, 'no event went')
-    t.ok(runtime.read({ kind: 'project', id: 'p0' }), 'and nothing that was made')
-    await runtime.close()
-  },
-)
+    t.ok(looks.reduce((sum, kept) => sum + kept, 0) < retentionRowsKeptPerSweepMax + retentionRowsPerPage)
+  }
+  t.same(left(), numbers.slice(goes))
+  for (const n of numbers.slice(goes)) t.ok(madeByKey(runtime, `place${n}`))
+  t.equal(journal.oldestSequence, 1, 'no event is removed')
+  t.ok(runtime.read({ kind: 'project', id: 'p0' }), 'nor any entity that a key created')
+  await runtime.close()
+})
 
-t.test('while the journal takes no writes no key is looked at', async (t) => {
+t.test('no idempotency key is swept while the journal refuses writes', async (t) => {
   const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: 1 })
   const reservation = keptKey(runtime, 'place', { id: 'p', fingerprint: 'f' })
   runtime.ask({ kind: 'project', id: 'p' }, { type: 'create', id: 'p', reservation } as never, () => {})
@@ -297,7 +299,7 @@ t.test('while the journal takes no writes no key is looked at', async (t) => {
   await runtime.close()
 })
 
-/** With a project that has ended and a key, both past their time. */
+/** A runtime with an ended project and an idempotency key, both past their time. */
 function withOld(t: Test) {
   const opened = open(t, { retentionMs: HOUR_MS, idempotencyMs: 1, lateEventsMs: 1 })
   const { nature, runtime, say, now } = opened
@@ -311,7 +313,7 @@ function withOld(t: Test) {
   return { ...opened, ended }
 }
 
-t.test('under the disk reserve events leave, which gives space back, and nothing else does', async (t) => {
+t.test('under the disk reserve a sweep removes old events, and neither entities nor keys', async (t) => {
   const { journal, runtime, sweep, ended } = withOld(t)
   journal.refuse('disk_reserve')
   await sweep()
@@ -327,7 +329,7 @@ t.test('under the disk reserve events leave, which gives space back, and nothing
   await runtime.close()
 })
 
-t.test('where events cannot be removed keys go all the same, and entities stay with their events', async (t) => {
+t.test('when events cannot be removed, keys still expire, and entities stay with their events', async (t) => {
   const { journal, runtime, sweep, ended } = withOld(t)
   journal.trim = () => Promise.reject(new Error('what is stored cannot be read'))
   await sweep()
@@ -338,7 +340,7 @@ t.test('where events cannot be removed keys go all the same, and entities stay w
 })
 
 t.test(
-  'what ended before it was made, as a clock that was set back tells it, stays as long as what says that it was made',
+  'an entity whose end is dated before its creation, by a clock set back, stays as long as its creation event',
   async (t) => {
     const { nature, runtime, journal, say, now, sweep } = open(t, {
       retentionMs: HOUR_MS,
@@ -362,7 +364,7 @@ t.test(
   },
 )
 
-t.test('an entity never goes before the events that say it exists, however long a sweep takes', async (t) => {
+t.test('an entity never goes before its creation event, however long a sweep takes', async (t) => {
   const { nature, journal, runtime, say, now, sweep } = open(t, {
     retentionMs: HOUR_MS,
     idempotencyMs: 1,
@@ -384,7 +386,7 @@ t.test('an entity never goes before the events that say it exists, however long 
   isSlow = true
   await sweep()
   t.notOk(isSlow)
-  t.equal(journal.oldestSequence, 1, 'the sweep found nothing old when it began')
+  t.equal(journal.oldestSequence, 1, 'nothing was old when the sweep began')
   t.ok(runtime.read({ kind: 'project', id: ended }))
   await runtime.close()
 })

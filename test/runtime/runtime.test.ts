@@ -35,7 +35,7 @@ interface World {
   readonly journal: Journal
   readonly runtime: Runtime
   readonly fatal: Error[]
-  /** Asks, lets turns run until there is an answer, and gives it. */
+  /** Asks, runs turns until the answer is there, and returns it. */
   say(id: string, message: object): Answer
 }
 
@@ -69,7 +69,7 @@ function open(options: { journal?: Journal; nature?: TurnedNature; modules?: typ
   return { nature, journal, runtime, fatal, say }
 }
 
-/** A journal that passes everything on, but for what a test replaces. */
+/** A journal that passes everything through except the members that a test replaces. */
 function journalWith(journal: Journal, replaced: Partial<Journal>): Journal {
   return new Proxy(journal, {
     get(target, name) {
@@ -83,17 +83,17 @@ function journalWith(journal: Journal, replaced: Partial<Journal>): Journal {
 const texts = (journal: Journal): any[] => journal.events(0, 1_000, 1e9).events.map((event) => JSON.parse(event.text))
 const create = (id: string) => ({ type: 'create', id })
 
-t.test('an answer comes after the commit, and says what became durable', async (t) => {
+t.test('an answer comes after the commit and says what became durable', async (t) => {
   const { say, journal } = open()
   const answer = say('a', create('a'))
   t.match(answer, { ok: true, version: 1, sequence: 1, accepted: 0, duplicates: 0 })
   const [event] = texts(journal)
   t.match(event, { event_type: 'toy_created', project: 'a', payload: { id: 'a' }, throttle: 'full', trace_id: null })
-  t.same(event.by, { id: 'service', name: 'intendant' }, 'what nobody asked for, the service did')
+  t.same(event.by, { id: 'service', name: 'intendant' }, 'an event without an actor behind it is by the service')
   t.match(event.id, /^evt_[0-9a-f]{32}$/)
 })
 
-t.test('nothing is recorded before it happened, and facts that say the same are two', async (t) => {
+t.test('recorded_at is never before occurred_at, and identical facts are recorded as separate events', async (t) => {
   const nature = new TurnedNature()
   let readings = 0
   nature.wallMs = () => 1_700_000_000_000 + readings++ * 5
@@ -104,11 +104,11 @@ t.test('nothing is recorded before it happened, and facts that say the same are 
   const events = texts(journal)
   t.equal(new Set(events.map(({ id }) => id)).size, 9)
   const happened = events.map(({ occurred_at }) => occurred_at)
-  t.same(happened, [...new Set(happened)].sort(), 'in the order of the log, each at a time of its own')
+  t.same(happened, [...new Set(happened)].sort(), 'in log order, each at a time of its own')
   for (const { event_type, occurred_at, recorded_at } of events) t.ok(recorded_at >= occurred_at, event_type)
   const recorded = events.map(({ recorded_at }) => recorded_at)
   t.same(recorded, [...recorded].sort())
-  t.equal(new Set(recorded).size, 5, 'those of one step at one moment')
+  t.equal(new Set(recorded).size, 5, 'events of one step share one recorded_at')
 })
 
 t.test('no reply, listener or read hears of a step before it is durable', async (t) => {
@@ -129,7 +129,7 @@ t.test('no reply, listener or read hears of a step before it is durable', async 
   nature.run()
   t.same(heard, [])
   t.equal(runtime.read(ref), undefined)
-  t.equal(pending.length, 1, 'the second message waits while the first is not durable')
+  t.equal(pending.length, 1, 'the second message waits until the first is durable')
   pending.shift()!()
   nature.run()
   t.same(heard, ['listener', 'created'])
@@ -140,7 +140,7 @@ t.test('no reply, listener or read hears of a step before it is durable', async 
   t.equal(runtime.read(ref)!.context.count, 1)
 })
 
-t.test('what arrives in one turn is one commit, also several messages of one actor', async (t) => {
+t.test('messages that arrive in one turn make one commit, even several to one actor', async (t) => {
   const inner = new MemoryJournal()
   const batches: number[] = []
   const journal = journalWith(inner, {
@@ -171,19 +171,22 @@ t.test('what arrives in one turn is one commit, also several messages of one act
   )
 })
 
-t.test('a message that the state does not take changes nothing and is answered with what it would take', async (t) => {
-  const { say, journal } = open()
-  say('a', create('a'))
-  const before = journal.lastSequence
-  const answer = say('a', { type: 'start' })
-  t.match(answer, { ok: false, refusal: { code: 'illegal_move' }, state: 'on' })
-  t.ok((answer as any).allowed.includes('bump'))
-  t.equal(journal.lastSequence, before)
-  t.match(say('nobody', { type: 'bump' }), { ok: false, refusal: { code: 'not_found' } })
-  t.match(say('a', create('other')), { ok: false, refusal: { code: 'already_exists' } })
-})
+t.test(
+  'a message that the state does not take changes nothing and is answered with the messages it would take',
+  async (t) => {
+    const { say, journal } = open()
+    say('a', create('a'))
+    const before = journal.lastSequence
+    const answer = say('a', { type: 'start' })
+    t.match(answer, { ok: false, refusal: { code: 'illegal_move' }, state: 'on' })
+    t.ok((answer as any).allowed.includes('bump'))
+    t.equal(journal.lastSequence, before)
+    t.match(say('nobody', { type: 'bump' }), { ok: false, refusal: { code: 'not_found' } })
+    t.match(say('a', create('other')), { ok: false, refusal: { code: 'already_exists' } })
+  },
+)
 
-t.test('a repeat is answered as one, and writes nothing', async (t) => {
+t.test('a repeated message is answered as a repeat and writes nothing', async (t) => {
   const { say, journal } = open()
   say('a', create('a'))
   const before = journal.lastSequence
@@ -191,14 +194,14 @@ t.test('a repeat is answered as one, and writes nothing', async (t) => {
   t.equal(journal.lastSequence, before)
 })
 
-t.test('a step that throws fails its own message alone', async (t) => {
+t.test('a step that throws fails only its own message', async (t) => {
   const { say } = open()
   say('a', create('a'))
   t.match(say('a', { type: 'break' }), { ok: false, refusal: { code: 'internal_error' } })
   t.match(say('a', { type: 'bump' }), { ok: true, version: 2 })
 })
 
-t.test('a reply or a listener that throws keeps nobody else from being answered', async (t) => {
+t.test('a reply or listener that throws does not keep the others from being called', async (t) => {
   const { runtime, nature } = open()
   const heard: string[] = []
   runtime.onCommit(() => {
@@ -213,7 +216,7 @@ t.test('a reply or a listener that throws keeps nobody else from being answered'
   t.same(heard, ['listener', 'b'])
 })
 
-t.test('an event already in the log is not recorded again, wherever it is said', async (t) => {
+t.test('an event already in the log is not recorded again, whoever sends it', async (t) => {
   const { runtime, nature, journal, say } = open()
   say('a', create('a'))
   say('b', create('b'))
@@ -230,12 +233,12 @@ t.test('an event already in the log is not recorded again, wherever it is said',
   for (const id of ['a', 'b']) runtime.ask({ kind: 'project', id }, record, (one) => answers.push(one))
   nature.run()
   t.match(answers[0], { ok: true, accepted: 1, duplicates: 1 })
-  t.match(answers[1], { ok: true, accepted: 0, duplicates: 2 }, 'in the same turn by another actor')
+  t.match(answers[1], { ok: true, accepted: 0, duplicates: 2 }, 'from another actor in the same turn')
   t.match(say('a', record), { ok: true, accepted: 0, duplicates: 2 }, 'later')
   t.equal(texts(journal).filter((one) => one.id === event.id).length, 1)
 })
 
-t.test('what the log holds already is heard by the chart beside what is new, in the order of the post', async (t) => {
+t.test('a machine sees known events next to new ones, once each and in the order of the post', async (t) => {
   const heard: any[] = []
   const repeats: typeof toyModule.repeats = (snapshot, message: any) => {
     heard.push([message.events, message.heard].map((events) => events?.map(({ payload }: any) => payload.greeting)))
@@ -259,7 +262,7 @@ t.test('what the log holds already is heard by the chart beside what is new, in 
   ])
 })
 
-t.test('a timer that is set to no time is a mistake that is told, and takes nothing with it', async (t) => {
+t.test('setting a timer to NaN fails that step alone, and later timers still fire', async (t) => {
   const { nature, say, runtime } = open()
   say('a', create('a'))
   t.match(say('a', { type: 'later', afterMs: Number.NaN }), { ok: false, refusal: { code: 'internal_error' } })
@@ -268,7 +271,7 @@ t.test('a timer that is set to no time is a mistake that is told, and takes noth
   t.same(runtime.read({ kind: 'project', id: 'a' })?.context.heard, ['timer'])
 })
 
-t.test('listeners hear of steps and events in the order of the log', async (t) => {
+t.test('listeners are given steps and events in log order', async (t) => {
   const { runtime, say } = open()
   const steps: CommittedStep[] = []
   const events: CommittedEvent[] = []
@@ -294,7 +297,7 @@ t.test('listeners hear of steps and events in the order of the log', async (t) =
   )
 })
 
-t.test('a message to another actor is delivered once', async (t) => {
+t.test('a message from one actor to another is delivered once', async (t) => {
   const { runtime, say, journal } = open()
   say('a', create('a'))
   say('b', create('b'))
@@ -304,14 +307,14 @@ t.test('a message to another actor is delivered once', async (t) => {
   t.same([...journal.outbox()], [])
 })
 
-t.test('an actor that many write to remembers the newest senders, and does not grow with them', async (t) => {
+t.test('an actor with many senders remembers only the newest sendersRememberedMax of them', async (t) => {
   const { say, journal, runtime } = open()
   say('hub', create('hub'))
   const sent = sendersRememberedMax + 6
   for (let n = 0; n < sent; n++) {
     say(`s${n}`, create(`s${n}`))
     say(`s${n}`, { type: 'tell', to: 'hub', text: `${n}` })
-    // The first one is heard again and again: it is not the one that is forgotten.
+    // The first sender is heard again and again, so it must not be the one forgotten.
     say('s0', { type: 'tell', to: 'hub', text: `again ${n}` })
   }
   t.equal(runtime.read({ kind: 'project', id: 'hub' })!.context.heard.length, 2 * sent)
@@ -322,7 +325,7 @@ t.test('an actor that many write to remembers the newest senders, and does not g
   t.equal(senders.at(-2), `project/s${sent - 1}`)
 })
 
-t.test('a message that was not delivered before the service ended is delivered when it starts again', async (t) => {
+t.test('a message left in the outbox when the service ended is delivered once at the next start', async (t) => {
   const journal = new MemoryJournal()
   const first = open({ journal })
   first.say('a', create('a'))
@@ -338,7 +341,7 @@ t.test('a message that was not delivered before the service ended is delivered w
   t.same(third.runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['late'])
 })
 
-t.test('a message to an actor that refuses it is used up all the same', async (t) => {
+t.test('a message to an actor that refuses it is removed from the outbox all the same', async (t) => {
   const { say, journal, runtime } = open()
   say('a', create('a'))
   say('a', { type: 'tell', to: 'nobody', text: 'lost' })
@@ -346,21 +349,24 @@ t.test('a message to an actor that refuses it is used up all the same', async (t
   t.equal(runtime.read({ kind: 'project', id: 'nobody' }), undefined)
 })
 
-t.test('what never was has a record of the message that it refused, and can be made after that', (t) => {
-  const journal = new MemoryJournal()
-  const first = open({ journal })
-  first.say('a', create('a'))
-  first.say('a', { type: 'tell', to: 'late', text: 'too early' })
-  const terms: MachineModule['terms'] = (snapshot) => {
-    t.not(snapshot.value, 'absent', 'an entity that is not there stands in no list')
-    return toyModule.terms(snapshot)
-  }
-  const { say } = open({ journal, modules: { ...modules, project: { ...toyModule, terms } } })
-  t.match(say('late', create('late')), { ok: true, snapshot: { value: 'on' } })
-  t.end()
-})
+t.test(
+  'an entity that refused a message before it was created can still be created, and is in no list until then',
+  (t) => {
+    const journal = new MemoryJournal()
+    const first = open({ journal })
+    first.say('a', create('a'))
+    first.say('a', { type: 'tell', to: 'late', text: 'too early' })
+    const terms: MachineModule['terms'] = (snapshot) => {
+      t.not(snapshot.value, 'absent', 'an absent entity has no index terms')
+      return toyModule.terms(snapshot)
+    }
+    const { say } = open({ journal, modules: { ...modules, project: { ...toyModule, terms } } })
+    t.match(say('late', create('late')), { ok: true, snapshot: { value: 'on' } })
+    t.end()
+  },
+)
 
-t.test('a durable timer fires at its time, once, also when the service was down', async (t) => {
+t.test('a durable timer fires once, on time or at the next start if the service was down', async (t) => {
   const journal = new MemoryJournal()
   const nature = new TurnedNature()
   const first = open({ journal, nature })
@@ -379,7 +385,7 @@ t.test('a durable timer fires at its time, once, also when the service was down'
   t.same(second.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring', 'ring again'])
 })
 
-t.test('a timer that was set again or cancelled does not fire its old time', async (t) => {
+t.test('a timer that was set again or cancelled does not fire at its old time', async (t) => {
   const { say, nature, runtime } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 1_000, text: 'old' })
@@ -394,7 +400,7 @@ t.test('a timer that was set again or cancelled does not fire its old time', asy
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
 })
 
-/** Toys that have ended once they are off. */
+/** Toys that count as ended once they are off. */
 const mortal = {
   ...modules,
   project: {
@@ -408,7 +414,7 @@ const mortal = {
 } as typeof modules
 const inMemory = (runtime: Runtime): number => (runtime as unknown as { actors: ActorTable }).actors.size
 
-t.test('who has ended is not brought back into memory by a timer that was cancelled', async (t) => {
+t.test('a cancelled timer does not load an ended actor into memory', async (t) => {
   const inner = new MemoryJournal()
   const reads: string[] = []
   const journal = journalWith(inner, {
@@ -429,7 +435,7 @@ t.test('who has ended is not brought back into memory by a timer that was cancel
   t.same([inMemory(runtime), reads], [0, []])
 })
 
-t.test('who has ended does not stay in memory for what came late', async (t) => {
+t.test('an ended actor does not stay in memory because of a deadline that came too late', async (t) => {
   const { say, nature, runtime } = open({ modules: mortal })
   const ref = { kind: 'project', id: 'a' } as const
   runtime.beforeDeadline((_, message) => {
@@ -444,7 +450,7 @@ t.test('who has ended does not stay in memory for what came late', async (t) => 
   t.equal(inMemory(runtime), 0)
 })
 
-t.test('a timer that the step of its firing sets again fires again', async (t) => {
+t.test('a timer that is set again by the step it triggers fires again', async (t) => {
   const { say, nature, runtime, journal } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 1_000, message: 'later', text: 'again' })
@@ -455,7 +461,7 @@ t.test('a timer that the step of its firing sets again fires again', async (t) =
   t.same(journal.timers(0, Number.MAX_SAFE_INTEGER, 9), [])
 })
 
-t.test('a timer far away waits in the view and fires when its window comes', async (t) => {
+t.test('a timer due tomorrow waits in the view and fires on time', async (t) => {
   const { say, nature, runtime } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 86_400_000, text: 'tomorrow' })
@@ -465,28 +471,31 @@ t.test('a timer far away waits in the view and fires when its window comes', asy
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['tomorrow'])
 })
 
-t.test('a deadline falls due unless it is renewed, writes nothing, and begins anew at a start', async (t) => {
-  const journal = new MemoryJournal()
-  const first = open({ journal })
-  const ref = { kind: 'project', id: 'a' } as const
-  first.say('a', create('a'))
-  first.say('a', { type: 'sleep' })
-  const written = journal.lastSequence
-  first.nature.advance(50_000)
-  first.runtime.renew(ref)
-  t.equal(first.runtime.deadlineMs(ref, 'lease'), first.nature.wallMs() + 60_000)
-  first.nature.advance(50_000)
-  t.equal(first.runtime.read(ref)!.value, 'dozing')
-  t.equal(journal.lastSequence, written)
+t.test(
+  'a deadline fires unless it is renewed, writes nothing while it runs, and starts in full after a restart',
+  async (t) => {
+    const journal = new MemoryJournal()
+    const first = open({ journal })
+    const ref = { kind: 'project', id: 'a' } as const
+    first.say('a', create('a'))
+    first.say('a', { type: 'sleep' })
+    const written = journal.lastSequence
+    first.nature.advance(50_000)
+    first.runtime.renew(ref)
+    t.equal(first.runtime.deadlineMs(ref, 'lease'), first.nature.wallMs() + 60_000)
+    first.nature.advance(50_000)
+    t.equal(first.runtime.read(ref)!.value, 'dozing')
+    t.equal(journal.lastSequence, written)
 
-  const second = open({ journal })
-  second.nature.advance(59_999)
-  t.equal(second.runtime.read(ref)!.value, 'dozing', 'in full length after the restart')
-  second.nature.advance(1)
-  t.equal(second.runtime.read(ref)!.value, 'off')
-})
+    const second = open({ journal })
+    second.nature.advance(59_999)
+    t.equal(second.runtime.read(ref)!.value, 'dozing', 'the full length again after the restart')
+    second.nature.advance(1)
+    t.equal(second.runtime.read(ref)!.value, 'off')
+  },
+)
 
-t.test('a deadline that passed while the process stood still begins anew in full length', async (t) => {
+t.test('a deadline that passed while the process stood still starts again in full', async (t) => {
   const { say, nature, runtime } = open()
   const ref = { kind: 'project', id: 'a' } as const
   say('a', create('a'))
@@ -500,22 +509,22 @@ t.test('a deadline that passed while the process stood still begins anew in full
   say('b', { type: 'sleep' })
   nature.standStill(60_000 + stoodStillMs)
   nature.advance(0)
-  t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off', 'a busy turn is no standstill')
+  t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off', 'a busy turn does not count as standing still')
 })
 
-t.test('what the service tells itself does not renew a deadline', async (t) => {
+t.test('a timer of the service itself does not renew a deadline', async (t) => {
   const journal = new MemoryJournal()
   const { say, nature, runtime } = open({ journal })
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 30_000 })
   say('a', { type: 'sleep' })
   nature.advance(59_000)
-  t.equal(journal.timers(0, Number.POSITIVE_INFINITY, 1).length, 0, 'the timer fired, and its row is gone by a step')
+  t.equal(journal.timers(0, Number.POSITIVE_INFINITY, 1).length, 0, 'the timer fired, and a step removed its row')
   nature.advance(1_500)
   t.equal(runtime.read({ kind: 'project', id: 'a' })!.value, 'off')
 })
 
-t.test('a deadline is renewed by a sign of life of who holds it, and by nothing else that is posted', async (t) => {
+t.test('a deadline is renewed only by the message types that count as signs of life', async (t) => {
   const { say, nature, runtime } = open()
   const ref = { kind: 'project', id: 'a' } as const
   say('a', create('a'))
@@ -530,12 +539,12 @@ t.test('a deadline is renewed by a sign of life of who holds it, and by nothing 
   t.equal(runtime.read(ref)!.value, 'off')
 })
 
-t.test('a sign of life that is stepped just ahead of the end of a deadline renews it', async (t) => {
+t.test('a sign of life stepped just before a deadline fires renews it', async (t) => {
   const { runtime, nature, say } = open()
   const ref = { kind: 'project', id: 'a' } as const
   let ahead = 'stir'
   runtime.beforeDeadline((_, message) => {
-    // It stands in the mailbox when what falls due comes there.
+    // It reaches the mailbox before the deadline's own message does.
     runtime.ask(ref, { type: ahead }, ({ ok }) => t.ok(ok))
     return message
   })
@@ -545,29 +554,36 @@ t.test('a sign of life that is stepped just ahead of the end of a deadline renew
   t.equal(runtime.read(ref)!.value, 'dozing')
   ahead = 'watch'
   nature.advance(59_999)
-  t.equal(runtime.read(ref)!.value, 'dozing', 'in full length')
+  t.equal(runtime.read(ref)!.value, 'dozing', 'renewed in full')
   nature.advance(1)
-  t.match(runtime.read(ref), { value: 'off', context: { count: 2 } }, 'what is no sign of life holds nothing up')
+  t.match(
+    runtime.read(ref),
+    { value: 'off', context: { count: 2 } },
+    'a message that is no sign of life does not delay the deadline',
+  )
 })
 
-t.test('what was begun goes before what is new, and what is new never stands still', async (t) => {
-  const { runtime, nature, say } = open()
-  const begun = Array.from({ length: stepsPerBatchMax }, (_, n) => `old ${n}`)
-  for (const id of begun) say(id, create(id))
-  const commits: string[][] = []
-  runtime.onCommit((steps) => commits.push(steps.map(({ ref }) => ref.id)))
-  const fresh = Array.from({ length: stepsPerBatchMax }, (_, n) => `new ${n}`)
-  const ask = (id: string, message: object) => runtime.ask({ kind: 'project', id }, message as never, () => {})
-  for (const id of fresh) ask(id, create(id))
-  for (const id of begun) ask(id, { type: 'bump' })
-  nature.run()
-  const [first] = commits
-  const kept = newStepsPerBatchMin
-  t.same(first, [...begun.slice(0, stepsPerBatchMax - kept), ...fresh.slice(0, kept)])
-  t.same(commits.flat().sort(), [...begun, ...fresh].sort(), 'and all of it is done')
-})
+t.test(
+  'messages to existing entities go before creations, and every batch keeps room for some creations',
+  async (t) => {
+    const { runtime, nature, say } = open()
+    const begun = Array.from({ length: stepsPerBatchMax }, (_, n) => `old ${n}`)
+    for (const id of begun) say(id, create(id))
+    const commits: string[][] = []
+    runtime.onCommit((steps) => commits.push(steps.map(({ ref }) => ref.id)))
+    const fresh = Array.from({ length: stepsPerBatchMax }, (_, n) => `new ${n}`)
+    const ask = (id: string, message: object) => runtime.ask({ kind: 'project', id }, message as never, () => {})
+    for (const id of fresh) ask(id, create(id))
+    for (const id of begun) ask(id, { type: 'bump' })
+    nature.run()
+    const [first] = commits
+    const kept = newStepsPerBatchMin
+    t.same(first, [...begun.slice(0, stepsPerBatchMax - kept), ...fresh.slice(0, kept)])
+    t.same(commits.flat().sort(), [...begun, ...fresh].sort(), 'all of them are done')
+  },
+)
 
-t.test('one commit holds a bounded amount of text, whether of many actors or of one', async (t) => {
+t.test('one commit holds a bounded amount of text, whether it comes from many actors or from one', async (t) => {
   const { runtime, nature, say } = open()
   const body = 'x'.repeat(1024 * 1024)
   const ids = Array.from({ length: 48 }, (_, n) => `p${n}`)
@@ -596,13 +612,13 @@ t.test('one commit holds a bounded amount of text, whether of many actors or of 
     answered = 0
     for (let n = 0; n < 48; n++) ask(of(n), n)
     nature.run()
-    t.equal(answered, 48, 'all of it is done')
+    t.equal(answered, 48, 'all are answered')
     t.ok(Math.max(...sizes) <= charsPerBatchMax + 2 * body.length, `${who}: ${sizes}`)
     t.ok(sizes.length <= 1 + (48 * body.length) / charsPerBatchMax, 'in few commits')
   }
 })
 
-t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
+t.test('a full mailbox refuses with 503 overloaded, and everything accepted is still stepped', async (t) => {
   const { runtime, nature, say } = open()
   say('a', create('a'))
   const answers: Answer[] = []
@@ -616,7 +632,7 @@ t.test('a full mailbox answers 503, and what was taken is done', async (t) => {
 })
 
 t.test(
-  'while the journal refuses writes senders hear 503, reads go on, and what comes from inside waits',
+  'while the journal refuses writes, senders get the refusal, reads go on, and timers and deadlines wait',
   async (t) => {
     const inner = new MemoryJournal()
     let reason: string | undefined
@@ -634,13 +650,13 @@ t.test(
     reason = undefined
     nature.advance(1_000)
     t.same(runtime.read(ref)!.context.heard, ['ring'])
-    t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'dozing', 'the lease begins again in full')
+    t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'dozing', 'the lease starts again in full')
     nature.advance(60_000)
     t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off')
   },
 )
 
-t.test('a failed commit answers 503 to all in flight and ends the service', async (t) => {
+t.test('a commit that fails refuses every message with storage_failed and ends the service', async (t) => {
   const inner = new MemoryJournal()
   const failing = journalWith(inner, {
     append: (_steps: readonly Step[], done: Parameters<Journal['append']>[1]) =>
@@ -650,10 +666,10 @@ t.test('a failed commit answers 503 to all in flight and ends the service', asyn
   t.match(say('a', create('a')), { ok: false, refusal: { code: 'storage_failed' } })
   t.equal(fatal.length, 1)
   t.match(say('b', create('b')), { ok: false, refusal: { code: 'storage_failed' } })
-  t.equal(runtime.read({ kind: 'project', id: 'a' }), undefined, 'nothing of it is visible')
+  t.equal(runtime.read({ kind: 'project', id: 'a' }), undefined, 'none of it is visible')
 })
 
-t.test('a journal that can no longer be read refuses everybody, and no delivery is used up', (t) => {
+t.test('when an actor cannot be read from the journal, every message is refused and no delivery is consumed', (t) => {
   const inner = new MemoryJournal()
   const first = open({ journal: inner })
   for (const id of ['a', 'b']) first.say(id, create(id))
@@ -682,7 +698,7 @@ t.test('a journal that can no longer be read refuses everybody, and no delivery 
   t.end()
 })
 
-t.test('a step that cannot read the journal is no failed step: it is refused, and so is what comes after it', (t) => {
+t.test('a step that cannot read the journal is refused as storage_failed, and so is every message after it', (t) => {
   const inner = new MemoryJournal()
   const { say, journal } = open({
     journal: journalWith(inner, {
@@ -706,27 +722,30 @@ t.test('a step that cannot read the journal is no failed step: it is refused, an
   t.end()
 })
 
-t.test('a name that a repeat leads to is written once, and one that a refused message brings is not', async (t) => {
-  const inner = new MemoryJournal()
-  let batches = 0
-  const journal = journalWith(inner, {
-    append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
-      batches++
-      inner.append(steps, done)
-    },
-  })
-  const { say } = open({ journal })
-  say('a', create('a'))
-  const reserving = (key: string) => ({ ...create('a'), reservation: { scope: 'made', key, value: 'a' } })
-  t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
-  t.same([inner.reservation('made', 'k'), batches], ['a', 2])
-  t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
-  t.equal(batches, 2)
-  t.match(say('a', { ...reserving('other'), id: 'b' }), { ok: false })
-  t.same([inner.reservation('made', 'other'), batches], [undefined, 2])
-})
+t.test(
+  'a reservation that comes with a repeat is written once, and one with a refused message is not written',
+  async (t) => {
+    const inner = new MemoryJournal()
+    let batches = 0
+    const journal = journalWith(inner, {
+      append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
+        batches++
+        inner.append(steps, done)
+      },
+    })
+    const { say } = open({ journal })
+    say('a', create('a'))
+    const reserving = (key: string) => ({ ...create('a'), reservation: { scope: 'made', key, value: 'a' } })
+    t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
+    t.same([inner.reservation('made', 'k'), batches], ['a', 2])
+    t.match(say('a', reserving('k')), { ok: true, repeat: 'replay' })
+    t.equal(batches, 2)
+    t.match(say('a', { ...reserving('other'), id: 'b' }), { ok: false })
+    t.same([inner.reservation('made', 'other'), batches], [undefined, 2])
+  },
+)
 
-t.test('what the journal cannot store takes nothing of its batch with it', async (t) => {
+t.test('a step that the journal cannot store fails alone: the rest of its batch is stored', async (t) => {
   const inner = new MemoryJournal()
   const choosy = journalWith(inner, {
     append: (steps: readonly Step[], done: Parameters<Journal['append']>[1]) => {
@@ -756,7 +775,7 @@ t.test('what the journal cannot store takes nothing of its batch with it', async
   t.same(fatal, [])
 })
 
-t.test('a record that cannot be opened sets its actor aside, and the others work on', async (t) => {
+t.test('a record that cannot be opened quarantines its actor only', async (t) => {
   const inner = new MemoryJournal()
   open({ journal: inner }).say('a', create('a'))
   const spoiled = journalWith(inner, {
@@ -770,7 +789,7 @@ t.test('a record that cannot be opened sets its actor aside, and the others work
   t.match(say('b', create('b')), { ok: true })
 })
 
-t.test('a record of an older machine is migrated, one of a newer machine is set aside', async (t) => {
+t.test('a record of an older machine version is migrated, and one of a newer version is quarantined', async (t) => {
   const journal = new MemoryJournal()
   open({ journal }).say('a', create('a'))
   const next = {
@@ -787,7 +806,7 @@ t.test('a record of an older machine is migrated, one of a newer machine is set 
   t.match(open({ journal }).say('a', { type: 'bump' }), { ok: false, refusal: { code: 'quarantined' } })
 })
 
-t.test('a stop finishes what was taken and refuses what comes', async (t) => {
+t.test('closing finishes what was accepted and refuses what comes after', async (t) => {
   const { runtime, nature } = open()
   const answers: Answer[] = []
   runtime.ask({ kind: 'project', id: 'a' }, create('a') as never, (one) => answers.push(one))
@@ -799,7 +818,7 @@ t.test('a stop finishes what was taken and refuses what comes', async (t) => {
   t.match(answers[1], { ok: true, version: 1 })
 })
 
-t.test('who is refused hears so at once, also while the work of a turn waits for the view', async (t) => {
+t.test('refusals are answered at once even while accepted work waits for room in the view', async (t) => {
   const inner = new MemoryJournal()
   let giveRoom: (() => void) | undefined
   let hasRoom = true
@@ -822,7 +841,7 @@ t.test('who is refused hears so at once, also while the work of a turn waits for
   t.same(heard, [])
   inner.refuse('disk_reserve')
   for (const name of ['second', 'third']) ask(name)
-  t.same(heard, [], 'not before it has asked')
+  t.same(heard, [], 'not within the call itself')
   nature.run()
   t.same(heard, ['second disk_reserve', 'third disk_reserve'])
   const closed = runtime.close()
@@ -834,32 +853,35 @@ t.test('who is refused hears so at once, also while the work of a turn waits for
   giveRoom!()
   nature.run()
   await closed
-  t.same(heard.slice(3), ['taken 2'], 'once it is durable, and before the end')
+  t.same(heard.slice(3), ['taken 2'], 'once it is durable, and before the runtime has closed')
 })
 
-t.test('where a page is cut short the next one begins at a moment, and no row is skipped or named', async (t) => {
-  const terms: MachineModule['terms'] = ({ context }) => [{ index: 'all', value: '', order: context.id.slice(0, 1) }]
-  const { runtime, say, nature } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
-  /** So much is read in several turns. */
-  const list = async (asked: ListRequest): Promise<ListResult> => {
-    const page = runtime.list(asked)
-    for (let isRead = false; !isRead; nature.run()) {
-      isRead = await Promise.race([page.then(() => true), untilNext(false)])
+t.test(
+  'a page cut short resumes from an order without an id, so that no row is skipped and no foreign row is named',
+  async (t) => {
+    const terms: MachineModule['terms'] = ({ context }) => [{ index: 'all', value: '', order: context.id.slice(0, 1) }]
+    const { runtime, say, nature } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
+    /** Reads the page over the several turns that it takes. */
+    const list = async (asked: ListRequest): Promise<ListResult> => {
+      const page = runtime.list(asked)
+      for (let isRead = false; !isRead; nature.run()) {
+        isRead = await Promise.race([page.then(() => true), untilNext(false)])
+      }
+      return page
     }
-    return page
-  }
-  const others = Array.from({ length: listRowsReadMax + 100 }, (_, i) => `b${i}`)
-  for (const id of ['a own', ...others, 'c own']) say(id, create(id))
-  const own = ({ context }: SnapshotOf<any>): boolean => context.id.endsWith('own')
-  const request = { kind: 'project', index: 'all', value: '', limit: 5, matches: own } as const
-  const idsOf = (page: ListResult): string[] => page.snapshots.map(({ context }) => context.id)
-  const first = await list(request)
-  t.same([idsOf(first), first.next], [['c own'], { order: 'b', id: '' }])
-  const second = await list({ ...request, after: first.next! })
-  t.same([idsOf(second), second.next], [['a own'], undefined])
-})
+    const others = Array.from({ length: listRowsReadMax + 100 }, (_, i) => `b${i}`)
+    for (const id of ['a own', ...others, 'c own']) say(id, create(id))
+    const own = ({ context }: SnapshotOf<any>): boolean => context.id.endsWith('own')
+    const request = { kind: 'project', index: 'all', value: '', limit: 5, matches: own } as const
+    const idsOf = (page: ListResult): string[] => page.snapshots.map(({ context }) => context.id)
+    const first = await list(request)
+    t.same([idsOf(first), first.next], [['c own'], { order: 'b', id: '' }])
+    const second = await list({ ...request, after: first.next! })
+    t.same([idsOf(second), second.next], [['a own'], undefined])
+  },
+)
 
-t.test('a list gives the matching entities, newest first, in pages', async (t) => {
+t.test('a list returns the matching entities in pages, newest first', async (t) => {
   const { runtime, say } = open()
   for (const id of ['a', 'b', 'c', 'd', 'e']) say(id, create(id))
   const request = { kind: 'project' as const, index: 'all', value: '', limit: 2 }
@@ -882,7 +904,7 @@ t.test('a list gives the matching entities, newest first, in pages', async (t) =
   t.same(
     late.snapshots.map((one) => one.context.id),
     ['e', 'd', 'c'],
-    'down to an order, itself included',
+    'down to the given order, inclusive',
   )
   t.equal(late.next, undefined)
 })

@@ -13,9 +13,9 @@ interface World {
   readonly nature: TurnedNature
   readonly journal: Journal
   readonly runtime: Runtime
-  /** What the log says of failed steps. */
+  /** Failed steps as logged. */
   readonly told: any[]
-  /** A program that is mended takes what this one throws at. */
+  /** Once true, the step that throws succeeds, as after a fix of the program. */
   isMended: boolean
   say(id: string, message: object): Answer
   tell(from: string, text: string): void
@@ -68,12 +68,12 @@ function peopled(): World {
   return world
 }
 
-t.test('a delivery whose step throws is kept, and what its sender says next waits behind it', async (t) => {
+t.test('a delivery whose step throws is set aside, and later messages of its sender wait behind it', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
   w.tell('a', 'after it')
   w.tell('c', 'from another')
-  t.same(w.heard('b'), ['from another'], 'nobody else waits')
+  t.same(w.heard('b'), ['from another'], 'other senders do not wait')
   t.match(w.say('b', { type: 'bump' }), { ok: true })
   t.equal([...w.journal.outbox()].length, 2, 'both are on disk')
   t.equal(w.runtime.setAside.count, 2)
@@ -89,20 +89,20 @@ t.test('a delivery whose step throws is kept, and what its sender says next wait
   t.same(w.heard('b').at(-1), 'on and on')
 })
 
-t.test('what comes while it is tried again does not overtake it', async (t) => {
+t.test('later messages do not overtake a delivery that is being retried', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
   w.nature.advance(setAsideRetryMs)
-  t.equal(w.told.length, 2, 'it was tried again, and failed again')
+  t.equal(w.told.length, 2, 'it was retried and failed again')
   w.tell('a', 'after it')
   w.isMended = true
-  // On its way in the turn in which the other is tried again.
+  // Under way in the turn in which the other is retried.
   w.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'last' } as never, () => {})
   w.nature.advance(2 * setAsideRetryMs)
   t.same(w.heard('b'), ['poison', 'after it', 'last'])
 })
 
-t.test('a program that is mended takes it at its start', async (t) => {
+t.test('a start with a fixed program delivers what was set aside', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
   w.tell('a', 'after it')
@@ -113,7 +113,7 @@ t.test('a program that is mended takes it at its start', async (t) => {
   t.same([...w.journal.outbox()], [])
 })
 
-t.test('it is tried again ever more seldom, and never given up', async (t) => {
+t.test('a delivery that keeps failing is retried ever less often, and never given up', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
   w.nature.advance(86_400_000)
@@ -122,7 +122,7 @@ t.test('it is tried again ever more seldom, and never given up', async (t) => {
   t.equal(w.runtime.setAside.count, 1)
 })
 
-t.test('a timer whose step throws stays, unless it is set anew', async (t) => {
+t.test('a timer whose step throws is retried, unless it is set again', async (t) => {
   const w = peopled()
   w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
   w.nature.advance(5_000)
@@ -139,29 +139,32 @@ t.test('a timer whose step throws stays, unless it is set anew', async (t) => {
   t.equal(w.runtime.setAside.count, 0)
 })
 
-t.test('a timer that was cancelled meanwhile is not kept, and what fails next begins anew', async (t) => {
-  const w = peopled()
-  w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
-  w.nature.advance(5_000)
-  w.say('b', { type: 'never' })
-  w.nature.advance(setAsideRetryMs)
-  t.equal(w.told.length, 1, 'it was found late')
-  t.equal(w.runtime.setAside.count, 0)
-  w.tell('a', 'poison')
-  t.match(w.told.at(-1), { message: 'hear', failures: 1 })
-})
+t.test(
+  'a failed timer that was cancelled is dropped, and the next failure starts with the shortest pause',
+  async (t) => {
+    const w = peopled()
+    w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
+    w.nature.advance(5_000)
+    w.say('b', { type: 'never' })
+    w.nature.advance(setAsideRetryMs)
+    t.equal(w.told.length, 1, 'found cancelled without another try')
+    t.equal(w.runtime.setAside.count, 0)
+    w.tell('a', 'poison')
+    t.match(w.told.at(-1), { message: 'hear', failures: 1 })
+  },
+)
 
-t.test('a sender from outside hears of it at once, and nothing is kept', async (t) => {
+t.test('a request from outside whose step throws is refused with internal_error, and not set aside', async (t) => {
   const w = peopled()
   t.match(w.say('b', { type: 'hear', text: 'poison' }), { ok: false, refusal: { code: 'internal_error' } })
   t.equal(w.runtime.setAside.count, 0)
 })
 
-/** Takes nothing that says so, until it is mended. */
+/** Throws at steps that say `unstorable`, until it is mended. */
 class ChoosyJournal extends MemoryJournal {
   isMended = false
   isUnstorable = ({ record }: Step): boolean => record.includes('unstorable')
-  /** Gives room to a turn that waits for it. */
+  /** Resumes a turn that waits for room. */
   giveRoom: (() => void) | undefined
   hasRoom = true
 
@@ -184,7 +187,7 @@ function choosy(): World & { readonly journal: ChoosyJournal } {
 }
 
 t.test(
-  'a delivery that cannot be stored is kept like one whose step throws, and nobody else waits for it',
+  'a delivery that cannot be stored is set aside like one whose step throws, and holds up no other sender',
   async (t) => {
     const w = choosy()
     const ask = (from: string, to: string, text: string) =>
@@ -207,7 +210,7 @@ t.test(
   },
 )
 
-t.test('a timer that cannot be stored stays, and what it was stepped with goes off', async (t) => {
+t.test('a timer that cannot be stored is retried, and the timers stepped with it fire', async (t) => {
   const w = choosy()
   w.say('a', { type: 'later', afterMs: 5_000, text: 'fine' })
   w.say('b', { type: 'later', afterMs: 5_000, text: 'unstorable' })
@@ -219,7 +222,7 @@ t.test('a timer that cannot be stored stays, and what it was stepped with goes o
   t.same(w.heard('b'), ['unstorable'])
 })
 
-t.test('a timer goes off that was cancelled by what could not be stored', async (t) => {
+t.test('a timer whose cancelling step could not be stored still fires', async (t) => {
   const w = choosy()
   w.say('a', { type: 'later', afterMs: 5_000, text: 'fine' })
   w.journal.isUnstorable = ({ record, timersCleared }) => timersCleared.length > 0 && !record.includes('fine')
@@ -236,7 +239,7 @@ t.test('a timer goes off that was cancelled by what could not be stored', async 
   t.same(w.heard('a'), ['fine'])
 })
 
-t.test('what cannot be stored is tried again ever more seldom, and by itself', async (t) => {
+t.test('a delivery that cannot be stored is retried alone, ever less often', async (t) => {
   const w = choosy()
   w.tell('a', 'unstorable')
   w.nature.advance(86_400_000)
@@ -245,22 +248,25 @@ t.test('what cannot be stored is tried again ever more seldom, and by itself', a
   t.same(
     w.told.filter(({ messages }) => messages !== undefined),
     [],
-    'nothing came to the journal together with it',
+    'nothing else was appended together with it',
   )
 })
 
-t.test('what was stepped with it does not come behind what was set aside after it', async (t) => {
-  const w = choosy()
-  const ask = (from: string, to: string, text: string) =>
-    w.runtime.ask({ kind: 'project', id: from }, { type: 'tell', to, text } as never, () => {})
-  ask('a', 'b', 'first')
-  ask('a', 'b', 'poison')
-  ask('c', 'd', 'unstorable')
-  w.nature.run()
-  t.same(w.heard('b'), ['first'])
-  t.equal(w.runtime.setAside.count, 2)
-  w.isMended = true
-  w.journal.isMended = true
-  w.nature.advance(2 * setAsideRetryMs)
-  t.same([w.heard('b'), w.heard('d')], [['first', 'poison'], ['unstorable']])
-})
+t.test(
+  'messages of a batch that could not be stored keep their order before what was set aside after them',
+  async (t) => {
+    const w = choosy()
+    const ask = (from: string, to: string, text: string) =>
+      w.runtime.ask({ kind: 'project', id: from }, { type: 'tell', to, text } as never, () => {})
+    ask('a', 'b', 'first')
+    ask('a', 'b', 'poison')
+    ask('c', 'd', 'unstorable')
+    w.nature.run()
+    t.same(w.heard('b'), ['first'])
+    t.equal(w.runtime.setAside.count, 2)
+    w.isMended = true
+    w.journal.isMended = true
+    w.nature.advance(2 * setAsideRetryMs)
+    t.same([w.heard('b'), w.heard('d')], [['first', 'poison'], ['unstorable']])
+  },
+)

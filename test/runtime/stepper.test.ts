@@ -29,7 +29,7 @@ function created(stepper: Stepper) {
   return stepper.step(stepper.initial, { type: 'create', id: 'a', at: '', atMs: 0 } as never, [])!
 }
 
-t.test('the table steps exactly as XState does', async (t) => {
+t.test("the stepper's table takes the same steps as XState", async (t) => {
   const walk = fc.array(fc.record({ type: fc.constantFrom(...messages), text: fc.string() }), { maxLength: 30 })
   fc.assert(
     fc.property(walk, (steps) => {
@@ -56,7 +56,7 @@ t.test('the table steps exactly as XState does', async (t) => {
   )
 })
 
-t.test('XState opens what the runtime persists', async (t) => {
+t.test('XState can open the snapshots that the runtime persists', async (t) => {
   const stepper = new Stepper(toyModule)
   const record = { snapshot: created(stepper), version: 1, outboxNumber: 0, timers: {}, seen: {}, isStored: true }
   const { s } = JSON.parse(encodeRecord({ version: 1 }, record))
@@ -65,7 +65,7 @@ t.test('XState opens what the runtime persists', async (t) => {
   t.same(stepper.restore(s), record.snapshot)
 })
 
-t.test('a step leaves the snapshot that it was given as it was', async (t) => {
+t.test('a step does not change the snapshot that it is given', async (t) => {
   const stepper = new Stepper(toyModule)
   const snapshot = created(stepper)
   const before = JSON.stringify(snapshot)
@@ -75,7 +75,7 @@ t.test('a step leaves the snapshot that it was given as it was', async (t) => {
 })
 
 t.test(
-  'a message that is taken and changes nothing gives the same snapshot, one that is not taken gives none',
+  'a message that changes nothing returns the same snapshot, and one that is not taken returns undefined',
   async (t) => {
     const stepper = new Stepper(toyModule)
     const snapshot = created(stepper)
@@ -84,7 +84,7 @@ t.test(
   },
 )
 
-t.test('a step that throws does not disturb the next one', async (t) => {
+t.test('a step that throws leaves no outcomes behind for the next one', async (t) => {
   const stepper = new Stepper(toyModule)
   const snapshot = created(stepper)
   t.throws(() => stepper.step(snapshot, { type: 'break', at: '', atMs: 0 } as never, []))
@@ -94,7 +94,7 @@ t.test('a step that throws does not disturb the next one', async (t) => {
   t.equal(outcomes.length, 1)
 })
 
-t.test('the messages that a state takes leave out those that only the runtime sends', async (t) => {
+t.test('the allowed messages of a state leave out internal ones', async (t) => {
   const stepper = new Stepper(toyModule)
   t.same(stepper.allowed(stepper.initial), ['create'])
   t.same(stepper.allowed(created(stepper)), [
@@ -110,7 +110,7 @@ t.test('the messages that a state takes leave out those that only the runtime se
   ])
 })
 
-t.test('what a durable machine cannot have is refused when it is registered', async (t) => {
+t.test('a machine that uses what a durable machine cannot have is refused at registration', async (t) => {
   const withMachine = (config: object): MachineModule => ({ ...toyModule, machine: createMachine(config as never) })
   const refused: Record<string, object> = {
     'no state absent': { initial: 'on', states: { on: {} } },

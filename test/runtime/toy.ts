@@ -1,4 +1,7 @@
-/** A small machine with one of everything that a machine may ask for, to test the runtime apart from the product's own. */
+/**
+ * A small machine with one of everything that a machine may ask for, to test the runtime without the product's
+ * machines.
+ */
 
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { projectEnvelope } from '../../machines/envelope.ts'
@@ -110,7 +113,7 @@ const toy = setup({
   },
 })
 
-/** The toy in the place of a kind of the product, since the kinds are a closed set. */
+/** The toy in the place of a product kind, since the kinds are a closed set. */
 export const toyModule: MachineModule<ToyContext, ToyMessage> = {
   kind: 'project',
   version: 1,

@@ -1,16 +1,16 @@
 /**
- * Worlds on all cores: each worker is a process of its own that runs a handful of seeds at a time. A world that ends its
- * process (a signal, memory) is a failed seed like any other.
+ * Runs worlds on all cores: each worker is a process of its own that runs a few seeds at a time. A world that ends its
+ * process (by a signal, out of memory) is a failed seed like any other.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** What there is to tell of a world that is over. */
+/** What is reported of a finished world. */
 export interface Told {
   readonly seed: number
   readonly events: number
   readonly processes: number
-  /** Which promise it broke, in words. */
+  /** The promise that it broke, in words. */
   readonly fault: string | undefined
 }
 
@@ -21,13 +21,13 @@ export interface Handful {
 
 export type Report = { readonly kind: 'world'; readonly told: Told } | { readonly kind: 'done'; readonly cpuMs: number }
 
-/** Few, so that little is still to be finished when enough was heard; to ask for the next costs nothing beside one world. */
+/** Few, so that little is left to finish once enough was heard; asking for the next costs nothing beside one world. */
 const HANDFUL = 4
 const WORKER = fileURLToPath(new URL('worker.js', import.meta.url))
 
 /**
- * Runs the seeds in about their order, and tells of each; `heard` answers whether to go on. What was begun is finished.
- * Answers the CPU time that all of it took, milliseconds.
+ * Runs the seeds in about their order and reports each; `heard` returns whether to go on. What was begun is finished.
+ * Returns the CPU time of all of it, milliseconds.
  */
 export async function runSeeds(
   { from, until }: Handful,
@@ -49,7 +49,7 @@ export async function runSeeds(
   return each.reduce((sum, ms) => sum + ms, 0)
 }
 
-/** One worker until nothing is left; another in its place when it dies. */
+/** Runs one worker until nothing is left, and another in its place when it dies. */
 async function work(take: () => Handful | undefined, hear: (told: Told) => void): Promise<number> {
   let cpuMs = 0
   let child: ChildProcess | undefined
@@ -72,7 +72,7 @@ async function work(take: () => Handful | undefined, hear: (told: Told) => void)
 
 interface Did {
   readonly cpuMs: number
-  /** The first seed that was not told of. */
+  /** The first seed without a report. */
   readonly next: number
   /** How the process ended, if it did. */
   readonly ended: string | undefined

@@ -29,7 +29,7 @@ class HandDriven implements DiskWorld {
   chance = () => true
   onFlushed = () => {}
 
-  /** The power fails under the process that there is. */
+  /** The power fails under the current process. */
   losePower = (): void => {}
 
   /** Opens the journal as a process does; undefined when that process was struck down. */
@@ -69,29 +69,32 @@ const write = (journal: DiskJournal, id: string): Commit | null => {
   return commit
 }
 
-t.test('a batch that a killed process wrote and did not flush never leaves the view ahead of its log', async (t) => {
+t.test('a batch that a killed process wrote but did not flush never leaves the view ahead of its log', async (t) => {
   const world = new HandDriven()
   const first = await world.open()
   t.ok(write(first!, 'a'))
   world.deeds = { 'log written': 'kill' }
   t.equal(write(first!, 'b'), null)
   world.deeds = { 'view flushed': 'power' }
-  t.equal(await world.open(), undefined, 'the power fails once the view holds what the log has not flushed')
+  t.equal(await world.open(), undefined, 'the power fails once the view has what the log has not flushed')
   const third = await world.open()
   t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
 })
 
-t.test('what a read-only service shows of an unflushed batch outlives a loss of power', async (t) => {
-  const world = new HandDriven()
-  const first = await world.open()
-  world.deeds = { 'log written': 'kill' }
-  t.equal(write(first!, 'a'), null)
-  world.disk.fill(0)
-  const readOnly = await world.open()
-  t.equal(readOnly!.refuses(), 'read_only')
-  t.equal(readOnly!.actor('run_request', 'a'), step('a', 1).record)
-  world.losePower()
-  world.disk.fill()
-  const third = await world.open()
-  t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
-})
+t.test(
+  'a batch that a read-only service shows survives a power failure, though an earlier process had not flushed it',
+  async (t) => {
+    const world = new HandDriven()
+    const first = await world.open()
+    world.deeds = { 'log written': 'kill' }
+    t.equal(write(first!, 'a'), null)
+    world.disk.fill(0)
+    const readOnly = await world.open()
+    t.equal(readOnly!.refuses(), 'read_only')
+    t.equal(readOnly!.actor('run_request', 'a'), step('a', 1).record)
+    world.losePower()
+    world.disk.fill()
+    const third = await world.open()
+    t.equal(third!.actor('run_request', 'a'), step('a', 1).record)
+  },
+)

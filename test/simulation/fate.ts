@@ -7,15 +7,15 @@ import type { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
 import type { World } from './world.ts'
 
-/** Lives of a service in one storm: the others would tell nothing new. */
+/** Crashes in one storm: more would show nothing new. */
 const CRASHES_MAX = 4
-/** How often somebody goes away just behind a commit, and how soon. */
+/** How often a client goes away just after a commit, and how soon. */
 const IMPATIENCE = 0.04
 const IMPATIENT_MS_MAX = 0.4
 const STORMY: Readonly<Weather> = { requestLost: 0.08, answerLost: 0.1, doubled: 0.1, wayMsMax: 3_000 }
 
 interface Trap {
-  /** Phases that still pass before it goes off. */
+  /** Phases that still pass before it strikes. */
   left: number
   readonly deed: Deed
 }
@@ -28,9 +28,9 @@ export class Fate implements DiskWorld {
   lastTroubleMs = 0
   wasClockSet = false
   clockSetMs = Number.NEGATIVE_INFINITY
-  /** By how much it was set forward, all in all. */
+  /** By how much it was set forward in total. */
   clockForwardMs = 0
-  /** The same back: what was made to fall due before waits that much longer. */
+  /** By how much it was set back in total: what was due before waits that much longer. */
   clockBackMs = 0
   private readonly world: World
   private readonly random: Random
@@ -38,7 +38,7 @@ export class Fate implements DiskWorld {
   private crashes = 0
   private isActive = false
   private isFull = false
-  /** Where something was last done, until the next start. */
+  /** The phase that was last struck, until the next start. */
   private lastPhase: Phase | undefined
 
   constructor(world: World, random: Random) {
@@ -60,7 +60,10 @@ export class Fate implements DiskWorld {
     this.emptyDisk()
   }
 
-  /** A service starts: it may be struck before it serves, most of all where the one before it ended in the midst of a write. */
+  /**
+   * A service starts: it may be struck before it serves, most of all when the one before it ended in the middle of a
+   * write.
+   */
   onBoot(): void {
     const share = this.lastPhase === 'log written' ? 0.7 : 0.2
     this.lastPhase = undefined
@@ -152,7 +155,7 @@ export class Fate implements DiskWorld {
     }
   }
 
-  /** NTP, a person, a machine that slept: mostly a little, at times a lot, forwards or back. */
+  /** NTP, a person, a machine that slept: mostly by a little, at times by a lot, forward or back. */
   private setClock(): void {
     const { random, world } = this
     const byMs =
@@ -165,7 +168,7 @@ export class Fate implements DiskWorld {
     world.history.note('fate', () => `sets the clock by ${byMs} ms`)
   }
 
-  /** The disk fills up, at times faster than anybody looks; then somebody makes room. */
+  /** The disk fills up, at times faster than it is checked; then somebody makes room. */
   private fillDisk(): void {
     if (this.isFull) return
     this.isFull = true

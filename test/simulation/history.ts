@@ -1,11 +1,11 @@
 /**
- * What happened, one line each: the whole of a world's run as text, so that two runs of one seed can be held against
- * each other byte for byte and a person can read how something went wrong. Off unless somebody asks: it is what costs.
+ * What happened, one line each: a world's whole run as text, so that two runs of one seed can be compared byte for byte
+ * and a person can read how something went wrong. Off unless asked for, since it is what costs.
  */
 import { createHash } from 'node:crypto'
 import type { Timeline } from './timeline.ts'
 
-/** What is drawn from real randomness, since no seed may lead to a token that lets somebody in. */
+/** Patterns of what is drawn from real randomness, since no seed may lead to a valid token. */
 const SECRETS = /itd_[\w-]{43}|"(?:credential_)?hash":"[0-9a-f]{64}"/g
 
 export class History {
@@ -18,7 +18,7 @@ export class History {
     this.isKept = isKept
   }
 
-  /** `tell` is called only if somebody will read it. */
+  /** `tell` is called only if the line will be read. */
   note(who: string, tell: () => string): void {
     if (!this.isKept) return
     const text = tell().replaceAll(SECRETS, 'secret')

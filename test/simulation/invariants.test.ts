@@ -1,4 +1,4 @@
-/** What the checker must not take for a broken promise, of which a world was once wrong: one test a mistake. */
+/** Cases that the checker once took for a broken promise by mistake, one test each. */
 import t from 'tap'
 import { commandsRunOnce } from './invariants/commands-run-once.ts'
 import { thingsHappenInTime } from './invariants/things-happen-in-time.ts'
@@ -9,7 +9,7 @@ import type { World } from './world.ts'
 const START_MS = Date.UTC(2026, 0, 1)
 const GRACE_MS = 60_000
 
-t.test('the grace of a stop begins with the stop, and anew with the service', async (t) => {
+t.test('the grace of a stop counts from the stop, and again in full from a start of the service', async (t) => {
   const requests = new Requests(() => false)
   const state = { nowMs: 0 }
   const world = {
@@ -33,16 +33,19 @@ t.test('the grace of a stop begins with the stop, and anew with the service', as
   t.throws(() => looks!(), /the end of its grace was due 2000 ms ago/)
 })
 
-t.test('a command runs once, and the item that an initiative opens for one may be handed out again', async (t) => {
-  const make = (command: string) => {
-    const { event } = commandsRunOnce({} as World)
-    const stated = { type: command, id: 'e', causationId: null, payload: {} }
-    const created = { type: 'run_request_created', causationId: 'e', payload: { run_request_id: 'r' } }
-    for (const one of [stated, created, created]) event!(one as unknown as LoggedEvent, undefined)
-  }
-  t.throws(() => make('greet_requested'), /e made r before/)
-  t.doesNotThrow(() => make('initiative_advance_requested'))
-})
+t.test(
+  'a command may make only one run request, except through an initiative’s item, which may be handed out again',
+  async (t) => {
+    const make = (command: string) => {
+      const { event } = commandsRunOnce({} as World)
+      const stated = { type: command, id: 'e', causationId: null, payload: {} }
+      const created = { type: 'run_request_created', causationId: 'e', payload: { run_request_id: 'r' } }
+      for (const one of [stated, created, created]) event!(one as unknown as LoggedEvent, undefined)
+    }
+    t.throws(() => make('greet_requested'), /e made r before/)
+    t.doesNotThrow(() => make('initiative_advance_requested'))
+  },
+)
 
 /** A run that is asked to stop. */
 function moves(requests: Requests, recordedMs: number, atMs: number): void {

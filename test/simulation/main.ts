@@ -1,5 +1,5 @@
 /**
- * `npm run simulate -- --seeds 1000 --from 1`: so many worlds, by `--workers` processes (one a core); the first seed whose
+ * `npm run simulate -- --seeds 1000 --from 1` runs worlds in `--workers` processes (one a core); the first seed whose
  * history breaks a promise is printed with its last lines. `-- --seed 42 --trace` runs one and prints all of it,
  * `--digest` its SHA-256.
  */

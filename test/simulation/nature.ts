@@ -1,13 +1,13 @@
 /**
- * Clocks, timers, turns and randomness of one simulated process. Nothing of it happens once the process is gone. Timers
- * are as early and as late as those of Node.js, the wall clock is the computer's and may be set, the monotonic one
- * begins anew with each process.
+ * Clocks, timers, turns and randomness of one simulated process. Nothing fires once the process is gone. Timers are as
+ * early and as late as those of Node.js, the wall clock is the computer's and may be set, and the monotonic one starts
+ * over with each process.
  */
 import type { Nature } from '../../storage/nature.ts'
 import type { Random } from './random.ts'
 import type { Happening, Timeline } from './timeline.ts'
 
-/** A timer may ring so much before its time: libuv counts whole milliseconds. */
+/** A timer may fire this much early: libuv counts whole milliseconds. */
 const EARLY_MS = 0.9
 const LATE_MS = 4
 const TURN_MS = 0.2

@@ -1,7 +1,7 @@
 /**
- * Between the clients and the service: requests and answers take their time, overtake each other, come twice, and are
- * lost; a client whose connection is cut knows nothing of what became of its request. Everything that the service says
- * is heard by the checker at the moment in which it is said.
+ * Between the clients and the service: requests and answers take time, overtake each other, are doubled and lost; a
+ * client whose connection is cut does not know what became of its request. The checker hears everything that the
+ * service says at the moment it says it.
  */
 import type { Process } from './process.ts'
 import type { Random } from './random.ts'
@@ -29,10 +29,10 @@ export interface Said {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly text: string
-  /** The process that said it, and when it was asked. */
+  /** The process that answered, and when it was asked. */
   readonly process: Process
   readonly askedMs: number
-  /** The newest event that was on disk when it was asked. */
+  /** The newest event on disk when it was asked. */
   readonly askedSequence: number
   /** Its body, parsed once. */
   readonly body: any
@@ -49,12 +49,12 @@ const NOTHING: Heard = { status: 0, body: undefined, headers: {} }
 /** Nobody listens: certainly nothing was carried out. */
 const REFUSED: Heard = { status: -1, body: undefined, headers: {} }
 
-/** How bad the network is. Probabilities a request. */
+/** How bad the network is. Probabilities per request. */
 export interface Weather {
   requestLost: number
   answerLost: number
   doubled: number
-  /** Longest way of a message, milliseconds. */
+  /** Longest time that a message travels, milliseconds. */
   wayMsMax: number
 }
 
@@ -62,7 +62,7 @@ export const CLEAR: Readonly<Weather> = { requestLost: 0, answerLost: 0, doubled
 
 const POLL = '/api/runners/:runner_id/run-requests/next'
 
-/** A client gives up on a connection that is silent for so long. */
+/** A client gives up on a connection that is silent for this long. */
 const SILENCE_MS = 90_000
 
 interface Parked {
@@ -119,9 +119,9 @@ export class Network {
   private readonly open = new Set<() => void>()
   /** Polls that the service has not answered; one that came twice waits twice. */
   private readonly parked = new Set<Parked>()
-  /** When the service last heard of who has the token. */
+  /** When the service last heard of the token's holder. */
   private readonly contactMs = new Map<string, number>()
-  /** Ends a poll that waits, from the runner's side. */
+  /** Ends a parked poll from the runner's side. */
   private readonly giveUps = new Map<Call, () => void>()
 
   constructor(world: World, random: Random) {
@@ -183,7 +183,7 @@ export class Network {
     return { heard, abort }
   }
 
-  /** Opens a WebSocket on the service there is; undefined: nobody listens, or it was answered instead. */
+  /** Opens a WebSocket on the current service; undefined: nobody listens, or it was answered instead. */
   connect(call: Call, client: SocketClient, answered: (said: Said) => void): SocketConnection | undefined {
     const process = this.world.process
     if (process?.isServing !== true) return undefined
@@ -196,35 +196,35 @@ export class Network {
     })
   }
 
-  /** Every connection ends: the process that held them is gone. */
+  /** Ends every connection: the process that held them is gone. */
   cutAll(): void {
     this.parked.clear()
     for (const cut of [...this.open]) cut()
   }
 
-  /** Whether a poll of the runner waits at the service, since before that time. */
+  /** Whether a poll of the runner has been parked at the service since before that time. */
   hasParkedPoll(runner: string, beforeMs: number): boolean {
     for (const poll of this.parked) if (poll.runner === runner && poll.sinceMs < beforeMs) return true
     return false
   }
 
-  /** One of the polls that wait has lost its patience. */
+  /** One of the parked polls loses its patience. */
   losePatience(): void {
     if (this.giveUps.size > 0) this.random.pick([...this.giveUps.values()])()
   }
 
-  /** When the service last heard of the runner; one whose poll waits is heard of all the time. */
+  /** When the service last heard of the runner; a parked poll counts as being heard all the time. */
   heardMs({ id, token }: { readonly id: string; readonly token: string }): number {
     const { nowMs } = this.world.timeline
     return this.hasParkedPoll(id, nowMs) ? nowMs : (this.contactMs.get(token) ?? 0)
   }
 
-  /** It waits no more. */
+  /** The poll is no longer parked. */
   private leaves(poll: Parked): void {
     if (this.parked.delete(poll)) this.contactMs.set(poll.token, this.world.timeline.nowMs)
   }
 
-  /** How long a message is under way now. */
+  /** How long a message travels now. */
   way(): number {
     return rounded(this.random.skewed(0.05, this.weather.wayMsMax))
   }
@@ -242,7 +242,7 @@ export class Network {
     const poll: Parked = { runner: call.params?.[0] ?? '', token: call.token, sinceMs: asked.ms }
     if (call.pattern === POLL) this.parked.add(poll)
     const connection = process.wire.request(requestOf(call), (answer) => {
-      // The dead say nothing: what their code still does in this turn reaches nobody.
+      // A dead process says nothing: what its code still does in this turn reaches nobody.
       if (!process.isAlive) return
       this.leaves(poll)
       const said = new SaidAnswer(call, answer, process, asked)

@@ -1,4 +1,6 @@
-/** What a seed makes of its world before anything happens: how long things take, how many there are, how bad it gets. */
+/**
+ * What a seed makes of its world before anything happens: how long things take, how many there are, how bad it gets.
+ */
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import type { Random } from './random.ts'
 
@@ -10,11 +12,11 @@ export interface Plan {
   readonly runners: number
   readonly watchers: number
   readonly operators: number
-  /** Run requests that each operator asks for. */
+  /** Run requests of each operator. */
   readonly requests: number
   /** Work items that are submitted. */
   readonly items: number
-  /** What each reviewer does to what the projects mean. */
+  /** Actions of each reviewer. */
   readonly reviews: number
   /** Campaigns that are added. */
   readonly campaigns: number
@@ -25,7 +27,7 @@ export interface Plan {
   /** Share of the network's worst. */
   readonly badWeather: number
   readonly isRetaining: boolean
-  /** Actors that stay in memory: few, so that they come and go all the time. */
+  /** Actors kept in memory: few, so that they come and go all the time. */
   readonly residentActorsMax: number
 }
 

@@ -1,6 +1,6 @@
 /**
- * One life of the service: the real thing from http/ down, on the simulated disk, clock and wire, until it is killed,
- * loses its power, stops by itself or is stopped. What its code still does after its end reaches nobody.
+ * One life of the service: the real code from http/ down, on the simulated disk, clock and wire, until it is killed,
+ * loses power, stops by itself or is stopped. What its code still does after its end reaches nobody.
  */
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
@@ -17,7 +17,7 @@ import type { World } from './world.ts'
 /** A service that has failed ends by itself within this time. */
 const FATAL_EXIT_MS = 200
 
-/** What the service may log as an error: the disk is what broke. Anything else is a mistake of its own. */
+/** What the service may log as an error, because the disk broke. Anything else is an error of its own. */
 const EXCUSED: readonly string[] = ['the storage failed', 'the journal has failed', 'a retention sweep was cut short']
 
 export class Process implements Opener {
@@ -41,7 +41,7 @@ export class Process implements Opener {
     return this.service!.runtime
   }
 
-  /** Resolves when it serves, or is gone. Rejects with what kept a process that lives from starting. */
+  /** Resolves when it serves, or is gone. Rejects with what kept a living process from starting. */
   async start(): Promise<void> {
     const { world, wire } = this
     const { timeline, random, clock, settings, disk } = world
@@ -77,12 +77,12 @@ export class Process implements Opener {
     this.isServing = true
   }
 
-  /** Graceful stop. Resolves when it has ended, also when it was killed on the way. */
+  /** Stops gracefully. Resolves when it has ended, even if it was killed on the way. */
   async stop(): Promise<void> {
     await Promise.race([this.service!.close(), this.gone])
     if (!this.isAlive) return
     this.end()
-    // A write that failed in the end is the next process's to find, and not that of one after it.
+    // A write that failed at the very end is for the next process to find, and not for one after it.
     this.world.disk.abandon('kill')
     this.world.network.cutAll()
   }
@@ -113,7 +113,7 @@ export class Process implements Opener {
     this.mourners.push(callback)
   }
 
-  /** The service says that it cannot go on. */
+  /** The service reports that it cannot go on. */
   private fail(failure: Error): void {
     if (!this.isAlive || this.isDoomed) return
     this.isDoomed = true
@@ -121,7 +121,7 @@ export class Process implements Opener {
     this.world.timeline.in(this.world.random.between(0, FATAL_EXIT_MS), () => this.die('kill'))
   }
 
-  /** The structured log: read for what must never be in it. */
+  /** The structured log, checked for what must never be in it. */
   private log(): Logger {
     const tell = (level: string) => (fields: object, message?: string) => {
       if (!this.isAlive) return
@@ -129,7 +129,7 @@ export class Process implements Opener {
       const text = message ?? String(fields)
       this.world.history.note(this.toString(), () => `${level} ${text} ${err?.stack ?? ''}`)
       if (level === 'error' && !EXCUSED.includes(text))
-        this.world.timeline.fail(new Violation('no mistakes of its own', `${text}: ${err?.stack ?? ''}`))
+        this.world.timeline.fail(new Violation('the service logs no error of its own', `${text}: ${err?.stack ?? ''}`))
     }
     const log = { info: tell('info'), warn: tell('warn'), error: tell('error'), fatal: tell('fatal') }
     return { ...log, isLevelEnabled: () => false } as unknown as Logger

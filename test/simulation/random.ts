@@ -1,4 +1,4 @@
-/** All chance of a world comes from here: the same seed draws the same numbers, on every machine. */
+/** All randomness of a world comes from here: the same seed draws the same numbers on every machine. */
 
 /** sfc32 (Chris Doty-Humphrey, PractRand): small, fast, and without visible patterns over 2^127 draws. */
 export class Random {
@@ -15,7 +15,7 @@ export class Random {
     for (let i = 0; i < 15; i++) this.word()
   }
 
-  /** A generator of its own, so that what one actor draws does not shift what another one does. */
+  /** A generator of its own, so that what one actor draws does not shift what another draws. */
   fork(): Random {
     return new Random(this.word() * 2 ** 21 + (this.word() >>> 11), this.word())
   }

@@ -1,4 +1,7 @@
-/** What stands when the storm begins: projects, runners with their tokens, tokens of people. Made over the API, in peace. */
+/**
+ * What exists when the storm begins: projects, runners with their tokens, tokens of people. Made over the API, in
+ * peace.
+ */
 import type { Call, Heard, Method } from './network.ts'
 import type { Random } from './random.ts'
 import type { World } from './world.ts'
@@ -43,7 +46,7 @@ export async function setUp(world: World): Promise<SetUp> {
   return { projects, runners, confinedToken: confined.body.token }
 }
 
-/** The first runner may take anything, so that in the calm nothing waits for somebody who never comes. */
+/** The first runner may take anything, so that in the calm nothing waits for a runner that never comes. */
 export function runnerOf(id: string, keys: readonly string[], isForAll: boolean, random: Random) {
   return {
     id,

@@ -1,4 +1,4 @@
-/** Some hundreds of worlds, and that a seed means the same history each time. */
+/** Some hundreds of worlds, and that a seed gives the same history each time. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
@@ -6,12 +6,12 @@ import { runSeeds } from './crew.ts'
 import { faults } from './faults/faults.ts'
 import { runWorld } from './world.ts'
 
-/** The same ones on every machine, however fast. `npm run simulate` runs as many as one likes. */
+/** The same seeds on every machine, however fast. `npm run simulate` runs as many as one likes. */
 const FIRST_SEED = 1
 const SEEDS = 300
 const WORKERS = 2
 
-t.test('the same seed gives the same history, byte for byte, in whatever process', async (t) => {
+t.test('the same seed gives the same history, byte for byte, in any process', async (t) => {
   for (const seed of [3, 11, 28]) {
     const first = await runWorld(seed, true)
     const second = await runWorld(seed, true)
@@ -22,7 +22,7 @@ t.test('the same seed gives the same history, byte for byte, in whatever process
   }
 })
 
-t.test('no history breaks a promise', { timeout: 300_000 }, async (t) => {
+t.test('none of the first 300 seeds breaks a promise', { timeout: 300_000 }, async (t) => {
   const seen: number[] = []
   await runSeeds({ from: FIRST_SEED, until: FIRST_SEED + SEEDS }, WORKERS, ({ seed, fault }) => {
     seen.push(seed)
@@ -38,7 +38,7 @@ t.test('no history breaks a promise', { timeout: 300_000 }, async (t) => {
   )
 })
 
-t.test('who has heard enough of the worlds hears of no more than was begun', async (t) => {
+t.test('a run of many seeds that is stopped reports no more worlds than it had begun', async (t) => {
   const seen: number[] = []
   await runSeeds({ from: 1, until: 1_000_000 }, 2, ({ seed }) => {
     seen.push(seed)
@@ -47,7 +47,7 @@ t.test('who has heard enough of the worlds hears of no more than was begun', asy
   t.ok(seen.includes(1) && seen.length <= 8, `${seen.length} worlds`)
 })
 
-t.test('every fault that is to be planted fits the sources', async (t) => {
+t.test('every fault to be planted fits the sources', async (t) => {
   for (const { name, edits } of faults) {
     const fits = edits.every(({ file, from }) => readFileSync(file, 'utf8').split(from).length === 2)
     t.ok(fits, name)

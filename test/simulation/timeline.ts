@@ -1,6 +1,6 @@
 /**
- * The one order in which everything happens: callbacks at virtual times, one after the other, each with all the
- * promises that it settled run out before the next. Time passes only from one to the next.
+ * The one order in which everything happens: callbacks at virtual times, one after another, each with all the promises
+ * that it settled run to completion before the next. Time passes only from one to the next.
  */
 
 export interface Happening {
@@ -14,9 +14,9 @@ interface Entry extends Happening {
 }
 
 /**
- * A turn of the real event loop costs a tenth of what happens in it, so that most happenings end without one: their
- * promises run out all the same. What only a real turn brings (a promise that was rejected and never caught ends the
- * process there) is some happenings late at most.
+ * A turn of the real event loop costs a tenth of what happens in it, so most callbacks end without one: their promises
+ * run to completion all the same. What only a real turn brings (a rejected promise that is never caught ends the
+ * process there) is at most some callbacks late.
  */
 const HAPPENINGS_A_TURN = 8
 
@@ -35,7 +35,9 @@ export class Timeline {
   private made = 0
   private failure: { readonly error: unknown } | undefined
 
-  /** Calls back at that time, or now at the earliest; those of one time in the order in which they were asked for. */
+  /**
+   * Calls back at that time, or now at the earliest; callbacks of one time in the order in which they were asked for.
+   */
   at(atMs: number, happen: () => void): Happening {
     const entry = { atMs: Math.max(rounded(atMs), this.nowMs), order: this.made++, happen, cancelled: false }
     this.push(entry)
@@ -46,17 +48,20 @@ export class Timeline {
     return this.at(this.nowMs + ms, happen)
   }
 
-  /** Resolves after so many milliseconds. */
+  /** Resolves after this many milliseconds. */
   pass(ms: number): Promise<void> {
     return new Promise((resolve) => this.in(ms, resolve))
   }
 
-  /** Ends the run: what was found wrong is thrown by `run`, also when it was found inside the service. */
+  /** Ends the run: `run` throws what was found wrong, even if it was found inside the service. */
   fail(error: unknown): void {
     this.failure ??= { error }
   }
 
-  /** Runs until `isOver`, or until nothing is left to happen. Rejects with what was given to `fail`, or thrown by a callback. */
+  /**
+   * Runs until `isOver`, or until nothing is left to happen. Rejects with what was given to `fail`, or thrown by a
+   * callback.
+   */
   run(isOver: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const next = (): void => {
@@ -81,7 +86,7 @@ export class Timeline {
         if (this.steps % HAPPENINGS_A_TURN === 0) setImmediate(next)
         else SETTLED.then(behind)
       }
-      // Called among the promises that this happening has settled; what it asks for comes when none of them is left.
+      // Called among the promises that this callback has settled; what it asks for comes when none of them is left.
       const behind = (): void => process.nextTick(next)
       setImmediate(next)
     })

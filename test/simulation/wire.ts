@@ -1,6 +1,6 @@
 /**
- * A server without sockets: what uWebSockets.js does for http/, in memory and whole. Requests are handed to the real
- * router as if they had been read from a connection; answers and frames are handed to whoever made them.
+ * A server without sockets: all that uWebSockets.js does for http/, in memory. Requests are handed to the real router
+ * as if they had been read from a connection; answers and frames go to whoever made them.
  */
 import type { Socket } from '../../http/route.ts'
 import type { Server, UwsApp, UwsHandler, UwsRequest, UwsResponse, UwsSocketBehavior } from '../../http/wire/uws.ts'
@@ -24,13 +24,13 @@ export interface WireAnswer {
 
 /** A request under way. */
 export interface Connection {
-  /** The client goes away. Of no effect once it was answered. */
+  /** The client goes away. Has no effect once the request was answered. */
   abort(): void
 }
 
 /** The client's side of a WebSocket. */
 export interface SocketClient {
-  /** A frame went out. Answers whether it fitted: else nothing more comes before `drain`. */
+  /** Takes a frame. Returns whether it fitted; if not, nothing more comes before `drain`. */
   receive(bytes: Uint8Array): boolean
   closed(code: number | undefined): void
 }
@@ -137,7 +137,7 @@ class MemoryResponse implements UwsResponse, Connection {
     this.answered = answered
   }
 
-  /** The body comes, in one piece. */
+  /** The body comes in one piece. */
   deliver(body: string | undefined): void {
     if (this.onChunk === undefined || this.isOver) return
     const bytes = new TextEncoder().encode(body ?? '')

@@ -1,4 +1,4 @@
-/** A worker of crew.ts: runs the seeds that it is told, and tells of each. Ends when nobody listens any more. */
+/** A worker of crew.ts: runs the seeds that it is given, and reports each. Ends when nobody listens any more. */
 import type { Handful, Report } from './crew.ts'
 import { runWorld } from './world.ts'
 

@@ -1,6 +1,6 @@
 /**
- * One world: a seed, a timeline, a service that dies and comes back, clients that do as they like, trouble, and a checker
- * that hears and sees everything. A world goes through three times: it is set up in peace; then comes the storm; then
+ * One world: a seed, a timeline, a service that dies and comes back, clients that do as they like, trouble, and a
+ * checker that hears and sees everything. A world has three phases: it is set up in peace; then comes the storm; then
  * calm, in which everything that was promised must come true.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
@@ -33,7 +33,10 @@ import { type SetUp, setUp } from './set-up.ts'
 import { Timeline } from './timeline.ts'
 import { Violation } from './violation.ts'
 
-/** So small that one commit is several frames, a short history several pages, and watchers fall out of the newest events. */
+/**
+ * So small that one commit is several frames, a short history several pages, and watchers fall out of the newest
+ * events.
+ */
 Object.assign(streamLimits, { frameEventsMax: 3, tailEventsMax: 12, pagesMax: 2 } satisfies Partial<StreamLimits>)
 
 export type Phase = 'set up' | 'storm' | 'calm' | 'over'
@@ -50,7 +53,7 @@ export interface Outcome {
 
 /** The simulated computer's clock begins here. */
 const BEGINNING_MS = Date.UTC(2026, 0, 1)
-/** What is not in order after so long a calm never will be. */
+/** What is not in order after this long a calm never will be. */
 const CALM_MS_MAX = 1_800_000
 const SET_UP_MS_MAX = 600_000
 const CALM_LOOK_MS = 500
@@ -74,7 +77,7 @@ export class World {
   readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
   readonly snapshots = new Map<string, SnapshotOf<RunRequestContext>>()
-  /** Of the events that retention has left on the disk. */
+  /** The oldest event that retention has left on the disk. */
   oldestSequence = 1
   readonly gossip = new Gossip()
   readonly watchers: Watcher[] = []
@@ -91,7 +94,7 @@ export class World {
   /** Steps of batches that were given to the journal, until they are on disk. */
   private readonly appended = new Map<number, readonly Step[]>()
   private durableBatch = 0
-  /** The latest that the computer's clock had shown when it was last set. */
+  /** The latest time that the computer's clock had shown when it was last set. */
   private latestBeforeMs = BEGINNING_MS
 
   constructor(seed: number, keepsHistory: boolean) {
@@ -138,7 +141,7 @@ export class World {
     return Math.floor(this.timeline.nowMs + this.clock.offsetMs)
   }
 
-  /** The latest that the computer's clock has ever shown. */
+  /** The latest time that the computer's clock has ever shown. */
   get latestWallMs(): number {
     return Math.max(this.latestBeforeMs, this.wallMs)
   }
@@ -149,8 +152,8 @@ export class World {
   }
 
   /**
-   * Since when the service serves, takes writes, and is troubled by nothing; infinite while it is not so. What happens by
-   * itself has had its time only from then on.
+   * Since when the service serves, takes writes, and is troubled by nothing; infinite while that is not so. Only from
+   * then on does the service have its time to act by itself.
    */
   get quietSinceMs(): number {
     return Math.max(this.wellSinceMs, this.fate.lastTroubleMs)
@@ -286,7 +289,7 @@ export class World {
     })
   }
 
-  /** What was committed when nobody was told any more. */
+  /** Reads what was committed when no listener was told any more. */
   private readSnapshots({ runtime }: Process): void {
     for (const id of this.requests.byId.keys()) {
       const snapshot = runtime.read({ kind: 'run_request', id })
@@ -298,7 +301,7 @@ export class World {
     this.history.note(process.toString(), () => `does not start: ${(error as Error).stack}`)
     const isExcused = this.fate.deeds > deedsBefore || (error instanceof HomeRefused && this.fate.excuses(error))
     if (!isExcused) {
-      this.violated('it starts', (error as Error).stack ?? String(error))
+      this.violated('the service starts', (error as Error).stack ?? String(error))
       return
     }
     process.die('kill')
@@ -318,7 +321,7 @@ export class World {
       (error: unknown) => timeline.fail(error),
     )
     await timeline.run(() => isSetUp || timeline.nowMs > SET_UP_MS_MAX)
-    if (!isSetUp) throw new Violation('it can be set up', 'it was not, in ten minutes of peace')
+    if (!isSetUp) throw new Violation('the world can be set up', 'it was not, in ten minutes of peace')
     this.phase = 'storm'
     this.actors = actors.flatMap((make) => make(this))
     for (const actor of this.actors) this.lives(actor)
@@ -369,9 +372,9 @@ export class World {
     }
   }
 
-  /** The first promise that has not come true yet, and what of it. */
+  /** The first promise that has not come true yet, and what is missing. */
   private owed(): [promise: string, detail: string] | undefined {
-    if (this.process?.isServing !== true) return ['it comes back', 'the service is not there in the calm']
+    if (this.process?.isServing !== true) return ['the service comes back', 'the service is not there in the calm']
     for (const invariant of this.invariants) {
       const owed = invariant.owed?.()
       if (owed !== undefined) return [invariant.name, owed]
@@ -394,7 +397,7 @@ export class World {
   }
 }
 
-/** What the rows say of the head of that name. */
+/** The head row of that name, as the changes leave it. */
 function headOf(changes: Parameters<Mirror['take']>[0], name: string): string | undefined {
   return changes.findLast(({ table, name: row }) => table === 'head' && row === `s${name}`)?.after?.value
 }

@@ -1,4 +1,7 @@
-/** Rewrites 5,000 rows again and again, each time in one `batch`, until it is killed: more rows than lmdb-js starts a write with. */
+/**
+ * Rewrites 5,000 rows over and over, each time in one `batch`, until it is killed: more rows than lmdb-js starts a
+ * write with.
+ */
 import { writeSync } from 'node:fs'
 import { open } from 'lmdb'
 

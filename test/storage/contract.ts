@@ -1,6 +1,6 @@
 /**
- * What every journal promises, whatever keeps it. Each test gets a journal of its own from the factory; each read
- * is asked twice, right after the append and when the view has caught up, since the answer must not differ.
+ * What every journal promises, whatever it is stored in. Each test gets a new journal from the factory; reads are made
+ * twice, right after the append and once the view has caught up, since the answer must not differ.
  */
 
 import fc from 'fast-check'
@@ -21,7 +21,7 @@ const query = (value: string, rest: Partial<ListQuery> = {}): ListQuery => ({
   ...rest,
 })
 
-/** Asks now, and again with everything settled: both answers, to be compared with the one that is expected. */
+/** Returns the answer now and the answer once everything is settled; both must be the expected one. */
 async function twice<V>(journal: Journal, ask: () => V): Promise<[V, V]> {
   const early = ask()
   await journal.settled()
@@ -59,7 +59,7 @@ function appends(t: Test, make: Make): void {
     t.equal(journal.event(5), undefined)
   })
 
-  t.test('a synchronous journal has answered, and shows the step, when append returns', async (t) => {
+  t.test('append of a synchronous journal has committed when it returns', async (t) => {
     const journal = await make(t)
     let answered = false
     journal.append([step('a', 1), step('a', 2)], () => {
@@ -69,16 +69,19 @@ function appends(t: Test, make: Make): void {
     if (journal.synchronous) t.equal(journal.actor('run_request', 'a'), step('a', 2).record)
   })
 
-  t.test('what cannot be part of a key is refused before anything is written, and the journal goes on', async (t) => {
-    const journal = await make(t)
-    t.throws(() => journal.append([step('a', 1), step('x'.repeat(500), 1)], () => {}), { name: 'RangeError' })
-    t.throws(() => journal.append([step('a\nb', 1)], () => {}), { name: 'RangeError' })
-    t.throws(() => journal.append([step('', 1)], () => {}), { name: 'RangeError' })
-    t.equal(journal.actor('run_request', 'a'), undefined)
-    t.equal((await append(journal, step('a', 1))).batch, 1)
-  })
+  t.test(
+    'a step whose id cannot be part of a key is refused before anything is written, and the journal goes on',
+    async (t) => {
+      const journal = await make(t)
+      t.throws(() => journal.append([step('a', 1), step('x'.repeat(500), 1)], () => {}), { name: 'RangeError' })
+      t.throws(() => journal.append([step('a\nb', 1)], () => {}), { name: 'RangeError' })
+      t.throws(() => journal.append([step('', 1)], () => {}), { name: 'RangeError' })
+      t.equal(journal.actor('run_request', 'a'), undefined)
+      t.equal((await append(journal, step('a', 1))).batch, 1)
+    },
+  )
 
-  t.test('a closed journal takes nothing', async (t) => {
+  t.test('a closed journal refuses appends', async (t) => {
     const journal = await make(t)
     await journal.close()
     await t.rejects(append(journal, step('a', 1)), { name: 'JournalFailure' })
@@ -87,7 +90,7 @@ function appends(t: Test, make: Make): void {
 }
 
 function readsByKey(t: Test, make: Make): void {
-  t.test('an actor is its last record, whatever is applied', async (t) => {
+  t.test("an actor's record is the last one appended, whether or not the view has it", async (t) => {
     const journal = await make(t)
     await append(journal, step('a', 1))
     await journal.settled()
@@ -123,7 +126,7 @@ function readsByKey(t: Test, make: Make): void {
     for (const answer of await twice(journal, traces)) t.same(answer, [true, true, false, false])
   })
 
-  t.test('names of any length and any characters are kept apart', async (t) => {
+  t.test('names of any length and with any characters are kept apart', async (t) => {
     const journal = await make(t)
     const odd = ['', '\0', 'a\nb', 'é'.repeat(300), `${'é'.repeat(300)}!`, '\ud83d\ude00', '"\\']
     for (const [i, traceId] of odd.entries()) {
@@ -153,39 +156,42 @@ function readsByKey(t: Test, make: Make): void {
     for (const answer of await twice(journal, ask)) t.same(answer, ['v', undefined, undefined])
   })
 
-  t.test('the history of a trace and of an item is ascending, whole, and goes on behind any sequence', async (t) => {
-    const journal = await make(t)
-    const expected: number[] = []
-    for (let i = 0; i < 700; ) {
-      const made = Array.from({ length: 10 }, () => {
-        i += 1
-        if (i % 3 !== 0) return event(String(i), { traceId: 'other' })
-        expected.push(i)
-        return event(String(i), { traceId: 'ours', itemId: 'wi_1' })
-      })
-      await append(journal, step(`a${i}`, 1, { events: made }))
-      if (i % 200 === 0) await journal.settled()
-    }
-    for (const of of ['trace', 'item'] as const) {
-      const id = of === 'trace' ? 'ours' : 'wi_1'
-      for (const history of await twice(journal, () => journal.history(of, id, 0, 1_000))) t.same(history, expected)
-      for (const after of [0, 1, 3, 4, 500, 697, 698, 5_000]) {
-        const rest = expected.filter((sequence) => sequence > after).slice(0, 20)
-        t.same(journal.history(of, id, after, 20), rest, `after ${after}`)
+  t.test(
+    'the history of a trace or item is complete, in order, and can be read from any sequence in both directions',
+    async (t) => {
+      const journal = await make(t)
+      const expected: number[] = []
+      for (let i = 0; i < 700; ) {
+        const made = Array.from({ length: 10 }, () => {
+          i += 1
+          if (i % 3 !== 0) return event(String(i), { traceId: 'other' })
+          expected.push(i)
+          return event(String(i), { traceId: 'ours', itemId: 'wi_1' })
+        })
+        await append(journal, step(`a${i}`, 1, { events: made }))
+        if (i % 200 === 0) await journal.settled()
       }
-      const backward = expected.toReversed()
-      t.same(journal.historyBackward(of, id, 1e9, 1_000), backward)
-      for (const before of [5_000, 700, 699, 698, 500, 4, 3, 1, 0]) {
-        const rest = backward.filter((sequence) => sequence < before).slice(0, 20)
-        t.same(journal.historyBackward(of, id, before, 20), rest, `before ${before}`)
+      for (const of of ['trace', 'item'] as const) {
+        const id = of === 'trace' ? 'ours' : 'wi_1'
+        for (const history of await twice(journal, () => journal.history(of, id, 0, 1_000))) t.same(history, expected)
+        for (const after of [0, 1, 3, 4, 500, 697, 698, 5_000]) {
+          const rest = expected.filter((sequence) => sequence > after).slice(0, 20)
+          t.same(journal.history(of, id, after, 20), rest, `after ${after}`)
+        }
+        const backward = expected.toReversed()
+        t.same(journal.historyBackward(of, id, 1e9, 1_000), backward)
+        for (const before of [5_000, 700, 699, 698, 500, 4, 3, 1, 0]) {
+          const rest = backward.filter((sequence) => sequence < before).slice(0, 20)
+          t.same(journal.historyBackward(of, id, before, 20), rest, `before ${before}`)
+        }
       }
-    }
-    t.same(journal.history('trace', 'unknown', 0, 10), [])
-  })
+      t.same(journal.history('trace', 'unknown', 0, 10), [])
+    },
+  )
 }
 
 function lists(t: Test, make: Make): void {
-  t.test('a list has every acknowledged row in order, says its sequence, and pages both ways', async (t) => {
+  t.test('a list has every acknowledged row in order, names its sequence, and can be paged both ways', async (t) => {
     const journal = await make(t)
     for (let i = 0; i < 25; i += 1) {
       const order = `2026-11-${String(10 + (i % 5)).padStart(2, '0')}`
@@ -213,7 +219,7 @@ function lists(t: Test, make: Make): void {
       t.same(paged, ids(reverse ? [...whole.rows].reverse() : whole.rows), `reverse ${reverse}`)
     }
     const older = await journal.list(query('queued', { reverse: true, after: { order: '2026-11-12', id: '' } }))
-    t.same(ids(older.rows), ids(whole.rows.slice(0, 10).reverse()), 'without an id, behind all rows of the order')
+    t.same(ids(older.rows), ids(whole.rows.slice(0, 10).reverse()), 'an empty id means: past all rows of that order')
     const chars = whole.rows[0]!.record.length
     for (const charsMax of [1, chars, chars + 1]) {
       const cut = await journal.list(query('queued', { charsMax }))
@@ -224,28 +230,25 @@ function lists(t: Test, make: Make): void {
     t.same((await journal.list(query('nothing'))).rows, [])
   })
 
-  t.test(
-    'a row moves between lists with its terms, within one batch and across batches, and counts follow',
-    async (t) => {
-      const journal = await make(t)
-      const move = (from: string, to: string) => ({ termsRemoved: [state(from)], termsAdded: [state(to)] })
-      await append(journal, step('a', 1, { termsAdded: [state('queued')] }), step('a', 2, move('queued', 'offered')))
-      await append(journal, step('b', 1, { termsAdded: [state('queued')] }))
-      await journal.settled()
-      await append(journal, step('a', 3, move('offered', 'queued')), step('a', 4, move('queued', 'offered')))
-      await append(journal, step('b', 2, move('queued', 'offered')), step('b', 3, move('offered', 'started')))
-      const counts = () => ['queued', 'offered', 'started'].map((value) => journal.count('run_request', 'state', value))
-      for (const answer of await twice(journal, counts)) t.same(answer, [0, 1, 1])
-      const rows = () => [...journal.scanIndex('run_request', 'state')].map(({ value, id }) => `${value} ${id}`).sort()
-      for (const answer of await twice(journal, rows)) t.same(answer, ['offered a', 'started b'])
-      t.same([...journal.scanIndex('run_request', 'stat')], [])
-      t.same(ids((await journal.list(query('queued'))).rows), [])
-      t.same(ids((await journal.list(query('offered'))).rows), ['a'])
-      t.same(ids((await journal.list(query('started'))).rows), ['b'])
-    },
-  )
+  t.test('a row moves between lists with its terms, within and across batches, and the counts follow', async (t) => {
+    const journal = await make(t)
+    const move = (from: string, to: string) => ({ termsRemoved: [state(from)], termsAdded: [state(to)] })
+    await append(journal, step('a', 1, { termsAdded: [state('queued')] }), step('a', 2, move('queued', 'offered')))
+    await append(journal, step('b', 1, { termsAdded: [state('queued')] }))
+    await journal.settled()
+    await append(journal, step('a', 3, move('offered', 'queued')), step('a', 4, move('queued', 'offered')))
+    await append(journal, step('b', 2, move('queued', 'offered')), step('b', 3, move('offered', 'started')))
+    const counts = () => ['queued', 'offered', 'started'].map((value) => journal.count('run_request', 'state', value))
+    for (const answer of await twice(journal, counts)) t.same(answer, [0, 1, 1])
+    const rows = () => [...journal.scanIndex('run_request', 'state')].map(({ value, id }) => `${value} ${id}`).sort()
+    for (const answer of await twice(journal, rows)) t.same(answer, ['offered a', 'started b'])
+    t.same([...journal.scanIndex('run_request', 'stat')], [])
+    t.same(ids((await journal.list(query('queued'))).rows), [])
+    t.same(ids((await journal.list(query('offered'))).rows), ['a'])
+    t.same(ids((await journal.list(query('started'))).rows), ['b'])
+  })
 
-  t.test('lists and counts equal a plain map, whatever moves and whenever the view catches up', async (t) => {
+  t.test('lists and counts equal a plain map after any moves, whenever the view catches up', async (t) => {
     const states = ['queued', 'offered', 'started', 'completed']
     const moves = fc.array(
       fc.record({ actor: fc.integer({ min: 0, max: 5 }), to: fc.constantFrom(...states), settle: fc.boolean() }),
@@ -277,7 +280,7 @@ function lists(t: Test, make: Make): void {
 }
 
 function timersAndMessages(t: Test, make: Make): void {
-  t.test('timers that were due before 1970 come before all others', async (t) => {
+  t.test('timers due before 1970 come before all others', async (t) => {
     const journal = await make(t)
     const dueMs = [5, -5, instantMs('0000-01-01T00:00:00Z'), -5_000_000_000]
     const timersSet = dueMs.map((ms) => ({ name: `${ms}`, dueMs: ms, generation: 1, message: { type: 'due' } }))
@@ -290,7 +293,7 @@ function timersAndMessages(t: Test, make: Make): void {
     }
   })
 
-  t.test('timers due in a window come earliest first; cleared and replaced ones do not', async (t) => {
+  t.test('timers due in a window come earliest first, without those that were cleared or replaced', async (t) => {
     const journal = await make(t)
     const timer = (name: string, dueMs: number, generation = 1) => ({
       name,
@@ -336,26 +339,30 @@ function timersAndMessages(t: Test, make: Make): void {
 }
 
 function pages(t: Test, make: Make): void {
-  t.test('events are read in pages by number and by size, at least one, forward and backward', async (t) => {
-    const journal = await make(t)
-    for (let i = 1; i <= 30; i += 1) await append(journal, step(`a${i}`, 1, { events: [event(`${i}`)] }))
-    const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
-    t.same(sequences(journal.events(0, 3, 1e6)), [1, 2, 3])
-    t.same(sequences(journal.events(28, 10, 1e6)), [29, 30])
-    t.same(sequences(journal.events(30, 10, 1e6)), [])
-    t.same(sequences(journal.events(5, 10, 1)), [6])
-    const chars = event('7').text.length
-    t.same(sequences(journal.events(6, 10, chars * 2 + chars / 2)), [7, 8])
-    t.same(journal.events(6, 1, 1).events, [{ sequence: 7, text: event('7').text }])
-    t.same(sequences(journal.eventsBackward(31, 3, 1e6)), [30, 29, 28])
-    t.same(sequences(journal.eventsBackward(3, 10, 1e6)), [2, 1])
-    t.same(sequences(journal.eventsBackward(1, 10, 1e6)), [])
-    t.same(sequences(journal.eventsBackward(1e9, 1, 1e6)), [30])
-    t.same(sequences(journal.eventsBackward(7, 10, 1)), [6])
-    t.same(sequences(journal.eventsBackward(9, 10, chars * 2 + chars / 2)), [8, 7])
-  })
+  t.test(
+    'pages of events are bounded in number and size, hold at least one event, and can be read both ways',
+    async (t) => {
+      const journal = await make(t)
+      for (let i = 1; i <= 30; i += 1) await append(journal, step(`a${i}`, 1, { events: [event(`${i}`)] }))
+      const sequences = (page: { events: readonly { sequence: number }[] }) =>
+        page.events.map(({ sequence }) => sequence)
+      t.same(sequences(journal.events(0, 3, 1e6)), [1, 2, 3])
+      t.same(sequences(journal.events(28, 10, 1e6)), [29, 30])
+      t.same(sequences(journal.events(30, 10, 1e6)), [])
+      t.same(sequences(journal.events(5, 10, 1)), [6])
+      const chars = event('7').text.length
+      t.same(sequences(journal.events(6, 10, chars * 2 + chars / 2)), [7, 8])
+      t.same(journal.events(6, 1, 1).events, [{ sequence: 7, text: event('7').text }])
+      t.same(sequences(journal.eventsBackward(31, 3, 1e6)), [30, 29, 28])
+      t.same(sequences(journal.eventsBackward(3, 10, 1e6)), [2, 1])
+      t.same(sequences(journal.eventsBackward(1, 10, 1e6)), [])
+      t.same(sequences(journal.eventsBackward(1e9, 1, 1e6)), [30])
+      t.same(sequences(journal.eventsBackward(7, 10, 1)), [6])
+      t.same(sequences(journal.eventsBackward(9, 10, chars * 2 + chars / 2)), [8, 7])
+    },
+  )
 
-  t.test('a text comes back as it went in, whatever its characters', async (t) => {
+  t.test('a text is read back exactly, whatever its characters', async (t) => {
     const journal = await make(t)
     const text = JSON.stringify({ a: 'é \u0000 \u2028 😀 "', b: 'x'.repeat(100_000) })
     await append(journal, step('a', 1, { record: text, events: [{ ...event('1'), text }] }))
@@ -366,54 +373,60 @@ function pages(t: Test, make: Make): void {
 }
 
 function retention(t: Test, make: Make): void {
-  t.test('retention removes a prefix with its ids and histories, in steps, and moves the floor', async (t) => {
-    const journal = await make(t)
-    const made = Array.from({ length: 3_000 }, (_, i) => {
-      const recordedAt = i < 2_400 ? '2020-01-01T00:00:00.000000Z' : AT
-      return event(`${i}`, { traceId: i % 2 === 0 ? 'even' : `odd${i}`, itemId: 'wi_1', recordedAt })
-    })
-    await appendEvents(journal, ...made)
-    await journal.settled()
-    const cut = { recordedBeforeMs: Date.parse('2020-06-01T00:00:00Z') }
-    t.same(await journal.trim(cut), { removed: 2_000, more: true })
-    t.equal(journal.oldestSequence, 2_001)
-    t.same(await journal.trim(cut), { removed: 400, more: false })
-    t.same(await journal.trim(cut), { removed: 0, more: false })
-    t.equal(journal.oldestSequence, 2_401)
-    t.equal(journal.lastSequence, 3_000)
-    const page = journal.events(0, 1, 1e6)
-    t.equal(page.events[0]!.sequence, 2_401)
-    t.equal(page.oldestSequence, 2_401)
-    t.equal(journal.event(2_400), undefined)
-    t.equal(journal.eventSequence('demo', 'even', made[0]!.id), undefined)
-    t.equal(journal.eventSequence('demo', 'even', made[2_800]!.id), 2_801)
-    t.equal(journal.hasTrace('demo', 'odd1'), false)
-    t.equal(journal.hasTrace('demo', 'odd2801'), true)
-    t.same(journal.history('trace', 'odd1', 0, 10), [])
-    t.same(journal.history('trace', 'even', 0, 2), [2_401, 2_403])
-    t.same(journal.historyBackward('trace', 'even', 2_405, 10), [2_403, 2_401])
-    t.same(journal.history('item', 'wi_1', 0, 2), [2_401, 2_402])
-    t.same(await journal.trim({ beforeSequence: 2_500 }), { removed: 99, more: false })
-    t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 501, more: false })
-    t.equal(journal.oldestSequence, 3_001)
-    t.equal((await appendEvents(journal, event('next'))).firstSequence, 3_001)
-  })
+  t.test(
+    'retention removes the oldest events in steps, with their ids and histories, and raises the floor',
+    async (t) => {
+      const journal = await make(t)
+      const made = Array.from({ length: 3_000 }, (_, i) => {
+        const recordedAt = i < 2_400 ? '2020-01-01T00:00:00.000000Z' : AT
+        return event(`${i}`, { traceId: i % 2 === 0 ? 'even' : `odd${i}`, itemId: 'wi_1', recordedAt })
+      })
+      await appendEvents(journal, ...made)
+      await journal.settled()
+      const cut = { recordedBeforeMs: Date.parse('2020-06-01T00:00:00Z') }
+      t.same(await journal.trim(cut), { removed: 2_000, more: true })
+      t.equal(journal.oldestSequence, 2_001)
+      t.same(await journal.trim(cut), { removed: 400, more: false })
+      t.same(await journal.trim(cut), { removed: 0, more: false })
+      t.equal(journal.oldestSequence, 2_401)
+      t.equal(journal.lastSequence, 3_000)
+      const page = journal.events(0, 1, 1e6)
+      t.equal(page.events[0]!.sequence, 2_401)
+      t.equal(page.oldestSequence, 2_401)
+      t.equal(journal.event(2_400), undefined)
+      t.equal(journal.eventSequence('demo', 'even', made[0]!.id), undefined)
+      t.equal(journal.eventSequence('demo', 'even', made[2_800]!.id), 2_801)
+      t.equal(journal.hasTrace('demo', 'odd1'), false)
+      t.equal(journal.hasTrace('demo', 'odd2801'), true)
+      t.same(journal.history('trace', 'odd1', 0, 10), [])
+      t.same(journal.history('trace', 'even', 0, 2), [2_401, 2_403])
+      t.same(journal.historyBackward('trace', 'even', 2_405, 10), [2_403, 2_401])
+      t.same(journal.history('item', 'wi_1', 0, 2), [2_401, 2_402])
+      t.same(await journal.trim({ beforeSequence: 2_500 }), { removed: 99, more: false })
+      t.same(await journal.trim({ beforeSequence: 1e9 }), { removed: 501, more: false })
+      t.equal(journal.oldestSequence, 3_001)
+      t.equal((await appendEvents(journal, event('next'))).firstSequence, 3_001)
+    },
+  )
 
-  t.test('an event recorded anew after it has left keeps its id while those beside its old place leave', async (t) => {
-    const journal = await make(t)
-    const made = [event('first', { traceId: 'one' }), event('second', { traceId: 'one' }), event('third')]
-    await appendEvents(journal, ...made)
-    await journal.settled()
-    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false })
-    t.equal(journal.eventSequence('demo', 'one', made[0]!.id), undefined)
-    await appendEvents(journal, made[0]!)
-    await journal.settled()
-    t.same(await journal.trim({ beforeSequence: 3 }), { removed: 1, more: false })
-    t.equal(journal.eventSequence('demo', 'one', made[0]!.id), 4)
-    t.equal(journal.eventSequence('demo', 'one', made[1]!.id), undefined)
-  })
+  t.test(
+    'an event recorded again after its removal keeps its new sequence while later events are removed',
+    async (t) => {
+      const journal = await make(t)
+      const made = [event('first', { traceId: 'one' }), event('second', { traceId: 'one' }), event('third')]
+      await appendEvents(journal, ...made)
+      await journal.settled()
+      t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false })
+      t.equal(journal.eventSequence('demo', 'one', made[0]!.id), undefined)
+      await appendEvents(journal, made[0]!)
+      await journal.settled()
+      t.same(await journal.trim({ beforeSequence: 3 }), { removed: 1, more: false })
+      t.equal(journal.eventSequence('demo', 'one', made[0]!.id), 4)
+      t.equal(journal.eventSequence('demo', 'one', made[1]!.id), undefined)
+    },
+  )
 
-  t.test('entities that retention forgets leave their lists and counts; unknown ones are passed over', async (t) => {
+  t.test('a removed entity leaves its lists and counts, and an unknown one is ignored', async (t) => {
     const journal = await make(t)
     const terms = [state('completed')]
     await append(journal, step('a', 1, { termsAdded: terms }), step('b', 1, { termsAdded: terms }))
@@ -431,7 +444,7 @@ function retention(t: Test, make: Make): void {
     t.same(ids((await journal.list(query('completed'))).rows), ['b'])
   })
 
-  t.test('reservations that are over go page by page, and no others', async (t) => {
+  t.test('a sweep removes exactly the expired reservations of its scope, page by page', async (t) => {
     const journal = await make(t)
     const odd = ['\0', 'a\nb', 'x'.repeat(300), '\u{1f600}']
     const keys = [...Array.from({ length: 20 }, (_, i) => `k${i}`), ...odd]

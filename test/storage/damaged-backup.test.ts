@@ -1,4 +1,4 @@
-/** A backup of a log that is damaged: whoever asked for it is told, and it is of use. */
+/** Backups of a damaged log: the damage is reported, and the backup can still be used. */
 import { mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -11,7 +11,7 @@ import { FREELY, ofManyFiles, openIn } from './open.ts'
 const EVENTS = 40
 const fileOf = (home: string, ordinal = 1) => segmentPath(join(home, 'log'), ordinal)
 
-/** A home of several files of the log, in use; the second is hurt behind the back of who uses it. */
+/** An open home with several log files, which `hurt` damages behind the journal's back. */
 async function inUse(t: Test, hurt: (home: string) => void) {
   const root = t.testdir()
   const home = join(root, 'home')
@@ -25,7 +25,7 @@ for (const [what, hurt, missing] of [
   ['an event', (home: string) => flipInEvents(home, 3, 9), [3]],
   ['where its rows are', (home: string) => flipInIndex(fileOf(home)), []],
 ] as const) {
-  t.test(`a backup of a log of which a full file is damaged (${what}) says so, and can be restored`, async (t) => {
+  t.test(`a backup of a log with a damaged full file (${what}) reports it, and can be restored`, async (t) => {
     const { root, home, journal, to } = await inUse(t, hurt)
     const { faults, bytes } = await backup(journal, to, FREELY)
     t.ok(bytes > 0)
@@ -33,7 +33,7 @@ for (const [what, hurt, missing] of [
     t.equal(faults.length, 1)
     t.ok(faults[0]!.startsWith(fileOf(home)), 'it names the file that was copied')
     t.match((await verifyHome(to)).findings, [{ code: 'unreadable', detail: /0000000001\.segment is damaged/ }])
-    // Nothing is looked for: it takes what a start takes.
+    // A restore checks no more than a start does.
     await restoreFiles(to, join(root, 'restored'))
     const restored = await openIn(t, join(root, 'restored'))
     const read: number[] = []
@@ -52,19 +52,19 @@ for (const [what, hurt, missing] of [
   })
 }
 
-t.test('a sound log has no faults', async (t) => {
+t.test('a backup of a sound log reports no faults', async (t) => {
   const { journal, to } = await inUse(t, () => {})
   t.same((await backup(journal, to, FREELY)).faults, [])
 })
 
-t.test('no backup is made of a log that no start takes any more, and the file is named', async (t) => {
+t.test('no backup is made of a log that a start would refuse, and the file is named', async (t) => {
   const { root, home, journal, to } = await inUse(t, (home) => flip(fileOf(home, 2), 9))
   const message = `${fileOf(home, 2)} does not begin as a file of the log does`
   await t.rejects(backup(journal, to, FREELY), { message })
   t.same(readdirSync(root), ['home'])
 })
 
-t.test('of a file of the log that cannot be read, the failure of the backup has the name', async (t) => {
+t.test('a backup that cannot read a log file fails with the name of that file', async (t) => {
   const { root, home, journal, to } = await inUse(t, (home) => {
     rmSync(fileOf(home, 2))
     mkdirSync(fileOf(home, 2))

@@ -1,4 +1,4 @@
-/** Verifies the homes named on the command line, one after another, through LMDB; says which one it is at. */
+/** Verifies the homes named on the command line through LMDB, one after another; prints the one that it is at. */
 import { writeSync } from 'node:fs'
 import { openEnvironments } from '../../storage/home/home-environments.ts'
 import { verify } from '../../storage/verify/verify.ts'

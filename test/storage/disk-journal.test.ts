@@ -17,13 +17,13 @@ import { append, appendEvents, event, state, step } from './steps.ts'
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
 
-t.test('the contract', (t) => {
+t.test('the disk journal keeps the journal contract', (t) => {
   const root = t.testdir()
   journalContract(t, (t) => openIn(t, join(root, `home${homes++}`)))
   t.end()
 })
 
-t.test('what was acknowledged is there after a close, and nothing is left to redo', async (t) => {
+t.test('acknowledged steps are there after a close, and no redo is left', async (t) => {
   const home = newHome(t)
   const first = await openIn(t, home)
   const timer = { name: 'x', dueMs: 5, generation: 1, message: { type: 'x' } }
@@ -44,34 +44,31 @@ t.test('what was acknowledged is there after a close, and nothing is left to red
   t.equal((await append(second, step('a', 2))).batch, 2)
 })
 
-t.test(
-  'rows of the events that retention removes go a step later, the last at its end, and with the next process',
-  async (t) => {
-    const home = newHome(t)
-    const first = await openIn(t, home)
-    const rowsOf = ({ environments }: DiskJournal) => [...environments.log.events.getKeys()]
-    await appendEvents(first, ...Array.from({ length: 5_000 }, (_, i) => event(`${i}`, { traceId: `t${i % 7}` })))
-    await first.settled()
-    const rows = rowsOf(first)
-    t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
-    t.same(rowsOf(first), rows, 'cleared, and still there')
-    t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
-    const firstLeft = rowsOf(first)[0]!
-    t.ok(firstLeft > 2_000 - 16 && firstLeft <= 2_001, `${firstLeft}`)
-    await first.close()
-    const second = await openIn(t, home)
-    t.same(await second.trim({ beforeSequence: 4_500 }), {
-      removed: rows.indexOf(4_001) * 16 + 1 - firstLeft,
-      more: true,
-    })
-    t.same(await second.trim({ beforeSequence: 4_500 }), { removed: 499, more: false })
-    t.same(rowsOf(second)[0], 4_497, 'a row that holds a later event stays')
-    t.same(second.events(0, 1, 1e6).events[0]!.sequence, 4_500)
-    t.same((await verify(second.environments)).findings, [])
-  },
-)
+t.test('rows of removed events are deleted one step later, or by the next process', async (t) => {
+  const home = newHome(t)
+  const first = await openIn(t, home)
+  const rowsOf = ({ environments }: DiskJournal) => [...environments.log.events.getKeys()]
+  await appendEvents(first, ...Array.from({ length: 5_000 }, (_, i) => event(`${i}`, { traceId: `t${i % 7}` })))
+  await first.settled()
+  const rows = rowsOf(first)
+  t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
+  t.same(rowsOf(first), rows, 'cleared, but still there')
+  t.same(await first.trim({ beforeSequence: 4_500 }), { removed: 2_000, more: true })
+  const firstLeft = rowsOf(first)[0]!
+  t.ok(firstLeft > 2_000 - 16 && firstLeft <= 2_001, `${firstLeft}`)
+  await first.close()
+  const second = await openIn(t, home)
+  t.same(await second.trim({ beforeSequence: 4_500 }), {
+    removed: rows.indexOf(4_001) * 16 + 1 - firstLeft,
+    more: true,
+  })
+  t.same(await second.trim({ beforeSequence: 4_500 }), { removed: 499, more: false })
+  t.same(rowsOf(second)[0], 4_497, 'a row that holds a later event stays')
+  t.same(second.events(0, 1, 1e6).events[0]!.sequence, 4_500)
+  t.same((await verify(second.environments)).findings, [])
+})
 
-t.test('redo rows go with later commits, once the view holds their batches', async (t) => {
+t.test('redo rows are deleted with later commits once the view has their batches', async (t) => {
   const journal = await openIn(t, newHome(t))
   for (let i = 0; i < 20; i += 1) await append(journal, step(`a${i}`, 1))
   t.ok([...journal.environments.log.redo.getKeys()].length >= 1)
@@ -80,11 +77,11 @@ t.test('redo rows go with later commits, once the view holds their batches', asy
   t.same([...journal.environments.log.redo.getKeys()], [21])
 })
 
-t.test('a failed append leaves nothing visible, tells once, and the journal takes no more', async (t) => {
+t.test('a failed append leaves nothing visible, is reported once, and makes the journal read-only', async (t) => {
   const failures: JournalFailure[] = []
   const journal = await openIn(t, newHome(t), { onFailure: (failure) => failures.push(failure) })
   await append(journal, step('a', 1, { events: [event('1')] }))
-  // A foreign writer: the file does not end where this one has written last.
+  // Another writer: the file does not end where this journal wrote last.
   appendFileSync(segmentPath(join(journal.home, 'log'), 1), 'x')
   await t.rejects(append(journal, step('a', 2, { events: [event('2')] })), {
     message: /another process wrote this log/,
@@ -97,7 +94,7 @@ t.test('a failed append leaves nothing visible, tells once, and the journal take
   t.equal(journal.refuses(), 'read_only')
 })
 
-t.test('a throw inside the transaction rolls back the rows put before it', async (t) => {
+t.test('an error thrown inside the transaction rolls back the rows put before it', async (t) => {
   const journal = await openIn(t, newHome(t), { onFailure: () => {} })
   const poison = Object.defineProperty({ ...event('1') }, 'text', {
     get: () => {
@@ -110,7 +107,7 @@ t.test('a throw inside the transaction rolls back the rows put before it', async
   t.same([...journal.environments.log.events.getKeys()], [])
 })
 
-t.test('a view that cannot be written is a failed commit', async (t) => {
+t.test('a view that cannot be written makes the journal fail', async (t) => {
   const failures: JournalFailure[] = []
   const journal = await openIn(t, newHome(t), { onFailure: (failure) => failures.push(failure) })
   await journal.environments.view.env.close()
@@ -128,7 +125,7 @@ const viewWrites: Readonly<Record<string, (journal: DiskJournal) => Promise<unkn
 }
 
 for (const [what, write] of Object.entries(viewWrites)) {
-  t.test(`a view that cannot be written ends the journal in the same words for ${what}`, async (t) => {
+  t.test(`${what} that cannot write the view fails the journal with the same message`, async (t) => {
     const failures: JournalFailure[] = []
     const home = newHome(t)
     let isBroken = false
@@ -152,7 +149,7 @@ for (const [what, write] of Object.entries(viewWrites)) {
   })
 }
 
-t.test('a second opener is refused, is told who holds the home, and changes no byte', async (t) => {
+t.test("a second opener is refused with the holder's process id, and changes nothing", async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
@@ -166,7 +163,7 @@ t.test('a second opener is refused, is told who holds the home, and changes no b
   t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 2).record)
 })
 
-t.test('a start that finds the log written by another process although the lock was free is refused', async (t) => {
+t.test('a start whose log another process writes, although the lock was free, is refused', async (t) => {
   const home = newHome(t)
   await (await openIn(t, home)).close()
   const folder = folderMedium(home)
@@ -183,7 +180,7 @@ t.test('a start that finds the log written by another process although the lock 
   })
 })
 
-t.test('a start that another process writes beside is refused before it touches the view', async (t) => {
+t.test('a start that finds another writer during its sync is refused before it writes the view', async (t) => {
   const home = newHome(t)
   const first = await openIn(t, home)
   await append(first, step('a', 1))
@@ -209,7 +206,7 @@ t.test('a start that another process writes beside is refused before it touches 
   t.equal(written, 0)
 })
 
-t.test('a view that does not catch up in 250 ms makes a list fail with ViewBehind, unless it waits', async (t) => {
+t.test('a list fails with ViewBehind when the view does not catch up in 250 ms, unless it waits', async (t) => {
   const journal = await openIn(t, newHome(t))
   let letGo = () => {}
   const held = journal.holdView(
@@ -228,7 +225,7 @@ t.test('a view that does not catch up in 250 ms makes a list fail with ViewBehin
   t.equal((await journal.list(query)).rows.length, 1)
 })
 
-t.test('past the backlog bound appends are told to wait, and are called when there is room', async (t) => {
+t.test('with too much backlog, waitForRoom makes the caller wait and resumes it when there is room', async (t) => {
   const journal = await openIn(t, newHome(t))
   let letGo = () => {}
   journal.holdView(
@@ -248,11 +245,12 @@ t.test('past the backlog bound appends are told to wait, and are called when the
     journal.waitForRoom(() => t.fail('not waiting')),
     false,
   )
-  // So much has called for the thread that writes the view: it may open its files only now, while the folder is taken away.
+  // The backlog has started the thread that writes the view; it may still be opening its files when the folder is
+  // removed.
   await journal.close()
 })
 
-t.test('retention never removes what the view does not hold yet', async (t) => {
+t.test('retention does not remove events that the view does not have yet', async (t) => {
   const journal = await openIn(t, newHome(t))
   await appendEvents(journal, event('1'))
   await journal.settled()
@@ -270,7 +268,7 @@ t.test('retention never removes what the view does not hold yet', async (t) => {
   t.equal(journal.event(2), event('2').text)
 })
 
-t.test('a read in the moment between a view write and the news of it counts nothing twice', async (t) => {
+t.test('a read between the commit of a fold and the notice of it counts nothing twice', async (t) => {
   const journal = await openIn(t, newHome(t))
   const { env } = journal.environments.view
   const commit = env.commit.bind(env)
@@ -299,13 +297,13 @@ t.test('a read in the moment between a view write and the news of it counts noth
   await settled
 })
 
-t.test('an entity that is being removed is gone at once, and a new one of its name lives', async (t) => {
+t.test('an entity being removed is gone at once, and a new one with its id survives the removal', async (t) => {
   const journal = await openIn(t, newHome(t))
   const old = [state('completed')]
   await append(journal, step('a', 5, { termsAdded: old }))
   await journal.settled()
   const removed = journal.removeEntities([{ kind: 'run_request', id: 'a', terms: old }])
-  t.equal(journal.actor('run_request', 'a'), undefined, 'whoever reads it now must not build upon it')
+  t.equal(journal.actor('run_request', 'a'), undefined, 'a step read now must not build on it')
   await append(journal, step('a', 1, { termsAdded: [state('queued')] }))
   t.equal(await removed, 1)
   t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
@@ -316,7 +314,7 @@ t.test('an entity that is being removed is gone at once, and a new one of its na
   t.same((await verify(journal.environments)).findings, [])
 })
 
-t.test('a removal that a kill cut off is carried out before the new life of the name', async (t) => {
+t.test('a removal cut off by a kill is completed before the new entity of that id', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   const long = 'x'.repeat(200)
@@ -337,17 +335,17 @@ t.test('a removal that a kill cut off is carried out before the new life of the 
   await Promise.all([held, removed])
   const again = await openIn(t, killed)
   t.equal(again.actor('run_request', 'a'), step('a', 1).record)
-  t.equal(again.count('run_request', 'state', 'completed'), 1, 'the other one is still there')
+  t.equal(again.count('run_request', 'state', 'completed'), 1, 'the other entity is still there')
   t.equal(again.count('run_request', 'state', 'queued'), 1)
   t.equal(again.count('run_request', 'label', long), 0)
   t.same((await verify(again.environments)).findings, [])
 })
 
-/** A reservation of the one key that these tests are about. */
+/** A reservation of the one key that these tests use. */
 const reserved = (value: string) => ({ reservation: { scope: 's', key: 'k', value } })
 const sweepOver = { scope: 's', after: undefined, limit: 10, isOver: (value: string) => value === 'over' }
 
-/** Holds the view until it is told to let it go. */
+/** Keeps the view from being written until the returned function is called. */
 function hold(journal: DiskJournal): () => Promise<void> {
   let letGo = () => {}
   const held = journal.holdView(
@@ -361,7 +359,7 @@ function hold(journal: DiskJournal): () => Promise<void> {
   }
 }
 
-t.test('a reservation that is given anew while an old one is being removed stays', async (t) => {
+t.test('a reservation made again while the old one is being removed stays', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1, reserved('over')))
@@ -378,7 +376,7 @@ t.test('a reservation that is given anew while an old one is being removed stays
   t.equal((await openIn(t, home)).reservation('s', 'k'), 'new')
 })
 
-t.test('a reservation that is given anew, and not applied yet, is not looked at as it was', async (t) => {
+t.test('a sweep judges a reservation by its newest value, even before the view has it', async (t) => {
   const journal = await openIn(t, newHome(t))
   await append(journal, step('a', 1, reserved('over')))
   await journal.settled()
@@ -386,7 +384,11 @@ t.test('a reservation that is given anew, and not applied yet, is not looked at 
   t.same(await journal.sweepReservations(sweepOver), { looked: 1, removed: 0, last: undefined })
   await journal.settled()
   await append(journal, step('a', 3, reserved('over')))
-  t.equal((await journal.sweepReservations(sweepOver)).removed, 0, 'the view holds another one: the next sweep has it')
+  t.equal(
+    (await journal.sweepReservations(sweepOver)).removed,
+    0,
+    'the view has another value: the next sweep removes it',
+  )
   await journal.settled()
   t.equal(journal.reservation('s', 'k'), 'over')
   t.equal((await journal.sweepReservations(sweepOver)).removed, 1)
@@ -394,7 +396,7 @@ t.test('a reservation that is given anew, and not applied yet, is not looked at 
   t.same((await verify(journal.environments)).findings, [])
 })
 
-t.test('a kill in the middle of a sweep, or before what is over was applied, leaves it to the next one', async (t) => {
+t.test('a kill during a sweep, or before the view has an expired key, leaves the key to the next sweep', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1, reserved('over')))
@@ -415,7 +417,7 @@ t.test('a kill in the middle of a sweep, or before what is over was applied, lea
   t.equal((await openIn(t, killed)).reservation('s', 'k'), undefined)
 })
 
-t.test('a backup that is taken while reservations are removed is whole', async (t) => {
+t.test('a backup made while reservations are removed is complete', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1, reserved('over')), step('b', 1))
@@ -433,7 +435,7 @@ t.test('a backup that is taken while reservations are removed is whole', async (
   t.same((await verify(restored.environments)).findings, [])
 })
 
-t.test('a reservation that is damaged keeps no sweep from the others', async (t) => {
+t.test('a damaged reservation does not keep a sweep from removing others', async (t) => {
   const journal = await openIn(t, newHome(t))
   await append(journal, step('a', 1, reserved('over')))
   await append(journal, step('b', 1, { reservation: { scope: 's', key: 'other', value: 'over' } }))
@@ -447,7 +449,7 @@ t.test('a reservation that is damaged keeps no sweep from the others', async (t)
   await append(journal, step('c', 1))
 })
 
-t.test('what waits to write the view hears of a failure, and the journal can be closed', async (t) => {
+t.test('removals that wait for the view are rejected when it fails, and the journal can be closed', async (t) => {
   const journal = await openIn(t, newHome(t), { onFailure: () => {} })
   const { env } = journal.environments.view
   const commit = env.commit.bind(env)
@@ -465,7 +467,7 @@ t.test('what waits to write the view hears of a failure, and the journal can be 
   await Promise.all([journal.close(), journal.close()])
 })
 
-t.test('a home holds nothing but the two environments', async (t) => {
+t.test('a home holds only the log and the view', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   t.same(readdirSync(home).sort(), ['log', 'view'])

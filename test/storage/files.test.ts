@@ -29,7 +29,7 @@ import { flipInEvents, rewriteLog } from './log-surgery.ts'
 import { binaryOf, damage as damaged, FREELY, ofManyFiles, onPlatform, openIn } from './open.ts'
 import { append, appendEvents, event, state, step } from './steps.ts'
 
-/** What the model's records say of themselves. */
+/** Terms and ids as the model's records state them. */
 const hooks: VerifyHooks = {
   terms: (_kind, _id, record) => {
     const { v } = JSON.parse(record) as { v: number }
@@ -38,7 +38,7 @@ const hooks: VerifyHooks = {
   eventId: (text) => `evt_${JSON.parse(text).payload.name === 'wrong' ? 'other' : JSON.parse(text).id.slice(4)}`,
 }
 
-t.test('a backup taken while steps are appended restores to a whole home of its own epoch', async (t) => {
+t.test('a backup made while steps are appended restores to a complete home with an epoch of its own', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   const { model } = modelAfter(0)
@@ -70,7 +70,7 @@ t.test('a backup taken while steps are appended restores to a whole home of its 
   await t.rejects(restoreFiles(join(root, 'nowhere'), join(root, 'other')), { code: 'corrupt' })
 })
 
-t.test('a backup during which the log grows past the bound is given up and leaves nothing', async (t) => {
+t.test('a backup during which the log grows past its bound is aborted and leaves nothing', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
@@ -79,7 +79,7 @@ t.test('a backup during which the log grows past the bound is given up and leave
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })
 
-t.test('a backup that is given up while it is copied leaves nothing, and none is begun then', async (t) => {
+t.test('a backup aborted while copying leaves nothing, and with the signal aborted no other begins', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
@@ -102,7 +102,7 @@ t.test('a backup that is given up while it is copied leaves nothing, and none is
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })
 
-/** Every copy that is begun from now on is told of. */
+/** Calls `begun` with every copy that is started from now on. */
 function onCopy({ environments }: DiskJournal, begun: (copy: Copy) => void): void {
   const copyTo = environments.copyTo.bind(environments)
   environments.copyTo = (directory) => {
@@ -112,7 +112,7 @@ function onCopy({ environments }: DiskJournal, begun: (copy: Copy) => void): voi
   }
 }
 
-t.test('a backup for which there is no room beside the disk reserve is not begun', async (t) => {
+t.test('a backup that would not leave the disk reserve free is not begun', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   const bounds = { ...FREELY, reserveBytes: 1_000_000 }
@@ -134,11 +134,11 @@ t.test('a backup for which there is no room beside the disk reserve is not begun
   t.same(readdirSync(root), ['home'])
   missing = 0
   const { bytes } = await backup(journal, join(root, 'backup'), bounds)
-  t.ok(Math.abs(bytes - needed) < 100_000, `${needed} bytes were foreseen, and ${bytes} were taken`)
+  t.ok(Math.abs(bytes - needed) < 100_000, `${needed} bytes were estimated, ${bytes} were taken`)
   t.ok(statSync(join(root, 'home', 'view', 'data.mdb')).size > statSync(join(root, 'backup', 'view', 'data.mdb')).size)
 })
 
-t.test('a backup that comes to the disk reserve is given up', async (t) => {
+t.test('a backup that reaches the disk reserve is aborted', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
@@ -159,7 +159,7 @@ t.test('a backup that comes to the disk reserve is given up', async (t) => {
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
 })
 
-t.test('what a backup came to is looked at anew when a part of it is copied', async (t) => {
+t.test('free space is looked at again after each part of a backup', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
@@ -167,7 +167,7 @@ t.test('what a backup came to is looked at anew when a part of it is copied', as
     const view = copy.view.bind(copy)
     copy.view = async () => {
       await view()
-      // A look that begins before the end of the view, and has its answer behind it.
+      // A look that begins before the view's copy ends and is answered after it.
       const answer = await new Promise<(bytes: number) => void>((asked) => {
         Object.assign(copy, { freeBytes: () => new Promise<number>(asked) })
       })
@@ -183,7 +183,7 @@ t.test('what a backup came to is looked at anew when a part of it is copied', as
   t.same(readdirSync(root), ['home'])
 })
 
-t.test('a copy of the log that is given up ends', async (t) => {
+t.test('giving up a copy of the log ends it', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, ...Array.from({ length: 2_000 }, (_, i) => event(`${i}`)))
@@ -196,7 +196,7 @@ t.test('a copy of the log that is given up ends', async (t) => {
 })
 
 t.test(
-  'what a killed backup left among the backups of a home goes with the next start, which it may have filled',
+  "a start deletes what a killed backup left among the home's backups, before it looks at the free space",
   async (t) => {
     const home = join(t.testdir(), 'home')
     const { epoch } = await openIn(t, home).then(async (journal) => {
@@ -205,7 +205,7 @@ t.test(
     })
     const backups = join(home, 'backups')
     const left = join(backups, `.unfinished-${epoch}`)
-    // As builds before this one named it.
+    // As earlier versions named it.
     const former = join(backups, `unfinished-${epoch}`)
     for (const folder of [left, former, join(backups, 'unfinished-other'), join(backups, 'whole')]) {
       mkdirSync(join(folder, 'view'), { recursive: true })
@@ -217,7 +217,7 @@ t.test(
   },
 )
 
-t.test('a backup has its name only when it is whole; what a killed one left goes with the next', async (t) => {
+t.test('a backup gets its name only once complete, and what a killed one left is deleted by the next', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, event('1'))
@@ -227,7 +227,7 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
   onCopy(journal, (copy) => {
     const log = copy.log.bind(copy)
     copy.log = async () => {
-      t.notOk(existsSync(join(root, 'backup')), 'not there before it is whole')
+      t.notOk(existsSync(join(root, 'backup')), 'not there before it is complete')
       await log()
     }
   })
@@ -237,7 +237,7 @@ t.test('a backup has its name only when it is whole; what a killed one left goes
 })
 
 t.test(
-  'a restore is in its home only when it is settled; killed or failed before, nothing of it is served',
+  'a restored home appears only once it is settled; a failed or killed restore leaves nothing that is served',
   async (t) => {
     const root = t.testdir()
     const journal = await openIn(t, join(root, 'home'))
@@ -270,7 +270,7 @@ t.test(
   },
 )
 
-t.test('without abstract sockets a home is restored from as it is, and not while somebody has its lock', async (t) => {
+t.test('on other platforms, a home can be restored from without changing it, unless its lock is held', async (t) => {
   onPlatform(t, 'darwin')
   const root = t.testdir()
   const home = join(root, 'home')
@@ -294,7 +294,7 @@ t.test('without abstract sockets a home is restored from as it is, and not while
   await lock.release()
 })
 
-t.test('a backup or a home whose file was cut short is refused, not read', async (t) => {
+t.test('a backup or home with a truncated file is refused', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   await appendEvents(journal, ...Array.from({ length: 4_000 }, (_, i) => event(`${i}`)))
@@ -325,7 +325,7 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   })
 })
 
-t.test('whoever only reads leaves no folder behind, also where there is nothing to read', async (t) => {
+t.test('opening read-only leaves no temporary folder behind, even when it fails', async (t) => {
   const root = t.testdir({ temporary: {} })
   const { TMPDIR } = process.env
   process.env.TMPDIR = join(root, 'temporary')
@@ -347,7 +347,7 @@ t.test('whoever only reads leaves no folder behind, also where there is nothing 
   t.same(readdirSync(process.env.TMPDIR), [])
 })
 
-t.test('verify finds nothing in a sound home, in service and closed', async (t) => {
+t.test('verify finds nothing in a sound home, whether it is in service or closed', async (t) => {
   const home = join(t.testdir(), 'home')
   const journal = await openIn(t, home)
   const { model } = modelAfter(0)
@@ -365,14 +365,14 @@ t.test('verify finds nothing in a sound home, in service and closed', async (t) 
 
 const secondRow = ({ environments: { log } }: DiskJournal) => [...log.events.getKeys()][1]!
 
-/** Damages of the log: done to a home that is closed. */
+/** Damages to the log, done to a closed home. */
 const ofTheLog: Readonly<Record<string, (home: string, second: number) => void>> = {
   hole: (home, second) => rewriteLog(home, ({ events }) => events.delete(second)),
   'unreadable ': (home, second) => rewriteLog(home, ({ events }) => events.set(second, 'no JSON')),
   'hole ': (home) => rewriteLog(home, ({ events }) => events.delete([...events.keys()].at(-1)!)),
 }
 
-t.test('verify takes a message that has outlived its sender for what retention has left', async (t) => {
+t.test('verify accepts a message in the outbox whose sender retention has removed', async (t) => {
   const journal = await openIn(t, t.testdir())
   const events = Array.from({ length: 20 }, (_, n) => event(`old ${n}`))
   const message = { n: 1, toKind: 'work_item', toId: 'wi_1', message: { type: 'run_ended' } }
@@ -381,10 +381,10 @@ t.test('verify takes a message that has outlived its sender for what retention h
   while ((await journal.trim({ beforeSequence: 18 })).more);
   t.equal(await journal.removeEntities([{ kind: 'run_request', id: 'sender', terms: [state('settled')] }]), 1)
   t.same((await verify(journal.environments)).findings, [])
-  t.match([...journal.outbox()], [{ id: 'sender', toId: 'wi_1' }], 'it is to be heard still')
+  t.match([...journal.outbox()], [{ id: 'sender', toId: 'wi_1' }], 'it is still to be delivered')
 })
 
-t.test('verify names each kind of damage', async (t) => {
+t.test('verify reports each kind of damage', async (t) => {
   type Damage = (journal: DiskJournal) => unknown
   const damages: Record<string, Damage> = {
     ...Object.fromEntries(Object.keys(ofTheLog).map((code) => [code, () => {}])),
@@ -400,7 +400,7 @@ t.test('verify names each kind of damage', async (t) => {
     'not_in_history ': ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
     'history_wrong ': ({ environments: { view } }) => view.histories.put(['item', 'wi_unheard', 1], ''),
-    // A flipped bit that leaves it JSON.
+    // A flipped bit that leaves it valid JSON.
     'record_unreadable ': ({ home, environments: { view } }) => {
       const raw = binaryOf(home, 'snapshots', ['run_request', 'r5'])
       raw[raw.indexOf('"v":') + 4]! ^= 1
@@ -451,43 +451,44 @@ t.test('verify names each kind of damage', async (t) => {
   }
 })
 
-t.test(
-  'an export holds every event once, as served, in the file of its month, and goes on where it ended',
-  async (t) => {
-    const root = t.testdir()
-    const journal = await openIn(t, join(root, 'home'))
-    const made = [
-      event('1', { occurredAt: '2026-10-31T23:59:59.999999Z' }),
-      event('2', { occurredAt: '2026-11-01T00:30:00.000000+02:00' }),
-      event('3', { occurredAt: '2026-11-01T00:00:00.000000Z' }),
-      event('4', { occurredAt: 'some day' }),
-    ]
-    await appendEvents(journal, ...made)
-    const directory = join(root, 'out')
-    const report = await exportEvents(journal.home, directory)
-    t.same(report.files, { 'events-2026-10.jsonl': 2, 'events-2026-11.jsonl': 1, 'events-undated.jsonl': 1 })
-    t.equal(report.events, 4)
-    t.equal(readFileSync(join(directory, 'events-2026-10.jsonl'), 'utf8'), `${made[0]!.text}\n${made[1]!.text}\n`)
-    await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
-    t.equal((await exportEvents(journal.home, directory, { sequence: report.lastSequence })).events, 1)
-    t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
-    const place = { epoch: report.log.epoch, sequence: 5, incarnation: report.log.incarnationAt(5) }
-    const again = await exportEvents(journal.home, directory, place)
-    t.match(again, { log: { epoch: journal.epoch }, events: 0, firstSequence: 6, lastSequence: 5, forgotten: 0 })
-    await t.rejects(exportEvents(journal.home, directory, { sequence: 6 }), /another log: its last event is 5/)
-    await t.rejects(exportEvents(journal.home, directory, { epoch: 'another', sequence: 1 }), /this log is /)
-    await journal.settled()
-    await journal.trim({ beforeSequence: 4 })
-    t.match(await exportEvents(journal.home, directory, { sequence: 1 }), { events: 2, firstSequence: 4, forgotten: 2 })
-    t.match(await exportEvents(journal.home, directory, { sequence: 3 }), { events: 2, forgotten: 0 })
-    t.match(await exportEvents(journal.home, directory), { events: 2, forgotten: 0 }, 'nothing was promised')
-  },
-)
+t.test('an export holds every event once, as served, in the file of its month, and can be continued', async (t) => {
+  const root = t.testdir()
+  const journal = await openIn(t, join(root, 'home'))
+  const made = [
+    event('1', { occurredAt: '2026-10-31T23:59:59.999999Z' }),
+    event('2', { occurredAt: '2026-11-01T00:30:00.000000+02:00' }),
+    event('3', { occurredAt: '2026-11-01T00:00:00.000000Z' }),
+    event('4', { occurredAt: 'some day' }),
+  ]
+  await appendEvents(journal, ...made)
+  const directory = join(root, 'out')
+  const report = await exportEvents(journal.home, directory)
+  t.same(report.files, { 'events-2026-10.jsonl': 2, 'events-2026-11.jsonl': 1, 'events-undated.jsonl': 1 })
+  t.equal(report.events, 4)
+  t.equal(readFileSync(join(directory, 'events-2026-10.jsonl'), 'utf8'), `${made[0]!.text}\n${made[1]!.text}\n`)
+  await appendEvents(journal, event('5', { occurredAt: '2026-11-02T00:00:00.000000Z' }))
+  t.equal((await exportEvents(journal.home, directory, { sequence: report.lastSequence })).events, 1)
+  t.equal(readFileSync(join(directory, 'events-2026-11.jsonl'), 'utf8').split('\n').length, 3)
+  const place = { epoch: report.log.epoch, sequence: 5, incarnation: report.log.incarnationAt(5) }
+  const again = await exportEvents(journal.home, directory, place)
+  t.match(again, { log: { epoch: journal.epoch }, events: 0, firstSequence: 6, lastSequence: 5, forgotten: 0 })
+  await t.rejects(exportEvents(journal.home, directory, { sequence: 6 }), /another log: its last event is 5/)
+  await t.rejects(exportEvents(journal.home, directory, { epoch: 'another', sequence: 1 }), /this log is /)
+  await journal.settled()
+  await journal.trim({ beforeSequence: 4 })
+  t.match(await exportEvents(journal.home, directory, { sequence: 1 }), { events: 2, firstSequence: 4, forgotten: 2 })
+  t.match(await exportEvents(journal.home, directory, { sequence: 3 }), { events: 2, forgotten: 0 })
+  t.match(
+    await exportEvents(journal.home, directory),
+    { events: 2, forgotten: 0 },
+    'a full export promises no earlier events',
+  )
+})
 
-/** Each process may have fewer files open than there are months in fifty years. */
+/** The process may open fewer files than there are months in fifty years. */
 const FEW_FILES = `ulimit -n 200 && exec "$0" --input-type=module -e "$1"`
 
-t.test('events of more months than a process may have files open are exported', async (t) => {
+t.test('events of more months than a process may open files are exported', async (t) => {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
   const months = Array.from({ length: 600 }, (_, i) => new Date(Date.UTC(1950, i, 2)).toISOString())
@@ -509,7 +510,7 @@ function flipByte(path: string, at: (bytes: Buffer) => number): void {
   writeFileSync(path, bytes)
 }
 
-/** Every file with what is in it. */
+/** The content of every file. */
 function bytesIn(folder: string): Record<string, string> {
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => !name.endsWith(LOCK_FILE))
   const files = names.filter((name) => statSync(join(folder, name)).isFile())
@@ -520,7 +521,7 @@ const EVENTS = 60
 
 interface Hurt {
   readonly hurt: (home: string) => unknown
-  /** How its start is refused; undefined: it is not. */
+  /** The code with which a start refuses the home; undefined: it does not. */
   readonly code?: string
   /** The events that cannot be read; undefined: those of one file. */
   readonly lost?: readonly number[]
@@ -562,45 +563,48 @@ const hurts: Readonly<Record<string, Hurt>> = {
     hurt(home) {
       const [path] = logFiles(home)
       flipByte(path!, (bytes) => bytes.readDoubleLE(bytes.length - 8) + 40)
-      // In the directory of its frame, which ends where the next one begins.
+      // In the directory of its frame, which ends where the next frame begins.
       flipByte(path!, (bytes) => bytes.indexOf(MAGIC, bytes.indexOf('"name":"3"')) - 20)
     },
     lost: [3],
   },
 }
 
-t.test('an export takes out what can be read, of a home that is refused, too, and changes nothing', async (t) => {
-  const root = t.testdir()
-  await ofManyFiles(t, join(root, 'home'), EVENTS)
-  t.ok(logFiles(join(root, 'home')).length > 3)
-  for (const [name, { hurt, code, lost }] of Object.entries(hurts)) {
-    const home = join(root, `home ${name}`)
-    cpSync(join(root, 'home'), home, { recursive: true })
-    hurt(home)
-    const before = bytesIn(home)
-    const out = join(root, `events ${name}`)
-    const report = await exportEvents(home, out)
-    t.strictSame(bytesIn(home), before, `a home ${name} is as it was`)
-    const taken = readdirSync(out).flatMap((file) => readFileSync(join(out, file), 'utf8').trim().split('\n'))
-    const numbers = new Set(taken.map((text) => Number(JSON.parse(text).payload.name)))
-    const last = code === 'view_ahead' ? Math.max(...numbers) : EVENTS
-    const missing = Array.from({ length: last }, (_, i) => i + 1).filter((n) => !numbers.has(n))
-    t.equal(numbers.size, taken.length, 'none twice')
-    if (lost === undefined) t.ok(missing.length > 1 && missing.length < EVENTS / 2, `${missing}`)
-    else t.same(missing, lost, `a home ${name}`)
-    t.match(report, { events: taken.length, unreadable: missing.length })
-    const gap = { firstSequence: missing[0], lastSequence: missing.at(-1) }
-    t.same(report.gaps, missing.length === 0 ? [] : [gap])
-    if (code !== undefined) await t.rejects(openIn(t, home), { code })
-  }
-})
+t.test(
+  'an export takes everything readable from a damaged home, even one that a start refuses, and changes nothing',
+  async (t) => {
+    const root = t.testdir()
+    await ofManyFiles(t, join(root, 'home'), EVENTS)
+    t.ok(logFiles(join(root, 'home')).length > 3)
+    for (const [name, { hurt, code, lost }] of Object.entries(hurts)) {
+      const home = join(root, `home ${name}`)
+      cpSync(join(root, 'home'), home, { recursive: true })
+      hurt(home)
+      const before = bytesIn(home)
+      const out = join(root, `events ${name}`)
+      const report = await exportEvents(home, out)
+      t.strictSame(bytesIn(home), before, `a home ${name} is as it was`)
+      const taken = readdirSync(out).flatMap((file) => readFileSync(join(out, file), 'utf8').trim().split('\n'))
+      const numbers = new Set(taken.map((text) => Number(JSON.parse(text).payload.name)))
+      const last = code === 'view_ahead' ? Math.max(...numbers) : EVENTS
+      const missing = Array.from({ length: last }, (_, i) => i + 1).filter((n) => !numbers.has(n))
+      t.equal(numbers.size, taken.length, 'none twice')
+      if (lost === undefined) t.ok(missing.length > 1 && missing.length < EVENTS / 2, `${missing}`)
+      else t.same(missing, lost, `a home ${name}`)
+      t.match(report, { events: taken.length, unreadable: missing.length })
+      const gap = { firstSequence: missing[0], lastSequence: missing.at(-1) }
+      t.same(report.gaps, missing.length === 0 ? [] : [gap])
+      if (code !== undefined) await t.rejects(openIn(t, home), { code })
+    }
+  },
+)
 
-t.test('rows below the floor are those of one step of retention, or verify names them', async (t) => {
+t.test('verify accepts as many rows below the floor as one step of retention leaves, and reports more', async (t) => {
   const home = join(t.testdir(), 'home')
   const made = await openIn(t, home)
   await appendEvents(made, ...Array.from({ length: 3_000 }, (_, i) => event(`${i}`)))
   await made.close()
-  // As few events a commit leave them.
+  // As commits of one event each leave them.
   rewriteLog(home, ({ events }) => {
     for (const [first, text] of [...events])
       for (const [i, line] of text.split('\n').entries()) events.set(first + i, line)
@@ -615,7 +619,7 @@ t.test('rows below the floor are those of one step of retention, or verify names
   t.match((await verifyHome(home)).findings, [{ code: 'below_floor', detail: /more than 2000 rows before 2900/ }])
 })
 
-t.test('what is verified beside a service is not the log of a moment before the view', async (t) => {
+t.test('verify of a home in service does not compare the view with an older moment of the log', async (t) => {
   const home = join(t.testdir(), 'home')
   const journal = await openIn(t, home)
   await appendEvents(journal, event('1'))
@@ -627,7 +631,7 @@ t.test('what is verified beside a service is not the log of a moment before the 
   await environments.close()
 })
 
-t.test('an import skips what it cannot read, says where, and goes on', async (t) => {
+t.test('an import skips lines that it cannot read, reports where, and goes on', async (t) => {
   const path = join(t.testdir(), 'events.jsonl')
   const lines = [event('1').text, '{"broken"', '', '[1]', `{"é":"${'x'.repeat(200_000)}"}`]
   writeFileSync(path, `${lines.join('\n')}\n`)

@@ -1,4 +1,7 @@
-/** Appends large records until the view can be written no more; says how the journal ended, and lives on for a moment. */
+/**
+ * Appends large records until the view can no longer be written; prints how the journal ended, and lives on for a
+ * moment.
+ */
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { step } from './steps.ts'
 

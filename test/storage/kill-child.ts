@@ -1,4 +1,4 @@
-/** Appends batches until it is killed; writes the number of each on standard output once it is acknowledged. */
+/** Appends batches until it is killed; writes the number of each to standard output once it is acknowledged. */
 import { writeSync } from 'node:fs'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { modelAfter, nextBatch } from './kill-model.ts'

@@ -1,6 +1,6 @@
 /**
- * A run of batches that is the same for whoever computes it: the process that is killed appends them, the one
- * that looks afterwards knows what batch n must have left.
+ * A run of batches that is the same whoever computes it: the process that is killed appends them, and the one that
+ * looks afterwards knows what batch n must have left.
  */
 import type { Step } from '../../storage/journal.ts'
 import { changeTo, event, state, step } from './steps.ts'
@@ -11,13 +11,13 @@ const STATES = ['queued', 'offered', 'started', 'completed'] as const
 export interface ModelActor {
   version: number
   at: string
-  /** Number of the last message it sent; each is consumed by the actor's next step but one. */
+  /** Number of the last message that it sent; each is consumed by the actor's next step but one. */
   sent: number
 }
 
 export type Model = Map<string, ModelActor>
 
-/** The steps of batch `n` upon the model, which is moved on. */
+/** The steps of batch `n` on the model, which they advance. */
 export function nextBatch(model: Model, n: number): Step[] {
   const steps: Step[] = []
   for (let k = 0; k <= n % 7; k += 1) {
@@ -31,7 +31,7 @@ export function nextBatch(model: Model, n: number): Step[] {
     steps.push(
       step(id, version, {
         events,
-        // Some are written whole, as a step upon a record of an older shape is.
+        // Some records are written in full, as after a step on a record of an older shape.
         ...(before !== undefined && version % 3 !== 0 && { change: changeTo(version) }),
         termsRemoved: before === undefined ? [] : [state(before.at)],
         termsAdded: [state(at)],
@@ -47,7 +47,7 @@ export function nextBatch(model: Model, n: number): Step[] {
   return steps
 }
 
-/** The model after `batches` batches, with the number of events in the log. */
+/** The model after this many batches, with the number of events in the log. */
 export function modelAfter(batches: number): { model: Model; events: number } {
   const model: Model = new Map()
   let events = 0

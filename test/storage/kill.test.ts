@@ -11,7 +11,7 @@ import { state } from './steps.ts'
 const KILLS = 20
 const script = (name: string) => fileURLToPath(new URL(`./${name}.js`, import.meta.url))
 
-/** Starts the script, lets it run until `until` of its output says so, kills it, and returns its last whole line. */
+/** Starts the script, kills it once `until` accepts its output, and returns its last complete line. */
 async function runAndKill(name: string, home: string, lifeMs: number): Promise<number> {
   const child: ChildProcess = spawn(process.execPath, [script(name), home], { stdio: ['ignore', 'pipe', 'inherit'] })
   let output = ''
@@ -52,7 +52,7 @@ async function check(t: Test, home: string, acknowledged: number): Promise<void>
   await journal.close()
 }
 
-t.test('killed at any moment, everything acknowledged is there and everything agrees', async (t) => {
+t.test('after a kill at any moment, everything acknowledged is there and the home verifies', async (t) => {
   const home = join(t.testdir(), 'home')
   for (let kill = 0; kill < KILLS; kill += 1) {
     const acknowledged = await runAndKill('kill-child', home, 3 + Math.random() * 120)
@@ -60,36 +60,36 @@ t.test('killed at any moment, everything acknowledged is there and everything ag
   }
 })
 
+t.test('a disk that fills under the view is one failure with its cause, and does not kill the process', async (t) => {
+  const home = join(t.testdir(), 'home')
+  // Files may not grow past this limit, and the signal for it is ignored: writes fail as on a full disk.
+  const command = `trap '' XFSZ; ulimit -f 4096; exec "${process.execPath}" "${script('full-disk-child')}" "${home}"`
+  const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.on('data', (chunk) => {
+    output += chunk
+  })
+  const [code, signal] = await once(child, 'close')
+  t.match(
+    { code, signal, output },
+    { code: 0, signal: null, output: /^the view could not be written: .*\nread_only\n$/ },
+  )
+})
+
 t.test(
-  'a disk that fills under the view is one failure with its cause, and the process is there to tell',
+  'after a kill, a batch of the view is there completely or not at all: lmdb `batch` is one transaction',
   async (t) => {
+    const { open } = await import('lmdb')
     const home = join(t.testdir(), 'home')
-    // No file may grow past this, and the signal that says so is ignored: writes fail as on a full disk.
-    const command = `trap '' XFSZ; ulimit -f 4096; exec "${process.execPath}" "${script('full-disk-child')}" "${home}"`
-    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'pipe', 'inherit'] })
-    let output = ''
-    child.stdout.on('data', (chunk) => {
-      output += chunk
-    })
-    const [code, signal] = await once(child, 'close')
-    t.match(
-      { code, signal, output },
-      { code: 0, signal: null, output: /^the view could not be written: .*\nread_only\n$/ },
-    )
+    for (let kill = 0; kill < 5; kill += 1) {
+      const acknowledged = await runAndKill('batch-child', home, 20 + Math.random() * 60)
+      const env = open({ path: home, overlappingSync: false, maxDbs: 4 })
+      const generations = new Set(
+        [...env.openDB<string, number>('rows', { encoding: 'string' }).getRange()].map(({ value }) => value),
+      )
+      t.equal(generations.size, 1, 'every row is of one generation')
+      t.ok(Number([...generations][0]) >= acknowledged)
+      await env.close()
+    }
   },
 )
-
-t.test('a batch of the view is there whole or not at all: lmdb `batch` is one transaction', async (t) => {
-  const { open } = await import('lmdb')
-  const home = join(t.testdir(), 'home')
-  for (let kill = 0; kill < 5; kill += 1) {
-    const acknowledged = await runAndKill('batch-child', home, 20 + Math.random() * 60)
-    const env = open({ path: home, overlappingSync: false, maxDbs: 4 })
-    const generations = new Set(
-      [...env.openDB<string, number>('rows', { encoding: 'string' }).getRange()].map(({ value }) => value),
-    )
-    t.equal(generations.size, 1, 'every row is of one generation')
-    t.ok(Number([...generations][0]) >= acknowledged)
-    await env.close()
-  }
-})

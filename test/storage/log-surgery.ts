@@ -1,4 +1,4 @@
-/** Changes the log of a home that nobody has open, behind the journal's back. */
+/** Changes the log of a closed home behind the journal's back. */
 import { closeSync, openSync, readFileSync, readSync, rmSync, writeSync } from 'node:fs'
 import {
   HEAD_EPOCH,
@@ -20,7 +20,7 @@ export interface LogContent {
   readonly head: Record<string, string>
 }
 
-/** Writes the log anew, in one file, with what `change` makes of its rows. */
+/** Rewrites the log, in one file, with its rows as `change` leaves them. */
 export function rewriteLog(home: string, change: (content: LogContent) => void): void {
   const { log: folder } = environmentPaths(home)
   const old = new SegmentedLog(folder, { readOnly: true })
@@ -46,7 +46,7 @@ export function rewriteLog(home: string, change: (content: LogContent) => void):
   void made.close()
 }
 
-/** Changes one bit of the row of events that begins with this one, on disk. */
+/** Flips one bit on disk in the row of events that begins with this one. */
 export function flipInEvents(home: string, first: number, at: number): void {
   const log = new SegmentedLog(environmentPaths(home).log, { readOnly: true })
   for (const segment of log.sight.segments) {
@@ -57,7 +57,7 @@ export function flipInEvents(home: string, first: number, at: number): void {
   void log.close()
 }
 
-/** Changes one bit of what a full file says of where its rows are. */
+/** Flips one bit in a full file's index of its rows. */
 export function flipInIndex(path: string): void {
   const bytes = readFileSync(path)
   flip(path, bytes.readDoubleLE(bytes.length - 8) + 40)

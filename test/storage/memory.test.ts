@@ -5,7 +5,7 @@ import { append, event, step } from './steps.ts'
 
 journalContract(t, async () => new MemoryJournal())
 
-t.test('a failed append leaves nothing behind and ends the journal', async (t) => {
+t.test('a failed append leaves nothing behind and ends the memory journal', async (t) => {
   const journal = new MemoryJournal()
   await append(journal, step('a', 1, { events: [event('1')] }))
   journal.failNextAppend('the disk is gone')
@@ -19,7 +19,7 @@ t.test('a failed append leaves nothing behind and ends the journal', async (t) =
   t.equal(journal.refuses(), 'read_only')
 })
 
-t.test('a test may say what the journal refuses for', async (t) => {
+t.test('a test can make the memory journal refuse writes with a reason', async (t) => {
   const journal = new MemoryJournal()
   journal.refuse('disk_reserve')
   t.equal(journal.refuses(), 'disk_reserve')

@@ -1,6 +1,6 @@
 /**
- * The journal in memory, for tests and simulation: the same answers as LMDB's, lost with the process. It keeps
- * everything in plain maps and sorts when asked; nothing in it is meant to be fast.
+ * The journal in memory, for tests and simulation: the same answers as the disk journal, lost with the process. It
+ * keeps everything in plain maps and sorts when asked; nothing in it is meant to be fast.
  */
 
 import type {
@@ -39,7 +39,7 @@ interface Entry {
   readonly id: string
 }
 
-/** Exact, whatever the parts hold. */
+/** An unambiguous key, whatever the parts hold. */
 const name = (...parts: readonly (string | number | null)[]): string => JSON.stringify(parts)
 
 function compareEntries(a: Entry, b: Entry): number {
@@ -75,12 +75,12 @@ export class MemoryJournal implements Journal {
 
   incarnationAt(): undefined {}
 
-  /** For tests: the next append fails, and with it the journal. */
+  /** For tests: makes the next append fail, and with it the journal. */
   failNextAppend(reason: string): void {
     this.#failNext = reason
   }
 
-  /** For tests: what `refuses` answers from now on. */
+  /** For tests: what `refuses` returns from now on. */
   refuse(reason: string | undefined): void {
     this.#refusal = reason
   }

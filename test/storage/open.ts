@@ -1,4 +1,4 @@
-/** A journal in a home of its own, closed when the test ends; plenty of disk unless the test says otherwise. */
+/** A journal in a home of its own, closed when the test ends, with plenty of disk unless the test says otherwise. */
 import { asBinary } from 'lmdb'
 import type { Test } from 'tap'
 import type { DiskJournal, DiskJournalOptions } from '../../storage/disk-journal.ts'
@@ -10,7 +10,7 @@ import { openToCopy } from '../../storage/view/lmdb-view.ts'
 import { appendEvents, event } from './steps.ts'
 
 const PLENTY = async () => 1e12
-/** Bounds of a backup that meets none. */
+/** Bounds that no backup meets. */
 export const FREELY = { growthBytesMax: 1e9, reserveBytes: 0 }
 
 export async function openIn(t: Test, home: string, rest: Partial<DiskJournalOptions> = {}): Promise<DiskJournal> {
@@ -20,14 +20,14 @@ export async function openIn(t: Test, home: string, rest: Partial<DiskJournalOpt
   return journal
 }
 
-/** A home of several files of the log, closed: an event a row, numbered from 1. */
+/** A closed home with several log files, one event a row, numbered from 1. */
 export async function ofManyFiles(t: Test, home: string, events: number): Promise<void> {
   const journal = await openIn(t, home, { logFileBytesMax: 8_000 })
   for (let n = 1; n <= events; n += 1) await appendEvents(journal, event(`${n}`))
   await journal.close()
 }
 
-/** The bytes of a row of the view, which storage never asks for. `table` is LMDB's name for it. */
+/** The bytes of a row of the view, read around the storage code. `table` is LMDB's name for it. */
 export function binaryOf(home: string, table: string, key: Key): Buffer {
   const view = openToCopy(environmentPaths(home).view)
   try {
@@ -37,7 +37,7 @@ export function binaryOf(home: string, table: string, key: Key): Buffer {
   }
 }
 
-/** Makes a row of the view one that does not match its checksum; inside a commit. */
+/** Makes a row of the view fail its checksum; to be called inside a commit. */
 export function damage(table: Table<Key>, key: Key): unknown {
   return table.put(key, asBinary(Buffer.from([1, 0, 0, 0, 0, 1])) as never)
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { applyRedo } from '../../storage/recovery.ts'
 
-t.test('where the redo cannot be read on, nothing writes the view any more when that is told', async (t) => {
+t.test('a redo that cannot be read rejects only once nothing writes the view any more', async (t) => {
   const said: string[] = []
   const log = { begin: () => void said.push('begin'), flush: () => void said.push('flush') }
   const applier = {

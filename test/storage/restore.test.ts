@@ -1,4 +1,4 @@
-/** A restore that is cut short, or that a disk fails: who repeats it comes to its end, and is told which disk it was. */
+/** A restore that is cut short, or whose disk fails: it can be repeated, and the error names the disk. */
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -7,7 +7,7 @@ import { failing } from '../failing-files.ts'
 import { FREELY, openIn } from './open.ts'
 import { appendEvents, event } from './steps.ts'
 
-/** A backup, and where it is to go. */
+/** A backup, and the home to restore it to. */
 async function backedUp(t: Test): Promise<{ from: string; home: string }> {
   const root = t.testdir()
   const journal = await openIn(t, join(root, 'home'))
@@ -17,7 +17,7 @@ async function backedUp(t: Test): Promise<{ from: string; home: string }> {
   return { from, home: join(root, 'restored') }
 }
 
-/** As who knows the machines does it. */
+/** Settles the draft as a restore with the product's machines does. */
 const withToken = {
   async settle(draft: string) {
     writeFileSync(join(draft, 'admin.token'), 'secret\n')
@@ -30,26 +30,23 @@ async function isWhole(t: Test, home: string): Promise<void> {
   t.notOk(existsSync(join(home, 'restoring')))
 }
 
-t.test(
-  'a disk that takes no more is told as the one that the home is on, and the backup as one that cannot be read',
-  async (t) => {
-    const { from, home } = await backedUp(t)
-    const ofTarget = { code: 'disk_failed', message: `the disk of ${home} fails (ENOSPC` }
-    const isInDraft = (path: string) => (path.startsWith(home) ? 'ENOSPC' : undefined)
-    for (const call of ['writeSync', 'fsyncSync', 'mkdirSync', 'renameSync'] as const) {
-      const heal = failing(t, call, isInDraft)
-      await t.rejects(restoreFiles(from, home), ofTarget, call)
-      heal()
-      t.notOk(existsSync(home), 'as it was')
-    }
-    const file = join(from, 'log', '0000000001.segment')
-    const heal = failing(t, 'readSync', (path) => (path === file ? 'EIO' : undefined))
-    await t.rejects(restoreFiles(from, home), { code: 'disk_failed', message: `the disk of ${file} fails (EIO` })
+t.test('a restore onto a full disk names the home, and one from an unreadable backup names the file', async (t) => {
+  const { from, home } = await backedUp(t)
+  const ofTarget = { code: 'disk_failed', message: `the disk of ${home} fails (ENOSPC` }
+  const isInDraft = (path: string) => (path.startsWith(home) ? 'ENOSPC' : undefined)
+  for (const call of ['writeSync', 'fsyncSync', 'mkdirSync', 'renameSync'] as const) {
+    const heal = failing(t, call, isInDraft)
+    await t.rejects(restoreFiles(from, home), ofTarget, call)
     heal()
-    await restoreFiles(from, home, withToken)
-    await isWhole(t, home)
-  },
-)
+    t.notOk(existsSync(home), 'as it was')
+  }
+  const file = join(from, 'log', '0000000001.segment')
+  const heal = failing(t, 'readSync', (path) => (path === file ? 'EIO' : undefined))
+  await t.rejects(restoreFiles(from, home), { code: 'disk_failed', message: `the disk of ${file} fails (EIO` })
+  heal()
+  await restoreFiles(from, home, withToken)
+  await isWhole(t, home)
+})
 
 for (const part of ['view', 'admin.token', 'log']) {
   t.test(`a restore that fails to move its ${part} leaves nothing, and can be repeated`, async (t) => {
@@ -77,7 +74,7 @@ for (const part of ['view', 'admin.token', 'log']) {
   })
 }
 
-t.test('a home that fails to be flushed when all was moved is none', async (t) => {
+t.test('a restored home that cannot be flushed after the moves is removed', async (t) => {
   const { from, home } = await backedUp(t)
   const heal = failing(t, 'fsyncSync', (path) => (path === home && existsSync(join(home, 'log')) ? 'EIO' : undefined))
   await t.rejects(restoreFiles(from, home), { code: 'disk_failed' })
@@ -85,7 +82,7 @@ t.test('a home that fails to be flushed when all was moved is none', async (t) =
   t.notOk(existsSync(home))
 })
 
-t.test('of a restore that is killed when all was moved a start removes what is left', async (t) => {
+t.test('a start removes the empty draft that a killed restore left', async (t) => {
   const { from, home } = await backedUp(t)
   await restoreFiles(from, home, withToken)
   mkdirSync(join(home, 'restoring'))
@@ -93,7 +90,7 @@ t.test('of a restore that is killed when all was moved a start removes what is l
   await isWhole(t, home)
 })
 
-t.test('a restore goes over nothing that is not of one', async (t) => {
+t.test('a restore refuses a folder that holds anything but a draft', async (t) => {
   const { from, home } = await backedUp(t)
   for (const names of [['view'], ['admin.token'], ['restoring', 'config.json'], ['restoring', 'view', 'log']]) {
     const there = `${home}-${names}`
@@ -103,7 +100,7 @@ t.test('a restore goes over nothing that is not of one', async (t) => {
   }
 })
 
-t.test('another restore into the same home is not disturbed by one that is refused', async (t) => {
+t.test('a second restore into the same home is refused, and does not disturb the first', async (t) => {
   const { from, home } = await backedUp(t)
   await restoreFiles(from, home, {
     async settle(draft) {
@@ -115,7 +112,7 @@ t.test('another restore into the same home is not disturbed by one that is refus
   await isWhole(t, home)
 })
 
-t.test('a backup that may not be read is told so, and one of which a part is missing', async (t) => {
+t.test('an unreadable backup is refused as not permitted, and an incomplete one as no backup', async (t) => {
   const { from, home } = await backedUp(t)
   const heal = failing(t, 'readdirSync', (path) => (path.startsWith(from) ? 'EACCES' : undefined))
   await t.rejects(restoreFiles(from, home), {
@@ -130,9 +127,9 @@ t.test('a backup that may not be read is told so, and one of which a part is mis
   })
 })
 
-t.test('a home on a disk that takes no writes is told so', async (t) => {
+t.test('restoring or creating a home on a read-only disk says so', async (t) => {
   const { from, home } = await backedUp(t)
-  // As Node.js has it.
+  // As Node.js answers it.
   failing(t, 'mkdirSync', (_path, options) => (options?.recursive === true ? 'ENOENT' : 'EROFS'))
   const message = `the disk of ${home} fails (EROFS`
   await t.rejects(restoreFiles(from, home), { code: 'disk_failed', message })

@@ -1,4 +1,4 @@
-/** Steps and events for the storage tests: short to write, complete as the journal wants them. */
+/** Steps and events for the storage tests: short to write, and complete enough for the journal. */
 import { createHash } from 'node:crypto'
 import type { Commit, Journal, JournalFailure, NewEvent, Step } from '../../storage/journal.ts'
 
@@ -48,7 +48,7 @@ export function step(id: string, version: number, rest: Partial<Step> = {}): Ste
   }
 }
 
-/** What `step` of this version changes of the record of the version before. */
+/** What a `step` of this version changes in the record of the version before. */
 export const changeTo = (version: number) => JSON.stringify({ v: version, set: { count: version } })
 
 /** A term of the index `state`, as a record of `order` would have it. */
@@ -58,7 +58,7 @@ export function append(journal: Journal, ...steps: Step[]): Promise<Commit> {
   return answered((done) => journal.append(steps, done))
 }
 
-/** The events of some actor that is new. */
+/** Appends the events as those of some new actor. */
 export function appendEvents(journal: Journal, ...events: NewEvent[]): Promise<Commit> {
   return append(journal, step(`of-${events[0]!.id}`, 1, { events }))
 }

@@ -1,4 +1,7 @@
-/** Forgets without a pause and ends in the midst of it: after `argv[3]` milliseconds, or with `argv[4]` by nobody's word but its own. */
+/**
+ * Appends and removes events without a pause, and ends in the middle: after `argv[3]` milliseconds, by an uncaught
+ * error if `argv[4]` is `throw`.
+ */
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { appendEvents, event } from './steps.ts'
 

@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/machines/run-request/brief.test.js > TAP > with a brief, every message in every state tells it what it must > run request with a brief 1`] = `
+exports[`dist/test/machines/run-request/brief.test.js > TAP > with a brief, every message in every state sends the brief what the table shows > run request with a brief 1`] = `
 queued:
   create                    repeat replay
   create (other body)       refused idempotency_key_reused

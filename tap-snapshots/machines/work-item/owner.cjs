@@ -5,7 +5,7 @@
  * Make sure to inspect the output below.  Do not ignore changes!
  */
 'use strict'
-exports[`dist/test/machines/work-item/owner.test.js > TAP > an item of a cycle settles by its result, and its owner hears of that with the whole result > a cycle 1`] = `
+exports[`dist/test/machines/work-item/owner.test.js > TAP > a cycle’s item settles by its result, and its owner is sent the whole result > a cycle 1`] = `
 queued:
   cancel                   -> cancelled; facts work_item_cancelled; sends campaign.item_settled
   cancel_waiting           -> cancelled; facts work_item_cancelled; sends campaign.item_settled
@@ -80,7 +80,7 @@ failed:
   settle (failed)          repeat already_settled
 `
 
-exports[`dist/test/machines/work-item/owner.test.js > TAP > an item that its owner decides waits, once its run has ended, for the owner’s word > an advance 1`] = `
+exports[`dist/test/machines/work-item/owner.test.js > TAP > an advance’s item waits for its owner’s decision once its run has ended > an advance 1`] = `
 queued:
   cancel                   -> cancelled; facts work_item_cancelled; sends campaign.item_settled
   cancel_waiting           -> cancelled; facts work_item_cancelled; sends campaign.item_settled

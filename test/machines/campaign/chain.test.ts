@@ -38,15 +38,15 @@ const closes =
     const news = { item_id, role: 'cycle', state: 'cancelled', reason, started: true, given_up: true }
     return at(60, { type: 'item_settled', ...owner, ...news, ...said })
   }
-/** The cycle under way has ended before anybody began it. */
+/** The cycle under way ends before a runner began it. */
 const calledOff: Move = (snapshot) => settled(snapshot, 70, { state: 'cancelled', started: false })
 
-/** What the cycle that the last of the moves opened starts from. */
+/** The base_ref of the cycle that the last of the moves opened. */
 const baseOf = ({ sends }: Sends) =>
   sends.map(({ message }) => message).find(({ source }) => source?.role === 'cycle')!.base_ref
 const sent = ({ sends }: Sends, type: string) => sends.filter(({ message }) => message.type === type)
 
-/** The cycles whose items hear, in the course of the moves, that their work is on trunk; and as what. */
+/** The cycles whose items are told, in the course of the moves, that their work is on trunk, and with which commit. */
 function landedWith(snapshot: Snapshot, ...moves: readonly Move[]): readonly string[] {
   const all: string[] = []
   let now = snapshot
@@ -60,7 +60,7 @@ function landedWith(snapshot: Snapshot, ...moves: readonly Move[]): readonly str
   return all.sort()
 }
 
-t.test('what a person closes is not built upon, wherever its campaign stands', (t) => {
+t.test('work that a person closes is not built upon, whatever state its campaign is in', (t) => {
   const forming = walk(...toCycle, keeps('task/1'))
   t.equal(baseOf(went(forming, next)), 'task/1')
   t.equal(baseOf(went(forming, closes(1), next)), undefined)
@@ -69,22 +69,22 @@ t.test('what a person closes is not built upon, wherever its campaign stands', (
   t.equal(baseOf(went(forming, escalate, closes(1), says('decide', { decision: 'net' }), next)), undefined)
   const kept = walk(...toCycle, says('pause'), keeps('task/1'))
   t.equal(baseOf(went(kept, says('resume'), next)), 'task/1')
-  t.equal(baseOf(went(kept, closes(1), says('resume'), next)), undefined, 'also where nobody has looked at it yet')
+  t.equal(baseOf(went(kept, closes(1), says('resume'), next)), undefined, 'also before the result was judged')
   const other = went(forming, closes(1), next, lands)
   t.strictSame(sent(other, 'superseded'), [], 'and what lands later has not landed it')
   t.end()
 })
 
-t.test('what was kept before the closed work is built upon again', (t) => {
+t.test('when kept work is closed, the next cycle starts from the kept work before it', (t) => {
   const both = walk(...toCycle, keeps('task/1'), next, keeps('task/2'), says('pause'))
   t.equal(baseOf(went(both, ...more)), 'task/2')
   t.equal(baseOf(went(both, closes(2), ...more)), 'task/1')
-  t.equal(baseOf(went(both, closes(1), ...more)), undefined, 'not what was begun upon it')
+  t.equal(baseOf(went(both, closes(1), ...more)), undefined, 'not from the work that was built upon it')
   t.equal(baseOf(went(both, closes(2), closes(1), ...more)), undefined)
   t.end()
 })
 
-t.test('what a campaign discharges itself is still built upon', (t) => {
+t.test('work that the campaign itself discharges is still built upon', (t) => {
   const asked = taskResult('blocked_on_decision', { preservation_ref: 'task/1' })
   const escalated = walk(...toCycle, ends(asked, { state: 'needs_decision' }))
   const byItself = closes(1, { given_up: undefined })
@@ -92,7 +92,7 @@ t.test('what a campaign discharges itself is still built upon', (t) => {
   t.end()
 })
 
-t.test('the next formation is told what was given up, and why', (t) => {
+t.test('the next formation’s prompt says what was given up, and why', (t) => {
   const { snapshot } = went(walk(...toCycle, keeps('task/1'), says('pause')), closes(1), says('resume'))
   const { prompt } = snapshot.context.work
   t.match(prompt, /Its owner gave that work up, and nothing is built upon it: closed: wrong approach/)
@@ -103,7 +103,7 @@ t.test('the next formation is told what was given up, and why', (t) => {
   t.end()
 })
 
-t.test('a cycle that waits to start from what is closed is formed anew, and not charged', (t) => {
+t.test('a waiting cycle whose base is closed is called off, formed again and not charged', (t) => {
   const waiting = walk(...toCycle, keeps('task/1'), next)
   const { item_id } = waiting.context.work!
   const closed = went(waiting, closes(1))
@@ -115,28 +115,32 @@ t.test('a cycle that waits to start from what is closed is formed anew, and not 
   const paused = went(waiting, says('pause'), closes(1), calledOff)
   t.match(paused.snapshot, { value: 'paused', context: { cycles_completed: 1, work: undefined } })
   t.match(paused.snapshot.context.reason, /^paused by/)
-  t.equal(went(waiting, calledOff).snapshot.value, 'escalated', 'one that a person stops asks its owner, as ever')
+  t.equal(
+    went(waiting, calledOff).snapshot.value,
+    'escalated',
+    'a waiting cycle that a person stops escalates as usual',
+  )
   t.end()
 })
 
-t.test('what a cycle has kept that began upon closed work is not built upon', (t) => {
+t.test('work kept by a cycle that started from closed work is not built upon', (t) => {
   const running = walk(...toCycle, keeps('task/1'), next)
   t.equal(baseOf(went(running, closes(1), keeps('task/2'), says('pause'), ...more)), undefined)
   t.equal(baseOf(went(running, closes(1), says('pause'), keeps('task/2'), ...more)), undefined)
   t.equal(baseOf(went(running, says('pause'), keeps('task/2'), closes(1), ...more)), undefined)
   const after = went(running, closes(1), keeps('task/2'), says('pause'), ...more, keeps('task/3'))
-  t.match(module.document(after.snapshot), { base_ref: 'task/3' }, 'what is kept after that is')
+  t.match(module.document(after.snapshot), { base_ref: 'task/3' }, 'work kept after that is')
   t.end()
 })
 
-t.test('work that a cycle kept while its campaign was paused, and that has landed by another way, is trunk', (t) => {
+t.test('work kept during a pause and landed by other means is not built upon', (t) => {
   const kept = walk(...toCycle, says('pause'), keeps('task/1'))
   const landed = closes(1, { state: 'landed', given_up: undefined, reason: 'as told' })
   t.equal(baseOf(went(kept, landed, says('resume'), next)), undefined)
   t.end()
 })
 
-t.test('an owner lets the next task start from trunk', (t) => {
+t.test('an owner can have the next task start from trunk', (t) => {
   const escalated = walk(...toCycle, keeps('task/1'), answers({ result: { decision: 'escalate', reason: 'a price' } }))
   for (const move of [says('resume', { from_trunk: true }), says('decide', { decision: 'net', from_trunk: true })]) {
     const gone = went(escalated, move)
@@ -146,12 +150,12 @@ t.test('an owner lets the next task start from trunk', (t) => {
   }
   const waiting = walk(...toCycle, keeps('task/1'), next, says('pause'))
   const anew = went(waiting, says('resume', { add_cycles: 1, from_trunk: true }))
-  t.equal(sent(anew, 'cancel_waiting').length, 1, 'also one that waits to start from what is kept')
+  t.equal(sent(anew, 'cancel_waiting').length, 1, 'also one that waits to start from kept work')
   t.equal(baseOf(went(anew.snapshot, calledOff, next)), undefined)
   t.end()
 })
 
-t.test('work is built upon until it has landed, was given up, or the campaign is over', (t) => {
+t.test('work counts as built upon until it has landed, was given up, or the campaign is over', (t) => {
   const forming = walk(...toCycle, keeps('task/1'))
   const { item_id } = forming.context.history[0]!.outcome
   const is = (...moves: readonly Move[]) => isBuiltUpon(went(forming, ...moves).snapshot, item_id)
@@ -161,12 +165,12 @@ t.test('work is built upon until it has landed, was given up, or the campaign is
   t.equal(is(closes(1)), false)
   t.equal(is(next, lands), false)
   t.equal(is(says('cancel', { reason: 'x' })), false)
-  t.equal(is(next, says('cancel', { reason: 'x' })), true, 'its last cycle may land it')
+  t.equal(is(next, says('cancel', { reason: 'x' })), true, 'its last cycle may still land it')
   t.equal(isBuiltUpon(walk(...toCycle, says('pause'), keeps('task/1')), item_id), true)
   t.end()
 })
 
-t.test('what is built upon preserved work lands it, wherever its campaign stands by then', (t) => {
+t.test('a cycle lands the preserved work that it was built upon, whatever state its campaign is in by then', (t) => {
   const second = walk(...toCycle, keeps('task/1'), next)
   const ways: Record<string, readonly Move[]> = {
     'it goes on': [lands],
@@ -183,24 +187,28 @@ t.test('what is built upon preserved work lands it, wherever its campaign stands
   for (const [way, moves] of Object.entries(ways)) t.strictSame(landedWith(second, ...moves), ['1 abc1234'], way)
   const over = went(second, says('pause'), lands, says('complete', { reason: 'enough' })).snapshot
   t.notOk('base_ref' in module.document(over))
-  t.equal(over.context.cycles_landed, 0, 'what is over counts nothing')
+  t.equal(over.context.cycles_landed, 0, 'a campaign that is over counts nothing')
   const unnamed = ends(taskResult('complete', { landed: true }))
-  t.strictSame(landedWith(second, unnamed), ['1 undefined'], 'also where its runner does not say as what')
+  t.strictSame(landedWith(second, unnamed), ['1 undefined'], 'also when its runner names no commit')
   t.end()
 })
 
-t.test('a cycle lands exactly what it was begun upon, whatever was given up meanwhile', (t) => {
+t.test('a cycle lands exactly the work that it was begun upon, except what was given up meanwhile', (t) => {
   const third_ = walk(...toCycle, keeps('task/1'), next, keeps('task/2'), says('pause'), ...more)
   t.strictSame(landedWith(third_, lands), ['1 abc1234', '2 abc1234'])
-  t.strictSame(landedWith(third_, begins, closes(1), lands), ['2 abc1234'], 'not what is closed; what stood upon it')
+  t.strictSame(
+    landedWith(third_, begins, closes(1), lands),
+    ['2 abc1234'],
+    'not the closed work, but what stood upon it',
+  )
   t.strictSame(landedWith(third_, begins, closes(2), lands), ['1 abc1234'])
   const anew = [says('pause'), says('resume', { from_trunk: true }), keeps('task/3')]
   const fourth = went(third_, begins, ...anew, step_('From trunk')).snapshot
-  t.strictSame(landedWith(fourth, lands), [], 'what starts from trunk lands only itself')
+  t.strictSame(landedWith(fourth, lands), [], 'a cycle from trunk lands only itself')
   t.end()
 })
 
-t.test('kept work that lands by another way takes along what it was built upon', (t) => {
+t.test('kept work landed by other means also lands the work that it was built upon', (t) => {
   const commit = 'fff9999'
   const byHand = { state: 'landed', given_up: undefined, reason: 'as told', disposition: { landed_commit: commit } }
   const both = walk(...toCycle, keeps('task/1'), next, keeps('task/2'))
@@ -212,16 +220,16 @@ t.test('kept work that lands by another way takes along what it was built upon',
   )
   t.strictSame(landedWith(both, closes(1, byHand)), [], 'not what was built upon it')
   const gone = went(both, says('pause'), closes(1, byHand), says('resume', { add_cycles: 2 }), third)
-  t.equal(baseOf(gone), 'task/2', 'which is built upon still')
+  t.equal(baseOf(gone), 'task/2', 'which is still built upon')
   t.strictSame(landedWith(gone.snapshot, lands), ['2 abc1234'])
   const kept = walk(...toCycle, keeps('task/1'), next, says('pause'), keeps('task/2'))
-  t.strictSame(landedWith(kept, closes(2, byHand)), [`1 ${commit}`], 'also where nobody has looked at it yet')
+  t.strictSame(landedWith(kept, closes(2, byHand)), [`1 ${commit}`], 'also before the result was judged')
   const unnamed = went(both, closes(2, { ...byHand, disposition: undefined }), says('pause'), ...more)
-  t.equal(baseOf(unnamed), undefined, 'without a commit it is trunk, and what is below it is its owner’s to judge')
+  t.equal(baseOf(unnamed), undefined, 'without a commit it counts as trunk, and the work below it is left to its owner')
   t.end()
 })
 
-t.test('what an owner resumes from trunk lets a cycle be that starts from there', (t) => {
+t.test('resuming from trunk does not call off a waiting cycle that starts from trunk anyway', (t) => {
   const waiting = walk(...toCycle, says('pause'))
   const resumed = went(waiting, says('resume', { from_trunk: true }))
   t.strictSame(sent(resumed, 'cancel_waiting'), [])
@@ -231,7 +239,7 @@ t.test('what an owner resumes from trunk lets a cycle be that starts from there'
   t.end()
 })
 
-t.test('a cycle that has begun upon kept work may land it, also where the next starts from trunk', (t) => {
+t.test('a cycle begun upon kept work may still land it after a resume from trunk', (t) => {
   const begun = walk(...toCycle, keeps('task/1'), next, begins, says('pause'))
   const { item_id } = begun.context.history[0]!.outcome
   const resumed = went(begun, says('resume', { add_cycles: 1, from_trunk: true })).snapshot
@@ -240,8 +248,8 @@ t.test('a cycle that has begun upon kept work may land it, also where the next s
   t.end()
 })
 
-t.test('what an earlier version has stored is built upon, and lands, as what this one stores', (t) => {
-  /** As version 7 kept it: one chain, and a result that was kept while it was paused not built upon yet. */
+t.test('contexts stored by version 7 are built upon and land as current ones do', (t) => {
+  /** As version 7 stored it: one chain, and a result kept during a pause not yet built upon. */
   const stored = (snapshot: Snapshot, internal: object): Snapshot => {
     const { value, context }: any = JSON.parse(JSON.stringify(snapshot))
     const { kept: _, base: __, ...others } = context.internal as object & { kept?: unknown; base?: unknown }
@@ -268,14 +276,14 @@ t.test('what an earlier version has stored is built upon, and lands, as what thi
     chain: [one],
     base_ref: 'task/1',
   })
-  t.strictSame(landedWith(landed, says('complete', { reason: 'enough' })), ['1 abc1234'], 'told with its next step')
+  t.strictSame(landedWith(landed, says('complete', { reason: 'enough' })), ['1 abc1234'], 'told in its next step')
   t.strictSame(landedWith(landed, says('resume', { add_cycles: 1 }), says('pause')), ['1 abc1234'], 'once')
   t.notOk('base_ref' in module.document(landed))
   t.strictSame(stored(walk(), { chain: [] }).context, JSON.parse(JSON.stringify(walk().context)))
   t.end()
 })
 
-t.test('a cycle whose run could not begin is not charged, and its owner is told the way out', (t) => {
+t.test('a cycle whose run could not begin is not charged, and the reason says how to go on', (t) => {
   const detail = `/srv/shop has no commit task/1 ${'and so on '.repeat(200)}`
   const said = { failure_class: 'dispatch', failure_code: 'unknown_base', detail }
   const unbegun = ends(taskResult('runner_error', said), { state: 'failed' })
@@ -287,15 +295,15 @@ t.test('a cycle whose run could not begin is not charged, and its owner is told 
   t.match(snapshot.context.reason, /bring task\/1 back and resume it, .*: intendant campaign resume pay --from-trunk$/)
   t.match((facts.at(-1) as OwnFact).payload, { cycles_completed: 1, reason: snapshot.context.reason })
   const again = went(snapshot, says('resume'), next, unbegun).snapshot
-  t.match(again, { value: 'escalated', context: { cycles_completed: 1 } }, 'it asks each time')
-  t.equal(sent(went(snapshot, says('resume')), 'close').length, 1, 'what failed is closed by the owner’s word')
+  t.match(again, { value: 'escalated', context: { cycles_completed: 1 } }, 'it escalates each time')
+  t.equal(sent(went(snapshot, says('resume')), 'close').length, 1, 'the owner’s resume closes the failed item')
   t.equal(baseOf(went(snapshot, says('resume', { from_trunk: true }), next)), undefined)
   const paused = went(second, says('pause'), unbegun).snapshot
   t.match(paused, { value: 'escalated', context: { cycles_completed: 1, pending: { payload: { verdict: 'defect' } } } })
   t.end()
 })
 
-t.test('what a cycle has kept is built upon, also where its provider could not be used, and is not charged', (t) => {
+t.test('work kept by a cycle whose provider failed is built upon, and the cycle is not charged', (t) => {
   const said = { failure_code: 'usage_limit', preservation_ref: 'task/half' }
   const limited = ends(taskResult('runner_error', said), { state: 'failed' })
   for (const before of [[], [says('pause')]]) {
@@ -315,11 +323,11 @@ t.test('what a cycle has kept is built upon, also where its provider could not b
   }
   const without = ends(taskResult('runner_error', { failure_code: 'usage_limit' }), { state: 'failed' })
   const upon = went(walk(...toCycle, keeps('task/1'), next), without)
-  t.equal(baseOf(went(upon.snapshot, says('resume'), next)), 'task/1', 'what was kept before is built upon still')
+  t.equal(baseOf(went(upon.snapshot, says('resume'), next)), 'task/1', 'work kept before is still built upon')
   t.end()
 })
 
-t.test('a run that says only with its failure that it could not begin charges nothing either', (t) => {
+t.test('a cycle whose run reports only by its failure that it could not begin is not charged either', (t) => {
   const failure = { class: 'dispatch', code: 'not_configured', message: 'no agent' }
   const fails = (it: Snapshot) =>
     settled(it, 40, { state: 'failed', failure, reason: 'run failed (dispatch, not_configured): no agent' })
@@ -331,7 +339,7 @@ t.test('a run that says only with its failure that it could not begin charges no
   t.end()
 })
 
-t.test('what the run failed with counts where its result does not say it', (t) => {
+t.test('the run’s failure counts where the result does not say why it failed', (t) => {
   const plain = { terminal: { event_id: 'evt_1', payload: taskResult('runner_error') } }
   const failing =
     (failure: object, more: object = {}) =>
@@ -343,11 +351,11 @@ t.test('what the run failed with counts where its result does not say it', (t) =
   t.match(unbegun, { value: 'escalated', context: { cycles_completed: 0, reason: /could not begin/ } })
   const told = { event_id: 'evt_1', payload: taskResult('runner_error', { failure_code: 'usage_limit' }) }
   const said = went(walk(...toCycle), failing({ class: 'execution', code: 'exit_1' }, { terminal: told })).snapshot
-  t.equal(said.value, 'paused', 'and its result where its run does not')
+  t.equal(said.value, 'paused', 'and the result where the run does not')
   t.end()
 })
 
-t.test('outages in a row keep the work of the last one: it goes on from those before, which owe nothing more', (t) => {
+t.test('in repeated outages the work of the last one is built upon, and the items before it are closed', (t) => {
   const half = (n: number): Move =>
     ends(taskResult('runner_error', { failure_code: 'usage_limit', preservation_ref: `task/half-${n}` }), {
       state: 'failed',
@@ -378,10 +386,10 @@ t.test('outages in a row keep the work of the last one: it goes on from those be
   t.end()
 })
 
-t.test('a cycle that has landed has landed by what its item says of trunk', (t) => {
+t.test('whether a cycle has landed is decided by on_trunk of its item', (t) => {
   const byHand = (more: object): Move => closes(1, { state: 'landed', given_up: undefined, reason: 'as told', ...more })
   const outcomeAfter = (move: Move) => went(walk(...toCycle, keeps('task/1')), move).snapshot.context.history[0].outcome
   t.match(outcomeAfter(byHand({ on_trunk: true })), { state: 'landed', landed: true })
-  t.match(outcomeAfter(byHand({})), { state: 'landed', landed: false }, 'what went on with it had nothing to land')
+  t.match(outcomeAfter(byHand({})), { state: 'landed', landed: false }, 'what resumed it had nothing to land')
   t.end()
 })

@@ -12,7 +12,7 @@ const MOVES = {
   decide: { type: 'decide', decision: 'net' },
 }
 
-t.test('what a campaign is said to need is taken by its chart, and moves it', (t) => {
+t.test('the need that a campaign states is a move that its chart takes', (t) => {
   const takes = (name: string, move: keyof typeof MOVES): boolean => {
     const { refused, repeat } = step(module, STATES[name]!, at(60, MOVES[move]))
     return refused === undefined && repeat === undefined
@@ -38,7 +38,7 @@ t.test('a question comes before a spent budget', (t) => {
   t.end()
 })
 
-t.test('a person is called where it is escalated, and where a provider has paused it for good', (t) => {
+t.test('a person is called when a campaign is escalated, or paused by a provider without an end', (t) => {
   const standing = { isIdle: true, cyclesLeft: 1 }
   const called = (status: string, paused?: { by: string; until?: string; escalated?: string }) =>
     calledFor(needOf({ ...standing, status, paused }))
@@ -51,7 +51,7 @@ t.test('a person is called where it is escalated, and where a provider has pause
   t.end()
 })
 
-t.test('each need has words, and what is paused says what comes after', (t) => {
+t.test('each need has its words, and a paused campaign’s say what comes after', (t) => {
   const words = (more: object) => wordsOf(needOf({ status: 'paused', isIdle: true, cyclesLeft: 1, ...more })!)
   const paused = { by: 'owner', escalated: 'the price' }
   t.equal(words({ paused: { by: 'owner' } }), 'resume it when it may go on')

@@ -12,7 +12,7 @@ const RECORD = `ir_${'a'.repeat(24)}`
 const OTHER = `ir_${'b'.repeat(24)}`
 const SEEN = { result: 'pass', observed_by: 'engine', source_type: 'engine_gate', observed_at: '2026-01-01T00:00:00Z' }
 
-t.test('an evidence id leads to its record, and two ids must name one record', (t) => {
+t.test('an evidence id names its record, and two ids must name the same record', (t) => {
   t.equal(intentRecordIdOf({}), undefined)
   t.equal(intentRecordIdOf({ intent_record_id: RECORD }), RECORD)
   t.equal(intentRecordIdOf({ evidence_id: `${RECORD}.e12` }), RECORD)
@@ -22,7 +22,7 @@ t.test('an evidence id leads to its record, and two ids must name one record', (
   t.end()
 })
 
-t.test('results and subjects are closed sets, ids have their forms', (t) => {
+t.test('results and subjects are closed sets, and ids have their formats', (t) => {
   const check = compile(evidenceObservation)
   const pointer = (more: object) => check({ ...SEEN, ...more })[0]?.pointer
   for (const result of ['pass', 'fail', 'unknown']) t.equal(pointer({ result }), undefined, result)
@@ -36,7 +36,7 @@ t.test('results and subjects are closed sets, ids have their forms', (t) => {
   t.end()
 })
 
-t.test('a record is told of an observation in short, with the run that it comes from', (t) => {
+t.test('a record is sent its observation in short, with the run that it came from', (t) => {
   const observation = {
     id: `obs_${'c'.repeat(24)}`,
     ...SEEN,

@@ -1,4 +1,4 @@
-/** The word for a record's drift, rule by rule, and what a person says of it. */
+/** The status of a record's drift, rule by rule, and what a person says of it. */
 import t from 'tap'
 import { type Drift, driftChangeDocument, driftDocument } from '../../../machines/documents/drift.ts'
 import { attentionSince, driftHistoryOf, driftOf } from '../../../machines/drift/document.ts'
@@ -14,7 +14,10 @@ const accepted = after(module, [M.create, M.accept])
 const checkDrift = compile(driftDocument)
 const checkChange = compile(driftChangeDocument)
 
-/** The drift after these messages, so many seconds after the beginning; each way to it satisfies its schema. */
+/**
+ * The drift after these messages, this many seconds after the beginning; every document on the way satisfies its
+ * schema.
+ */
 function drift(snapshot: SnapshotOf<any>, seconds: number): Drift {
   const now = new Date(Date.parse(at(seconds, { type: 'x' }).at)).toISOString()
   const document = driftOf(reopened(module, snapshot), now)
@@ -31,7 +34,7 @@ function on(snapshot: SnapshotOf<any>, ...messages: Message<any>[]): SnapshotOf<
   }, snapshot)
 }
 
-/** Status and codes, after messages upon an accepted record, a minute later. */
+/** Status and codes a minute after these messages to an accepted record. */
 function said(...messages: Message<any>[]): [string, string[]] {
   const last = Math.max(0, ...messages.map(({ atMs }) => atMs)) - at(0, { type: 'x' }).atMs
   const { status, because } = drift(on(accepted, ...messages), last / 1000 + 60)
@@ -43,17 +46,21 @@ const classify = (seconds: number, classification: string, more: object = {}) =>
 const exception = (seconds: number, review_at: string) =>
   classify(seconds, 'allowed_exception', { reason: 'for now', review_at })
 
-t.test('the status is the first of the words that holds', (t) => {
+t.test('the status is the first in order whose condition holds', (t) => {
   t.strictSame(said(), ['unobserved', ['never_observed']])
   t.strictSame(said(seen(10, { evidence_id: E1 })), ['holding', ['evidence_passed']])
-  t.strictSame(said(seen(10)), ['unobserved', ['evidence_unobserved']], 'a pass of nothing in particular')
-  t.strictSame(said(seen(10, { evidence_id: E2 })), ['unobserved', ['evidence_unobserved']], 'of optional evidence')
+  t.strictSame(said(seen(10)), ['unobserved', ['evidence_unobserved']], 'a pass without an evidence id')
+  t.strictSame(
+    said(seen(10, { evidence_id: E2 })),
+    ['unobserved', ['evidence_unobserved']],
+    'a pass of optional evidence',
+  )
   t.strictSame(said(seen(10, { evidence_id: E1, result: 'unknown' })), ['unobserved', ['evidence_unobserved']])
   t.strictSame(said(seen(10, { evidence_id: E1 }), seen(11, { evidence_id: E2, result: 'fail' })), [
     'threatened',
     ['evidence_failed'],
   ])
-  t.strictSame(said(seen(10, { result: 'fail' })), ['threatened', ['evidence_failed']], 'no evidence named')
+  t.strictSame(said(seen(10, { result: 'fail' })), ['threatened', ['evidence_failed']], 'without an evidence id')
   t.strictSame(said(seen(10, { about: 'threat', result: 'fail' })), ['threatened', ['threat_observed']])
   const failed = seen(11, { evidence_id: E1, result: 'fail' })
   t.strictSame(said(seen(10, { about: 'threat', result: 'fail' }), failed), ['drifted', ['evidence_failed']])
@@ -65,7 +72,7 @@ t.test('the status is the first of the words that holds', (t) => {
   t.end()
 })
 
-t.test('a record without evidence of its own holds once anything of it passes', (t) => {
+t.test('a record without evidence of its own holds once any observation passes', (t) => {
   const { evidence: _, ...content } = CREATE.content
   const bare = after(module, [at(0, { ...CREATE, content }), M.accept])
   t.equal(drift(bare, 60).status, 'unobserved')
@@ -77,7 +84,7 @@ t.test('a record without evidence of its own holds once anything of it passes', 
 })
 
 t.test(
-  'what is seen of evidence that the record names no more is counted, and says nothing of its present version',
+  'observations of evidence that the record no longer names are counted, and do not affect its present status',
   (t) => {
     const failing = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
     const without = on(
@@ -98,85 +105,92 @@ t.test(
       last_observed_at: drift(holding, 60).last_observed_at,
     })
     const threatened = on(without, seen(40, { evidence_id: E2 }), seen(41, { about: 'threat', result: 'fail' }))
-    t.equal(drift(on(threatened, seen(50, { evidence_id: E1 })), 60).status, 'threatened', 'its pass ends no threat')
-    t.equal(late({ about: 'threat', result: 'fail' }).status, 'threatened', 'a threat is to the record')
+    t.equal(
+      drift(on(threatened, seen(50, { evidence_id: E1 })), 60).status,
+      'threatened',
+      'its pass does not end a threat',
+    )
+    t.equal(late({ about: 'threat', result: 'fail' }).status, 'threatened', 'a threat concerns the record as a whole')
     const { drift: kept } = holding.context
     const stray = { ...kept.latest[E2], result: 'fail', evidence_id: `${E1}9` }
     const older = {
       ...holding,
       context: { ...holding.context, drift: { ...kept, latest: { ...kept.latest, '': stray } } },
     }
-    t.equal(drift(older as never, 60).status, 'threatened', 'as a build before kept it')
+    t.equal(drift(older as never, 60).status, 'threatened', 'as an earlier version kept it')
     t.equal(drift(on(older as never, seen(50, { evidence_id: E2 })), 60).status, 'holding')
     t.end()
   },
 )
 
-t.test('optional evidence that failed is a threat until the same evidence passes', (t) => {
+t.test('a failure of optional evidence is a threat until the same evidence passes', (t) => {
   const failed = [seen(10, { evidence_id: E1 }), seen(11, { evidence_id: E2, result: 'fail' })]
-  t.equal(said(...failed, seen(12, { evidence_id: E1 }))[0], 'threatened', 'another one that passes says nothing of it')
+  t.equal(said(...failed, seen(12, { evidence_id: E1 }))[0], 'threatened', 'a pass of other evidence does not end it')
   t.equal(said(...failed, seen(12, { evidence_id: E2 }))[0], 'holding')
   t.end()
 })
 
-t.test('what counts is when it was seen, never later than when it came', (t) => {
+t.test('observations are ordered by when they were made, but never later than when they came', (t) => {
   const { at: early } = at(5, { type: 'x' })
   const late = seen(20, { evidence_id: E1, result: 'fail', observed_at: early })
   t.equal(said(seen(10, { evidence_id: E1 }), late)[0], 'holding', 'an old failure that comes late')
   const future = seen(10, { evidence_id: E1, observed_at: '2099-01-01T00:00:00Z' })
   t.equal(said(future, seen(11, { evidence_id: E1, result: 'fail' }))[0], 'drifted', 'a clock that is ahead')
   const offset = seen(20, { evidence_id: E1, result: 'fail', observed_at: '2026-01-01T05:00:09+05:00' })
-  t.equal(said(seen(10, { evidence_id: E1 }), offset)[0], 'holding', 'times are compared, not their texts')
+  t.equal(said(seen(10, { evidence_id: E1 }), offset)[0], 'holding', 'instants are compared, not their texts')
   const leap = seen(20, { evidence_id: E1, result: 'fail', observed_at: '2016-12-31T23:59:60Z' })
-  t.equal(said(seen(10, { evidence_id: E1 }), leap)[0], 'drifted', 'a leap second counts as when it came')
+  t.equal(said(seen(10, { evidence_id: E1 }), leap)[0], 'drifted', 'a leap second counts as the time it came')
   t.end()
 })
 
-t.test('a threat stands until something passes later, a contradiction until somebody says that it is none', (t) => {
+t.test('a threat stands until a later pass, a contradiction until an observation says that there is none', (t) => {
   const threat = seen(10, { about: 'threat', result: 'fail' })
   t.equal(said(threat, seen(11, { evidence_id: E1 }))[0], 'holding')
-  t.equal(said(seen(11, { evidence_id: E1 }), threat)[0], 'holding', 'whatever came first')
+  t.equal(said(seen(11, { evidence_id: E1 }), threat)[0], 'holding', 'in whatever order they come')
   t.equal(said(threat, seen(11, { about: 'threat' }), seen(12, { evidence_id: E1 }))[0], 'holding')
   t.equal(said(threat, seen(11, { about: 'threat', result: 'unknown' }))[0], 'threatened')
   const contradiction = seen(10, { about: 'contradiction', result: 'fail' })
-  t.equal(said(contradiction, seen(11, { evidence_id: E1 }))[0], 'contradicted', 'passing evidence says nothing of it')
+  t.equal(said(contradiction, seen(11, { evidence_id: E1 }))[0], 'contradicted', 'passing evidence does not end it')
   t.equal(said(seen(9, { evidence_id: E1 }), contradiction, seen(11, { about: 'contradiction' }))[0], 'holding')
   t.equal(said(seen(9, { evidence_id: E1 }), seen(11, { about: 'contradiction' }), contradiction)[0], 'holding')
   t.end()
 })
 
-t.test('nobody has looked for 30 days, or since the version was made, or the waiver has ended: stale', (t) => {
-  const passed = on(accepted, seen(10, { evidence_id: E1 }))
-  t.match(drift(passed, 30 * DAY), { status: 'holding', stale_at: '2026-01-31T00:00:10.000Z' })
-  t.match(drift(passed, 30 * DAY + 10), {
-    status: 'stale',
-    since: '2026-01-31T00:00:10.000Z',
-    severity: 'low',
-    action: 'inspect',
-    because: [{ code: 'not_observed_since' }],
-  })
-  t.equal(drift(accepted, 300 * DAY).status, 'unobserved', 'what was never observed is not stale')
-  t.equal(drift(on(accepted, seen(10)), 31 * DAY).status, 'stale', 'what was observed in part is')
-  t.equal(drift(on(accepted, seen(10, { evidence_id: E1, result: 'fail' })), 31 * DAY).status, 'drifted')
-  const changed = on(passed, at(20, { type: 'update', patch: { title: 'Other' }, may_rewrite: true }))
-  t.match(drift(changed, 60), { status: 'stale', because: [{ code: 'version_not_observed' }] })
-  t.equal(drift(on(changed, seen(30, { evidence_id: E1 })), 60).status, 'holding')
-  const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-01-02T00:00:00Z' }
-  const waived = on(accepted, seen(10, { evidence_id: E1, result: 'waived', waiver }))
-  t.match(drift(waived, DAY - 1), {
-    status: 'holding',
-    because: [{ code: 'evidence_waived', observation: { waiver } }],
-  })
-  t.match(drift(waived, DAY), { status: 'stale', because: [{ code: 'waiver_ended', evidence_id: E1 }] })
-  const forever = { ...waiver, review_at: '9999-12-31T23:59:59-05:00' }
-  const kept = on(accepted, seen(10, { evidence_id: E1, result: 'waived', waiver: forever }))
-  t.equal(drift(kept, DAY).status, 'holding', 'never, as it is written west of UTC')
-  const ahead = on(accepted, seen(10, { evidence_id: E1, observed_at: '9999-12-31T23:59:59-05:00' }))
-  t.equal(drift(ahead, DAY).status, 'holding', 'seen at the latest when it came')
-  t.end()
-})
+t.test(
+  'a record is stale after 30 days without observation, without one of its version, or after its waiver ends',
+  (t) => {
+    const passed = on(accepted, seen(10, { evidence_id: E1 }))
+    t.match(drift(passed, 30 * DAY), { status: 'holding', stale_at: '2026-01-31T00:00:10.000Z' })
+    t.match(drift(passed, 30 * DAY + 10), {
+      status: 'stale',
+      since: '2026-01-31T00:00:10.000Z',
+      severity: 'low',
+      action: 'inspect',
+      because: [{ code: 'not_observed_since' }],
+    })
+    t.equal(drift(accepted, 300 * DAY).status, 'unobserved', 'a record never observed is not stale')
+    t.equal(drift(on(accepted, seen(10)), 31 * DAY).status, 'stale', 'one observed in part is')
+    t.equal(drift(on(accepted, seen(10, { evidence_id: E1, result: 'fail' })), 31 * DAY).status, 'drifted')
+    const changed = on(passed, at(20, { type: 'update', patch: { title: 'Other' }, may_rewrite: true }))
+    t.match(drift(changed, 60), { status: 'stale', because: [{ code: 'version_not_observed' }] })
+    t.equal(drift(on(changed, seen(30, { evidence_id: E1 })), 60).status, 'holding')
+    const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-01-02T00:00:00Z' }
+    const waived = on(accepted, seen(10, { evidence_id: E1, result: 'waived', waiver }))
+    t.match(drift(waived, DAY - 1), {
+      status: 'holding',
+      because: [{ code: 'evidence_waived', observation: { waiver } }],
+    })
+    t.match(drift(waived, DAY), { status: 'stale', because: [{ code: 'waiver_ended', evidence_id: E1 }] })
+    const forever = { ...waiver, review_at: '9999-12-31T23:59:59-05:00' }
+    const kept = on(accepted, seen(10, { evidence_id: E1, result: 'waived', waiver: forever }))
+    t.equal(drift(kept, DAY).status, 'holding', 'year 9999 west of UTC: never')
+    const ahead = on(accepted, seen(10, { evidence_id: E1, observed_at: '9999-12-31T23:59:59-05:00' }))
+    t.equal(drift(ahead, DAY).status, 'holding', 'counted as made when it came, at the latest')
+    t.end()
+  },
+)
 
-t.test('a waiver excuses until its review, whatever it is of, and is over when no excuse is needed', (t) => {
+t.test('a waiver of any kind excuses until its review, and no longer matters once a pass makes it needless', (t) => {
   const waiver = { waived_by: 'ann', reason: 'known', review_at: '2026-01-02T00:00:00Z' }
   const waived = { result: 'waived', waiver } as const
   const bare = after(module, [at(0, { ...CREATE, content: { title: 'T' } }), M.accept])
@@ -189,20 +203,20 @@ t.test('a waiver excuses until its review, whatever it is of, and is over when n
     const excused = on(passing, seen(10, { about, result: 'fail' }), seen(20, { about, ...waived }))
     t.match(drift(excused, DAY - 1), { status: 'holding', stale_at: '2026-01-02T00:00:00.000Z' }, about)
     t.match(drift(excused, DAY), { status: 'stale', because: [{ code: 'waiver_ended', observation: { waiver } }] })
-    t.equal(drift(on(excused, seen(30, { about })), DAY).status, 'holding', 'seen not to be')
+    t.equal(drift(on(excused, seen(30, { about })), DAY).status, 'holding', 'later observed not to be')
     t.equal(
       drift(
         on(passing, seen(30, { about }), seen(40, { about, ...waived, observed_at: at(20, { type: 'x' }).at })),
         DAY,
       ).status,
       'holding',
-      'an excuse that came late',
+      'a waiver that came late',
     )
   }
   t.end()
 })
 
-t.test('severity is high when required evidence failed, and says nothing while it holds', (t) => {
+t.test('severity is high when required evidence failed, and undefined while the record holds', (t) => {
   const of = (...messages: Message<any>[]) => drift(on(accepted, ...messages), 60).severity
   t.equal(of(seen(10, { evidence_id: E1, result: 'fail' })), 'high')
   t.equal(
@@ -217,7 +231,7 @@ t.test('severity is high when required evidence failed, and says nothing while i
   t.end()
 })
 
-t.test('since when: problems since their first sign, rest since the last; it stays while the word stays', (t) => {
+t.test('a problem’s since is its first sign, a rest’s the last change, and it stays while the status stays', (t) => {
   const time = (seconds: number) => new Date(at(seconds, { type: 'x' }).atMs).toISOString()
   const failing = on(
     accepted,
@@ -231,7 +245,7 @@ t.test('since when: problems since their first sign, rest since the last; it sta
   t.end()
 })
 
-t.test('since when: what rests rests since the end of what was before, in document, history and event', (t) => {
+t.test('since of a record that holds again is the end of the earlier problem, in document, history and event', (t) => {
   const time = (seconds: number) => new Date(at(seconds, { type: 'x' }).atMs).toISOString()
   const holding = on(accepted, seen(10, { evidence_id: E1 }))
   const conflict = (seconds: number, said: 'declared' | 'withdrawn') =>
@@ -259,7 +273,7 @@ t.test('since when: what rests rests since the end of what was before, in docume
   t.end()
 })
 
-t.test('what a person says of it decides what to do, and is ended by what it waited for', (t) => {
+t.test('a classification decides the action, and ends when what it waited for comes', (t) => {
   const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
   t.equal(drift(failed, 60).action, 'repair')
   t.ok(attentionSince(failed), 'it calls a person')
@@ -275,7 +289,7 @@ t.test('what a person says of it decides what to do, and is ended by what it wai
   t.equal(
     drift(on(repaired, seen(40, { evidence_id: E1, result: 'fail' })), 60).classification,
     undefined,
-    'drifted anew',
+    'it drifted again',
   )
 
   const excused = on(failed, exception(20, '2026-01-02T00:00:00Z'))
@@ -290,10 +304,14 @@ t.test('what a person says of it decides what to do, and is ended by what it wai
   t.match(
     drift(passing, 60),
     { status: 'holding', action: 'update_record' },
-    'what is out of date is so until it is changed',
+    'an outdated record stays outdated until it is changed',
   )
   const updated = on(obsolete, at(30, { type: 'update', patch: { capability: 'Other' }, may_rewrite: true }))
-  t.match(drift(updated, 60), { status: 'stale', classification: undefined }, 'old complaints are of the old version')
+  t.match(
+    drift(updated, 60),
+    { status: 'stale', classification: undefined },
+    'earlier observations concern the earlier version',
+  )
   t.equal(
     drift(on(failed, at(30, { type: 'update', patch: { title: 'Other' }, may_rewrite: true })), 60).status,
     'drifted',
@@ -301,7 +319,7 @@ t.test('what a person says of it decides what to do, and is ended by what it wai
   t.end()
 })
 
-t.test('a real drift is over once what showed it is, whatever else nobody has looked at since', (t) => {
+t.test('a drift classified as real ends when its own cause does, whatever else was not observed since', (t) => {
   const two = after(module, [
     at(0, {
       ...CREATE,
@@ -312,14 +330,14 @@ t.test('a real drift is over once what showed it is, whatever else nobody has lo
     seen(6, { evidence_id: E2 }),
   ])
   const failed = on(two, seen(10, { evidence_id: E1, result: 'fail' }), classify(20, 'real'))
-  t.equal(drift(on(failed, seen(30, { evidence_id: E2 })), 60).status, 'drifted', 'another evidence')
+  t.equal(drift(on(failed, seen(30, { evidence_id: E2 })), 60).status, 'drifted', 'other evidence')
   t.match(drift(on(failed, seen(30, { evidence_id: E1 })), 60), { status: 'holding', classification: undefined })
   const threatened = on(two, seen(10, { about: 'threat', result: 'fail' }), classify(20, 'real'))
   t.match(drift(on(threatened, seen(30, { about: 'threat' })), 60), { status: 'holding', classification: undefined })
   t.match(
     drift(on(threatened, seen(30, { evidence_id: E2 })), 60),
     { status: 'holding', classification: undefined },
-    'what ends a threat ends what was said of it',
+    'the end of a threat ends its classification',
   )
   const odd = on(two, seen(10, { about: 'contradiction', result: 'fail' }), classify(20, 'real'))
   t.match(drift(on(odd, seen(30, { about: 'contradiction' })), 60), { status: 'holding', classification: undefined })
@@ -337,12 +355,12 @@ t.test('a real drift is over once what showed it is, whatever else nobody has lo
   t.equal(
     drift(on(older as never, seen(30, { evidence_id: E1 })), 60).status,
     'drifted',
-    'of a build before: all of it',
+    'as an earlier version stored it: all evidence counts',
   )
   t.end()
 })
 
-t.test('a brief repairs one drift: what drifts again has none yet', (t) => {
+t.test('a repair brief belongs to one drift, and a later drift has none yet', (t) => {
   const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
   const drafted = at(20, { type: 'repair_drafted', formation_brief_id: BRIEF, by: BY })
   const repairing = on(failed, drafted)
@@ -352,11 +370,11 @@ t.test('a brief repairs one drift: what drifts again has none yet', (t) => {
   t.equal(drift(mended, 60).repair_brief_id, undefined)
   t.equal(drift(on(mended, seen(40, { evidence_id: E1, result: 'fail' })), 60).repair_brief_id, undefined)
   const late = on(failed, seen(15, { evidence_id: E1 }), drafted, seen(40, { evidence_id: E1, result: 'fail' }))
-  t.equal(drift(late, 60).repair_brief_id, undefined, 'the record heard of it when that drift was over')
+  t.equal(drift(late, 60).repair_brief_id, undefined, 'the record heard of it after that drift was over')
   t.end()
 })
 
-t.test('a drift that only a person has seen is ended by a person only', (t) => {
+t.test('a drift that only a person has seen is ended only by a person', (t) => {
   const real = on(accepted, seen(10, { evidence_id: E1 }), classify(20, 'real'))
   t.equal(drift(on(real, seen(30, { evidence_id: E1 })), 60).status, 'drifted')
   const taken = on(real, classify(40, 'none', { reason: 'mended' }))
@@ -366,11 +384,11 @@ t.test('a drift that only a person has seen is ended by a person only', (t) => {
   t.end()
 })
 
-t.test('an exception excuses what was known when it was given, and asks when something else comes', (t) => {
+t.test('an exception excuses what was known when it was given, and asks again when something new comes', (t) => {
   const threatened = on(accepted, seen(9, { evidence_id: E1 }), seen(10, { evidence_id: E2, result: 'fail' }))
   const excused = on(threatened, exception(20, '2026-01-02T00:00:00Z'))
   const again = on(excused, seen(25, { evidence_id: E2, result: 'fail' }))
-  t.match(drift(again, 60), { status: 'threatened', action: 'none' }, 'the same, seen anew')
+  t.match(drift(again, 60), { status: 'threatened', action: 'none' }, 'the same, observed again')
   t.equal(attentionSince(again), '2026-01-02T00:00:00.000Z')
 
   const worse = on(again, seen(30, { evidence_id: E1, result: 'fail' }))
@@ -378,14 +396,14 @@ t.test('an exception excuses what was known when it was given, and asks when som
   t.match(drift(worse, 60).classification, { classification: 'allowed_exception' }, 'what it excuses is still excused')
   t.equal(attentionSince(worse), '2026-01-01T00:00:30.000Z')
   t.match(drift(on(worse, seen(40, { evidence_id: E1 })), 60), { status: 'threatened', action: 'none' })
-  t.equal(drift(on(worse, exception(40, '2026-01-02T00:00:00Z')), 60).action, 'none', 'given anew, knowing both')
+  t.equal(drift(on(worse, exception(40, '2026-01-02T00:00:00Z')), 60).action, 'none', 'given again, knowing both')
 
   const other = { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding: true, said: 'declared' }
   t.match(drift(on(excused, at(30, other)), 60), { status: 'contradicted', action: 'ask' })
   t.end()
 })
 
-t.test('two records in conflict contradict each other for as long as both guide runs', (t) => {
+t.test('two records in conflict are contradicted for as long as both guide runs', (t) => {
   const peer = (guiding: boolean, seconds: number, more: object = {}) =>
     at(seconds, { type: 'peer_conflict', with: OTHER, key: 'acme.intent.other', guiding, ...more })
   const stated = step(module, accepted, M['relate (conflict)'])
@@ -416,7 +434,7 @@ t.test('two records in conflict contradict each other for as long as both guide 
   t.end()
 })
 
-t.test('the history tells every change, also the ones that time alone has made, and forgets the oldest', (t) => {
+t.test('the history has every change, including those made by time alone, and forgets the oldest', (t) => {
   const snapshot = on(
     accepted,
     seen(10, { evidence_id: E1 }),
@@ -449,7 +467,7 @@ t.test('the history tells every change, also the ones that time alone has made, 
   t.end()
 })
 
-t.test('what it remembers does not grow with the observations', (t) => {
+t.test('what a record remembers does not grow with its observations', (t) => {
   let snapshot = accepted
   const size = () => JSON.stringify(snapshot).length
   const observe = (n: number) => {

@@ -34,7 +34,7 @@ const ALSO_WRONG: Readonly<Record<string, readonly unknown[]>> = {
   bool: ['true', 0],
 }
 
-/** Whether something at the path, or below it, was refused. */
+/** Whether anything at or below the path was refused. */
 function refuses(type: string, payload: unknown, path: string): boolean {
   const pointer = pointerOf(path)
   return validatePayload(type, payload).some(
@@ -42,7 +42,7 @@ function refuses(type: string, payload: unknown, path: string): boolean {
   )
 }
 
-/** Names of what should have held and did not: one assertion a type instead of thousands. */
+/** Names of checks that failed: one assertion per type instead of thousands. */
 function problemsOf(type: string, rows: readonly Row[]): string[] {
   const problems: string[] = []
   const expect = (holds: boolean, what: string) => {
@@ -89,7 +89,7 @@ function rightValues(row: Row): unknown[] {
   return [...row.values]
 }
 
-/** A field that depends on another one, with every value which that one may have. */
+/** A field that depends on another one, with every value that the other may have. */
 function conditionProblems(type: string, rows: readonly Row[], row: Row): string[] {
   if (row.condition === undefined) return []
   const { field, values } = row.condition
@@ -133,12 +133,12 @@ function typeOf(schema: any): string {
   return schema.type
 }
 
-t.test('every type of SPEC section 6 is in the catalogue, and no other claims to be', async (t) => {
+t.test('the catalogue has exactly the types of SPEC section 6', async (t) => {
   const claimed = eventTypes.filter((type) => catalogue.get(type)!.section !== 'own')
   t.strictSame([...claimed].sort(), [...table.keys()].sort())
 })
 
-t.test('the catalogue says of each type exactly the fields of the table', async (t) => {
+t.test('the catalogue states exactly the table’s fields of each type', async (t) => {
   for (const [type, rows] of table) {
     const { payload } = catalogue.get(type)!
     const expected = rows.map(({ path, type, presence, values }) => {
@@ -150,13 +150,13 @@ t.test('the catalogue says of each type exactly the fields of the table', async 
 })
 
 t.test(
-  'every field of the table is held: required, typed, closed where it is enumerated, conditional where it is',
+  'every field of the table is checked: required, typed, closed if enumerated, conditional if it depends',
   async (t) => {
     for (const [type, rows] of table) t.strictSame(problemsOf(type, rows), [], type)
   },
 )
 
-/** Members that the service's own types always carry; everything else they may say is what changed. */
+/** Members that the service's own types always carry; anything else in them is what changed. */
 const IDENTITY: Readonly<Record<string, string>> = {
   execution_requested: '',
   run_output: 'stream text',
@@ -196,7 +196,7 @@ const STATES: Readonly<Record<string, string>> = {
   token_: 'active revoked',
 }
 
-t.test("the service's own types demand identity and state, and no more", async (t) => {
+t.test("the service's own types require identity and state, and nothing more", async (t) => {
   for (const type of eventTypes.filter((type) => catalogue.get(type)!.section === 'own')) {
     const identity = IDENTITY[type] ?? FAMILIES.find(([family]) => type.startsWith(family))?.[1]
     const missing = validatePayload(type, {}).map(({ pointer }) => pointer.slice(1))
@@ -208,7 +208,7 @@ t.test("the service's own types demand identity and state, and no more", async (
   }
 })
 
-t.test("a runner's plain output says of which stream it is", async (t) => {
+t.test("a runner's plain output says which stream it is from", async (t) => {
   t.strictSame(validatePayload('run_output', { stream: 'stderr', text: 'a\n', truncated: true }), [])
   t.equal(validatePayload('run_output', { stream: 'stdin', text: 7 }).length, 2)
   const faults = (text: string) => validatePayload('run_output', { stream: 'stdout', text })

@@ -13,7 +13,7 @@ import {
 
 const names = (text: string) => text.trim().split(/\s+/)
 
-/** What the service alone states, of SPEC section 6 and of its own documents. */
+/** What only the service states, of SPEC section 6 and of its own documents. */
 const serviceOwned = names(`
   work_item_submitted work_item_started work_item_settled work_item_cancelled work_item_held work_item_released
   pacing_paused pacing_resumed
@@ -37,7 +37,7 @@ const serviceOwned = names(`
   token_created token_revoked
 `)
 
-/** Commands for a runner: emitted, they become a run request. */
+/** Commands for a runner: when emitted, they become a run request. */
 const commands = names(`
   greet_requested scan_requested release_requested iteration_requested maintenance_requested execution_requested
   retry_requested validation_requested dependency_review_requested
@@ -45,7 +45,7 @@ const commands = names(`
 
 /** Requests that go to the actor they name. */
 const addressed = names('campaign_advance_requested initiative_advance_requested')
-/** What the service asks of itself. */
+/** Requests of the service to itself. */
 const own = names('initiative_action_requested run_request_cancel_requested')
 
 const spanOpeners = names(`
@@ -54,18 +54,15 @@ const spanOpeners = names(`
   maintenance_run_started task_run_started remediation_started
 `)
 
-t.test('the service owns what it alone can know, and nothing that an engine reports', async (t) => {
+t.test('the service owns the types that only it can know, and none that an engine reports', async (t) => {
   t.strictSame(eventTypes.filter(isServiceOwned).sort(), [...serviceOwned].sort())
 })
 
-t.test(
-  'a request is a command for a runner, or is addressed to its actor, or is a document of the service',
-  async (t) => {
-    t.strictSame(eventTypes.filter(isCommand).sort(), [...commands].sort())
-    const requests = eventTypes.filter((type) => type.endsWith('_requested'))
-    t.strictSame([...requests].sort(), [...commands, ...addressed, ...own].sort())
-  },
-)
+t.test('a request is a command for a runner, is addressed to its actor, or is a document of the service', async (t) => {
+  t.strictSame(eventTypes.filter(isCommand).sort(), [...commands].sort())
+  const requests = eventTypes.filter((type) => type.endsWith('_requested'))
+  t.strictSame([...requests].sort(), [...commands, ...addressed, ...own].sort())
+})
 
 t.test('roots, and the starts of long work, open a span; facts and completions do not', async (t) => {
   t.strictSame(eventTypes.filter(opensSpan).sort(), [...spanOpeners].sort())
@@ -102,7 +99,7 @@ t.test('an unknown type belongs to the service when its family does', async (t) 
   }
 })
 
-t.test('an unknown type passes with any payload, and is a command when it is a request', async (t) => {
+t.test('an unknown type is accepted with any payload, and is a command if it is a request', async (t) => {
   t.strictSame(validatePayload('something_new', { any: [1, { thing: null }] }), [])
   t.strictSame(validatePayload('__proto__', 7), [])
   t.ok(isCommand('drift_assessment_requested'))
@@ -120,7 +117,7 @@ t.test('each type has a name, a section, a meaning and a payload that compiles',
   }
 })
 
-t.test('a payload has the TypeScript type that its schema says', async (t) => {
+t.test('payload types in TypeScript match their schemas', async (t) => {
   const known: EventType = 'release_pipeline_completed'
   const payload: PayloadOf<'release_pipeline_completed'> = { status: 'failure' }
   t.strictSame(validatePayload(known, payload), [])

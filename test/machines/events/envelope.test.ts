@@ -1,4 +1,4 @@
-/** The envelope: ids that depend on the fact alone, one canonical text, and what each door takes. */
+/** The envelope: ids that depend on the fact alone, one canonical text, and what each entry point accepts. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
@@ -78,7 +78,7 @@ t.test('an id changes with each of the ten fields', async (t) => {
   t.equal(ids.size, 11)
 })
 
-t.test('an id depends on nothing else: not on the order of keys, nor on what is not part of the fact', async (t) => {
+t.test('an id depends on nothing else: not on the order of keys, nor on members outside the fact', async (t) => {
   const reordered = { project: 'demo', nested: { a: [1, 2], b: 1 }, landed: true }
   t.equal(eventId({ ...fields, payload: reordered }), eventId(fields))
   t.equal(eventId({ ...fields, recorded_at: 'x', by: 'x', id: 'x' } as EventFields), eventId(fields))
@@ -98,7 +98,7 @@ t.test('fields cannot run into each other', async (t) => {
   t.not(eventId({ ...fields, trace_id: 'null' }), eventId({ ...fields, trace_id: null }))
 })
 
-t.test('a given id is kept: other engines hash differently', async (t) => {
+t.test('a given id is kept, since other engines hash differently', async (t) => {
   t.equal(prepareEvent(fields, 'evt_0123456789abcdef01234567').id, 'evt_0123456789abcdef01234567')
 })
 
@@ -134,12 +134,12 @@ t.test('a prepared event survives a message: it is plain JSON', async (t) => {
   t.equal(eventText(JSON.parse(JSON.stringify(event)), recording), eventText(event, recording))
 })
 
-t.test('the time of an event is kept to the letter', async (t) => {
+t.test('the time of an event is kept character for character', async (t) => {
   const occurred_at = '2026-01-31t14:00:00.1+02:00'
   t.equal(parseEventText(eventText(prepareEvent({ ...fields, occurred_at }), recording)).occurred_at, occurred_at)
 })
 
-t.test('a payload that JSON cannot carry is refused, with its place', async (t) => {
+t.test('a payload that JSON cannot carry is refused, with a pointer to it', async (t) => {
   for (const bad of [Number.NaN, 1n, undefined, '\ud800', new Date()]) {
     t.throws(() => prepareEvent({ ...fields, payload: { a: [bad] } }), { name: 'NotJson', pointer: '/a/0' })
   }
@@ -152,7 +152,7 @@ const ingested = compile(ingestedEventSchema)
 const served = compile(recordedEventSchema)
 const pointers = (faults: readonly { readonly pointer: string }[]) => faults.map(({ pointer }) => pointer).sort()
 
-t.test('a post on a run needs a type, a time and a payload; the rest comes from the run', async (t) => {
+t.test('an event posted on a run needs a type, a time and a payload, and takes the rest from the run', async (t) => {
   const { event_type, occurred_at, payload } = fields
   t.strictSame(posted({ event_type, occurred_at, payload }), [])
   t.strictSame(posted({ ...fields, id: eventId(fields) }), [])
@@ -160,12 +160,12 @@ t.test('a post on a run needs a type, a time and a payload; the rest comes from 
   t.strictSame(pointers(posted({})), ['/event_type', '/occurred_at', '/payload'])
 })
 
-t.test('an emitted event names its project', async (t) => {
+t.test('an emitted event must name its project', async (t) => {
   t.strictSame(emitted(fields), [])
   t.strictSame(pointers(emitted({ ...fields, project: undefined })), ['/project'])
 })
 
-t.test('what a post gives wrongly is refused, and what it may not give', async (t) => {
+t.test('wrong values and members that a post may not give are refused', async (t) => {
   const wrong: Record<string, unknown[]> = {
     event_type: [null, '', 'Task', '1task', 'task run', 'x'.repeat(101)],
     occurred_at: [

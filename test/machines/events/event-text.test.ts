@@ -1,10 +1,10 @@
-/** What is cut from the text of an event without parsing it. */
+/** Reading parts of an event's text without parsing it. */
 import fc from 'fast-check'
 import t from 'tap'
 import { eventText, prepareEvent } from '../../../machines/events/envelope.ts'
 import { idOfText } from '../../../machines/events/event-text.ts'
 
-/** Texts that look like what is looked for. */
+/** Texts that look like the member that is searched for. */
 const tricky = fc.oneof(
   fc.string(),
   fc.constantFrom(',"id":"evt_0"', ',', '"', '\\', '\\"', '","id":"evt_1","', 'id', '"id":"evt_2"', '\n,"id":"'),
@@ -12,7 +12,7 @@ const tricky = fc.oneof(
 const orNull = fc.option(tricky)
 const by = fc.record({ id: tricky, name: tricky, origin: tricky }, { requiredKeys: ['id', 'name'] })
 
-t.test('the id of an event is the one that parsing it shows, whatever stands around it', async () => {
+t.test('the id read from an event’s text is the one that parsing gives, whatever surrounds it', async () => {
   const at = '2026-01-01T00:00:00Z'
   const property = fc.property(
     fc.record({ project: tricky, trace_id: orNull, causation_id: orNull, gather_id: orNull, span_id: orNull }),

@@ -1,6 +1,6 @@
 /**
- * Reads the table of facts and makes payloads from it: the smallest one that a type allows, and ones in which
- * a given field has a given value with all that this value demands.
+ * Reads the table of facts and makes payloads from it: the smallest one that a type allows, and ones in which a given
+ * field has a given value with everything that this value demands.
  */
 import { specTable } from './spec-table.ts'
 
@@ -16,14 +16,14 @@ export interface Row {
   readonly condition?: Condition
   /** Allowed values; empty: any of the type. */
   readonly values: readonly string[]
-  /** The type whose rules hold for this row, and the path at which its payload starts here. */
+  /** The type whose rules apply to this row, and the path at which its payload starts here. */
   readonly origin: { readonly type: string; readonly prefix: string }
 }
 
 /** Values that are chosen for some paths; everything else takes its default. */
 type Choice = Readonly<Record<string, unknown>>
 
-/** What else must be so when a field has a value: rules that go beyond the presence of a field. */
+/** What else must hold when a field has a value: rules beyond the presence of a field. */
 const COMPANIONS: Readonly<Record<string, Choice>> = {
   'task_run_completed.land_blocked=continuation_conflict': { verdict: 'runner_error' },
   'campaign_cancelled.discard_work=true': { terminated_now: true },

@@ -27,19 +27,19 @@ t.test('the title is the first of its words, on one line', (t) => {
   t.equal(title({}), 'Hypothesis sessions')
   for (const end of ['\r', '\v', '\f', '\u0085', '\u2028', '\u2029'])
     t.equal(title({ capability: `first${end}## second` }), 'first', 'whatever some reader takes for the end of a line')
-  t.equal(title({ capability: 'a\u202eb\u001bc' }), 'a\\u{202e}b\\u{1b}c', 'and nothing in it is invisible')
+  t.equal(title({ capability: 'a\u202eb\u001bc' }), 'a\\u{202e}b\\u{1b}c', 'and nothing invisible in it')
   t.equal(title({ capability: '\u{1f6e0}'.repeat(2_000) }).length, 200)
   t.end()
 })
 
-t.test('what is said nowhere is no part of the record, and the reviewer has the last word', (t) => {
+t.test('empty members are left out of the record, and the reviewer’s edits win', (t) => {
   t.notOk('threat' in contentOf({ possible_intent: { capability: 'c', threat: '' } }))
   const edits = { title: 'Mine', threat: 'mine', confidence: 1, sources: [{ source_type: 'human', source_ref: 'ann' }] }
   t.match(contentOf({}, edits), edits)
   t.end()
 })
 
-t.test('its source names the discovery and quotes what was seen, in bounds', (t) => {
+t.test('the source names the discovery and quotes what was seen, within bounds', (t) => {
   const files = Array.from({ length: 64 }, (_, n) => `src/${n}/${'x'.repeat(500)}`)
   const observed = Array.from({ length: 32 }, () => '\u{1f6e0}'.repeat(500))
   const { sources } = contentOf({ observed }, {}, { files, revision: 'r'.repeat(2_000) })

@@ -12,7 +12,7 @@ t.snapshotFile = snapshotFile('run-request/brief')
 const brief = { id: BRIEF.id, digest: ARTIFACT.digest }
 const FOLLOWING = { brief }
 
-/** What the brief hears of these steps, and what it makes of it. */
+/** What the brief is told in these steps, and what it does with it. */
 function heard(snapshot: SnapshotOf<any>, sends: readonly SendParams[], atSeconds: number): SnapshotOf<any> {
   let now = snapshot
   for (const { to, message } of sends) {
@@ -24,12 +24,12 @@ function heard(snapshot: SnapshotOf<any>, sends: readonly SendParams[], atSecond
   return now
 }
 
-t.test('with a brief, every message in every state tells it what it must', (t) => {
+t.test('with a brief, every message in every state sends the brief what the table shows', (t) => {
   t.matchSnapshot(table(module, states(FOLLOWING), M), 'run request with a brief')
   t.end()
 })
 
-t.test('without one, nobody is told', (t) => {
+t.test('without a brief, nobody is told', (t) => {
   for (const [state, snapshot] of Object.entries(states())) {
     for (const message of Object.values(M)) {
       const { sends } = step(module, snapshot, message as Message<any>)
@@ -54,7 +54,7 @@ const WHERE: Readonly<Record<string, string>> = {
   lost: 'compiled',
 }
 
-t.test('whatever becomes of the run, its brief stands where the run does', (t) => {
+t.test('in every state of the run, its brief is in the matching state', (t) => {
   const created = step(module, after(module, []), at(0, { ...CREATE, ...FOLLOWING }))
   /** Every pair of a run's state and its brief's that messages lead to. */
   const known = new Map<string, { run: SnapshotOf<any>; brief: SnapshotOf<any> }>()
@@ -72,6 +72,6 @@ t.test('whatever becomes of the run, its brief stands where the run does', (t) =
     }
   }
   const reached = new Set([...known.values()].map(({ run }) => run.value))
-  t.same([...reached].sort(), Object.keys(WHERE).sort(), 'the walk comes through every state')
+  t.same([...reached].sort(), Object.keys(WHERE).sort(), 'the walk visits every state')
   t.end()
 })

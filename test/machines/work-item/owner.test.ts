@@ -57,7 +57,7 @@ function statesOf(role: 'advance' | 'cycle') {
   }
 }
 
-t.test('an item that its owner decides waits, once its run has ended, for the owner’s word', (t) => {
+t.test('an advance’s item waits for its owner’s decision once its run has ended', (t) => {
   t.matchSnapshot(table(module, statesOf('advance'), MESSAGES), 'an advance')
   const running = after(module, [created('advance'), M.hand_out, M.run_started])
   const ended = { ...M['run_ended (completed)'], result: { decision: 'done', reason: 'all holds' } }
@@ -80,11 +80,11 @@ t.test('an item that its owner decides waits, once its run has ended, for the ow
   const { message } = settleItem(ITEM, 'landed', 'the mission is done')
   const settled = step(module, snapshot, at(12, message))
   t.equal(settled.snapshot.value, 'landed')
-  t.strictSame(settled.sends, [], 'the run that has ended is not stopped, and the owner is not told its own word')
+  t.strictSame(settled.sends, [], 'the ended run is not stopped, and the owner is not sent its own decision')
   t.end()
 })
 
-t.test('a campaign hears that a runner has begun its cycle, once, and nobody else does', (t) => {
+t.test('a campaign is told once that a runner has begun its cycle, and no other owner is', (t) => {
   const toldBy = (create: ReturnType<typeof created>) =>
     step(module, after(module, [create, M.hand_out]), M.run_started).sends
   t.match(toldBy(created('cycle')), [
@@ -98,7 +98,7 @@ t.test('a campaign hears that a runner has begun its cycle, once, and nobody els
   t.end()
 })
 
-t.test('an item of a cycle settles by its result, and its owner hears of that with the whole result', (t) => {
+t.test('a cycle’s item settles by its result, and its owner is sent the whole result', (t) => {
   t.matchSnapshot(table(module, statesOf('cycle'), MESSAGES), 'a cycle')
   const running = after(module, [created('cycle'), M.hand_out, M.run_started])
   const payload = result('defect', { diagnosis: 'it breaks', preservation_ref: 'task/tidy-up' })
@@ -121,51 +121,44 @@ t.test('an item of a cycle settles by its result, and its owner hears of that wi
   t.end()
 })
 
-t.test(
-  'a cycle that states a runner error settles when its run has ended, or is lost: its run says what it failed with',
-  (t) => {
-    const running = after(module, [created('cycle'), M.hand_out, M.run_started])
-    const payload = result('runner_error', { detail: 'out of reach', preservation_ref: 'task/half' })
-    const stated = step(module, running, runEvent(8, payload))
-    t.equal(stated.snapshot.value, 'running')
-    t.strictSame([stated.facts, stated.sends], [[], []])
-    t.match(module.document(stated.snapshot), { reason: /^runner error: out of reach \(its run has not ended\)$/ })
-    const failure = { class: 'execution', code: 'usage_limit', message: 'five hours' } as const
-    const disposition = { verdict: 'runner_error', preservation_ref: 'task/half' }
-    const told = { state: 'failed', reason: 'runner error: out of reach', disposition, failure: undefined }
-    const terminal = { event_id: 'evt_1', payload }
-    const ends = [
-      [
-        { ...M['run_ended (failed)'], failure, result: { retry_after: 60 } },
-        { failure, retry_after: 60 },
-      ],
-      [M['run_ended (completed)'], {}],
-      [M['run_ended (by a person)'], {}],
-      [M.run_lost, {}],
-    ] as const
-    for (const [end, more] of ends) {
-      const { snapshot, sends } = step(module, stated.snapshot, end)
-      t.equal(snapshot.value, 'failed', end.type)
-      t.match(sends, [{ to: { kind: 'campaign' }, message: { type: 'item_settled', ...told, terminal, ...more } }])
-      t.equal(step(module, snapshot, M['run_ended (failed)']).repeat, 'already_settled')
-      t.notOk('terminal' in step(module, snapshot, M.close).sends[0]!.message, 'it is told once')
-    }
-    const landed = step(module, stated.snapshot, M['run_event (complete)'])
-    t.equal(landed.snapshot.value, 'landed', 'work that is on trunk has landed')
-    const stopped = step(module, step(module, stated.snapshot, M.cancel).snapshot, M['run_ended (cancelled)'])
-    t.match(stopped.snapshot, { value: 'cancelled', context: { disposition } })
-    t.notOk('terminal' in stopped.sends[0]!.message, 'nor is a result of what a person has stopped')
-    const task = after(module, [at(0, CREATE), M.hand_out, M.run_started])
-    t.equal(
-      step(module, task, runEvent(8, payload)).snapshot.value,
-      'failed',
-      'nobody waits for why another task failed',
-    )
-    t.end()
-  },
-)
+t.test('a cycle with a runner error settles when its run has ended or is lost, with that run’s failure', (t) => {
+  const running = after(module, [created('cycle'), M.hand_out, M.run_started])
+  const payload = result('runner_error', { detail: 'out of reach', preservation_ref: 'task/half' })
+  const stated = step(module, running, runEvent(8, payload))
+  t.equal(stated.snapshot.value, 'running')
+  t.strictSame([stated.facts, stated.sends], [[], []])
+  t.match(module.document(stated.snapshot), { reason: /^runner error: out of reach \(its run has not ended\)$/ })
+  const failure = { class: 'execution', code: 'usage_limit', message: 'five hours' } as const
+  const disposition = { verdict: 'runner_error', preservation_ref: 'task/half' }
+  const told = { state: 'failed', reason: 'runner error: out of reach', disposition, failure: undefined }
+  const terminal = { event_id: 'evt_1', payload }
+  const ends = [
+    [
+      { ...M['run_ended (failed)'], failure, result: { retry_after: 60 } },
+      { failure, retry_after: 60 },
+    ],
+    [M['run_ended (completed)'], {}],
+    [M['run_ended (by a person)'], {}],
+    [M.run_lost, {}],
+  ] as const
+  for (const [end, more] of ends) {
+    const { snapshot, sends } = step(module, stated.snapshot, end)
+    t.equal(snapshot.value, 'failed', end.type)
+    t.match(sends, [{ to: { kind: 'campaign' }, message: { type: 'item_settled', ...told, terminal, ...more } }])
+    t.equal(step(module, snapshot, M['run_ended (failed)']).repeat, 'already_settled')
+    t.notOk('terminal' in step(module, snapshot, M.close).sends[0]!.message, 'told once')
+  }
+  const landed = step(module, stated.snapshot, M['run_event (complete)'])
+  t.equal(landed.snapshot.value, 'landed', 'work on trunk has landed')
+  const stopped = step(module, step(module, stated.snapshot, M.cancel).snapshot, M['run_ended (cancelled)'])
+  t.match(stopped.snapshot, { value: 'cancelled', context: { disposition } })
+  t.notOk('terminal' in stopped.sends[0]!.message, 'nor is the result of an item that a person stopped')
+  const task = after(module, [at(0, CREATE), M.hand_out, M.run_started])
+  t.equal(step(module, task, runEvent(8, payload)).snapshot.value, 'failed', 'another task’s failure needs no cause')
+  t.end()
+})
 
-t.test('an owner hears that the agent’s provider could not be reached, with the end of the run', (t) => {
+t.test('the owner is told with the end of the run that the agent’s provider could not be reached', (t) => {
   const running = after(module, [created('advance'), M.hand_out, M.run_started, outage])
   t.match(step(module, running, M['run_ended (failed)']).sends, [{ message: { outage: 'limit reached' } }])
   t.end()
@@ -177,7 +170,7 @@ const wellEnded = runEvent(
   'agent_session_ended',
 )
 
-t.test('an agent that worked behind an outage, and another attempt, end it', (t) => {
+t.test('a later session that works, or another attempt, clears an outage', (t) => {
   const running = after(module, [created('advance'), M.hand_out, M.run_started, outage])
   const ended = (...messages: readonly any[]) => {
     const at_ = messages.reduce((snapshot, message) => step(module, snapshot, message).snapshot, running)
@@ -185,8 +178,8 @@ t.test('an agent that worked behind an outage, and another attempt, end it', (t)
   }
   t.match(ended(outage), { type: 'item_reported', outage: 'limit reached' })
   t.notOk('outage' in ended(wellEnded))
-  t.match(ended(wellEnded, outage), { outage: 'limit reached' }, 'the last word counts')
-  t.notOk('outage' in ended(M.run_requeued), 'which begins, or does not, with a provider that may be back')
+  t.match(ended(wellEnded, outage), { outage: 'limit reached' }, 'the last report counts')
+  t.notOk('outage' in ended(M.run_requeued), 'the provider may be back by then')
   t.equal(
     step(module, after(module, [created('advance'), M.hand_out, M.run_started]), wellEnded).repeat,
     'settles_nothing',
@@ -194,7 +187,7 @@ t.test('an agent that worked behind an outage, and another attempt, end it', (t)
   t.end()
 })
 
-t.test('a session of a task says nothing of why the task failed: its run does', (t) => {
+t.test('sessions of a cycle do not report an outage: its run’s failure does', (t) => {
   const running = after(module, [created('cycle'), M.hand_out, M.run_started])
   t.equal(step(module, running, outage).repeat, 'settles_nothing')
   const stored = (role: 'advance' | 'cycle', more: object) => {
@@ -203,14 +196,14 @@ t.test('a session of a task says nothing of why the task failed: its run does', 
     const old = { ...snapshot, context: { ...context, run } }
     return (module.migrations[7]!(old) as typeof old).context.run.outage
   }
-  t.equal(stored('cycle', {}), undefined, 'nor does one that an earlier version has heard')
+  t.equal(stored('cycle', {}), undefined, 'nor does one stored by an earlier version')
   t.equal(stored('advance', { waits: true, attempt: 2 }), undefined)
-  t.equal(stored('advance', { attempt: 2 }), undefined, 'nor does an attempt before the one that has begun')
+  t.equal(stored('advance', { attempt: 2 }), undefined, 'nor does an attempt before the present one')
   t.equal(stored('advance', {}), 'limit reached')
   t.end()
 })
 
-t.test('an owner hears that a person gives up kept work, whatever state that is in, and not its own word', (t) => {
+t.test('an owner is told when a person gives up kept work in any state, and not of its own discharge', (t) => {
   const running = [created('cycle'), M.hand_out, M.run_started]
   const kept = { preservation_ref: 'task/half' }
   const failed = [runEvent(8, result('runner_error', { detail: 'x', ...kept })), M['run_ended (failed)']]
@@ -232,7 +225,7 @@ t.test('an owner hears that a person gives up kept work, whatever state that is 
   t.end()
 })
 
-t.test('an item is opened once for each seed, on a trace of its own', (t) => {
+t.test('an item is opened once per seed, on a trace of its own', (t) => {
   const order: OwnedOrder = {
     owner: { kind: 'campaign', ref: 'pay', role: 'cycle' },
     seed: '2026-01-01T00:00:00.000000Z/1',
@@ -269,7 +262,7 @@ t.test('an item is opened once for each seed, on a trace of its own', (t) => {
   t.end()
 })
 
-t.test('an owner’s stop lets be what has settled in that moment, which only a person gives up', (t) => {
+t.test('a stop by an owner leaves an item that has just settled alone, and a person’s cancel gives it up', (t) => {
   const campaign = campaignStates()['active, cycle begun']!
   const now = at(50, { type: 'cancel', by: BY, reason: 'not wanted', now: true })
   const stopping = step(campaigns, campaign, now)
@@ -305,9 +298,13 @@ t.test('an owner’s stop lets be what has settled in that moment, which only a 
     t.equal(step(module, after(module, running.slice(0, 2)), at(60, message)).snapshot.value, 'cancelled')
   }
   const preserved = after(module, [...running, M['run_event (defect)']])
-  t.equal(step(module, preserved, M.cancel).snapshot.value, 'cancelled', 'a person’s is one that gives up')
+  t.equal(step(module, preserved, M.cancel).snapshot.value, 'cancelled', 'a person’s cancel gives the work up')
   const cancelled = step(initiatives, assessing, INITIATIVE.cancel)
   const member = cancelled.sends.find(({ to }) => to.kind === 'work_item' && to.id === MEMBER.ref)!
-  t.equal(step(module, preserved, at(60, member.message)).snapshot.value, 'cancelled', 'and so is that of a member')
+  t.equal(
+    step(module, preserved, at(60, member.message)).snapshot.value,
+    'cancelled',
+    'and so does the cancel of a member item',
+  )
   t.end()
 })

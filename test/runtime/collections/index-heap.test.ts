@@ -10,7 +10,7 @@ function heapOf(keys: readonly number[]): IndexHeap {
 
 const distinctKeys = fc.uniqueArray(fc.integer(), { maxLength: 40 })
 
-t.test('the first that is admitted is the one that sorting would find', async (t) => {
+t.test('firstWhere finds the same item as sorting and taking the first that matches', async (t) => {
   fc.assert(
     fc.property(distinctKeys, fc.integer({ min: 1, max: 5 }), (keys, divisor) => {
       const admits = (item: number) => keys[item]! % divisor === 0
@@ -20,17 +20,20 @@ t.test('the first that is admitted is the one that sorting would find', async (t
   )
 })
 
-t.test('it looks at them in order, at no more than it may, and says when it does not know', async (t) => {
-  fc.assert(
-    fc.property(distinctKeys, fc.nat({ max: 40 }), (keys, looksMax) => {
-      const looked: number[] = []
-      const found = heapOf(keys).firstWhere(looksMax, (item) => {
-        looked.push(keys[item]!)
-        return false
-      })
-      const sorted = [...keys].sort((a, b) => a - b)
-      t.strictSame(looked, sorted.slice(0, looksMax))
-      t.equal(found, looksMax >= keys.length ? -1 : undefined)
-    }),
-  )
-})
+t.test(
+  'firstWhere looks in order, at no more than looksMax, and returns undefined if that was not enough',
+  async (t) => {
+    fc.assert(
+      fc.property(distinctKeys, fc.nat({ max: 40 }), (keys, looksMax) => {
+        const looked: number[] = []
+        const found = heapOf(keys).firstWhere(looksMax, (item) => {
+          looked.push(keys[item]!)
+          return false
+        })
+        const sorted = [...keys].sort((a, b) => a - b)
+        t.strictSame(looked, sorted.slice(0, looksMax))
+        t.equal(found, looksMax >= keys.length ? -1 : undefined)
+      }),
+    )
+  },
+)

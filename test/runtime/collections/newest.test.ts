@@ -6,7 +6,7 @@ import { firstOf, newestFirst } from '../../../runtime/collections/newest.ts'
 const row = fc.record({ order: fc.constantFrom('1', '2', '3'), id: fc.stringMatching(/^[a-z]{1,2}$/) })
 const key = ({ order, id }: ListRow): string => `${order} ${id}`
 
-t.test('pages one behind the other are all rows, newest first', (t) => {
+t.test('consecutive pages give all rows, newest first', (t) => {
   fc.assert(
     fc.property(
       fc.uniqueArray(row, { selector: key, maxLength: 30 }),

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { SortedList } from '../../../runtime/collections/sorted-list.ts'
 
-t.test('whatever is added and removed, the list is in order and holds just that', (t) => {
+t.test('after any additions and removals the list holds exactly its entries, in order', (t) => {
   const change = fc.record({ key: fc.integer({ min: 0, max: 30 }), isRemoval: fc.boolean() })
   fc.assert(
     fc.property(fc.array(change, { maxLength: 120 }), (changes) => {

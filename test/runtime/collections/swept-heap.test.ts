@@ -8,7 +8,7 @@ interface Item {
   live: boolean
 }
 
-t.test('what has not ended comes out in the order of its keys, and nothing else', async () => {
+t.test('the heap gives live entries in key order, and never an ended one', async () => {
   const change = fc.oneof(
     fc.record({ what: fc.constant('push' as const), key: fc.nat(50) }),
     fc.record({ what: fc.constant('end' as const), at: fc.nat() }),
@@ -43,7 +43,7 @@ t.test('what has not ended comes out in the order of its keys, and nothing else'
   )
 })
 
-t.test('what has ended is swept once it is the most', async (t) => {
+t.test('ended entries are swept once they are the majority', async (t) => {
   const heap = new SweptHeap<Item>()
   const items = Array.from({ length: 10 * endedEntriesMin }, (_, key) => ({ key, live: true }))
   for (const item of items) heap.push(item.key, item)

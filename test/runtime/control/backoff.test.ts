@@ -2,7 +2,7 @@ import t from 'tap'
 import { pauseMs } from '../../../runtime/control/backoff.ts'
 import { setAsideRetryMsMax } from '../../../runtime/limits.ts'
 
-t.test('the pauses grow to their bound, however often it fails', async (t) => {
+t.test('the pause doubles with each failure, up to its bound', async (t) => {
   t.same(
     [1, 2, 3, 4].map((failures) => pauseMs(failures, setAsideRetryMsMax)),
     [1_000, 2_000, 4_000, 8_000],

@@ -14,12 +14,12 @@ function open() {
   return { nature, told, asked, passedOver }
 }
 
-t.test('one that fails again before its time has failed once', async (t) => {
+t.test('failures before the retry time count as one', async (t) => {
   const { nature, told, passedOver } = open()
   for (let n = 0; n < 3; n++) passedOver.failed(ref('a'), new Error('it cannot be'))
   t.equal(told.length, 1)
   t.ok(passedOver.has(ref('a')))
-  t.notOk(passedOver.has({ kind: 'initiative', id: 'a' }), 'another kind is another')
+  t.notOk(passedOver.has({ kind: 'initiative', id: 'a' }), 'the same id of another kind is another entity')
   t.same(passedOver.takeDue(), [])
   nature.advance(1_000)
   t.same(passedOver.takeDue(), [ref('a')])
@@ -30,7 +30,7 @@ t.test('one that fails again before its time has failed once', async (t) => {
   t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
 })
 
-t.test('who waits for the next of several is told when', async (t) => {
+t.test('with several passed over, the owner is asked to retry when the next is due', async (t) => {
   const { nature, asked, passedOver } = open()
   passedOver.failed(ref('a'), new Error('it cannot be'))
   nature.advance(400)
@@ -45,36 +45,35 @@ t.test('who waits for the next of several is told when', async (t) => {
   t.equal(passedOver.count, 0)
 })
 
-t.test('a mistake that thousands meet, one after the other, writes a bounded number of lines a minute', async (t) => {
-  const { nature, told, asked, passedOver } = open()
-  const all = Array.from({ length: 10 * passedOverToldMax }, (_, n) => ref(String(n)))
-  for (const one of all) {
+t.test(
+  'an error that thousands of entities meet one after another logs a bounded number of lines a minute',
+  async (t) => {
+    const { nature, told, asked, passedOver } = open()
+    const all = Array.from({ length: 10 * passedOverToldMax }, (_, n) => ref(String(n)))
+    for (const one of all) {
+      passedOver.takeDue()
+      passedOver.failed(one, new Error('it cannot be'))
+      nature.advance(1)
+    }
+    t.equal(told.length, passedOverToldMax)
+    t.equal(passedOver.count, all.length)
+    passedOver.passed(passedOver.takeDue())
+    nature.advance(1_000)
+    passedOver.passed(passedOver.takeDue())
+    t.equal(passedOver.count, 0)
+    t.equal(asked.at(-1), passedOverToldMs - all.length - 1_000, 'asked once more, to log how many went unnamed')
+    nature.advance(asked.at(-1)! - 1)
     passedOver.takeDue()
-    passedOver.failed(one, new Error('it cannot be'))
+    t.equal(told.length, passedOverToldMax)
     nature.advance(1)
-  }
-  t.equal(told.length, passedOverToldMax)
-  t.equal(passedOver.count, all.length)
-  passedOver.passed(passedOver.takeDue())
-  nature.advance(1_000)
-  passedOver.passed(passedOver.takeDue())
-  t.equal(passedOver.count, 0)
-  t.equal(
-    asked.at(-1),
-    passedOverToldMs - all.length - 1_000,
-    'it is to be asked once more, to say how many there were',
-  )
-  nature.advance(asked.at(-1)! - 1)
-  passedOver.takeDue()
-  t.equal(told.length, passedOverToldMax)
-  nature.advance(1)
-  passedOver.takeDue()
-  t.same(told[passedOverToldMax], { by: 'scheduler', unnamed: all.length - passedOverToldMax })
-  passedOver.failed(ref('a'), new Error('it cannot be'))
-  t.match(told[passedOverToldMax + 1], { id: 'a' }, 'another minute begins')
-})
+    passedOver.takeDue()
+    t.same(told[passedOverToldMax], { by: 'scheduler', unnamed: all.length - passedOverToldMax })
+    passedOver.failed(ref('a'), new Error('it cannot be'))
+    t.match(told[passedOverToldMax + 1], { id: 'a' }, 'another minute begins')
+  },
+)
 
-t.test('a failure in the next minute is named behind the number of those that were not', async (t) => {
+t.test('the count of unnamed failures is logged before the first failure of the next minute', async (t) => {
   const { nature, told, passedOver } = open()
   for (let n = 0; n <= passedOverToldMax; n++) passedOver.failed(ref(String(n)), new Error('it cannot be'))
   nature.advance(passedOverToldMs)

@@ -10,15 +10,15 @@ t.test('an empty poll that does not wait is answered within the call', async (t)
   const { dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', 0)
   t.same(asked.answer, EMPTY)
-  t.equal(poll(dispatcher, 'r1', 0).answer, asked.answer, 'and is the same object each time')
+  t.equal(poll(dispatcher, 'r1', 0).answer, asked.answer, 'the same object each time')
 })
 
-t.test('a poll gets the offer only when it is committed, as a valid Execution Request', async (t) => {
+t.test('a poll is given its offer only after the commit, as a valid Execution Request', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create({ priority: 3 })
   fake.run()
   const asked = poll(dispatcher, 'r1', 0)
-  t.equal(asked.answer, undefined, 'nothing is said before the commit')
+  t.equal(asked.answer, undefined, 'no answer before the commit')
   fake.run()
   t.equal(fake.state(id), 'offered')
   const { offer } = asked.answer as { offer: object }
@@ -32,7 +32,7 @@ t.test('a poll gets the offer only when it is committed, as a valid Execution Re
   t.equal(asked.answers, 1)
 })
 
-t.test('a parked poll ends empty when its time is over, and not much later', async (t) => {
+t.test('a parked poll ends empty when its time is up, and at most 50 ms later', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', 5_000)
   fake.nature.advance(4_999)
@@ -42,7 +42,7 @@ t.test('a parked poll ends empty when its time is over, and not much later', asy
   t.equal(dispatcher.counts().parkedPolls, 0)
 })
 
-t.test('a repeated poll gets the unaccepted offer again, with the same attempt', async (t) => {
+t.test('a repeated poll is given the same unaccepted offer with the same attempt', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 } })
   const id = fake.create()
   fake.create()
@@ -55,7 +55,7 @@ t.test('a repeated poll gets the unaccepted offer again, with the same attempt',
   t.equal(fake.asked.filter((what) => what.startsWith('offer ')).length, 1, 'no second offer was made')
 })
 
-t.test('a request that is about to be withdrawn is not offered meanwhile, and not for ever', async (t) => {
+t.test('a request that leaveOut withholds is not offered for one second, and is offered after that', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -68,7 +68,7 @@ t.test('a request that is about to be withdrawn is not offered meanwhile, and no
   t.equal(offered(asked), id, 'it was not withdrawn')
 })
 
-t.test('an offer that its runner is just accepting is not told again', async (t) => {
+t.test('an offer that its runner is just accepting is not sent again', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 } })
   const id = fake.create()
   fake.run()
@@ -77,12 +77,12 @@ t.test('an offer that its runner is just accepting is not told again', async (t)
   t.equal(offered(first), id)
   fake.tell({ kind: 'run_request', id }, { type: 'accepted', runner_id: 'r1', attempt: 1 })
   const beside = poll(dispatcher, 'r1', 0)
-  t.same(beside.answer, EMPTY, 'what it says of it at this moment is heard first')
+  t.same(beside.answer, EMPTY, 'the acceptance is heard before the poll')
   fake.run()
   t.equal(fake.state(id), 'accepted')
 })
 
-t.test('of several parked polls the newest gets the offer', async (t) => {
+t.test('of several parked polls, the newest gets the offer', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]
   fake.create()
@@ -102,12 +102,12 @@ t.test('more than capacity + 1 parked polls of one runner are refused', async (t
     [undefined, undefined, undefined],
   )
   polls[0]!.handle.abort()
-  t.equal(poll(dispatcher, 'r1').answer, undefined, 'one that is gone makes room')
-  t.same(poll(dispatcher, 'r1', 0).answer, EMPTY, 'one that does not wait is never too many')
+  t.equal(poll(dispatcher, 'r1').answer, undefined, 'an aborted poll makes room')
+  t.same(poll(dispatcher, 'r1', 0).answer, EMPTY, 'a poll that does not wait is never one too many')
   fake.run()
 })
 
-t.test('polls of an unknown or removed runner, and of a closing service, end with the reason', async (t) => {
+t.test('polls of an unknown or removed runner, or while the service closes, end with that reason', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: {} })
   t.equal(poll(dispatcher, 'nobody').answer, 'runner_removed')
   const parked = poll(dispatcher, 'r1')
@@ -121,7 +121,7 @@ t.test('polls of an unknown or removed runner, and of a closing service, end wit
   t.equal(fake.nature.timersSet, 0, 'no timer is left')
 })
 
-t.test('a poll aborted before anything was offered costs nothing', async (t) => {
+t.test('a poll aborted before anything was offered leaves the request queued', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1')
   asked.handle.abort()
@@ -132,7 +132,7 @@ t.test('a poll aborted before anything was offered costs nothing', async (t) => 
   t.equal(asked.answers, 0)
 })
 
-t.test('a poll aborted while its offer is being committed returns the request at once, uncounted', async (t) => {
+t.test('a poll aborted during the commit of its offer returns the request at once, uncounted', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -160,7 +160,7 @@ t.test('an offer whose poll is gone goes to a newer poll of the same runner', as
   t.equal(fake.request(id).context.attempt, 1)
 })
 
-t.test('a poll during the commit waits for it, also when it does not wait otherwise', async (t) => {
+t.test('a poll that comes during the commit waits for it, even with a wait of 0', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -172,7 +172,7 @@ t.test('a poll during the commit waits for it, also when it does not wait otherw
   t.same(older.answer, EMPTY)
 })
 
-t.test('a poll while an offer goes back is parked, and is not told the offer that goes', async (t) => {
+t.test('a poll that comes while an offer is being returned is parked and gets the next attempt', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -185,40 +185,43 @@ t.test('a poll while an offer goes back is parked, and is not told the offer tha
   t.match(next.answer, { offer: { attempt: 2 } })
 })
 
-t.test('an offer that its runner is no more to have goes back, uncounted, to one that is', async (t) => {
-  const now = { trusted: true, labels: ['gpu'], allowed_projects: ['greeter'] }
-  const changes: Record<string, RunnerGiven> = {
-    trust: { ...now, trusted: false },
-    labels: { ...now, labels: [] },
-    project: { ...now, allowed_projects: ['other'] },
-    draining: { ...now, state: 'draining' },
-    removed: { ...now, state: 'removed' },
-  }
-  const asked = { throttle: 'full', approved: true, labels: ['gpu'], project: 'greeter' } as const
-  for (const [name, given] of Object.entries(changes)) {
-    for (const isDelivered of [true, false]) {
-      const { fake, dispatcher } = world({ r1: now, r2: now })
-      const id = fake.create(asked)
-      fake.run()
-      const first = poll(dispatcher, 'r1')
-      if (isDelivered) fake.run()
-      fake.runner('r1', given)
-      fake.run()
-      const what = `${name}, ${isDelivered ? 'delivered' : 'on its way'}`
-      t.equal(fake.state(id), 'queued', what)
-      t.match(fake.request(id).context, { attempt: 2, internal: { unaccepted_offers: 0 } }, what)
-      if (!isDelivered) t.notOk((first.answer as any)?.offer, `${what}: the runner is not told of it`)
-      fake.report(id, 'accepted', { runner_id: 'r1', attempt: 1 })
-      fake.run()
-      t.equal(fake.state(id), 'queued', `${what}: it is too late to accept it`)
-      const next = poll(dispatcher, 'r2')
-      fake.run()
-      t.equal(offered(next), id, what)
+t.test(
+  'an offer whose runner may no longer have it is returned uncounted, and goes to a runner that may',
+  async (t) => {
+    const now = { trusted: true, labels: ['gpu'], allowed_projects: ['greeter'] }
+    const changes: Record<string, RunnerGiven> = {
+      trust: { ...now, trusted: false },
+      labels: { ...now, labels: [] },
+      project: { ...now, allowed_projects: ['other'] },
+      draining: { ...now, state: 'draining' },
+      removed: { ...now, state: 'removed' },
     }
-  }
-})
+    const asked = { throttle: 'full', approved: true, labels: ['gpu'], project: 'greeter' } as const
+    for (const [name, given] of Object.entries(changes)) {
+      for (const isDelivered of [true, false]) {
+        const { fake, dispatcher } = world({ r1: now, r2: now })
+        const id = fake.create(asked)
+        fake.run()
+        const first = poll(dispatcher, 'r1')
+        if (isDelivered) fake.run()
+        fake.runner('r1', given)
+        fake.run()
+        const what = `${name}, ${isDelivered ? 'delivered' : 'on its way'}`
+        t.equal(fake.state(id), 'queued', what)
+        t.match(fake.request(id).context, { attempt: 2, internal: { unaccepted_offers: 0 } }, what)
+        if (!isDelivered) t.notOk((first.answer as any)?.offer, `${what}: the runner is not told of it`)
+        fake.report(id, 'accepted', { runner_id: 'r1', attempt: 1 })
+        fake.run()
+        t.equal(fake.state(id), 'queued', `${what}: accepting it comes too late`)
+        const next = poll(dispatcher, 'r2')
+        fake.run()
+        t.equal(offered(next), id, what)
+      }
+    }
+  },
+)
 
-t.test('an offer stands while its runner changes in what does not matter to it', async (t) => {
+t.test('an offer stands while its runner changes only in capacity, in added labels or by gaining trust', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const id = fake.create()
   fake.run()
@@ -230,7 +233,7 @@ t.test('an offer stands while its runner changes in what does not matter to it',
   t.equal(offered(poll(dispatcher, 'r1')), offered(first))
 })
 
-t.test('an offer that should have gone back before the service ended goes back once it is there again', async (t) => {
+t.test('an offer whose return was lost when the service stopped is returned after the restart', async (t) => {
   const before = world({ r1: {} })
   const id = before.fake.create()
   before.fake.run()
@@ -257,7 +260,7 @@ t.test('an abort after the answer has no effect', async (t) => {
   t.equal(fake.state(id), 'offered')
 })
 
-t.test('a poll whose time runs out while its offer is being committed still gets it', async (t) => {
+t.test('a poll whose time runs out while its offer is being committed still gets the offer', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', 1_000)
   const id = fake.create()
@@ -267,7 +270,7 @@ t.test('a poll whose time runs out while its offer is being committed still gets
   t.equal(offered(asked), id)
 })
 
-t.test('a request cancelled in the turn of its offer frees the runner for the next one', async (t) => {
+t.test('a request cancelled in the turn of its offer leaves the runner to the next request', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const first = fake.create()
   const second = fake.create()
@@ -279,7 +282,7 @@ t.test('a request cancelled in the turn of its offer frees the runner for the ne
   t.equal(offered(asked), second)
 })
 
-t.test('an offer taken and cancelled in one batch is not delivered', async (t) => {
+t.test('an offer that is cancelled in its own batch is not delivered', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -290,28 +293,25 @@ t.test('an offer taken and cancelled in one batch is not delivered', async (t) =
   t.same(asked.answer, EMPTY)
 })
 
-t.test(
-  'a request whose actor refuses the offer does not stand before the others, and is tried again later',
-  async (t) => {
-    const { fake, dispatcher } = world({ r1: { capacity: 2 } })
-    const broken = fake.create()
-    const sound = fake.create()
-    fake.run()
-    fake.refusals.set(broken, { ok: false, refusal: { code: 'quarantined', detail: '' }, retryAfterSeconds: 1 })
-    const first = poll(dispatcher, 'r1')
-    fake.run()
-    t.equal(offered(first), sound)
-    fake.report(sound, 'accepted')
-    fake.run()
-    const second = poll(dispatcher, 'r1')
-    fake.refusals.delete(broken)
-    fake.nature.advance(1_100)
-    t.equal(offered(second), broken)
-    t.equal(dispatcher.counts().offersRefused, 1)
-  },
-)
+t.test('a request whose actor refuses the offer does not block the others, and is tried again later', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 2 } })
+  const broken = fake.create()
+  const sound = fake.create()
+  fake.run()
+  fake.refusals.set(broken, { ok: false, refusal: { code: 'quarantined', detail: '' }, retryAfterSeconds: 1 })
+  const first = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(offered(first), sound)
+  fake.report(sound, 'accepted')
+  fake.run()
+  const second = poll(dispatcher, 'r1')
+  fake.refusals.delete(broken)
+  fake.nature.advance(1_100)
+  t.equal(offered(second), broken)
+  t.equal(dispatcher.counts().offersRefused, 1)
+})
 
-t.test('while the service takes no writes nothing is offered, and afterwards it goes on by itself', async (t) => {
+t.test('nothing is offered while the service refuses writes, and offers resume by themselves afterwards', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()
@@ -325,7 +325,7 @@ t.test('while the service takes no writes nothing is offered, and afterwards it 
   t.equal(offered(asked), id)
 })
 
-t.test('a repeated poll after a restart gets the offer that was made before', async (t) => {
+t.test('a repeated poll after a restart gets the offer made before it', async (t) => {
   const before = world({ r1: {} })
   const id = before.fake.create()
   before.fake.create()
@@ -336,7 +336,7 @@ t.test('a repeated poll after a restart gets the offer that was made before', as
   t.equal(offered(poll(dispatcher, 'r1', 0)), id)
 })
 
-t.test('after a restart slots and repositories are as taken as before', async (t) => {
+t.test('a restart keeps slots and repositories as occupied as before', async (t) => {
   const full = { throttle: 'full', approved: true } as const
   const before = world({ r1: {}, r2: {} })
   const held = before.fake.create(full)
@@ -356,7 +356,7 @@ t.test('after a restart slots and repositories are as taken as before', async (t
   t.equal(offered(other), waits, 'the runner that polled last takes it')
 })
 
-t.test('a new session ends the polls of the process before it and names what that held', async (t) => {
+t.test('a new session ends the previous polls of its runner and names the requests that it holds', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const id = startedBy({ fake, dispatcher }, 'r1')
   const parked = poll(dispatcher, 'r1')
@@ -364,7 +364,7 @@ t.test('a new session ends the polls of the process before it and names what tha
   t.same(parked.answer, EMPTY)
 })
 
-t.test('an answer may bring the next poll within the call', async (t) => {
+t.test('a poll made from within an answer is served in the next turn', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 1_000 } })
   const got: string[] = []
   const ids = Array.from({ length: 5 }, () => fake.create())

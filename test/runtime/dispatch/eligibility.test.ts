@@ -5,32 +5,57 @@ import { world } from './world.ts'
 const full: RequestGiven = { throttle: 'full', approved: true }
 
 const table: readonly [string, RunnerGiven, RequestGiven, boolean][] = [
-  ['any project is granted by *', { allowed_projects: ['*'] }, {}, true],
-  ['a project is granted by its key', { allowed_projects: ['beta', 'alpha'] }, {}, true],
-  ['its id grants nothing', { allowed_projects: [projectId('alpha')] }, {}, false],
-  ['another project is not granted', { allowed_projects: ['beta'] }, {}, false],
-  ['an empty list grants nothing', { allowed_projects: [] }, {}, false],
-  ['each project that it tells of is granted', { allowed_projects: ['beta', 'alpha'] }, { told_of: ['beta'] }, true],
-  ['of all projects by *', { allowed_projects: ['*'] }, { told_of: ['beta'] }, true],
-  ['one that it tells of is not granted', { allowed_projects: ['alpha'] }, { told_of: ['beta'] }, false],
-  ['nor to the runner named', { allowed_projects: ['alpha'] }, { told_of: ['beta'], runner_id: 'r1' }, false],
+  ['a runner allowed * may take any project', { allowed_projects: ['*'] }, {}, true],
+  ['a runner allowed a project by key may take it', { allowed_projects: ['beta', 'alpha'] }, {}, true],
+  ['a project id in allowed_projects allows nothing', { allowed_projects: [projectId('alpha')] }, {}, false],
+  ['a runner allowed another project may not take it', { allowed_projects: ['beta'] }, {}, false],
+  ['an empty allowed_projects allows nothing', { allowed_projects: [] }, {}, false],
+  [
+    'a runner allowed every project that a request tells of may take it',
+    { allowed_projects: ['beta', 'alpha'] },
+    { told_of: ['beta'] },
+    true,
+  ],
+  [
+    'a runner allowed * may take a request that tells of another project',
+    { allowed_projects: ['*'] },
+    { told_of: ['beta'] },
+    true,
+  ],
+  [
+    'a runner may not take a request that tells of a project it is not allowed',
+    { allowed_projects: ['alpha'] },
+    { told_of: ['beta'] },
+    false,
+  ],
+  ['nor may the pinned runner', { allowed_projects: ['alpha'] }, { told_of: ['beta'], runner_id: 'r1' }, false],
   ['a runner with every label takes it', { labels: ['gpu', 'linux', 'eu'] }, { labels: ['linux', 'gpu'] }, true],
-  ['a label that is missing stands in the way', { labels: ['linux'] }, { labels: ['linux', 'gpu'] }, false],
-  ['labels that nobody asked for do not', { labels: ['gpu'] }, {}, true],
-  ['the runner named takes it', {}, { runner_id: 'r1' }, true],
-  ['another runner than the one named does not', {}, { runner_id: 'r2' }, false],
-  ['the runner named needs no label', {}, { runner_id: 'r1', labels: ['gpu'] }, true],
-  ['the runner named needs the project', { allowed_projects: [] }, { runner_id: 'r1' }, false],
-  ['the runner named needs the trust', { trusted: false }, { ...full, runner_id: 'r1' }, false],
-  ['full access at full throttle needs trust', { trusted: false }, full, false],
-  ['a trusted runner has it', { trusted: true }, full, true],
-  ['reading at full throttle needs no trust', { trusted: false }, { ...full, access: 'read_only' }, true],
+  ['a runner that lacks a label does not take it', { labels: ['linux'] }, { labels: ['linux', 'gpu'] }, false],
+  ['a runner with labels that were not asked for takes it', { labels: ['gpu'] }, {}, true],
+  ['the pinned runner takes it', {}, { runner_id: 'r1' }, true],
+  ['a runner other than the pinned one does not take it', {}, { runner_id: 'r2' }, false],
+  ['the pinned runner needs no label', {}, { runner_id: 'r1', labels: ['gpu'] }, true],
+  ['the pinned runner must be allowed the project', { allowed_projects: [] }, { runner_id: 'r1' }, false],
+  [
+    'the pinned runner must be trusted for full access at full throttle',
+    { trusted: false },
+    { ...full, runner_id: 'r1' },
+    false,
+  ],
+  ['full access at full throttle needs a trusted runner', { trusted: false }, full, false],
+  ['a trusted runner takes full access at full throttle', { trusted: true }, full, true],
+  ['read-only access at full throttle needs no trust', { trusted: false }, { ...full, access: 'read_only' }, true],
   ['a dry run needs no trust', { trusted: false }, { throttle: 'dry_run' }, true],
   ['full throttle needs an approval', {}, { throttle: 'full', approved: false }, false],
-  ['reading at full throttle needs an approval', {}, { throttle: 'full', access: 'read_only', approved: false }, false],
+  [
+    'read-only access at full throttle needs an approval',
+    {},
+    { throttle: 'full', access: 'read_only', approved: false },
+    false,
+  ],
   ['a dry run needs no approval', {}, { throttle: 'dry_run', approved: false }, true],
-  ['what is not to begin yet is not offered', {}, { not_before: '2026-01-02T00:00:00Z' }, false],
-  ['what was to begin before now is', {}, { not_before: '2025-01-02T00:00:00Z' }, true],
+  ['a request is not offered before its not_before', {}, { not_before: '2026-01-02T00:00:00Z' }, false],
+  ['a request whose not_before has passed is offered', {}, { not_before: '2025-01-02T00:00:00Z' }, true],
   ['a draining runner takes nothing', { state: 'draining' }, {}, false],
 ]
 
@@ -50,49 +75,52 @@ for (const order of ['request first', 'poll first'] as const) {
   }
 }
 
-t.test('a manifest that does not serve the entry event keeps the runner from it', async (t) => {
+t.test('a runner gets no request whose entry event its manifest does not serve', async (t) => {
   const { fake, dispatcher } = world({ old: {}, new: {} })
   const polls = { new: poll(dispatcher, 'new'), old: poll(dispatcher, 'old') }
   dispatcher.setCapable((runner, { entryEvent }) => runner === 'new' || entryEvent !== 'scan_requested')
   const scan = fake.create({ entry_event: 'scan_requested' })
   fake.run()
-  t.equal(offered(polls.new), scan, 'although the other one polled later')
+  t.equal(offered(polls.new), scan, 'although the other runner polled later')
   t.equal(polls.old.answer, undefined)
   const second = fake.create({ entry_event: 'scan_requested' })
   fake.run()
   t.equal(fake.state(second), 'queued')
   dispatcher.setCapable(undefined)
   fake.run()
-  t.equal(offered(polls.old), second, 'a change of the manifests wakes')
+  t.equal(offered(polls.old), second, 'a change of the manifests wakes its poll')
 })
 
-t.test('one request with full access at full throttle per repository is out, through every held state', async (t) => {
-  const { fake, dispatcher } = world({ r1: { capacity: 9 }, r2: { capacity: 9 } })
-  const first = fake.create({ ...full, project: 'alpha', repository: 'acme/site' })
-  const second = fake.create({ ...full, project: 'beta', repository: 'acme/site' })
-  fake.run()
-  poll(dispatcher, 'r1')
-  const asked = poll(dispatcher, 'r2')
-  fake.run()
-  const steps: [string, () => void][] = [
-    ['accepted', () => fake.report(first, 'accepted')],
-    ['started', () => fake.report(first, 'started')],
-    ['lost', () => fake.send(first, 'lease_expired', { attempt: 1 })],
-    ['started', () => fake.report(first, 'heartbeat')],
-    ['cancelling', () => fake.send(first, 'cancel')],
-  ]
-  for (const [state, move] of steps) {
-    move()
+t.test(
+  'in any state that holds the repository, a full-access full-throttle request blocks the next one there',
+  async (t) => {
+    const { fake, dispatcher } = world({ r1: { capacity: 9 }, r2: { capacity: 9 } })
+    const first = fake.create({ ...full, project: 'alpha', repository: 'acme/site' })
+    const second = fake.create({ ...full, project: 'beta', repository: 'acme/site' })
     fake.run()
-    t.equal(fake.state(first), state)
-    t.equal(asked.answer, undefined, `${state} holds the repository`)
-  }
-  fake.report(first, 'failed', { class: 'cancelled' })
-  fake.run()
-  t.equal(offered(asked), second)
-})
+    poll(dispatcher, 'r1')
+    const asked = poll(dispatcher, 'r2')
+    fake.run()
+    const steps: [string, () => void][] = [
+      ['accepted', () => fake.report(first, 'accepted')],
+      ['started', () => fake.report(first, 'started')],
+      ['lost', () => fake.send(first, 'lease_expired', { attempt: 1 })],
+      ['started', () => fake.report(first, 'heartbeat')],
+      ['cancelling', () => fake.send(first, 'cancel')],
+    ]
+    for (const [state, move] of steps) {
+      move()
+      fake.run()
+      t.equal(fake.state(first), state)
+      t.equal(asked.answer, undefined, `${state} holds the repository`)
+    }
+    fake.report(first, 'failed', { class: 'cancelled' })
+    fake.run()
+    t.equal(offered(asked), second)
+  },
+)
 
-t.test('dry runs and read-only work neither hold a repository nor wait for it', async (t) => {
+t.test('dry runs and read-only requests neither hold a repository nor wait for one', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 9 } })
   const ids = [fake.create(full), fake.create(), fake.create({ ...full, access: 'read_only' }), fake.create(full)]
   fake.run()
@@ -107,7 +135,7 @@ t.test('dry runs and read-only work neither hold a repository nor wait for it', 
   t.same(got, [ids[0], ids[1], ids[2], undefined])
 })
 
-t.test('work without a repository locks none', async (t) => {
+t.test('requests without a repository lock none', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: {} })
   fake.create({ ...full, repository: null })
   fake.create({ ...full, repository: null })

@@ -1,7 +1,7 @@
 /**
- * A world for the dispatcher that a test turns by hand: a clock, turns of the event loop, and actors. Run requests
- * are stepped by their real machine; runners are stated. Steps of one turn are committed together, listeners
- * hear of them before the senders, as in the real runtime.
+ * A world for the dispatcher, moved by the test: a clock, turns of the event loop, and actors. Run requests are stepped
+ * by their real machine; runners are set as given. Steps of one turn are committed together, and listeners hear of them
+ * before the senders, as in the real runtime.
  */
 import type { ActorRef, MessageBody, SnapshotOf } from '../../../machines/machine.ts'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
@@ -56,7 +56,7 @@ export function projectId(key: string): string {
 export class FakeRuntime {
   readonly nature = new TurnedNature(Date.UTC(2026, 0, 1, 0, 0, 1))
   readonly settings = { ...defaultSettings, home: '/nowhere' }
-  /** Why the journal takes no writes. */
+  /** Why the journal refuses writes. */
   refusing: string | undefined
   /** What an actor answers instead of stepping, by request id. */
   readonly refusals = new Map<string, Answer>()
@@ -76,12 +76,12 @@ export class FakeRuntime {
       this.everyRequest().filter(({ value }) => value === state).length,
   }
 
-  /** The world as the dispatcher knows it. */
+  /** The runtime as the dispatcher sees it. */
   get runtime(): Runtime {
     return this as unknown as Runtime
   }
 
-  /** Begin with what another world had committed. */
+  /** Starts with what another world had committed. */
   adopt(other: FakeRuntime): void {
     for (const [key, snapshot] of other.snapshots) this.snapshots.set(key, snapshot)
     this.requests = other.requests
@@ -93,7 +93,7 @@ export class FakeRuntime {
     this.post({ ref, message, reply })
   }
 
-  /** A message from elsewhere. */
+  /** A message from another part of the service. */
   tell(ref: ActorRef, message: MessageBody & Record<string, unknown>): void {
     this.post({ ref, message, reply: undefined })
   }
@@ -114,7 +114,7 @@ export class FakeRuntime {
     this.listeners.push(listener)
   }
 
-  /** The offer's deadline as the runtime would tell it: amended at the moment it falls due. */
+  /** Keeps the amendment that `offerCounted` applies, as the runtime does to a deadline that falls due. */
   beforeDeadline(amend: Parameters<Runtime['beforeDeadline']>[0]): void {
     this.amend = amend
   }
@@ -135,14 +135,14 @@ export class FakeRuntime {
     return [...this.snapshots].filter(([key]) => key.startsWith('run_request ')).map(([, snapshot]) => snapshot)
   }
 
-  /** A run request of the next id, created in the next turn. */
+  /** Creates a run request with the next id in the next turn; returns the id. */
   create(given: RequestGiven = {}): string {
     const id = requestId(++this.requests)
     this.tell({ kind: 'run_request', id }, createMessage(id, given))
     return id
   }
 
-  /** A runner as it stands from the next turn on. */
+  /** Sets a runner as it stands from the next turn on. */
   runner(id: string, given: RunnerGiven = {}): string {
     const { state = 'registered', online = false, ...terms } = given
     const context = {
@@ -158,12 +158,12 @@ export class FakeRuntime {
     return id
   }
 
-  /** A message about a run request, taken in the next turn. */
+  /** Sends a message about a run request in the next turn. */
   send(id: string, type: string, fields: object = {}): void {
     this.tell({ kind: 'run_request', id }, { type, ...fields })
   }
 
-  /** The post of the runner that holds the request, in its present attempt. */
+  /** A post of the runner that holds the request, for its present attempt. */
   report(id: string, type: string, fields: object = {}): void {
     const { offered_to, attempt } = this.request(id).context
     this.send(id, type, {
@@ -266,7 +266,7 @@ export function createMessage(id: string, given: RequestGiven): MessageBody & Re
   }
 }
 
-/** A poll and what became of it. */
+/** A poll and its answers. */
 export interface Asked {
   readonly runner: string
   answer: PollAnswer | PollRefusal | undefined
@@ -283,7 +283,7 @@ export function poll(dispatcher: Dispatcher, runner: string, waitMs = 60_000): A
   return asked
 }
 
-/** The id of the run request that the poll brought, if it brought one. */
+/** The id of the run request that the poll was offered, if any. */
 export function offered({ answer }: Asked): string | undefined {
   return typeof answer === 'object' ? answer.offer?.request_id : undefined
 }

@@ -6,7 +6,7 @@ import { restarted, startedBy, world } from './world.ts'
 
 const presenceMs = 180_000
 
-t.test('a first call brings a runner online, and silence takes it offline, each said once', async (t) => {
+t.test('a call brings a runner online and silence takes it offline, each recorded once', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   t.same(dispatcher.runnerSeen('r1'), { presence: 'never_seen', in_flight: [] })
   dispatcher.touch('r1')
@@ -16,7 +16,7 @@ t.test('a first call brings a runner online, and silence takes it offline, each 
   fake.nature.advance(presenceMs - 1)
   dispatcher.touch('r1')
   fake.nature.advance(presenceMs - 1)
-  t.equal(dispatcher.runnerSeen('r1').presence, 'online', 'a call begins the time anew')
+  t.equal(dispatcher.runnerSeen('r1').presence, 'online', 'a call restarts the presence time')
   fake.nature.advance(100)
   t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
   t.same(fake.asked, ['came_online r1', 'went_offline r1'])
@@ -25,11 +25,11 @@ t.test('a first call brings a runner online, and silence takes it offline, each 
   t.equal(fake.asked.at(-1), 'came_online r1')
 })
 
-t.test('nobody is silent whom the service could not hear', async (t) => {
+t.test('a runner does not count as silent for the time in which the service stood still', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   dispatcher.touch('r1')
   fake.run()
-  // The process is stopped, or a flush hangs; what was sent meanwhile is read only later.
+  // The process is stopped, or a flush hangs; what was sent meanwhile is only read later.
   fake.nature.nowMs += presenceMs + 10_000
   fake.nature.advance(presenceMs - 100)
   t.equal(dispatcher.runnerSeen('r1').presence, 'online')
@@ -37,7 +37,7 @@ t.test('nobody is silent whom the service could not hear', async (t) => {
   t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
 })
 
-t.test('a service that stands still again and again does not keep a runner online that is gone', async (t) => {
+t.test('a service that stands still again and again does not keep a vanished runner online', async (t) => {
   const { fake, dispatcher } = world({ gone: {}, there: {} })
   for (const id of ['gone', 'there']) dispatcher.touch(id)
   fake.run()
@@ -53,7 +53,7 @@ t.test('a service that stands still again and again does not keep a runner onlin
   t.same(standStill(), ['online', 'offline'])
 })
 
-t.test('who has fallen silent is not counted on, long before it is offline', async (t) => {
+t.test('a runner that has stopped calling is not expected to poll, long before it counts as offline', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const wanted = {
     project: 'acme',
@@ -68,10 +68,10 @@ t.test('who has fallen silent is not counted on, long before it is offline', asy
   t.same(stands(), [false, false, false])
   const asked = poll(dispatcher, 'r1', 100_000)
   fake.nature.advance(90_000)
-  t.same(stands(), [true, true, true], 'its poll is here')
+  t.same(stands(), [true, true, true], 'its poll is parked')
   asked.handle.abort()
   fake.nature.advance(4_000)
-  t.same(stands(), [true, true, true], 'its connection broke off a moment ago')
+  t.same(stands(), [true, true, true], 'its connection broke a moment ago')
   const id = fake.create({ runner_id: 'r1' })
   fake.run()
   t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1 when/)
@@ -80,12 +80,12 @@ t.test('who has fallen silent is not counted on, long before it is offline', asy
   t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1: none waits here now, and nothing is/)
   dispatcher.touch('r1')
   fake.nature.advance(59_000)
-  t.same(stands(), [true, true, true], 'who calls now and then calls once a minute')
+  t.same(stands(), [true, true, true], 'it calls now, and needs to call only once a minute')
   fake.nature.advance(2_000)
   t.same(stands(), [false, false, true])
 })
 
-t.test('a parked poll is a call that has not ended', async (t) => {
+t.test('a runner with a parked poll stays online for as long as the poll lasts', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', presenceMs * 3)
   fake.nature.advance(presenceMs * 2)
@@ -96,7 +96,7 @@ t.test('a parked poll is a call that has not ended', async (t) => {
   t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
 })
 
-t.test('a restart gives a runner that was online the full time again', async (t) => {
+t.test('a restart gives an online runner the full presence time again', async (t) => {
   const before = world({ r1: { online: true } })
   const { fake, dispatcher } = restarted(before)
   fake.nature.advance(presenceMs - 100)
@@ -106,7 +106,7 @@ t.test('a restart gives a runner that was online the full time again', async (t)
   t.same(fake.asked, ['went_offline r1'])
 })
 
-t.test('a restart does not forget that a runner was there', async (t) => {
+t.test('a restart keeps the last_seen_at of a runner', async (t) => {
   const before = world({ r1: {} })
   before.dispatcher.touch('r1')
   before.fake.nature.advance(presenceMs + 100)
@@ -115,7 +115,7 @@ t.test('a restart does not forget that a runner was there', async (t) => {
   t.same(restarted(before).dispatcher.runnerSeen('r1'), seen)
 })
 
-t.test('a step of presence that was not taken is said again', async (t) => {
+t.test('a presence step that was refused is asked for again at the next call', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
   dispatcher.touch('r1')
@@ -127,37 +127,40 @@ t.test('a step of presence that was not taken is said again', async (t) => {
   t.equal(dispatcher.runnerSeen('r1').presence, 'online')
 })
 
-t.test('who came while nothing could be written, and waits in its poll, is there once something can', async (t) => {
-  const { fake, dispatcher } = world({ r1: {}, r2: {} })
-  for (const id of ['r1', 'r2'])
-    fake.refusals.set(id, { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
-  const asked = poll(dispatcher, 'r1', presenceMs * 3)
-  dispatcher.touch('r2')
-  fake.nature.advance(presenceRetryMs + 100)
-  t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
-  fake.refusals.clear()
-  fake.nature.advance(presenceRetryMs + 100)
-  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
-  t.not(dispatcher.runnerSeen('r2').presence, 'online', 'who does not wait is asked no more')
-  t.equal(fake.asked.filter((step) => step === 'came_online r1').length, 3)
-  fake.nature.advance(presenceMs * 2)
-  t.equal(dispatcher.runnerSeen('r1').presence, 'online')
-  asked.handle.abort()
-  fake.nature.advance(presenceMs + 100)
-  t.equal(dispatcher.runnerSeen('r1').presence, 'offline', 'looked after as ever')
-})
+t.test(
+  'a runner that arrived while writes were refused is online soon after they resume if its poll still waits',
+  async (t) => {
+    const { fake, dispatcher } = world({ r1: {}, r2: {} })
+    for (const id of ['r1', 'r2'])
+      fake.refusals.set(id, { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
+    const asked = poll(dispatcher, 'r1', presenceMs * 3)
+    dispatcher.touch('r2')
+    fake.nature.advance(presenceRetryMs + 100)
+    t.equal(dispatcher.runnerSeen('r1').presence, 'offline')
+    fake.refusals.clear()
+    fake.nature.advance(presenceRetryMs + 100)
+    t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+    t.not(dispatcher.runnerSeen('r2').presence, 'online', 'a runner that no longer waits is not retried')
+    t.equal(fake.asked.filter((step) => step === 'came_online r1').length, 3)
+    fake.nature.advance(presenceMs * 2)
+    t.equal(dispatcher.runnerSeen('r1').presence, 'online')
+    asked.handle.abort()
+    fake.nature.advance(presenceMs + 100)
+    t.equal(dispatcher.runnerSeen('r1').presence, 'offline', 'presence expires as usual afterwards')
+  },
+)
 
-t.test('an unaccepted offer counts only if its runner was told and has called since', async (t) => {
+t.test('an unaccepted offer counts only if its runner was sent it and has called since', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: {} })
   const id = fake.create()
   fake.run()
   t.notOk(fake.offerCounted(id), 'not offered')
   poll(dispatcher, 'r1')
-  t.notOk(fake.offerCounted(id), 'not told')
+  t.notOk(fake.offerCounted(id), 'not sent')
   fake.run()
-  t.notOk(fake.offerCounted(id), 'told, and silent since')
+  t.notOk(fake.offerCounted(id), 'sent, and silent since')
   dispatcher.touch('r2')
-  t.notOk(fake.offerCounted(id), 'the call of another')
+  t.notOk(fake.offerCounted(id), 'the call of another runner')
   dispatcher.touch('r1')
   t.ok(fake.offerCounted(id))
   fake.report(id, 'accepted')
@@ -165,7 +168,7 @@ t.test('an unaccepted offer counts only if its runner was told and has called si
   t.notOk(fake.offerCounted(id), 'accepted')
 })
 
-t.test('a runner shows what uses its slots', async (t) => {
+t.test('a runner shows the requests that use its slots', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 } })
   const ids = [fake.create(), fake.create(), fake.create()]
   fake.run()
@@ -177,23 +180,23 @@ t.test('a runner shows what uses its slots', async (t) => {
   }
   fake.send(ids[1]!, 'lease_expired', { attempt: 1 })
   fake.run()
-  t.same(dispatcher.runnerSeen('r1').in_flight, [ids[0], ids[2]], 'a lost one uses none')
+  t.same(dispatcher.runnerSeen('r1').in_flight, [ids[0], ids[2]], 'a lost request uses none')
   const fourth = fake.create()
   fake.run()
   poll(dispatcher, 'r1', 0)
   fake.run()
   fake.report(ids[1]!, 'heartbeat')
   fake.run()
-  t.equal(dispatcher.runnerSeen('r1').in_flight.length, 4, 'one that came back may exceed the capacity')
+  t.equal(dispatcher.runnerSeen('r1').in_flight.length, 4, 'a request that came back may exceed the capacity')
   fake.report(fourth, 'completed')
   fake.create()
   fake.run()
   const asked = poll(dispatcher, 'r1')
   fake.run()
-  t.equal(asked.answer, undefined, 'and then the runner gets nothing more')
+  t.equal(asked.answer, undefined, 'the runner then gets nothing more')
 })
 
-t.test('a removed runner is walked over no more once it holds nothing, and nothing is asked of it', async (t) => {
+t.test('a removed runner leaves the fleet once it holds nothing, and is asked nothing more', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: {} })
   const { fleet } = dispatcher as unknown as { fleet: Fleet }
   const known = () => [...fleet.all()].map(({ id }) => id)
@@ -204,17 +207,17 @@ t.test('a removed runner is walked over no more once it holds nothing, and nothi
   fake.report(id, 'completed')
   fake.run()
   t.same(known(), ['r2'])
-  t.same(dispatcher.runnerSeen('r1'), { presence: 'never_seen', in_flight: [] }, 'as its record says')
+  t.same(dispatcher.runnerSeen('r1'), { presence: 'never_seen', in_flight: [] }, 'presence is what its record says')
   t.equal(poll(dispatcher, 'r1').answer, 'runner_removed')
   fake.nature.advance(presenceMs + 100)
   t.notOk(fake.asked.includes('went_offline r1'))
   const next = fake.create()
   poll(dispatcher, 'r2')
   fake.run()
-  t.same(dispatcher.runnerSeen('r2').in_flight, [next], 'and the others go on')
+  t.same(dispatcher.runnerSeen('r2').in_flight, [next], 'the others go on')
 })
 
-t.test('counts tell what waits, by project, and how long', async (t) => {
+t.test('the backlog tells per project how many requests wait and how old the oldest is', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   fake.create({ project: 'alpha' })
   fake.run()
@@ -234,7 +237,7 @@ t.test('counts tell what waits, by project, and how long', async (t) => {
   t.same([runners, parkedPolls], [{ online: 0, registered: 1 }, 0])
 })
 
-t.test('of who is there, the slots count that the work may have', async (t) => {
+t.test('online capacity counts only the slots of online runners that may take the work', async (t) => {
   const { fake, dispatcher } = world({
     trusted: { trusted: true, capacity: 2 },
     untrusted: { trusted: false, capacity: 5 },

@@ -58,7 +58,7 @@ class Play {
   readonly fleet: Record<string, RunnerGiven> = {}
   readonly aborted = new Set<Asked>()
   paused: readonly string[] = []
-  /** Once the service has refused writes, what waits is offered a moment later. */
+  /** Once the service has refused writes, waiting requests are offered a moment later. */
   hasRefused = false
 
   constructor() {
@@ -107,7 +107,7 @@ class Play {
   }
 
   private change(id: string, changed: RunnerGiven): void {
-    // A smaller capacity than what is held is legal and would only blur the check below.
+    // A capacity below what is held is legal, and would only blur the check below.
     this.fleet[id] = { ...changed, capacity: Math.max(changed.capacity!, this.fleet[id]!.capacity ?? 1) }
     this.place.fake.runner(id, this.fleet[id])
   }
@@ -118,7 +118,7 @@ class Play {
   }
 }
 
-/** What must hold at any moment, also in the middle of a commit. */
+/** Safety: what must hold at every moment, even in the middle of a commit. */
 function checkSafety({ place, polls, fleet, aborted }: Play): void {
   const all = everything(place.fake)
   for (const [id, { capacity = 1 }] of Object.entries(fleet)) {
@@ -139,7 +139,7 @@ function checkSafety({ place, polls, fleet, aborted }: Play): void {
   }
 }
 
-/** What must hold when everything has been committed: nobody waits beside what they could take. */
+/** Liveness once everything is committed: no poll stays parked beside a request that its runner could take. */
 function checkNothingLeft({ place, polls, fleet, aborted, paused }: Play): void {
   const all = everything(place.fake)
   const parked = polls.filter((asked) => asked.answers === 0 && !aborted.has(asked))
@@ -154,29 +154,33 @@ function checkNothingLeft({ place, polls, fleet, aborted, paused }: Play): void 
   }
 }
 
-t.test('under any interleaving nothing is promised twice, and nobody waits beside work', async () => {
-  fc.assert(
-    fc.property(fc.array(command, { maxLength: 80, size: 'max' }), (commands) => {
-      const play = new Play()
-      for (const one of commands) {
-        play.take(one)
+t.test(
+  'in any interleaving no slot or repository is given twice, and no poll stays parked beside work that it could take',
+  async () => {
+    fc.assert(
+      fc.property(fc.array(command, { maxLength: 80, size: 'max' }), (commands) => {
+        const play = new Play()
+        for (const one of commands) {
+          play.take(one)
+          checkSafety(play)
+          if (one.do === 'run' && !play.hasRefused) checkNothingLeft(play)
+        }
+        play.place.fake.refusing = undefined
+        play.place.fake.nature.advance(1_500)
         checkSafety(play)
-        if (one.do === 'run' && !play.hasRefused) checkNothingLeft(play)
-      }
-      play.place.fake.refusing = undefined
-      play.place.fake.nature.advance(1_500)
-      checkSafety(play)
-      checkNothingLeft(play)
-      // Every poll that waits ends in its time.
-      for (const id of Object.keys(play.fleet)) play.place.fake.runner(id, { ...play.fleet[id], allowed_projects: [] })
-      play.place.fake.nature.advance(61_000)
-      if (play.place.dispatcher.counts().parkedPolls > 0) throw new Error('a poll never ended')
-    }),
-    { numRuns: 400 },
-  )
-})
+        checkNothingLeft(play)
+        // Every parked poll ends in its time.
+        for (const id of Object.keys(play.fleet))
+          play.place.fake.runner(id, { ...play.fleet[id], allowed_projects: [] })
+        play.place.fake.nature.advance(61_000)
+        if (play.place.dispatcher.counts().parkedPolls > 0) throw new Error('a poll never ended')
+      }),
+      { numRuns: 400 },
+    )
+  },
+)
 
-t.test('an offer that nobody heard of is at most a moment away from the queue', async (t) => {
+t.test('an offer whose poll is gone is back in the queue in a moment', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
   fake.run()

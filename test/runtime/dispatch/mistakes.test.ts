@@ -1,4 +1,4 @@
-/** Mistakes of the program in what the dispatcher does by itself: planted, since it is to have none. */
+/** Programming errors in the dispatcher's own work, injected here because it should have none. */
 import t from 'tap'
 import { createDispatcher } from '../../../runtime/dispatch/dispatcher.ts'
 import { mistakesPerSettleMax } from '../../../runtime/dispatch/offers.ts'
@@ -9,7 +9,7 @@ import { type Mistakes, mistaken } from '../mistaken.ts'
 import { FakeRuntime, offered, poll, type RunnerGiven } from './fake.ts'
 
 const asIs: Mistakes['shown'] = (snapshot) => snapshot
-/** An entity that nobody can make sense of. */
+/** An entity whose context is unusable. */
 const senseless =
   (id: string): Mistakes['shown'] =>
   (snapshot) =>
@@ -19,12 +19,12 @@ function aMistake(): never {
   throw new TypeError('a mistake')
 }
 
-/** With one runner, unless others are given, or what was before. */
+/** A dispatcher with one runner, unless others or an earlier world are given. */
 function world(runners: Record<string, RunnerGiven> = { r1: {} }, before?: FakeRuntime, shown = asIs) {
   const fake = new FakeRuntime()
   if (before !== undefined) fake.adopt(before)
   const { read } = fake
-  // What is set by it is this world's.
+  // What is set on it belongs to this world.
   fake.beforeDeadline = fake.beforeDeadline.bind(fake)
   fake.read = (ref) => {
     const found = read.call(fake, ref)
@@ -55,7 +55,7 @@ function world(runners: Record<string, RunnerGiven> = { r1: {} }, before?: FakeR
 
 type World = ReturnType<typeof world>
 
-/** Of the request no Execution Request can be made. */
+/** Makes building the Execution Request of this request throw. */
 function untellable({ fake }: World, id: string): () => void {
   const { deadlineMs } = fake
   fake.deadlineMs = ((ref: { id: string }) => (ref.id === id ? aMistake() : deadlineMs.call(fake))) as never
@@ -64,29 +64,32 @@ function untellable({ fake }: World, id: string): () => void {
   }
 }
 
-t.test('an offer that cannot be told goes back, is tried later each time, and the runner gets another', (t) => {
-  const w = world()
-  const poison = w.create()
-  const mend = untellable(w, poison)
-  const other = w.create({ project: 'beta' })
-  t.equal(offered(w.parked()), other)
-  t.match(w.told, [{ by: 'dispatcher', kind: 'run_request', id: poison, failures: 1, retry_in_ms: setAsideRetryMs }])
-  t.equal(w.fake.state(poison), 'queued')
-  t.match(w.dispatcher.health, { passedOverCount: 1, ticksFailed: 0 })
-  w.complete(other)
-  const next = w.parked()
-  w.fake.nature.advance(setAsideRetryMs - 1)
-  t.equal(w.told.length, 1, 'nothing is tried before its time')
-  w.fake.nature.advance(2)
-  t.match(w.told.slice(1), [{ id: poison, failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
-  mend()
-  w.fake.nature.advance(2 * setAsideRetryMs)
-  t.equal(offered(next), poison)
-  t.match(w.dispatcher.health, { passedOverCount: 0, ticksFailed: 0 })
-  t.end()
-})
+t.test(
+  'an offer that cannot be rendered is returned and retried ever later, and the runner gets another request',
+  (t) => {
+    const w = world()
+    const poison = w.create()
+    const mend = untellable(w, poison)
+    const other = w.create({ project: 'beta' })
+    t.equal(offered(w.parked()), other)
+    t.match(w.told, [{ by: 'dispatcher', kind: 'run_request', id: poison, failures: 1, retry_in_ms: setAsideRetryMs }])
+    t.equal(w.fake.state(poison), 'queued')
+    t.match(w.dispatcher.health, { passedOverCount: 1, ticksFailed: 0 })
+    w.complete(other)
+    const next = w.parked()
+    w.fake.nature.advance(setAsideRetryMs - 1)
+    t.equal(w.told.length, 1, 'not retried early')
+    w.fake.nature.advance(2)
+    t.match(w.told.slice(1), [{ id: poison, failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
+    mend()
+    w.fake.nature.advance(2 * setAsideRetryMs)
+    t.equal(offered(next), poison)
+    t.match(w.dispatcher.health, { passedOverCount: 0, ticksFailed: 0 })
+    t.end()
+  },
+)
 
-t.test('failures are not forgotten while a request waits for a poll, and are when it is gone', (t) => {
+t.test('failures of a waiting request are remembered between polls, and forgotten when it is gone', (t) => {
   const w = world()
   const poison = w.create()
   const mend = untellable(w, poison)
@@ -105,10 +108,10 @@ t.test('failures are not forgotten while a request waits for a poll, and are whe
 })
 
 for (const [when, waitMs] of [
-  ['is there', 0],
-  ['comes', 60_000],
+  ['does not wait', 0],
+  ['waits', 60_000],
 ] as const) {
-  t.test(`a request whose offer cannot be sent when a poll ${when} leaves that to another`, (t) => {
+  t.test(`a request whose offer cannot be sent leaves a poll that ${when} to another request`, (t) => {
     const w = world()
     const poison = w.create()
     const other = w.create()
@@ -125,7 +128,7 @@ for (const [when, waitMs] of [
   })
 }
 
-t.test('a poll that waits for nothing is answered where the only offer cannot be sent', (t) => {
+t.test('a poll with a wait of 0 is answered empty when the only offer cannot be sent', (t) => {
   const w = world()
   w.create()
   w.mistakes.failsAt = (_, { type }) => type === 'offer'
@@ -133,7 +136,7 @@ t.test('a poll that waits for nothing is answered where the only offer cannot be
   t.end()
 })
 
-t.test('a parked poll gets what comes beside a request that cannot be offered', (t) => {
+t.test('a parked poll gets the other request of a commit when the first cannot be offered', (t) => {
   const w = world()
   const asked = w.parked()
   w.mistakes.failsAt = ({ id }, { type }) => type === 'offer' && id === 'runreq_000000000000000000000001'
@@ -145,7 +148,7 @@ t.test('a parked poll gets what comes beside a request that cannot be offered', 
   t.end()
 })
 
-t.test('a step that it cannot take in hides no other of its commit, and is taken in later', (t) => {
+t.test('a step that the dispatcher cannot take in hides no other step of its commit, and is taken in later', (t) => {
   const w = world()
   w.mistakes.shown = senseless('runreq_000000000000000000000001')
   const [poison, other] = [w.fake.create(), w.fake.create()]
@@ -161,7 +164,7 @@ t.test('a step that it cannot take in hides no other of its commit, and is taken
 })
 
 for (const kind of ['runner', 'held request', 'waiting request'])
-  t.test(`a ${kind} that it cannot take in at a start keeps nothing else from its place`, (t) => {
+  t.test(`a ${kind} that the dispatcher cannot take in at start affects nothing else, and is taken in later`, (t) => {
     const before = world({ r1: {}, r2: { allowed_projects: ['beta'] } })
     const held = before.create({ project: 'beta' })
     before.parked('r2')
@@ -182,7 +185,7 @@ for (const kind of ['runner', 'held request', 'waiting request'])
     t.end()
   })
 
-t.test('a runner whose absence cannot be told keeps no other from its own, and is looked after again', (t) => {
+t.test('a runner that cannot be taken offline does not keep others online, and is tried again', (t) => {
   const w = world({ r1: { online: true }, r2: { online: true } })
   const next = world({}, w.fake)
   next.mistakes.failsAt = ({ id }, { type }) => id === 'r1' && type === 'went_offline'
@@ -197,7 +200,7 @@ t.test('a runner whose absence cannot be told keeps no other from its own, and i
   t.end()
 })
 
-t.test('a runner of which it cannot be told what it serves takes nothing, and every other goes on', (t) => {
+t.test('a runner whose capabilities cannot be checked gets nothing, and the other runners go on', (t) => {
   const w = world({ r1: {}, r2: {} })
   const [first, second] = [w.parked('r2'), w.parked('r1')]
   w.dispatcher.setCapable((runnerId) => runnerId !== 'r1' || aMistake())
@@ -206,7 +209,7 @@ t.test('a runner of which it cannot be told what it serves takes nothing, and ev
   t.match(w.told, [{ by: 'dispatcher', kind: 'runner', id: 'r1', failures: 1 }])
   const left = w.create({ project: 'beta' })
   t.match(w.parked('r1', 0), { answers: 1 }, 'its polls are answered')
-  t.equal(w.told.length, 1, 'it is not asked again before its time')
+  t.equal(w.told.length, 1, 'not checked again early')
   w.dispatcher.setCapable(() => true)
   w.fake.nature.advance(setAsideRetryMs)
   t.equal(offered(second), left)
@@ -214,19 +217,22 @@ t.test('a runner of which it cannot be told what it serves takes nothing, and ev
   t.end()
 })
 
-t.test('an offer that cannot be taken back when its lane is paused keeps no other from going back', (t) => {
-  const w = world({ r1: {}, r2: {} })
-  const [poison, other] = [w.create(), w.create({ project: 'beta' })]
-  for (const id of ['r1', 'r2']) w.parked(id)
-  w.mistakes.failsAt = ({ id }, { type }) => id === poison && type === 'offer_aborted'
-  w.dispatcher.setPausedLanes(['interactive'])
-  w.fake.run()
-  t.match(w.told, [{ kind: 'run_request', id: poison }])
-  t.same([w.fake.state(poison), w.fake.state(other)], ['offered', 'queued'])
-  t.end()
-})
+t.test(
+  'an offer that cannot be aborted when its lane is paused does not keep other offers from being returned',
+  (t) => {
+    const w = world({ r1: {}, r2: {} })
+    const [poison, other] = [w.create(), w.create({ project: 'beta' })]
+    for (const id of ['r1', 'r2']) w.parked(id)
+    w.mistakes.failsAt = ({ id }, { type }) => id === poison && type === 'offer_aborted'
+    w.dispatcher.setPausedLanes(['interactive'])
+    w.fake.run()
+    t.match(w.told, [{ kind: 'run_request', id: poison }])
+    t.same([w.fake.state(poison), w.fake.state(other)], ['offered', 'queued'])
+    t.end()
+  },
+)
 
-t.test('an offer of which it cannot be told whether it counts ends all the same, and does not', (t) => {
+t.test('an offer ends uncounted when it cannot be told whether it counts', (t) => {
   const w = world()
   const id = w.create()
   w.parked()
@@ -237,21 +243,18 @@ t.test('an offer of which it cannot be told whether it counts ends all the same,
   t.end()
 })
 
-t.test(
-  'who reads why a request waits hears so where that fails, and of every other why; nothing is passed over for it',
-  (t) => {
-    const w = world({})
-    const [poison, other] = [w.create(), w.create()]
-    w.mistakes.shown = senseless(poison)
-    for (let n = 0; n < 3; n++) t.equal(w.dispatcher.waitingBecause(poison)?.code, 'passed_over')
-    t.equal(w.dispatcher.waitingBecause(other)?.code, 'no_runner_registered')
-    t.match(w.told, { length: 1, 0: { id: poison, said: 'the dispatcher failed to say how it stands' } })
-    t.equal(w.dispatcher.health.passedOverCount, 0)
-    t.end()
-  },
-)
+t.test('a failing look-up of why a request waits answers passed_over, is logged once, and passes nothing over', (t) => {
+  const w = world({})
+  const [poison, other] = [w.create(), w.create()]
+  w.mistakes.shown = senseless(poison)
+  for (let n = 0; n < 3; n++) t.equal(w.dispatcher.waitingBecause(poison)?.code, 'passed_over')
+  t.equal(w.dispatcher.waitingBecause(other)?.code, 'no_runner_registered')
+  t.match(w.told, { length: 1, 0: { id: poison, said: 'the dispatcher failed to say how it stands' } })
+  t.equal(w.dispatcher.health.passedOverCount, 0)
+  t.end()
+})
 
-t.test('a request that is passed over says so', (t) => {
+t.test('a request that is passed over gives that as its reason for waiting', (t) => {
   const w = world()
   const poison = w.create()
   untellable(w, poison)
@@ -260,7 +263,7 @@ t.test('a request that is passed over says so', (t) => {
   t.end()
 })
 
-t.test('a poll that cannot be answered when the service ends keeps no other from its answer', (t) => {
+t.test('a poll whose answer throws while the dispatcher closes does not keep other polls from their answer', (t) => {
   const w = world({ r1: {}, r2: {} })
   w.dispatcher.poll('r1', 60_000, aMistake)
   const other = w.parked('r2')
@@ -270,41 +273,47 @@ t.test('a poll that cannot be answered when the service ends keeps no other from
   t.end()
 })
 
-t.test('a mistake that is nobody’s makes the dispatcher rest, longer each time, and then go on', (t) => {
-  const w = world()
-  const asked = w.parked()
-  const { journal } = w.fake
-  const { refuses } = journal
-  journal.refuses = aMistake
-  const id = w.create()
-  t.match(w.told, [{ by: 'dispatcher', failures: 1, retry_in_ms: 1_000, said: 'the dispatcher failed: it pauses' }])
-  for (let n = 0; n < 10; n++) w.create()
-  t.equal(w.told.length, 1)
-  w.fake.nature.advance(1_100)
-  t.match(w.told[1], { failures: 2, retry_in_ms: 2_000 })
-  t.match(w.dispatcher.health, { passedOverCount: 0, ticksFailed: 2 })
-  journal.refuses = refuses
-  w.fake.nature.advance(2_100)
-  t.equal(offered(asked), id)
-  t.end()
-})
+t.test(
+  'an error that concerns no single request makes the dispatcher pause, longer each time, and then resume',
+  (t) => {
+    const w = world()
+    const asked = w.parked()
+    const { journal } = w.fake
+    const { refuses } = journal
+    journal.refuses = aMistake
+    const id = w.create()
+    t.match(w.told, [{ by: 'dispatcher', failures: 1, retry_in_ms: 1_000, said: 'the dispatcher failed: it pauses' }])
+    for (let n = 0; n < 10; n++) w.create()
+    t.equal(w.told.length, 1)
+    w.fake.nature.advance(1_100)
+    t.match(w.told[1], { failures: 2, retry_in_ms: 2_000 })
+    t.match(w.dispatcher.health, { passedOverCount: 0, ticksFailed: 2 })
+    journal.refuses = refuses
+    w.fake.nature.advance(2_100)
+    t.equal(offered(asked), id)
+    t.end()
+  },
+)
 
-t.test('a mistake that every offer meets is looked for in so many of them, and no more', (t) => {
-  const w = world()
-  const count = 3 * mistakesPerSettleMax
-  for (let n = 0; n < count; n++) w.fake.create()
-  w.fake.run()
-  w.mistakes.failsAt = (_, { type }) => type === 'offer'
-  const asked = w.parked()
-  t.ok(w.dispatcher.health.passedOverCount <= mistakesPerSettleMax + 2)
-  t.equal(w.dispatcher.health.ticksFailed, 1)
-  w.mistakes.failsAt = () => false
-  w.fake.nature.advance(3 * setAsideRetryMs)
-  t.ok(offered(asked))
-  t.end()
-})
+t.test(
+  'an error that every offer meets is tried on a bounded number of requests, then counts as a failed tick',
+  (t) => {
+    const w = world()
+    const count = 3 * mistakesPerSettleMax
+    for (let n = 0; n < count; n++) w.fake.create()
+    w.fake.run()
+    w.mistakes.failsAt = (_, { type }) => type === 'offer'
+    const asked = w.parked()
+    t.ok(w.dispatcher.health.passedOverCount <= mistakesPerSettleMax + 2)
+    t.equal(w.dispatcher.health.ticksFailed, 1)
+    w.mistakes.failsAt = () => false
+    w.fake.nature.advance(3 * setAsideRetryMs)
+    t.ok(offered(asked))
+    t.end()
+  },
+)
 
-t.test('a journal that has failed passes through with its own word', (t) => {
+t.test('a JournalFailure passes through the dispatcher unchanged', (t) => {
   const w = world()
   w.create()
   w.mistakes.failsAt = (_, { type }) => {

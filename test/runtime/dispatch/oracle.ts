@@ -1,6 +1,6 @@
 /**
- * What the dispatcher must do, said in the plainest way: filter all that is queued, sort it, take the first.
- * Rules only; none of the dispatcher's structures.
+ * What the dispatcher must do, in the plainest way: filter all queued requests, sort them, take the first. Rules only,
+ * none of the dispatcher's structures.
  */
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import type { FakeRuntime, RunnerGiven } from './fake.ts'
@@ -49,7 +49,7 @@ export function mayTake(
   )
 }
 
-/** Projects in the order of their turns: who was served, or has just come back, goes to the end. */
+/** Projects in the order of their turns: a project that was served, or has just come back, goes to the end. */
 export class Round {
   private order: string[] = []
 
@@ -57,7 +57,7 @@ export class Round {
     this.order = [...this.order.filter((one) => one !== project), project]
   }
 
-  /** The ids in the order in which they are to go out. */
+  /** The ids in the order in which they are to be offered. */
   sort(requests: readonly RunRequestContext[]): string[] {
     const place = ({ project }: RunRequestContext): number => this.order.indexOf(project)
     const byOrder = (a: RunRequestContext, b: RunRequestContext): number =>

@@ -44,7 +44,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   },
 )
 
-/** A project whose first request becomes ready joins the round at its end. */
+/** The expected turns: a project whose first request becomes ready joins the round at its end. */
 class Rounds {
   readonly round = new Round()
   private readonly ready = new Map<string, number>()
@@ -62,7 +62,7 @@ class Rounds {
   }
 }
 
-t.test('every poll gets what filtering and sorting everything would give it', async () => {
+t.test('every poll gets the request that filtering and sorting all requests would give', async () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60, size: 'max' }), (commands) => {
       const { fake, dispatcher } = world(runners)
@@ -114,11 +114,11 @@ t.test('a project with a thousand requests does not hold up one with a few', asy
   t.same(
     got.filter((_, n) => n % 2 === 1),
     [...quiet, got.at(-1)],
-    'every second hand-out is its, as long as it has any',
+    'every second hand-out goes to it while it has any',
   )
 })
 
-t.test('a project that asks for one thing at a time gets its turn in every round, and no more than that', async (t) => {
+t.test('a project with one request at a time gets one turn in every round', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   for (let n = 0; n < 50; n++) for (const project of ['a', 'b']) fake.create({ project })
   const got: string[] = []
@@ -136,7 +136,7 @@ t.test('a project that asks for one thing at a time gets its turn in every round
   for (const project of ['a', 'b', 'single']) t.equal(got.filter((one) => one === project).length, 10, project)
 })
 
-t.test('within a project: priority, then age', async (t) => {
+t.test('within a project, requests go by priority, then age', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 10 } })
   const old = fake.create({ priority: 0 })
   const low = fake.create({ priority: -1 })

@@ -31,7 +31,7 @@ const given = fc.record(
   { requiredKeys: [] },
 )
 
-/** Every request that can be offered, demand by demand, in the order in which it would be. */
+/** Every request that can be offered, per demand, in the order of its offers. */
 function drained(queue: Queue): Record<string, string[]> {
   const orders: Record<string, string[]> = {}
   for (const demand of queue.allDemands()) {
@@ -46,7 +46,7 @@ function waiting(runtime: FakeRuntime): SnapshotOf<RunRequestContext>[] {
   return runtime.everyRequest().filter(({ value }) => value === 'queued')
 }
 
-t.test('a queue that is loaded is the queue that was, whatever waits in it', async (t) => {
+t.test('a queue loaded from the index equals the queue built request by request', async (t) => {
   let held = 0
   fc.assert(
     fc.property(fc.array(given, { maxLength: 30 }), (requests) => {
@@ -70,7 +70,7 @@ t.test('a queue that is loaded is the queue that was, whatever waits in it', asy
   t.ok(held > 20, 'some of them waited for an approval')
 })
 
-t.test('of requests that ask the same one record is read', async (t) => {
+t.test('loading reads one record per demand', async (t) => {
   const runtime = new FakeRuntime()
   for (let n = 0; n < 100; n++) runtime.create({ priority: n % 2 })
   runtime.run()
@@ -92,11 +92,11 @@ function withRows(runtime: FakeRuntime, rows: readonly IndexRow[]): Runtime {
   return Object.assign(Object.create(runtime), { journal: { ...runtime.journal, scanIndex: () => rows } })
 }
 
-t.test('a row that its record does not bear out stands for no other', async (t) => {
+t.test('a request listed under a demand that its record contradicts does not speak for the other rows', async (t) => {
   const runtime = new FakeRuntime()
   const ids = [1, 2, 3].map((n) => runtime.create({ priority: n }))
   runtime.run()
-  // All three under the value of the last: an index that is wrong.
+  // All three under the demand of the last: a wrong index.
   const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
   const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
   const queue = new Queue(new TurnedNature(), () => [])
@@ -105,7 +105,7 @@ t.test('a row that its record does not bear out stands for no other', async (t) 
   t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
 })
 
-t.test('where rows are missing, twice there or damaged, every request is in the queue once', async (t) => {
+t.test('with index rows missing, doubled or damaged, every request is queued exactly once', async (t) => {
   const runtime = new FakeRuntime()
   const ids = Array.from({ length: 4 }, () => runtime.create())
   runtime.run()
@@ -125,7 +125,7 @@ t.test('where rows are missing, twice there or damaged, every request is in the 
   }
 })
 
-t.test('after a start the project whose request has waited longest is the first in turn', async (t) => {
+t.test('after a start, the project whose request has waited longest comes first', async (t) => {
   for (const projects of [
     ['alpha', 'beta', 'gamma'],
     ['gamma', 'beta', 'alpha'],
@@ -147,7 +147,7 @@ t.test('after a start the project whose request has waited longest is the first 
   }
 })
 
-t.test('what no longer waits is not listed by its demand, and what comes back is again', async (t) => {
+t.test('a request is listed by its demand only while it is queued', async (t) => {
   const { terms } = runRequestModule
   const runtime = new FakeRuntime()
   const id = runtime.create()

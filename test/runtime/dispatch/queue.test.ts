@@ -7,7 +7,7 @@ import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { TurnedNature } from '../../natures/turned.ts'
 import { requestId } from './fake.ts'
 
-t.test('a heap gives its items in order, whatever leaves it in between', async () => {
+t.test('the heap gives its items in order, whatever is removed or moved in between', async () => {
   const change = fc.tuple(fc.constantFrom('push', 'remove', 'move'), fc.nat(40), fc.integer({ min: 0, max: 20 }))
   fc.assert(
     fc.property(fc.array(change, { maxLength: 200 }), (changes) => {
@@ -36,8 +36,8 @@ t.test('a heap gives its items in order, whatever leaves it in between', async (
   )
 })
 
-t.test('the table of ids finds what a Map finds', async () => {
-  // Few different words, so that ids collide in parts and places.
+t.test('the id table finds what a Map finds', async () => {
+  // Few different words, so that parts of ids and hash places collide.
   const id = fc
     .tuple(fc.nat(3), fc.nat(3), fc.nat(3))
     .map((words) => `runreq_${words.map((one) => one.toString(16).padStart(8, '0')).join('')}`)
@@ -64,7 +64,7 @@ t.test('the table of ids finds what a Map finds', async () => {
   )
 })
 
-t.test('an id of another shape is a mistake of the program', async (t) => {
+t.test('an id that is not of a run request throws', async (t) => {
   t.throws(() => new IdTable(64).find('runreq_1'), /not the id of a run request/)
 })
 
@@ -88,7 +88,7 @@ function context(n: number, given: Partial<RunRequestContext['asked']> = {}, pro
   } as unknown as RunRequestContext
 }
 
-t.test('requests made within one millisecond keep their order, to the microsecond', async (t) => {
+t.test('requests created within one millisecond keep their order by microsecond', async (t) => {
   const queue = new Queue(new TurnedNature(), () => [])
   for (const n of [700, 3, 250, 4]) queue.put(context(n))
   const demand = queue.demandOfRequest(requestId(3))!
@@ -100,7 +100,7 @@ t.test('requests made within one millisecond keep their order, to the microsecon
   t.same(order, [3, 4, 250, 700].map(requestId))
 })
 
-t.test('ten thousand requests go in and out and leave nothing behind', async (t) => {
+t.test('the queue is empty and in order after ten thousand requests went in and out, three times', async (t) => {
   const queue = new Queue(new TurnedNature(), () => [])
   for (let round = 0; round < 3; round++) {
     for (let n = 0; n < 10_000; n++) queue.put(context(n, { priority: n % 7 }))
@@ -120,7 +120,7 @@ t.test('ten thousand requests go in and out and leave nothing behind', async (t)
   }
 })
 
-t.test('demands that nobody asks for any more are forgotten', async (t) => {
+t.test('demands without requests are forgotten', async (t) => {
   const queue = new Queue(new TurnedNature(), () => [])
   for (let n = 0; n < 5_000; n++) {
     queue.put(context(n, { labels: [`label-${n}`], runner_id: `r${n}` }, `project-${n}`))
@@ -130,7 +130,7 @@ t.test('demands that nobody asks for any more are forgotten', async (t) => {
   t.same([...queue.demandsPinnedTo('r1')], [])
 })
 
-t.test('a request that changes its demand moves', async (t) => {
+t.test('a request whose demand changes moves to the new demand', async (t) => {
   const queue = new Queue(new TurnedNature(), () => [])
   queue.put(context(1))
   const before = queue.demandOfRequest(requestId(1))!
@@ -141,20 +141,17 @@ t.test('a request that changes its demand moves', async (t) => {
   t.same(after.labels, ['gpu'])
 })
 
-t.test(
-  'a request that is being offered, or held back, stays out of the order whatever else a step changes',
-  async (t) => {
-    const queue = new Queue(new TurnedNature(), () => [])
-    const demand = queue.put(context(1))!
-    const id = queue.take(demand)
-    t.equal(queue.put(context(1)), undefined)
-    t.equal(demand.ready.size, 0)
-    t.ok(queue.holdBack(id))
-    t.equal(queue.put(context(1)), undefined)
-    t.equal(queue.release(id, context(1)), demand)
-    t.equal(demand.ready.size, 1)
-    queue.remove(id)
-    t.notOk(queue.holdBack(id), 'one that has left cannot be held back')
-    t.equal(queue.release(id, context(1)), undefined)
-  },
-)
+t.test('a request that is being offered or held back does not become ready again through another step', async (t) => {
+  const queue = new Queue(new TurnedNature(), () => [])
+  const demand = queue.put(context(1))!
+  const id = queue.take(demand)
+  t.equal(queue.put(context(1)), undefined)
+  t.equal(demand.ready.size, 0)
+  t.ok(queue.holdBack(id))
+  t.equal(queue.put(context(1)), undefined)
+  t.equal(queue.release(id, context(1)), demand)
+  t.equal(demand.ready.size, 1)
+  queue.remove(id)
+  t.notOk(queue.holdBack(id), 'a removed request cannot be held back')
+  t.equal(queue.release(id, context(1)), undefined)
+})

@@ -31,32 +31,35 @@ const runner = {
   fingerprint: 'f',
 } as never
 
-t.test('on the real actor system: create, poll, accept; and after a restart the same is held', async (t) => {
-  const journal = new MemoryJournal()
-  const first = open(journal)
-  const ids = [requestId(1), requestId(2)]
-  first.runtime.ask({ kind: 'runner', id: 'r1' }, runner, (answer) => t.ok(answer.ok, 'the runner is registered'))
-  for (const id of ids)
-    first.runtime.ask({ kind: 'run_request', id }, createMessage(id, {}), (answer) => t.ok(answer.ok, 'created'))
-  first.nature.run()
-  const asked = poll(first.dispatcher, 'r1')
-  first.nature.run()
-  t.equal(offered(asked), ids[0])
-  const accepted = { type: 'accepted', runner_id: 'r1', attempt: 1 } as never
-  first.runtime.ask({ kind: 'run_request', id: ids[0]! }, accepted, (answer) => t.ok(answer.ok, 'accepted'))
-  first.nature.run()
-  t.match(first.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
-  first.dispatcher.close()
+t.test(
+  'with the real runtime, requests are offered and accepted, and a restart keeps what is held and offered',
+  async (t) => {
+    const journal = new MemoryJournal()
+    const first = open(journal)
+    const ids = [requestId(1), requestId(2)]
+    first.runtime.ask({ kind: 'runner', id: 'r1' }, runner, (answer) => t.ok(answer.ok, 'the runner is registered'))
+    for (const id of ids)
+      first.runtime.ask({ kind: 'run_request', id }, createMessage(id, {}), (answer) => t.ok(answer.ok, 'created'))
+    first.nature.run()
+    const asked = poll(first.dispatcher, 'r1')
+    first.nature.run()
+    t.equal(offered(asked), ids[0])
+    const accepted = { type: 'accepted', runner_id: 'r1', attempt: 1 } as never
+    first.runtime.ask({ kind: 'run_request', id: ids[0]! }, accepted, (answer) => t.ok(answer.ok, 'accepted'))
+    first.nature.run()
+    t.match(first.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
+    first.dispatcher.close()
 
-  const second = open(journal)
-  t.match(second.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
-  const next = poll(second.dispatcher, 'r1')
-  second.nature.run()
-  t.equal(offered(next), ids[1])
-  second.nature.advance(30_100)
-  t.equal(second.runtime.read({ kind: 'run_request', id: ids[1]! })?.value, 'queued', 'the offer ended in its time')
-  second.dispatcher.close()
-})
+    const second = open(journal)
+    t.match(second.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
+    const next = poll(second.dispatcher, 'r1')
+    second.nature.run()
+    t.equal(offered(next), ids[1])
+    second.nature.advance(30_100)
+    t.equal(second.runtime.read({ kind: 'run_request', id: ids[1]! })?.value, 'queued', 'the offer expired on time')
+    second.dispatcher.close()
+  },
+)
 
 /** Its view is behind until a test gives room. */
 class SlowJournal extends MemoryJournal {
@@ -69,36 +72,39 @@ class SlowJournal extends MemoryJournal {
   }
 }
 
-t.test('both words about a runner are refused, one after the other: it is looked after once', async (t) => {
-  const journal = new SlowJournal()
-  const { nature, runtime, dispatcher } = open(journal)
-  const { wheel } = dispatcher as unknown as { wheel: TimerWheel }
-  const { presenceMs } = runtime.settings
-  for (const id of ['silent', 'r2'])
-    runtime.ask({ kind: 'runner', id }, { ...(runner as object), id } as never, (answer) => t.ok(answer.ok))
-  nature.run()
-  for (const id of ['silent', 'r2']) poll(dispatcher, id, 0)
-  nature.advance(presenceMs - 1_000)
-  poll(dispatcher, 'r2', presenceMs * 3)
-  journal.hasRoom = false
-  nature.advance(1_100)
-  t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'which is said, and waits for room')
-  journal.refuse('disk_reserve')
-  const asked = poll(dispatcher, 'silent', presenceMs * 3)
-  nature.run()
-  journal.hasRoom = true
-  journal.giveRoom!()
-  nature.run()
-  // The presence and the parked poll of each; what is knotted is gone round for ever.
-  if (!t.equal(wheel.size, 4)) return
-  journal.refuse(undefined)
-  nature.advance(presenceMs * 2)
-  t.match(
-    ['silent', 'r2'].map((id) => dispatcher.runnerSeen(id).presence),
-    ['online', 'online'],
-  )
-  asked.handle.abort()
-  nature.advance(presenceMs + 100)
-  t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'looked after as ever')
-  dispatcher.close()
-})
+t.test(
+  'a runner whose offline and online steps were both refused has one entry in the timer wheel, and is tracked again',
+  async (t) => {
+    const journal = new SlowJournal()
+    const { nature, runtime, dispatcher } = open(journal)
+    const { wheel } = dispatcher as unknown as { wheel: TimerWheel }
+    const { presenceMs } = runtime.settings
+    for (const id of ['silent', 'r2'])
+      runtime.ask({ kind: 'runner', id }, { ...(runner as object), id } as never, (answer) => t.ok(answer.ok))
+    nature.run()
+    for (const id of ['silent', 'r2']) poll(dispatcher, id, 0)
+    nature.advance(presenceMs - 1_000)
+    poll(dispatcher, 'r2', presenceMs * 3)
+    journal.hasRoom = false
+    nature.advance(1_100)
+    t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'its step waits for room')
+    journal.refuse('disk_reserve')
+    const asked = poll(dispatcher, 'silent', presenceMs * 3)
+    nature.run()
+    journal.hasRoom = true
+    journal.giveRoom!()
+    nature.run()
+    // One presence and one parked poll each; a corrupted list would be walked for ever.
+    if (!t.equal(wheel.size, 4)) return
+    journal.refuse(undefined)
+    nature.advance(presenceMs * 2)
+    t.match(
+      ['silent', 'r2'].map((id) => dispatcher.runnerSeen(id).presence),
+      ['online', 'online'],
+    )
+    asked.handle.abort()
+    nature.advance(presenceMs + 100)
+    t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'presence expires as usual')
+    dispatcher.close()
+  },
+)

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { RequestGiven, RunnerGiven } from './fake.ts'
 import { world } from './world.ts'
 
-/** Why a request waits for which no registered runner will do. */
+/** The reasons to wait that mean that no registered runner will do. */
 const STRANDED = [
   'runner_removed',
   'no_runner_registered',
@@ -37,26 +37,29 @@ const runner: fc.Arbitrary<RunnerGiven> = fc.record(
   { requiredKeys: [] },
 )
 
-t.test('stranded is what waits for a runner and says that none is registered that may take it', (t) => {
-  let found = 0
-  const isLaw = (requests: RequestGiven[], runners: RunnerGiven[], incapable: boolean | undefined): void => {
-    const { fake, dispatcher } = world(Object.fromEntries(runners.map((given, n) => [`r${n + 1}`, given])))
-    if (incapable !== undefined) dispatcher.setCapable((id) => !incapable && id === 'r1')
-    dispatcher.setPausedLanes(['campaign'])
-    const ids = requests.map((given) => fake.create(given))
-    fake.run()
-    const isStranded = (id: string) => STRANDED.includes(dispatcher.waitingBecause(id)?.code ?? '')
-    const expected = ids.filter((id) => isStranded(id) && fake.request(id).context.project === 'alpha')
-    const told = dispatcher.waiting
-      .stranded((project) => project === 'alpha')(100, undefined)
-      .rows.map(({ id }) => id)
-    found += told.length
-    t.same(told.sort(), expected.sort())
-  }
-  const requests = fc.array(request, { maxLength: 8 })
-  const runners = fc.array(runner, { maxLength: 3 })
-  const capable = fc.constantFrom(undefined, undefined, true, false)
-  fc.assert(fc.property(requests, runners, capable, isLaw), { numRuns: 200 })
-  t.ok(found > 50, 'there were some')
-  t.end()
-})
+t.test(
+  'the stranded requests are exactly those whose reason to wait is that no registered runner may take them',
+  (t) => {
+    let found = 0
+    const isLaw = (requests: RequestGiven[], runners: RunnerGiven[], incapable: boolean | undefined): void => {
+      const { fake, dispatcher } = world(Object.fromEntries(runners.map((given, n) => [`r${n + 1}`, given])))
+      if (incapable !== undefined) dispatcher.setCapable((id) => !incapable && id === 'r1')
+      dispatcher.setPausedLanes(['campaign'])
+      const ids = requests.map((given) => fake.create(given))
+      fake.run()
+      const isStranded = (id: string) => STRANDED.includes(dispatcher.waitingBecause(id)?.code ?? '')
+      const expected = ids.filter((id) => isStranded(id) && fake.request(id).context.project === 'alpha')
+      const told = dispatcher.waiting
+        .stranded((project) => project === 'alpha')(100, undefined)
+        .rows.map(({ id }) => id)
+      found += told.length
+      t.same(told.sort(), expected.sort())
+    }
+    const requests = fc.array(request, { maxLength: 8 })
+    const runners = fc.array(runner, { maxLength: 3 })
+    const capable = fc.constantFrom(undefined, undefined, true, false)
+    fc.assert(fc.property(requests, runners, capable, isLaw), { numRuns: 200 })
+    t.ok(found > 50, 'some were found')
+    t.end()
+  },
+)

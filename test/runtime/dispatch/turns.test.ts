@@ -14,7 +14,7 @@ function listed(turns: Turns<Project>): Project[] {
   return found
 }
 
-t.test('the list is what sorting the listed projects by their turns would give, whatever happens to them', async () => {
+t.test('after any moves, the list holds the listed projects sorted by turn', async () => {
   const moves = fc.array(fc.tuple(fc.constantFrom('toEnd', 'leave', 'served'), fc.integer({ min: 0, max: 7 })))
   fc.assert(
     fc.property(moves, (given) => {
@@ -30,7 +30,7 @@ t.test('the list is what sorting the listed projects by their turns would give, 
   )
 })
 
-t.test('who is served goes behind the others, and who is not listed loses its place all the same', async (t) => {
+t.test('a served project goes to the end, even while it is not listed', async (t) => {
   const turns = new Turns<Project>()
   const [a, b, c] = [project(1), project(2), project(3)]
   turns.toEnd(a)

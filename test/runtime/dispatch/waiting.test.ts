@@ -11,7 +11,7 @@ const blocked: RequestGiven = {
   repository: 'acme/site',
 }
 
-t.test('every reason is named in the order in which a person would have to remove them', async (t) => {
+t.test('reasons for waiting are given in the order in which a person would have to remove them', async (t) => {
   const { fake, dispatcher } = world({ holder: { labels: ['only-holder'] } })
   dispatcher.setPausedLanes(['campaign'])
   const held = fake.create({
@@ -55,7 +55,7 @@ t.test('every reason is named in the order in which a person would have to remov
   fake.run()
   t.ok(asked.answer, 'one of the two is offered')
   t.equal(fake.state(id), 'offered')
-  t.equal(dispatcher.waitingBecause(id), undefined, 'what is not queued does not wait')
+  t.equal(dispatcher.waitingBecause(id), undefined, 'a request that is not queued does not wait')
   t.match(dispatcher.waitingBecause(other), { code: 'all_busy', detail: 'All slots are taken: r1.' })
   t.matchOnly(said, [
     'not_before: Not to be offered before 2026-06-01T00:00:00Z.',
@@ -73,7 +73,7 @@ t.test('every reason is named in the order in which a person would have to remov
   ])
 })
 
-t.test('a request that names its runner speaks of that runner', async (t) => {
+t.test('a request pinned to a runner names that runner in its reason', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: { allowed_projects: [] }, r3: { state: 'removed' } })
   const runners: [string, string][] = [
     ['r9', 'no_runner_registered: Runner r9, which it names, is not registered.'],
@@ -89,7 +89,7 @@ t.test('a request that names its runner speaks of that runner', async (t) => {
   }
 })
 
-t.test('unknown and settled requests do not wait', async (t) => {
+t.test('unknown and settled requests have no reason to wait', async (t) => {
   const { fake, dispatcher } = world()
   t.equal(dispatcher.waitingBecause('runreq_00000000000000000000ffff'), undefined)
   const id = fake.create()
@@ -98,7 +98,7 @@ t.test('unknown and settled requests do not wait', async (t) => {
   t.equal(dispatcher.waitingBecause(id), undefined)
 })
 
-t.test('what a parked poll takes at once is on its way, and waits for no slot', async (t) => {
+t.test('a request that a parked poll takes at once is never said to wait for a slot', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   poll(dispatcher, 'r1', 5_000)
   fake.run()
@@ -114,7 +114,7 @@ t.test('what a parked poll takes at once is on its way, and waits for no slot', 
   for (const why of said) t.match(why, /^next/)
 })
 
-t.test('long lists of runners are cut to three names', async (t) => {
+t.test('reasons name at most three runners', async (t) => {
   const many: Record<string, RunnerGiven> = { a: {}, b: {}, c: {}, d: {}, e: {} }
   const { fake, dispatcher } = world(many)
   const id = fake.create()

@@ -6,13 +6,13 @@ const full: RequestGiven = { throttle: 'full', approved: true }
 
 interface Reason {
   readonly name: string
-  /** Makes the world in which nothing can be handed out; answers the request that is going to be. */
+  /** Sets up a world in which nothing can be handed out; returns the request that will be. */
   readonly before: (world: World) => string
   readonly wake: (world: World, id: string) => void
   readonly runners?: Record<string, RunnerGiven>
 }
 
-/** Makes the request be held by the runner `busy`, in the state given. */
+/** Has the runner `busy` hold a request in the given state. */
 function hold({ fake, dispatcher }: World, given: RequestGiven, state: 'offered' | 'accepted' | 'started'): string {
   const id = fake.create(given)
   fake.run()
@@ -82,7 +82,7 @@ const idle = ['r1', 'r2', 'r3', 'r4']
 const crew = Object.fromEntries([...idle, 'busy'].map((id) => [id, {}]))
 
 for (const { name, before, wake, runners = crew } of reasons) {
-  t.test(`${name} wakes exactly the poll that came last`, async (t) => {
+  t.test(`${name} wakes only the poll that came last`, async (t) => {
     const place = world(runners)
     const id = before(place)
     place.fake.run()
@@ -104,7 +104,7 @@ for (const { name, before, wake, runners = crew } of reasons) {
   })
 }
 
-t.test('a poll that does not wait counts too: its runner is then the one that polled last', async (t) => {
+t.test('a poll that does not wait counts as well in deciding which runner polled last', async (t) => {
   const { fake, dispatcher } = world({ r1: {}, r2: {}, r3: {} })
   const polls = ['r1', 'r2', 'r3'].map((runner) => poll(dispatcher, runner))
   fake.run()
@@ -114,7 +114,7 @@ t.test('a poll that does not wait counts too: its runner is then the one that po
   t.same(polls.map(offered), [id, undefined, undefined])
 })
 
-t.test('a slot set free wakes a poll of that runner, and no other', async (t) => {
+t.test('a freed slot wakes a poll of that runner and no other', async (t) => {
   const { fake, dispatcher } = world({ r1: { labels: ['a'] }, r2: { labels: ['b'] } })
   const first = fake.create({ labels: ['a'] })
   const second = fake.create({ labels: ['a'] })
@@ -133,12 +133,12 @@ t.test('a slot set free wakes a poll of that runner, and no other', async (t) =>
   t.equal(other.answer, undefined)
 })
 
-t.test('an accepted offer lets the next parked poll of a runner with more slots have one', async (t) => {
+t.test('once an offer is accepted, a runner with free slots gets the next one on another parked poll', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const ids = [fake.create(), fake.create(), fake.create()]
   const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]
   fake.run()
-  t.same(polls.map(offered), [undefined, undefined, ids[0]], 'one unaccepted offer at most')
+  t.same(polls.map(offered), [undefined, undefined, ids[0]], 'at most one unaccepted offer')
   fake.report(ids[0]!, 'accepted')
   fake.run()
   t.same(polls.map(offered), [undefined, ids[1], ids[0]])
@@ -155,7 +155,7 @@ const changes: readonly [string, RunnerGiven, RunnerGiven, RequestGiven][] = [
   ['capacity', { capacity: 0 }, { capacity: 1 }, {}],
 ]
 for (const [what, before, after, request] of changes) {
-  t.test(`a change of ${what} wakes a poll of that runner`, async (t) => {
+  t.test(`a change of ${what} wakes a poll of the runner`, async (t) => {
     const { fake, dispatcher } = world({ r1: before })
     if (before.state === 'draining') poll(dispatcher, 'r1')
     const id = fake.create(request)
@@ -169,7 +169,7 @@ for (const [what, before, after, request] of changes) {
   })
 }
 
-t.test('as many jobs as come, so many polls wake: no more, no fewer', async (t) => {
+t.test('twenty new requests wake exactly twenty parked polls', async (t) => {
   const { fake, dispatcher } = world(Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`r${n}`, {}])))
   const polls = Array.from({ length: 50 }, (_, n) => poll(dispatcher, `r${n}`))
   for (let n = 0; n < 20; n++) fake.create()
@@ -184,7 +184,7 @@ t.test('as many jobs as come, so many polls wake: no more, no fewer', async (t) 
   t.equal(dispatcher.counts().wakeups, 20)
 })
 
-t.test('that a runner drains ends one parked poll, once; later polls park', async (t) => {
+t.test('draining ends one parked poll of the runner, once, and later polls are parked', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]
   fake.runner('r1', { capacity: 2, state: 'draining' })
@@ -194,21 +194,21 @@ t.test('that a runner drains ends one parked poll, once; later polls park', asyn
     [undefined, { draining: true, cancel: [] }],
   )
   const later = poll(dispatcher, 'r1')
-  t.equal(later.answer, undefined, 'it has been told')
+  t.equal(later.answer, undefined, 'the runner has been told')
   t.same(poll(dispatcher, 'r1', 0).answer, { draining: true, cancel: [] }, 'every answer says so')
   fake.runner('r1', { capacity: 2 })
   fake.run()
-  t.equal(later.answer, undefined, 'the end of it is not news')
+  t.equal(later.answer, undefined, 'the end of draining wakes nobody')
 })
 
-t.test('news that found no parked poll ends the next one at once', async (t) => {
+t.test('draining that found no parked poll ends the next poll at once', async (t) => {
   const { fake, dispatcher } = world({ r1: { state: 'draining' } })
   t.same(poll(dispatcher, 'r1').answer, { draining: true, cancel: [] })
   t.equal(poll(dispatcher, 'r1').answer, undefined)
   fake.run()
 })
 
-t.test('a new process of a runner is told what its old one was told', async (t) => {
+t.test('a new session of a draining runner is told once more', async (t) => {
   const { fake, dispatcher } = world({ r1: { state: 'draining' } })
   poll(dispatcher, 'r1')
   const old = poll(dispatcher, 'r1')
@@ -219,7 +219,7 @@ t.test('a new process of a runner is told what its old one was told', async (t) 
   fake.run()
 })
 
-t.test('a cancel ends one parked poll of its runner, and each cancel is news of its own', async (t) => {
+t.test('a cancel ends one parked poll of its runner, and so does the next cancel', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 3 }, r2: {} })
   const ids = [fake.create(), fake.create()]
   fake.run()
@@ -250,10 +250,14 @@ t.test('a cancel ends one parked poll of its runner, and each cancel is news of 
   fake.report(ids[0]!, 'failed', { class: 'cancelled' })
   fake.run()
   t.equal(later.answer, undefined)
-  t.same(poll(dispatcher, 'r1', 0).answer, { draining: false, cancel: [ids[1]] }, 'what has stopped is not named')
+  t.same(
+    poll(dispatcher, 'r1', 0).answer,
+    { draining: false, cancel: [ids[1]] },
+    'a stopped request is no longer named',
+  )
 })
 
-t.test('an offer on its way carries the news, and one poll is enough for both', async (t) => {
+t.test('an offer carries the cancel list too, so one poll serves both', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const first = startedBy({ fake, dispatcher }, 'r1')
   const second = fake.create()

@@ -7,7 +7,7 @@ function rethrow(_: unknown, error: unknown): void {
   throw error
 }
 
-t.test('every entry fires once, never early and at most a tick late; removed ones never', async () => {
+t.test('every entry fires once, never early and at most two ticks late, and removed entries never fire', async () => {
   const entry = fc.record({
     afterMs: fc.integer({ min: 0, max: 400_000 }),
     removeMs: fc.option(fc.integer({ min: 0, max: 400_000 })),
@@ -71,7 +71,7 @@ t.test('an entry that is added again moves, and fires once', async (t) => {
   wheel.add(before!, nature.nowMs + 100)
   wheel.add(moved!, nature.nowMs + 300)
   wheel.add(behind!, nature.nowMs + 300)
-  // What is knotted is gone round for ever.
+  // A corrupted list would be walked for ever.
   if (!t.equal(wheel.size, 3)) return
   nature.advance(200)
   t.same(fired, ['before'])
@@ -80,7 +80,7 @@ t.test('an entry that is added again moves, and fires once', async (t) => {
   wheel.add(moved!, nature.nowMs + 300)
   wheel.add(moved!, nature.nowMs + 100)
   nature.advance(200)
-  t.equal(fired.length, 4, 'also to an earlier time')
+  t.equal(fired.length, 4, 'to an earlier time, too')
   t.same([wheel.size, nature.timersSet], [0, 0])
 })
 
@@ -94,7 +94,7 @@ t.test('one timer serves ten thousand entries, and an idle wheel has none', asyn
   t.equal(nature.timersSet, 0)
 })
 
-t.test('a closed wheel forgets what it has and what it gets', async (t) => {
+t.test('a closed wheel drops its entries and ignores new ones', async (t) => {
   const nature = new TurnedNature()
   const wheel = new TimerWheel(nature, rethrow)
   wheel.add(new Later(() => t.fail('closed')), nature.nowMs + 10)

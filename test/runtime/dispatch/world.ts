@@ -1,4 +1,4 @@
-/** A dispatcher in a world that a test turns by hand, with runners that are registered and silent. */
+/** A dispatcher in a world that the test moves, with runners that are registered and silent. */
 import { createDispatcher, type Dispatcher } from '../../../runtime/dispatch/dispatcher.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { FakeRuntime, poll, type RunnerGiven } from './fake.ts'
@@ -16,7 +16,7 @@ export function world(runners: Record<string, RunnerGiven> = {}): World {
   return { fake, dispatcher }
 }
 
-/** A new request that this runner has taken and started; its id. */
+/** Creates a request and has this runner take and start it; returns its id. */
 export function startedBy({ fake, dispatcher }: World, runner: string): string {
   const id = fake.create()
   fake.run()
@@ -27,7 +27,7 @@ export function startedBy({ fake, dispatcher }: World, runner: string): string {
   return id
 }
 
-/** The service stops and starts: what was committed is there, what was in memory is not. */
+/** The service stops and starts: what was committed is kept, what was in memory is lost. */
 export function restarted({ fake, dispatcher }: World): World {
   dispatcher.close()
   const next = new FakeRuntime()

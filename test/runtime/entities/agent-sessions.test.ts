@@ -1,4 +1,4 @@
-/** Mistakes of the program at sessions, at their runners and at their ends: planted, since there are to be none. */
+/** Programming errors at sessions, their runners and their ends, injected here because there should be none. */
 import t from 'tap'
 import type { Answer, CommitListener, Runtime } from '../../../runtime/api.ts'
 import { AgentSessions } from '../../../runtime/entities/agent-sessions.ts'
@@ -30,7 +30,7 @@ const run = (value: string): Snapshot => ({
 })
 const senseless: Snapshot = { value: 'started', context: { session_id: 'poison' } }
 
-/** With what the journal holds of each kind, by id. */
+/** A world whose journal holds these records, by kind and id. */
 function world(records: Record<string, Record<string, Snapshot>>) {
   const nature = new TurnedNature()
   const told: any[] = []
@@ -42,7 +42,7 @@ function world(records: Record<string, Record<string, Snapshot>>) {
     told,
     asked,
     records,
-    /** What an actor is told comes to this. */
+    /** What an actor answers. */
     answer: (_: string): Partial<Answer> => ({ ok: true }),
     sessions: undefined as unknown as AgentSessions,
     commit(kind: string, changed: Record<string, Snapshot>) {
@@ -50,7 +50,7 @@ function world(records: Record<string, Record<string, Snapshot>>) {
       records[kind] = { ...records[kind], ...changed }
       for (const listener of listeners) listener(steps as never, [], {} as never)
     },
-    /** Turns the clock, and lets promises be kept. */
+    /** Advances the clock, and lets promises settle. */
     async advance(ms: number) {
       await new Promise(setImmediate)
       nature.advance(ms)
@@ -82,7 +82,7 @@ for (const [how, failing] of [
   ['cannot be asked for', aMistake],
   ['fails in its step', () => internalError],
 ] as const)
-  t.test(`an end that ${how} is asked for again, later each time, and every other comes`, async (t) => {
+  t.test(`a session end that ${how} is retried ever later, and the other sessions end`, async (t) => {
     const w = world({ agent_session: { poison: ofRun('poison'), other: ofRun('other') } })
     w.answer = (id) => (id === 'poison' ? failing() : { ok: true })
     w.commit('run_request', { 'run of poison': run('lost'), 'run of other': run('lost') })
@@ -92,7 +92,7 @@ for (const [how, failing] of [
     t.match(w.sessions.health, { passedOverCount: 1, ticksFailed: 0 })
     w.commit('run_request', { 'run of poison': run('lost') })
     await w.advance(setAsideRetryMs - 1)
-    t.equal(w.asked.length, 2, 'not before its time')
+    t.equal(w.asked.length, 2, 'not retried early')
     await w.advance(1)
     t.match(w.told.slice(1), [{ id: 'poison', failures: 2 }])
     w.answer = () => ({ ok: true })
@@ -101,7 +101,7 @@ for (const [how, failing] of [
     t.equal(w.sessions.health.passedOverCount, 0)
   })
 
-t.test('at a start an end that fails keeps none from coming, nor the service from its start', async (t) => {
+t.test('at start, a session end that fails keeps neither the other ends nor the service from starting', async (t) => {
   const records = { agent_session: { poison: session('poison'), other: session('other') } }
   const w = world({ ...records, maintenance_run: { bad: { value: 'running', context: {} } } })
   w.answer = (id) => (id === 'poison' ? aMistake() : { ok: true })
@@ -113,11 +113,11 @@ t.test('at a start an end that fails keeps none from coming, nor the service fro
   ])
   w.answer = () => ({ ok: true })
   await w.advance(setAsideRetryMs)
-  t.same(w.asked.slice(2).sort(), ['bad', 'poison'], 'one of which it is not known how old it is, is over')
+  t.same(w.asked.slice(2).sort(), ['bad', 'poison'], 'a run whose age is unknown is taken for over')
   t.equal(w.sessions.health.passedOverCount, 0)
 })
 
-t.test('a session that cannot be taken in hides no other, at a start nor in a commit', async (t) => {
+t.test('a session that cannot be taken in hides no other session, at start or in a commit', async (t) => {
   const w = world({ agent_session: { poison: senseless, other: ofRun('other') } })
   t.equal(w.sessions.openCount, 1)
   w.commit('agent_session', { poison: senseless, third: ofRun('third') })
@@ -129,7 +129,7 @@ t.test('a session that cannot be taken in hides no other, at a start nor in a co
   t.equal(w.sessions.health.passedOverCount, 0)
 })
 
-t.test('a run that cannot be judged is judged later, and that of another now', async (t) => {
+t.test('when the run of a session cannot be judged, that session is retried and others end now', async (t) => {
   const w = world({ agent_session: { poison: ofRun('poison'), other: ofRun('other') } })
   const bad = { value: 'lost', context: { attempt: 1 } }
   w.commit('run_request', { 'run of poison': bad, 'run of other': run('lost') })
@@ -141,22 +141,25 @@ t.test('a run that cannot be judged is judged later, and that of another now', a
   t.same(w.asked, ['other', 'poison'])
 })
 
-t.test('what a runner did is heard later where it fails, and that of another now', async (t) => {
-  const of = (id: string, runner_id: string) => session(id, { runner_id })
-  const w = world({ agent_session: { first: of('first', 'r1'), second: of('second', 'r2') } })
-  const began = { value: 'registered', context: { session: { instance: 'i', started_at: LOST_AT } } }
-  let isMended = false
-  const context = {
-    get session() {
-      return isMended ? began.context.session : aMistake()
-    },
-  }
-  w.commit('runner', { r1: { value: 'registered', context }, r2: began })
-  await w.advance(0)
-  t.same(w.asked, ['second'])
-  t.match(w.told, [{ kind: 'runner', id: 'r1' }])
-  isMended = true
-  await w.advance(setAsideRetryMs)
-  t.same(w.asked, ['second', 'first'])
-  t.equal(w.sessions.health.passedOverCount, 0)
-})
+t.test(
+  'when a change of a runner cannot be taken in, its sessions end at the retry and those of other runners now',
+  async (t) => {
+    const of = (id: string, runner_id: string) => session(id, { runner_id })
+    const w = world({ agent_session: { first: of('first', 'r1'), second: of('second', 'r2') } })
+    const began = { value: 'registered', context: { session: { instance: 'i', started_at: LOST_AT } } }
+    let isMended = false
+    const context = {
+      get session() {
+        return isMended ? began.context.session : aMistake()
+      },
+    }
+    w.commit('runner', { r1: { value: 'registered', context }, r2: began })
+    await w.advance(0)
+    t.same(w.asked, ['second'])
+    t.match(w.told, [{ kind: 'runner', id: 'r1' }])
+    isMended = true
+    await w.advance(setAsideRetryMs)
+    t.same(w.asked, ['second', 'first'])
+    t.equal(w.sessions.health.passedOverCount, 0)
+  },
+)

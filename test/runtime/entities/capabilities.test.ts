@@ -1,4 +1,4 @@
-/** Mistakes of the program at a manifest: planted, since there are to be none. */
+/** Programming errors at a manifest, injected here because there should be none. */
 import t from 'tap'
 import type { CommitListener, Runtime } from '../../../runtime/api.ts'
 import { Capabilities } from '../../../runtime/entities/capabilities.ts'
@@ -52,17 +52,20 @@ function world(records: Record<string, object>, runners: readonly string[] = [])
 
 const asked = { project: 'shop', entryEvent: 'a', throttle: 'full' } as const
 
-t.test('a manifest of which no sense can be made keeps no service from its start, and no other from its word', (t) => {
-  const w = world({ m1: senseless, m2: manifest('r2') })
-  t.match(w.told, [{ by: 'capabilities', kind: 'engine_capability', id: 'm1', failures: 1 }])
-  t.ok(w.isCapable('r1'), 'it does not count')
-  t.same([w.isCapable('r2'), w.isCapable('r2', 'b')], [true, false])
-  t.equal(w.capabilities.incapable(asked), undefined)
-  t.equal(w.capabilities.health.passedOverCount, 1)
-  t.end()
-})
+t.test(
+  'an unusable manifest does not count at start, and neither the service nor other manifests are affected',
+  (t) => {
+    const w = world({ m1: senseless, m2: manifest('r2') })
+    t.match(w.told, [{ by: 'capabilities', kind: 'engine_capability', id: 'm1', failures: 1 }])
+    t.ok(w.isCapable('r1'), 'it does not count')
+    t.same([w.isCapable('r2'), w.isCapable('r2', 'b')], [true, false])
+    t.equal(w.capabilities.incapable(asked), undefined)
+    t.equal(w.capabilities.health.passedOverCount, 1)
+    t.end()
+  },
+)
 
-t.test('the same in a commit, and it counts when it is understood', (t) => {
+t.test('an unusable manifest in a commit does not count until it can be read', (t) => {
   const w = world({})
   w.commit({ m1: senseless, m2: manifest('r2', { supported_entry_events: ['b'] }) })
   t.match(w.told, [{ id: 'm1' }])
@@ -75,34 +78,34 @@ t.test('the same in a commit, and it counts when it is understood', (t) => {
   t.end()
 })
 
-t.test('a manifest of a runner speaks for that runner alone: the others take what they took', (t) => {
+t.test('a runner’s manifest restricts that runner only', (t) => {
   const narrow = manifest('r1', { supported_entry_events: ['b'] })
   const w = world({ m1: narrow }, ['r1', 'r2'])
-  t.equal(w.capabilities.incapable(asked), undefined, 'r2 has said nothing')
+  t.equal(w.capabilities.incapable(asked), undefined, 'r2 has no manifest')
   t.equal(w.capabilities.incapable({ ...asked, runnerId: 'r2' }), undefined)
   t.match(w.capabilities.incapable({ ...asked, runnerId: 'r1' }), /runner r1 does not serve a/)
-  t.same([w.isCapable('r1'), w.isCapable('r2')], [false, true], 'as the dispatcher has it')
+  t.same([w.isCapable('r1'), w.isCapable('r2')], [false, true], 'as the dispatcher sees it')
   w.commit({ m2: manifest('r2', { supported_entry_events: ['b'] }) })
-  t.match(w.capabilities.incapable(asked), /No manifest of the project serves a/, 'now each has')
+  t.match(w.capabilities.incapable(asked), /No manifest of the project serves a/, 'now each has one')
   const { value, context } = narrow
   const ofNone = { value, context: { ...context, manifest: { ...context.manifest, runner_id: undefined } } }
   const kept = world({ m1: ofNone }, ['r1', 'r2'])
   t.match(
     kept.capabilities.incapable(asked),
     /No manifest of the project serves a/,
-    'a keeper speaks for those without',
+    'a manifest without a runner speaks for all that have none',
   )
   t.match(kept.capabilities.incapable({ ...asked, runnerId: 'r2' }), /No manifest/)
   t.end()
 })
 
-t.test('a manifest that is taken back counts no more, for the door and for the dispatcher', (t) => {
+t.test('a removed manifest no longer counts, for requests and for the dispatcher', (t) => {
   const narrow = manifest('r1', { supported_entry_events: ['b'] })
   const w = world({ m1: narrow }, ['r1'])
   t.match([w.capabilities.incapable(asked), w.isCapable('r1')], [/No manifest/, false])
   w.commit({ m1: { ...narrow, value: 'removed' } })
   t.same([w.capabilities.incapable(asked), w.isCapable('r1')], [undefined, true])
   w.commit({ m1: narrow })
-  t.notOk(w.isCapable('r1'), 'until it is said again')
+  t.notOk(w.isCapable('r1'), 'until it is posted again')
   t.end()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newSpanId, newTraceId } from '../../../runtime/entities/trace-ids.ts'
 
-t.test('traces sort by when they were made, and are those of W3C Trace Context', async (t) => {
+t.test('trace ids sort by creation time and are valid in W3C Trace Context', async (t) => {
   let nowMs = 999.75
   let made = 0
   const nature = { wallMs: () => nowMs, randomHex: (digits: number) => (made++ % 16).toString(16).repeat(digits) }

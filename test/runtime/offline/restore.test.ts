@@ -1,4 +1,4 @@
-/** How long a restore takes: whoever waits for it waits for the disk. */
+/** How many commits a restore takes: whoever waits for it waits for the disk. */
 import t from 'tap'
 import { loadSettings } from '../../../cli/settings.ts'
 import { withRuntime } from '../../../runtime/offline/offline.ts'
@@ -7,7 +7,7 @@ import { BY, CREATE } from '../../machines/run-request-samples.ts'
 
 const REQUESTS = 1_200
 
-t.test('a restore fences many requests with one flush', async (t) => {
+t.test('a restore fences many requests in few commits', async (t) => {
   const settings = loadSettings({ flags: { home: `${t.testdir()}/home` }, env: {} })
   await withRuntime(settings, async (runtime) => {
     const create = (_: unknown, i: number) => {

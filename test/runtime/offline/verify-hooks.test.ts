@@ -32,7 +32,7 @@ async function tell(runtime: Runtime, kind: ActorKind, id: string, type: string,
   if (!answer.ok) throw new Error(`${type} of ${kind} ${id}: ${answer.refusal.detail}`)
 }
 
-/** One of each kind, and for the run requests a life of many moves. */
+/** One entity of each kind, and run requests that made many moves. */
 async function live(runtime: Runtime): Promise<void> {
   const holder = { runner_id: 'r1', attempt: 1 }
   await tell(runtime, 'project', PROJECT, 'create', { id: PROJECT, key: 'acme', name: 'Acme' })
@@ -67,7 +67,7 @@ async function lived(test: Test): Promise<string> {
   return home
 }
 
-/** Changes a closed home's records behind the service's back. */
+/** Changes records of a closed home behind the service's back. */
 async function tamper(home: string, kind: string, id: string, change: (record: any) => unknown): Promise<void> {
   const { view, close } = await openEnvironments(home, () => {})
   const record = JSON.parse(view.snapshots.get([kind, id])!)
@@ -93,7 +93,7 @@ const assertions = async (home: string) =>
     ['assertion_wrong', 'creation_missing', 'record_missing'].includes(code),
   )
 
-t.test('nothing is wrong with what the service itself wrote, restored or not', async (t) => {
+t.test('verify finds nothing wrong with a home that the service wrote, or with a restored one', async (t) => {
   const home = await lived(t)
   t.same((await verifyHome(home, verifyHooks())).findings, [])
   const restored = `${t.testdirName}/restored`
@@ -106,7 +106,7 @@ t.test('nothing is wrong with what the service itself wrote, restored or not', a
   t.same((await verifyHome(restored, verifyHooks())).findings, [])
 })
 
-t.test('a record that is not as the newest event says is named with the event and the difference', async (t) => {
+t.test('a record that differs from its newest event is reported with the event and the difference', async (t) => {
   const sound = await lived(t)
   const cases: [string, string, (record: any) => unknown, RegExp][] = [
     ['run_request', REQUEST, inState('started'), /run_request_requeued, says state "queued", the record has "started"/],
@@ -151,7 +151,7 @@ t.test('a record that is not as the newest event says is named with the event an
   }
 })
 
-t.test('an entity that only the log knows, and one that only the view knows, are named', async (t) => {
+t.test('an entity known only to the log, or only to the view, is reported', async (t) => {
   const sound = await lived(t)
   for (const [kind, id, type] of [
     ['run_request', REQUEST, 'run_request_created'],
@@ -171,7 +171,7 @@ t.test('an entity that only the log knows, and one that only the view knows, are
         detail: new RegExp(`^event \\d+, ${type}, says that it exists`),
       },
     ])
-    // No event of its own says that an engine run was made.
+    // No event of its own records the creation of an engine run.
     if (kind === 'engine_run') continue
     const ghost = `${t.testdirName}/${kind}-ghost`
     cpSync(sound, ghost, { recursive: true })
@@ -185,7 +185,7 @@ t.test('an entity that only the log knows, and one that only the view knows, are
   }
 })
 
-t.test('what retention has removed is missed by nobody; what it must have left is', async (t) => {
+t.test('entities whose events retention removed are not reported, and entities newer than that are', async (t) => {
   const home = await lived(t)
   const moved = `${t.testdirName}/moved`
   await withRuntime(settingsOf(home), async (runtime) => {
@@ -200,32 +200,39 @@ t.test('what retention has removed is missed by nobody; what it must have left i
   t.match(await assertions(home), [{ code: 'creation_missing', where: 'runner r1', detail: /made at 2999/ }])
 })
 
-t.test('what a clock that was ahead has made is missed by nobody behind retention', async (t) => {
-  const home = await lived(t)
-  const { wallMs } = realNature
-  const clock = t.intercept(realNature, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
-  const early = { id: 'early', labels: ['linux'], credential_hash: HASH }
-  await withRuntime(settingsOf(home), (runtime) => tell(runtime, 'runner', 'early', 'create', early))
-  clock.restore()
-  await withRuntime(settingsOf(home), async (runtime) => {
-    await tell(runtime, 'runner', 'now', 'create', { ...early, id: 'now', credential_hash: 'b'.repeat(64) })
-    const { journal } = runtime
-    const { lastSequence } = journal
-    // It takes what the view holds already.
-    while (journal.oldestSequence <= lastSequence) await journal.trim({ recordedBeforeMs: wallMs() })
-    await tell(runtime, 'runner', 'later', 'create', { ...early, id: 'later', credential_hash: 'c'.repeat(64) })
-  })
-  t.same((await verifyHome(home, verifyHooks())).findings, [])
-  for (const days of [363, 367]) {
-    const other = `${t.testdirName}/${days}`
-    cpSync(home, other, { recursive: true })
-    const created_at = new Date(wallMs() + days * 86_400_000).toISOString().replace('Z', '000Z')
-    await tamper(other, 'runner', 'early', inContext({ created_at }))
-    t.match(await assertions(other), [{ code: 'creation_missing', where: 'runner early' }], 'no such time was taken')
-  }
-})
+t.test(
+  'entities dated by a clock that was ahead are not reported once retention has removed events of that time',
+  async (t) => {
+    const home = await lived(t)
+    const { wallMs } = realNature
+    const clock = t.intercept(realNature, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
+    const early = { id: 'early', labels: ['linux'], credential_hash: HASH }
+    await withRuntime(settingsOf(home), (runtime) => tell(runtime, 'runner', 'early', 'create', early))
+    clock.restore()
+    await withRuntime(settingsOf(home), async (runtime) => {
+      await tell(runtime, 'runner', 'now', 'create', { ...early, id: 'now', credential_hash: 'b'.repeat(64) })
+      const { journal } = runtime
+      const { lastSequence } = journal
+      // Removes only what the view has already.
+      while (journal.oldestSequence <= lastSequence) await journal.trim({ recordedBeforeMs: wallMs() })
+      await tell(runtime, 'runner', 'later', 'create', { ...early, id: 'later', credential_hash: 'c'.repeat(64) })
+    })
+    t.same((await verifyHome(home, verifyHooks())).findings, [])
+    for (const days of [363, 367]) {
+      const other = `${t.testdirName}/${days}`
+      cpSync(home, other, { recursive: true })
+      const created_at = new Date(wallMs() + days * 86_400_000).toISOString().replace('Z', '000Z')
+      await tamper(other, 'runner', 'early', inContext({ created_at }))
+      t.match(
+        await assertions(other),
+        [{ code: 'creation_missing', where: 'runner early' }],
+        'no event of that time was removed',
+      )
+    }
+  },
+)
 
-t.test('imported history asserts nothing, also where a runner or a project calls itself import', async (t) => {
+t.test('imported events assert nothing, even when a runner or project is called import', async (t) => {
   const home = await lived(t)
   const { importEvents } = await import('../../../runtime/offline/import.ts')
   const { writeFileSync } = await import('node:fs')
@@ -250,7 +257,7 @@ t.test('imported history asserts nothing, also where a runner or a project calls
   t.match(await assertions(home), [{ code: 'assertion_wrong', detail: /run_request_started, says state "started"/ }])
 })
 
-t.test('the command names what is wrong, in words and as JSON', async (t) => {
+t.test('intendant verify reports a wrong record, as text and as JSON', async (t) => {
   const home = await lived(t)
   await tamper(home, 'run_request', REQUEST, inContext({ attempt: 7 }))
   const { code, out } = await command('verify', home)

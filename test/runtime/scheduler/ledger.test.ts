@@ -3,13 +3,13 @@ import { retirement } from '../../../machines/work-item/view.ts'
 import { Ledger } from '../../../runtime/scheduler/ledger.ts'
 import { holdsOnceCollected } from '../../collect.ts'
 
-t.test('news of a run whose item is forgotten are a step of no item, and nothing of the ledger', async (t) => {
+t.test('a note about a run of a forgotten item adds nothing to the ledger', async (t) => {
   const ledger = new Ledger(() => undefined)
   ledger.note({ value: 'absent', context: {} } as never)
   t.equal(ledger.waitingCount + ledger.runningCount, 0)
 })
 
-t.test('nothing of an item is kept when it has settled, though it was not to start for a year', async (t) => {
+t.test('the ledger keeps nothing of a settled item, even when its not_before was a year away', async (t) => {
   const ledger = new Ledger(() => undefined)
   const note = (value: string, id: string, not_before: string) =>
     ledger.note({
@@ -35,7 +35,7 @@ t.test('nothing of an item is kept when it has settled, though it was not to sta
   t.ok(there!.deref())
 })
 
-t.test('an item is not forgotten while the run that it was taken back from has not ended', async (t) => {
+t.test('a cancelled item is not retired until the run that was taken back from it has ended', async (t) => {
   const at = (internal: object) =>
     retirement.at({ value: 'cancelled', context: { settled_at: '2026-01-01T00:00:00Z', internal } } as never)
   t.equal(at({ taken_back: 'runreq_1' }), undefined)

@@ -4,7 +4,7 @@ import type { Wanted } from '../../../runtime/dispatch/api.ts'
 import { Lines } from '../../../runtime/scheduler/lines.ts'
 
 const LANES = ['interactive', 'campaign', 'maintenance'] as const
-/** Of two of one project one alone may be under way; they want different things of a runner. */
+/** Two of project a: they want different things of a runner, and only one may be under way at a time. */
 const WANTS = ['a', 'a', 'b', 'c'].map((project) => ({ project }) as Wanted)
 
 interface Waiting {
@@ -20,7 +20,7 @@ function inOrder(a: Waiting, b: Waiting): number {
 
 const waiting = fc.record({ wanted: fc.constantFrom(...WANTS), lane: fc.constantFrom(...LANES) })
 
-t.test('what starts, and in which order, is what a walk over all that waits would start', (t) => {
+t.test('lines start the same items in the same order as a walk over all waiting items', (t) => {
   fc.assert(
     fc.property(
       fc.array(waiting, { maxLength: 40 }),
@@ -35,7 +35,7 @@ t.test('what starts, and in which order, is what a walk over all that waits woul
         const left = new Set<Waiting>(all)
         for (const n of gone) {
           const entry = all[n]
-          // What has left already may be told to leave again.
+          // Removing an entry that has already left is allowed.
           lines.remove(entry ?? { wanted: WANTS[0]!, lane: 'campaign', order: -1 })
           if (entry !== undefined) left.delete(entry)
         }
@@ -62,7 +62,7 @@ t.test('what starts, and in which order, is what a walk over all that waits woul
   t.end()
 })
 
-t.test('a line that is held back costs one question, however many wait in it', (t) => {
+t.test('a blocked line costs one check, however many items wait in it', (t) => {
   const lines = new Lines<Waiting>(inOrder)
   for (let order = 0; order < 1_000; order++) lines.add({ wanted: WANTS[order % 2]!, lane: 'campaign', order })
   let asked = 0
@@ -72,12 +72,12 @@ t.test('a line that is held back costs one question, however many wait in it', (
   }
   const [first] = lines.open(isOpen)
   t.equal(first?.order, 1)
-  t.equal(asked, 3, 'each line once, and the open one again before its first comes out')
+  t.equal(asked, 3, 'each line once, and the open one again before its first entry comes out')
   t.strictSame([...lines.open(() => false)], [])
   t.end()
 })
 
-t.test('what is counted, and read from the end, is what a sort of all that waits tells', (t) => {
+t.test('counting and reading backwards give what sorting all waiting items gives', (t) => {
   const newest = (a: Waiting, b: Waiting): number => b.order - a.order
   fc.assert(
     fc.property(
@@ -100,7 +100,7 @@ t.test('what is counted, and read from the end, is what a sort of all that waits
   t.end()
 })
 
-t.test('a page costs what it shows, however many wait', (t) => {
+t.test('the first rows of a page are found in few checks among 10,000 waiting items', (t) => {
   const lines = new Lines<Waiting>(inOrder)
   for (let order = 0; order < 10_000; order++) lines.add({ wanted: WANTS[order % 4]!, lane: 'campaign', order })
   let asked = 0
@@ -115,6 +115,6 @@ t.test('a page costs what it shows, however many wait', (t) => {
   t.equal(first(lines.open(isIn))?.order, 0)
   const newest = (a: Waiting, b: Waiting): number => b.order - a.order
   t.equal(first(lines.back(newest, isIn, ({ order }) => order < 5_000))?.order, 4_999)
-  t.ok(asked < 20, `${asked} were asked`)
+  t.ok(asked < 20, `${asked} checks`)
   t.end()
 })

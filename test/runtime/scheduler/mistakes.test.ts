@@ -1,4 +1,4 @@
-/** Mistakes of the program in the scheduler's ticks: planted, since it is to have none. */
+/** Programming errors in the scheduler's ticks, injected here because it should have none. */
 import t from 'tap'
 import { LANES } from '../../../machines/documents/run-request.ts'
 import { readFailureToldMs, setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
@@ -8,11 +8,11 @@ import { itemId, World } from './world.ts'
 
 const NO_REASON = { reason: undefined } as object
 
-/** An item that nobody can make sense of. */
+/** An item whose context is unusable. */
 const senseless = (id: string) => (snapshot: any) =>
   snapshot.context.id === id ? { ...snapshot, context: { id } } : snapshot
 
-/** With two projects. */
+/** A world with two projects. */
 function world(): World {
   const world = new World()
   for (const key of ['a', 'b']) world.project(key)
@@ -20,9 +20,9 @@ function world(): World {
 }
 
 for (const type of ['admit', 'hand_out', 'block']) {
-  t.test(`an item of which ${type} fails is passed over, later each time, and every other goes on`, (t) => {
+  t.test(`an item whose ${type} message throws is passed over, retried ever later, and the other items go on`, (t) => {
     const w = world()
-    // What it waits for cannot land, where that is to be told of; and nobody has said why it waits, where that is.
+    // `block` needs a dependency that cannot land; `admit` needs an item without a reason.
     const more = { ...(type === 'block' && { depends_on: [itemId(999)] }), ...(type === 'admit' && NO_REASON) }
     let tries = 0
     w.failsAt = (ref, message) => {
@@ -39,7 +39,7 @@ for (const type of ['admit', 'hand_out', 'block']) {
     t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
     t.equal(w.scheduler.waitingBecause(poison)?.code, 'passed_over')
     w.nature.advance(setAsideRetryMs - 2)
-    t.same([tries, w.told.length], [1, 1], 'ticks of others leave it')
+    t.same([tries, w.told.length], [1, 1], 'ticks for other items leave it alone')
     w.nature.advance(1)
     t.match(w.told.slice(1), [{ id: poison, failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
     w.nature.advance(2 * setAsideRetryMs)
@@ -55,7 +55,7 @@ for (const type of ['admit', 'hand_out', 'block']) {
   })
 }
 
-t.test('an item whose own step fails is passed over, and not told again at once', (t) => {
+t.test('an item that answers its hand-out with internal_error is passed over, and not asked again early', (t) => {
   const w = world()
   const { runtime } = w
   const { ask } = runtime
@@ -78,7 +78,7 @@ t.test('an item whose own step fails is passed over, and not told again at once'
   t.end()
 })
 
-t.test('a line of which one cannot tell who may take it waits, and is told of once a try', (t) => {
+t.test('a line whose eligibility check throws waits, and is logged once a try', (t) => {
   const w = world()
   w.canTake = ({ project }) => {
     if (project === 'a') throw new TypeError('a mistake')
@@ -86,7 +86,7 @@ t.test('a line of which one cannot tell who may take it waits, and is told of on
   }
   const [first, second] = [w.submit('a'), w.submit('a')]
   t.ok(w.isHandedOut(w.submit('b')))
-  t.match(w.told, { length: 1, 0: { id: first } }, 'the others of the line are not asked')
+  t.match(w.told, { length: 1, 0: { id: first } }, 'the check is made once for the whole line')
   for (const id of [first, second]) t.equal(w.scheduler.waitingBecause(id)?.code, 'passed_over')
   const told = w.told.filter(({ id }) => id === first)
   t.equal(told.length, 1)
@@ -99,7 +99,7 @@ t.test('a line of which one cannot tell who may take it waits, and is told of on
   t.end()
 })
 
-t.test('one that is handed out, and of which one cannot tell who may take it, holds a place, and no more', (t) => {
+t.test('a handed-out item whose eligibility check throws takes one place and blocks nothing else', (t) => {
   const w = world()
   w.capacity = 2
   const first = w.submit('a')
@@ -109,7 +109,7 @@ t.test('one that is handed out, and of which one cannot tell who may take it, ho
     return true
   }
   w.submit('b', { depends_on: [first] })
-  // It rings, and asks anew who is there.
+  // A tick comes and checks again which runners are there.
   w.nature.advance(15_000)
   w.project('c')
   w.project('d')
@@ -119,40 +119,43 @@ t.test('one that is handed out, and of which one cannot tell who may take it, ho
   t.end()
 })
 
-t.test('a mistake that is no item’s makes the scheduler pause, and neither ends nor repeats with each commit', (t) => {
-  const w = world()
-  w.capacityOf = () => {
-    throw new TypeError('a mistake')
-  }
-  const id = w.submit('a')
-  const { told } = w
-  t.equal(w.item(id).value, 'queued', 'what comes before it is done')
-  t.match(told, [{ by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed: it pauses' }])
-  for (let n = 0; n < 10; n++) w.submit('b')
-  t.equal(told.length, 1)
-  w.nature.advance(1_000)
-  t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
-  w.nature.advance(60_000)
-  t.equal(told.at(-1).retry_in_ms, tickRetryMsMax)
-  t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: told.length })
-  w.capacityOf = () => 1
-  w.nature.advance(tickRetryMsMax)
-  t.ok(w.isHandedOut(id))
-  const before = told.length
-  w.capacityOf = () => {
-    throw new TypeError('a mistake')
-  }
-  w.end(id)
-  w.nature.advance(15_000)
-  t.match(told[before], { failures: 1, retry_in_ms: 1_000 }, 'it begins anew')
-  t.end()
-})
+t.test(
+  'an error that concerns no single item makes the scheduler pause, longer each time, not once per commit',
+  (t) => {
+    const w = world()
+    w.capacityOf = () => {
+      throw new TypeError('a mistake')
+    }
+    const id = w.submit('a')
+    const { told } = w
+    t.equal(w.item(id).value, 'queued', 'its creation was done before')
+    t.match(told, [{ by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed: it pauses' }])
+    for (let n = 0; n < 10; n++) w.submit('b')
+    t.equal(told.length, 1)
+    w.nature.advance(1_000)
+    t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
+    w.nature.advance(60_000)
+    t.equal(told.at(-1).retry_in_ms, tickRetryMsMax)
+    t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: told.length })
+    w.capacityOf = () => 1
+    w.nature.advance(tickRetryMsMax)
+    t.ok(w.isHandedOut(id))
+    const before = told.length
+    w.capacityOf = () => {
+      throw new TypeError('a mistake')
+    }
+    w.end(id)
+    w.nature.advance(15_000)
+    t.match(told[before], { failures: 1, retry_in_ms: 1_000 }, 'the pauses start from the shortest again')
+    t.end()
+  },
+)
 
-t.test('what was passed over when all failed is tried when it does not', (t) => {
+t.test('items passed over during a general failure are retried when it is over', (t) => {
   const w = world()
   w.failsAt = ({ id }, { type }) => id === itemId(1) && type === 'hand_out'
   const id = w.submit('a')
-  // Of another it cannot take in a step that asks for nothing.
+  // A step of the other item cannot be taken in either.
   const held = w.submit('b', { not_before: new Date(w.nature.wallMs() + 60_000).toISOString() })
   w.shown = senseless(held)
   w.ask('work_item', held, { type: 'hold' })
@@ -171,7 +174,7 @@ t.test('what was passed over when all failed is tried when it does not', (t) => 
   t.end()
 })
 
-t.test('a journal that has failed ends the tick with its own word', (t) => {
+t.test('a JournalFailure ends the tick and is not treated as an error of the item', (t) => {
   const w = world()
   const id = w.submit('a', { not_before: new Date(w.nature.wallMs() + 5_000).toISOString() })
   w.canTake = () => {
@@ -183,7 +186,7 @@ t.test('a journal that has failed ends the tick with its own word', (t) => {
   t.end()
 })
 
-t.test('an item that the ledger cannot take in keeps no service from its start', (t) => {
+t.test('an item that the ledger cannot take in does not keep the scheduler from starting', (t) => {
   const before = world()
   before.pause('interactive')
   const poison = before.submit('a')
@@ -197,12 +200,12 @@ t.test('an item that the ledger cannot take in keeps no service from its start',
   t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
   w.shown = (snapshot) => snapshot
   w.nature.advance(setAsideRetryMs)
-  t.ok(w.isHandedOut(poison), 'what is committed of it is read anew')
+  t.ok(w.isHandedOut(poison), 'its committed state is read again')
   t.equal(w.scheduler.health.passedOverCount, 0)
   t.end()
 })
 
-t.test('a step that the ledger cannot take in hides no other of its commit', (t) => {
+t.test('a step that the ledger cannot take in hides no other step of its commit', (t) => {
   const w = world()
   w.pause('interactive')
   const [poison, other] = [w.submit('a'), w.submit('b')]
@@ -218,7 +221,7 @@ t.test('a step that the ledger cannot take in hides no other of its commit', (t)
   t.end()
 })
 
-t.test('lanes that were not paused by a mistake are paused when it is over, and no others', (t) => {
+t.test('lanes whose pausing failed are paused once that works again, and no other lanes', (t) => {
   const w = world()
   const { setPausedLanes } = w
   w.setPausedLanes = () => {
@@ -230,7 +233,7 @@ t.test('lanes that were not paused by a mistake are paused when it is over, and 
     { kind: 'pacing', failures: 1 },
     { kind: 'pacing', failures: 2, retry_in_ms: 2 * setAsideRetryMs },
   ])
-  t.equal(w.scheduler.health.passedOverCount, 1, 'what failed again is not well')
+  t.equal(w.scheduler.health.passedOverCount, 1, 'still failing')
   w.setPausedLanes = setPausedLanes
   w.nature.advance(2 * setAsideRetryMs)
   t.same(w.pausedLanes, ['campaign'])
@@ -240,7 +243,7 @@ t.test('lanes that were not paused by a mistake are paused when it is over, and 
   t.end()
 })
 
-/** A scheduler that starts where its pause state is not given. */
+/** A scheduler that starts while its pause state cannot be read. */
 function withoutPauses(w: World, error: Error) {
   const { runtime } = w
   const { read } = runtime
@@ -255,20 +258,20 @@ function withoutPauses(w: World, error: Error) {
   return { scheduler, mend }
 }
 
-t.test('a pause state that cannot be read pauses every lane, until one that can be read is taken in', (t) => {
+t.test('a quarantined pause state pauses every lane until a readable one is committed', (t) => {
   const w = world()
   const { scheduler } = withoutPauses(w, new Quarantined('it cannot be read'))
   t.match(scheduler.view(), { paused: LANES, isUnreadable: true })
   t.same(w.pausedLanes, LANES)
   w.nature.advance(60_000)
-  t.match([w.told, scheduler.health], [[], { passedOverCount: 0 }], 'that is no mistake')
+  t.match([w.told, scheduler.health], [[], { passedOverCount: 0 }], 'that is not a programming error')
   w.pause('campaign')
   t.match(scheduler.view(), { paused: ['campaign'], isUnreadable: false })
   t.same(w.pausedLanes, ['campaign'])
   t.end()
 })
 
-t.test('a mistake at the pause state of a start leaves every lane paused, and is told of and tried again', (t) => {
+t.test('an error in reading the pause state at start pauses every lane, and is logged and retried', (t) => {
   const w = world()
   const { scheduler, mend } = withoutPauses(w, new TypeError('a mistake'))
   t.match(scheduler.view(), { paused: LANES, isUnreadable: false })
@@ -280,16 +283,16 @@ t.test('a mistake at the pause state of a start leaves every lane paused, and is
   t.end()
 })
 
-t.test('a journal that has failed under the pause state ends the start with its own word', (t) => {
+t.test('a JournalFailure in reading the pause state fails the start unchanged', (t) => {
   t.throws(() => withoutPauses(world(), new JournalFailure('the disk is gone')), JournalFailure)
   t.end()
 })
 
-t.test('what fails for a reader alone passes over no work, and is told of once a minute', (t) => {
+t.test('an error that only a reader meets passes over no item, and is logged once a minute', (t) => {
   const w = world()
   w.canTake = () => false
   const id = w.submit('a')
-  // Nothing here says why no runner may take it.
+  // No detail exists here of why no runner may take it.
   const poll = () => w.scheduler.waiting.stranded(() => true)(10, undefined).rows
   const everyMs = 100
   for (let passedMs = 0; passedMs < readFailureToldMs; passedMs += everyMs) {
@@ -307,7 +310,7 @@ t.test('what fails for a reader alone passes over no work, and is told of once a
   t.end()
 })
 
-t.test('an item of which one cannot say why it waits is not passed over by who asks', (t) => {
+t.test('asking why an item waits does not pass it over when the reason cannot be told', (t) => {
   const w = world()
   w.capacity = 0
   const id = w.submit('a')
@@ -324,7 +327,7 @@ t.test('an item of which one cannot say why it waits is not passed over by who a
   t.end()
 })
 
-t.test('what of an item cannot be told to who reads a page leaves the page its other rows', (t) => {
+t.test('an item whose row cannot be rendered leaves a page its other rows', (t) => {
   const w = world()
   const { read } = w.runtime
   w.runtime.read = (ref) => (ref.kind === 'project' ? ({ value: 'active' } as never) : read.call(w.runtime, ref))
@@ -332,13 +335,13 @@ t.test('what of an item cannot be told to who reads a page leaves the page its o
   t.match(w.told, [{ id, said: 'the scheduler failed at it: it is passed over' }])
   const [entry] = w.scheduler.view().firstWaiting(1, () => true)
   t.equal(w.scheduler.view().repositoryOf(entry!), undefined)
-  // Nothing here says why no runner may take it.
+  // No detail exists here of why no runner may take it.
   t.equal(w.scheduler.waiting.strandedBecause(id), undefined)
   t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to say how it stands' } })
   t.end()
 })
 
-t.test('the words of an item that cannot be found are no reader’s end', (t) => {
+t.test('when the dispatcher fails to say why an item waits, readers get passed_over', (t) => {
   const w = world()
   const id = w.submit('a')
   w.waitingBecause = () => {
@@ -350,7 +353,7 @@ t.test('the words of an item that cannot be found are no reader’s end', (t) =>
   t.end()
 })
 
-t.test('a line of which one cannot tell who may take it is not asked again before its time', (t) => {
+t.test('a line whose eligibility check throws is not checked again before its retry time', (t) => {
   const w = world()
   let asked = 0
   w.canTake = ({ project }) => {
@@ -366,7 +369,7 @@ t.test('a line of which one cannot tell who may take it is not asked again befor
   t.end()
 })
 
-t.test('the first of a line, passed over for itself, leaves the others theirs', (t) => {
+t.test('the first item of a line, when passed over, leaves the line to the others', (t) => {
   const w = world()
   w.failsAt = (ref, message) => ref.id === itemId(1) && message.type === 'hand_out'
   const [poison, other] = [w.submit('a'), w.submit('a')]

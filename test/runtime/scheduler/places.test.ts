@@ -1,4 +1,4 @@
-/** What takes a place, and a repository, is what somebody works on or can begin. */
+/** A place and a repository are taken only by items that a runner works on or can begin. */
 import t from 'tap'
 import { projectIdOf } from '../../../machines/ids.ts'
 import { PACING } from '../../../machines/pacing.ts'
@@ -15,7 +15,7 @@ function world(...settings: ConstructorParameters<typeof World>): World {
   return w
 }
 
-t.test('a pause gives the places and the repositories of what nobody has begun to others', (t) => {
+t.test('pausing a lane takes back its items that no runner has begun, and frees their places and repositories', (t) => {
   const w = world({ maxRunning: 1 })
   const first = w.submit('a', { lane: 'campaign' })
   const second = w.submit('b')
@@ -24,14 +24,14 @@ t.test('a pause gives the places and the repositories of what nobody has begun t
   t.match(w.item(first), { value: 'queued', context: { reason: 'lane campaign is paused', run: undefined } })
   t.ok(w.isHandedOut(second), 'its repository and its place are free')
   w.resume('campaign')
-  t.equal(w.scheduler.waitingBecause(first)?.code, 'repository_busy', 'and are taken when it may go on')
+  t.equal(w.scheduler.waitingBecause(first)?.code, 'repository_busy', 'and are taken when its lane resumes')
   w.end(second)
   t.ok(w.isHandedOut(first))
   t.equal(w.item(first).context.internal.hand_outs, 2)
   t.end()
 })
 
-t.test('so does an archived project, and work that no runner that is there may take', (t) => {
+t.test('so does archiving its project, and having no runner left that may take the item', (t) => {
   for (const [away, back] of [
     [(w: World) => archive(w, 'a'), (w: World) => archive(w, 'a', 'unarchive')],
     [
@@ -59,7 +59,7 @@ t.test('so does an archived project, and work that no runner that is there may t
   t.end()
 })
 
-t.test('what a runner has been offered, has accepted or runs is not taken back', (t) => {
+t.test('an item is not taken back while its run is offered, accepted or started', (t) => {
   for (const posts of [['offer'], ['offer', 'accepted'], ['offer', 'started']]) {
     const w = world({ maxRunning: 1 })
     const first = w.submit('a', { lane: 'campaign' })
@@ -71,13 +71,13 @@ t.test('what a runner has been offered, has accepted or runs is not taken back',
     t.notOk(w.isHandedOut(second))
     if (posts.length > 1) continue
     w.ask('run_request', id, { type: 'offer_aborted', runner_id: 'r1', attempt: 1, why: 'lane_paused' })
-    t.notOk(w.isHandedOut(first), 'once the offer has come back, it is')
+    t.notOk(w.isHandedOut(first), 'it is taken back once its offer has been returned')
     t.ok(w.isHandedOut(second))
   }
   t.end()
 })
 
-t.test('what had begun and waits for a runner again keeps nothing from others while none can begin it', (t) => {
+t.test('a requeued run holds neither place nor repository while its lane is paused or its project archived', (t) => {
   for (const [away, back] of [
     [(w: World) => w.pause('campaign'), (w: World) => w.resume('campaign')],
     [(w: World) => archive(w, 'a'), (w: World) => archive(w, 'a', 'unarchive')],
@@ -91,11 +91,11 @@ t.test('what had begun and waits for a runner again keeps nothing from others wh
     t.equal(w.scheduler.waitingBecause(same)?.code, 'repository_busy', 'a runner may go on with it')
     t.match(w.scheduler.waitingBecause(first), { code: 'handed_out' })
     away(w)
-    t.match(w.item(first), { value: 'running', context: { run: { attempt: 2 } } }, 'it stays with its run')
+    t.match(w.item(first), { value: 'running', context: { run: { attempt: 2 } } }, 'it keeps its run')
     t.ok(w.isHandedOut(same))
-    t.equal(w.scheduler.waitingBecause(other)?.code, 'running_cap', 'and one has the place')
+    t.equal(w.scheduler.waitingBecause(other)?.code, 'running_cap', 'the other item has the place')
     const later = w.restarted()
-    t.equal(later.scheduler.waitingBecause(other)?.code, 'running_cap', 'also to the next scheduler')
+    t.equal(later.scheduler.waitingBecause(other)?.code, 'running_cap', 'also in the next scheduler')
     back(later)
     later.end(same)
     t.notOk(later.isHandedOut(other), 'it has its place again')
@@ -107,33 +107,30 @@ t.test('what had begun and waits for a runner again keeps nothing from others wh
   t.end()
 })
 
-t.test(
-  'what waits for a runner that is not heard keeps its repository from nobody, and has it again when that calls',
-  (t) => {
-    for (const hasBegun of [false, true]) {
-      const w = world()
-      const pinned = w.submit('a', { runner_id: 'dead' })
-      if (hasBegun) {
-        w.start(pinned)
-        w.requeue(pinned)
-      }
-      const same = w.submit('b')
-      w.nature.advance(15_000)
-      t.equal(w.scheduler.waitingBecause(same)?.code, 'repository_busy', 'it may be about to call')
-      w.isExpected = ({ pin }) => pin !== 'dead'
-      w.nature.advance(15_000)
-      t.ok(w.isHandedOut(same))
-      t.match(w.scheduler.waitingBecause(pinned), { code: 'handed_out' }, 'it stays with its run')
-      w.isExpected = () => true
-      w.end(same)
-      const later = w.submit('b')
-      t.equal(w.scheduler.waitingBecause(later)?.code, 'repository_busy')
+t.test('an item whose runner is not heard does not hold its repository, and does again once that runner calls', (t) => {
+  for (const hasBegun of [false, true]) {
+    const w = world()
+    const pinned = w.submit('a', { runner_id: 'dead' })
+    if (hasBegun) {
+      w.start(pinned)
+      w.requeue(pinned)
     }
-    t.end()
-  },
-)
+    const same = w.submit('b')
+    w.nature.advance(15_000)
+    t.equal(w.scheduler.waitingBecause(same)?.code, 'repository_busy', 'the runner may be about to call')
+    w.isExpected = ({ pin }) => pin !== 'dead'
+    w.nature.advance(15_000)
+    t.ok(w.isHandedOut(same))
+    t.match(w.scheduler.waitingBecause(pinned), { code: 'handed_out' }, 'it keeps its run')
+    w.isExpected = () => true
+    w.end(same)
+    const later = w.submit('b')
+    t.equal(w.scheduler.waitingBecause(later)?.code, 'repository_busy')
+  }
+  t.end()
+})
 
-t.test('a pause state that cannot be read takes nothing back', (t) => {
+t.test('an unreadable pause state takes no item back', (t) => {
   const w = world()
   const first = w.submit('a')
   w.shown = (snapshot) => snapshot
@@ -149,7 +146,7 @@ t.test('a pause state that cannot be read takes nothing back', (t) => {
   t.end()
 })
 
-t.test('without a cap of its own: what runs where nothing new goes, or is lost, has none of the slots', (t) => {
+t.test('without a configured cap, runs that are lost or on draining runners take no slot', (t) => {
   for (const gone of ['drained', 'lost']) {
     const w = world()
     w.capacity = 1
@@ -166,7 +163,7 @@ t.test('without a cap of its own: what runs where nothing new goes, or is lost, 
   t.end()
 })
 
-t.test('nor does what waits for runners that are full keep work from those that are not', (t) => {
+t.test('without a configured cap, items for busy runners do not keep items from runners with free slots', (t) => {
   const w = world()
   w.project('e')
   w.capacity = 2
@@ -185,7 +182,7 @@ t.test('nor does what waits for runners that are full keep work from those that 
   t.end()
 })
 
-t.test('a cap of the service’s own counts all that is handed out or runs, wherever', (t) => {
+t.test('a configured cap counts everything handed out or running, on whatever runner', (t) => {
   const w = world({ maxRunning: 1 })
   w.isThere = () => false
   w.hasFree = () => true

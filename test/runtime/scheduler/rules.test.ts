@@ -38,7 +38,7 @@ const FREE: Circumstances = {
 
 const told = (item: WaitingItem, now: Circumstances) => wordsOf(firstRule(item, now), item, now)
 
-t.test('each rule holds an item back by itself, in words', (t) => {
+t.test('each rule holds an item back on its own, with its code and text', (t) => {
   const held = (more: Partial<Circumstances>) => told(ITEM, { ...FREE, ...more })
   t.same(told(ITEM, FREE), { code: 'next', detail: 'next to start' })
   for (const state of ['preserved', 'needs_decision', 'failed', 'cancelled'])
@@ -84,18 +84,18 @@ t.test('each rule holds an item back by itself, in words', (t) => {
   t.end()
 })
 
-t.test('not_before has come at its very moment', (t) => {
+t.test('an item may start at the very moment of its not_before', (t) => {
   t.equal(told({ ...ITEM, notBeforeMs: 1_000 }, FREE).code, 'next')
   t.equal(told({ ...ITEM, notBeforeMs: 1_001 }, FREE).code, 'not_before')
   t.end()
 })
 
-t.test('what needs nothing for itself waits for no repository', (t) => {
+t.test('an item that needs no repository waits for none', (t) => {
   t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holderOf: () => 'wi_9' }).code, 'next')
   t.end()
 })
 
-t.test('of several rules that hold it back, the first in their order is named', (t) => {
+t.test('of several rules that hold an item back, the first in order is given', (t) => {
   const breaks: readonly [string, Partial<Circumstances>][] = [
     ['project_archived', { isArchived: () => true }],
     ['campaign_paused', { isCampaignPaused: () => true }],
@@ -118,30 +118,27 @@ t.test('of several rules that hold it back, the first in their order is named', 
   t.end()
 })
 
-t.test('a release waits no more for what can never land, and only for that', (t) => {
+t.test('unlandable names just the dependencies that can never land', (t) => {
   const states: Record<string, string> = { a: 'landed', b: 'failed', c: 'running', d: 'preserved', e: 'held' }
   t.same(unlandable(['a', 'b', 'c', 'd', 'e', 'f'], { stateOf: (id) => states[id] }), ['b', 'd', 'f'])
   t.end()
 })
 
-t.test(
-  'a reason that is written down names no work of others but its dependencies, and says of none how it stands',
-  (t) => {
-    const lasting = (now: Partial<Circumstances>, item = ITEM) => {
-      const whole = { ...FREE, ...now }
-      return lastingReason(firstRule(item, whole), item, whole)
-    }
-    for (const state of ['failed', 'cancelled', 'preserved', undefined])
-      t.equal(lasting({ stateOf: () => state }), 'its dependency wi_a did not land', String(state))
-    for (const state of ['running', 'held']) t.equal(lasting({ stateOf: () => state }), 'waits for wi_a to land', state)
-    t.equal(
-      lasting({ lookBeside: () => 'wi_9' }, { ...ITEM, looksFor: 'initiative one' }),
-      'other work that looks for initiative one has not ended',
-    )
-    const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
-    t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
-    const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
-    t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
-    t.end()
-  },
-)
+t.test('a stored reason names no other work than dependencies, and no states', (t) => {
+  const lasting = (now: Partial<Circumstances>, item = ITEM) => {
+    const whole = { ...FREE, ...now }
+    return lastingReason(firstRule(item, whole), item, whole)
+  }
+  for (const state of ['failed', 'cancelled', 'preserved', undefined])
+    t.equal(lasting({ stateOf: () => state }), 'its dependency wi_a did not land', String(state))
+  for (const state of ['running', 'held']) t.equal(lasting({ stateOf: () => state }), 'waits for wi_a to land', state)
+  t.equal(
+    lasting({ lookBeside: () => 'wi_9' }, { ...ITEM, looksFor: 'initiative one' }),
+    'other work that looks for initiative one has not ended',
+  )
+  const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
+  t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
+  const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
+  t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
+  t.end()
+})

@@ -5,7 +5,7 @@ import { retentionSweepMs } from '../../../runtime/limits.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'
 
-/** Lets the time pass, and retention go over what is older then. */
+/** Advances the clock, and lets retention sweep what has become old enough. */
 async function sweep({ nature }: World, ms: number): Promise<void> {
   nature.advance(ms)
   // The sweep that began on the way ends first; the next one sees the new time.
@@ -18,22 +18,25 @@ async function sweep({ nature }: World, ms: number): Promise<void> {
   }
 }
 
-t.test('interactive work first, then the oldest; what starts earlier in a tick counts for what comes later', (t) => {
-  const world = new World({ maxRunning: 0 })
-  for (const key of ['a', 'b', 'c']) world.project(key)
-  const upkeep = world.submit('a', { lane: 'maintenance' })
-  const first = world.submit('b')
-  const second = world.submit('b')
-  const third = world.submit('c')
-  const next = new World({ maxRunning: 2 }, world)
-  t.ok(next.isHandedOut(first))
-  t.notOk(next.isHandedOut(second), 'its repository is taken by what started before it in the same tick')
-  t.ok(next.isHandedOut(third))
-  t.notOk(next.isHandedOut(upkeep), 'and there is no room any more')
-  t.end()
-})
+t.test(
+  'interactive items start first, then the oldest, and an item started earlier in a tick blocks later ones',
+  (t) => {
+    const world = new World({ maxRunning: 0 })
+    for (const key of ['a', 'b', 'c']) world.project(key)
+    const upkeep = world.submit('a', { lane: 'maintenance' })
+    const first = world.submit('b')
+    const second = world.submit('b')
+    const third = world.submit('c')
+    const next = new World({ maxRunning: 2 }, world)
+    t.ok(next.isHandedOut(first))
+    t.notOk(next.isHandedOut(second), 'its repository was taken by an item started earlier in the same tick')
+    t.ok(next.isHandedOut(third))
+    t.notOk(next.isHandedOut(upkeep), 'the cap is reached')
+    t.end()
+  },
+)
 
-t.test('a hand-out makes one run request on the item’s trace, approved, with the entry event of its kind', (t) => {
+t.test('a hand-out makes one approved run request on the item’s trace, with the entry event of its kind', (t) => {
   const world = new World()
   world.project('shop', 'git@x:shop')
   const id = world.submit('shop', { base_ref: 'main', context: { a: 1 }, labels: ['linux'], timeout_seconds: 60 })
@@ -62,7 +65,7 @@ t.test('a hand-out makes one run request on the item’s trace, approved, with t
   t.end()
 })
 
-t.test('kinds and roles are handed out as the contract says', (t) => {
+t.test('each kind and role is handed out with its entry event, access and payload', (t) => {
   const world = new World()
   const cases = [
     ['task', {}, 'execution_requested', 'full'],
@@ -103,7 +106,7 @@ t.test('kinds and roles are handed out as the contract says', (t) => {
   t.end()
 })
 
-t.test('what only looks neither holds a repository nor waits for one', (t) => {
+t.test('read-only work neither holds a repository nor waits for one', (t) => {
   const world = new World()
   world.project('shop')
   const task = world.submit('shop')
@@ -117,7 +120,7 @@ t.test('what only looks neither holds a repository nor waits for one', (t) => {
   t.end()
 })
 
-t.test('of one owner one looks at a time, also when the earlier one was stopped', (t) => {
+t.test('an owner has one advance at a time, even while an earlier one is still being stopped', (t) => {
   const world = new World()
   world.project('shop')
   const look = (ref: string) =>
@@ -135,7 +138,7 @@ t.test('of one owner one looks at a time, also when the earlier one was stopped'
     code: 'stopping',
     detail: new RegExp(`^${runId}, which looks for`),
   })
-  t.ok(world.isHandedOut(look('mail')), 'who looks for another is at no one’s heels')
+  t.ok(world.isHandedOut(look('mail')), 'another owner’s advance is not held up')
   world.ask('work_item', first, { type: 'settle', state: 'landed', reason: 'stood down' })
   t.equal(world.runtime.read({ kind: 'run_request', id: runId })!.value, 'cancelling')
   t.notOk(world.isHandedOut(second))
@@ -147,7 +150,7 @@ t.test('of one owner one looks at a time, also when the earlier one was stopped'
   t.end()
 })
 
-t.test('of two looks for one owner that wait, one tick starts one', (t) => {
+t.test('of two waiting assessments of one owner, a tick starts one', (t) => {
   const world = new World({ maxRunning: 0 })
   world.project('shop')
   const source = { kind: 'initiative', ref: 'faster', role: 'assessment' } as const
@@ -162,7 +165,7 @@ t.test('of two looks for one owner that wait, one tick starts one', (t) => {
   t.end()
 })
 
-t.test('an item is started at its not_before, by the clock alone', (t) => {
+t.test('an item starts at its not_before, by the clock alone', (t) => {
   const world = new World()
   world.project('shop')
   const at = new Date(world.nature.wallMs() + 60_000).toISOString()
@@ -174,7 +177,7 @@ t.test('an item is started at its not_before, by the clock alone', (t) => {
   t.end()
 })
 
-t.test('what was missed is found within the safety interval', (t) => {
+t.test('a change that the scheduler was not told of is found within the safety interval', (t) => {
   const world = new World()
   world.project('shop')
   world.holders.set(projectIdOf('shop'), 'runreq_1')
@@ -188,7 +191,7 @@ t.test('what was missed is found within the safety interval', (t) => {
   t.end()
 })
 
-t.test('a runner whose coming no step has told of is seen within the safety interval', (t) => {
+t.test('a runner that came online without a step is noticed within the safety interval', (t) => {
   const world = new World()
   world.capacity = 0
   world.project('shop')
@@ -201,7 +204,7 @@ t.test('a runner whose coming no step has told of is seen within the safety inte
   t.end()
 })
 
-t.test('a save that fails starts nothing; when the service writes again, it starts', (t) => {
+t.test('no item starts while writes are refused, and it starts when it is released after they resume', (t) => {
   const world = new World({ maxRunning: 0 })
   world.project('shop')
   const id = world.submit('shop')
@@ -218,7 +221,7 @@ t.test('a save that fails starts nothing; when the service writes again, it star
   t.end()
 })
 
-t.test('two schedulers race for the items: each item is handed out once', (t) => {
+t.test('two schedulers over the same items hand each item out once', (t) => {
   const world = new World({ maxRunning: 0 })
   const ids: string[] = []
   for (let n = 0; n < 20; n++) {
@@ -232,7 +235,7 @@ t.test('two schedulers race for the items: each item is handed out once', (t) =>
   t.end()
 })
 
-t.test('an item that comes without a reason is looked at, told of and queued', (t) => {
+t.test('an item submitted without a reason is admitted, and given its reason to wait', (t) => {
   const world = new World()
   world.project('shop')
   world.pause('interactive')
@@ -243,56 +246,53 @@ t.test('an item that comes without a reason is looked at, told of and queued', (
   t.end()
 })
 
-t.test('a dependency that can never land is found before every other rule, also at start', (t) => {
+t.test('a dependency that can never land blocks its item before every other rule, also at start', (t) => {
   const world = new World({ maxRunning: 0 })
   world.project('a')
   world.project('b')
   const first = world.submit('a')
   const second = world.submit('b', { depends_on: [first], not_before: '2100-01-01T00:00:00Z' })
   const third = world.submit('b', { depends_on: [itemId(999)] })
-  t.equal(world.item(third).value, 'needs_decision', 'an unknown one, too')
+  t.equal(world.item(third).value, 'needs_decision', 'an unknown dependency, too')
   world.scheduler.close()
   world.ask('work_item', first, { type: 'cancel' })
-  t.equal(world.item(second).value, 'queued', 'nobody has looked at it')
+  t.equal(world.item(second).value, 'queued', 'nobody has looked at it yet')
   t.equal(world.restarted().item(second).value, 'needs_decision')
   t.end()
 })
 
-t.test(
-  'what landed is kept, past retention and over restarts, while an item that depends on it has not settled',
-  async (t) => {
-    const hourMs = 3_600_000
-    const first = new World({ retentionMs: hourMs, idempotencyMs: 1, lateEventsMs: 1 })
-    first.project('shop')
-    first.pause('maintenance')
-    const landed = first.submit('shop')
-    const waiting = first.submit('shop', { lane: 'maintenance', depends_on: [landed] })
-    first.land(landed)
-    const other = first.submit('shop')
-    first.land(other)
-    await sweep(first, 2 * hourMs)
-    t.equal(first.item(other), undefined, 'what nobody waits for is forgotten')
-    t.equal(first.item(landed)?.value, 'landed')
-    const world = first.restarted()
-    await sweep(world, 2 * hourMs)
-    const isWaiting = (how: string): void => {
-      t.equal(world.item(waiting).value, 'queued', how)
-      t.equal(world.scheduler.waitingBecause(waiting)?.code, 'lane_paused', how)
-    }
-    isWaiting('after a restart')
-    world.ask('work_item', waiting, { type: 'hold' })
-    await sweep(world, 2 * hourMs)
-    world.ask('work_item', waiting, { type: 'release', reason: 'as told', unlandable: [] })
-    isWaiting('held and released')
-    world.resume('maintenance')
-    t.ok(world.isHandedOut(waiting))
-    world.land(waiting)
-    await sweep(world, 2 * hourMs)
-    t.same([world.item(landed), world.item(waiting)], [undefined, undefined])
-  },
-)
+t.test('a landed item outlives retention and restarts until every item that depends on it has settled', async (t) => {
+  const hourMs = 3_600_000
+  const first = new World({ retentionMs: hourMs, idempotencyMs: 1, lateEventsMs: 1 })
+  first.project('shop')
+  first.pause('maintenance')
+  const landed = first.submit('shop')
+  const waiting = first.submit('shop', { lane: 'maintenance', depends_on: [landed] })
+  first.land(landed)
+  const other = first.submit('shop')
+  first.land(other)
+  await sweep(first, 2 * hourMs)
+  t.equal(first.item(other), undefined, 'an item that nobody depends on is forgotten')
+  t.equal(first.item(landed)?.value, 'landed')
+  const world = first.restarted()
+  await sweep(world, 2 * hourMs)
+  const isWaiting = (how: string): void => {
+    t.equal(world.item(waiting).value, 'queued', how)
+    t.equal(world.scheduler.waitingBecause(waiting)?.code, 'lane_paused', how)
+  }
+  isWaiting('after a restart')
+  world.ask('work_item', waiting, { type: 'hold' })
+  await sweep(world, 2 * hourMs)
+  world.ask('work_item', waiting, { type: 'release', reason: 'as told', unlandable: [] })
+  isWaiting('held and released')
+  world.resume('maintenance')
+  t.ok(world.isHandedOut(waiting))
+  world.land(waiting)
+  await sweep(world, 2 * hourMs)
+  t.same([world.item(landed), world.item(waiting)], [undefined, undefined])
+})
 
-t.test('what landed is kept while items that are to wait for it are on their way', async (t) => {
+t.test('a landed item is kept while items that will depend on it are being created', async (t) => {
   const world = new World({ retentionMs: 1, idempotencyMs: 1, lateEventsMs: 1 })
   world.project('shop')
   const [landed, other] = [world.submit('shop'), world.submit('shop')]
@@ -306,7 +306,7 @@ t.test('what landed is kept while items that are to wait for it are on their way
   t.equal(world.item(landed), undefined)
 })
 
-t.test('an item that is held while it is told of a dead dependency is asked no more until it waits again', (t) => {
+t.test('an item that is held while it is being blocked is not blocked again until it is released', (t) => {
   const world = new World()
   world.project('shop')
   const dead = world.submit('shop')
@@ -319,7 +319,7 @@ t.test('an item that is held while it is told of a dead dependency is asked no m
   }
   let isHeld = false
   world.runtime.onCommit((steps) => {
-    // It stands in the mailbox when the scheduler's next tick comes.
+    // It reaches the mailbox before the scheduler's next tick.
     if (isHeld || !steps.some(({ ref, after }) => ref.id === dead && after.value === 'failed')) return
     isHeld = true
     world.runtime.ask({ kind: 'work_item', id: waiting }, { type: 'hold' }, ({ ok }) => t.ok(ok))
@@ -327,13 +327,13 @@ t.test('an item that is held while it is told of a dead dependency is asked no m
   world.end(dead)
   world.nature.advance(60_000)
   t.equal(world.item(waiting).value, 'held')
-  t.same(told, ['hold', 'block'], 'once')
+  t.same(told, ['hold', 'block'], 'blocked once')
   world.ask('work_item', waiting, { type: 'release', reason: 'as told' })
   t.equal(world.item(waiting).value, 'needs_decision')
   t.end()
 })
 
-t.test('after a restart what was handed out stays so, what runs counts, and pauses hold', (t) => {
+t.test('a restart keeps what was handed out, counts what runs, and keeps lanes paused', (t) => {
   const world = new World({ maxRunning: 2 })
   for (const key of ['a', 'b', 'c']) world.project(key)
   const running = world.submit('a')
@@ -352,7 +352,7 @@ t.test('after a restart what was handed out stays so, what runs counts, and paus
   t.end()
 })
 
-t.test('a project that moves to another repository waits for that one', (t) => {
+t.test('an item whose project moves to another repository waits for that repository', (t) => {
   const world = new World()
   world.project('a', 'git@x:one')
   world.project('b', 'git@x:one')
@@ -366,7 +366,7 @@ t.test('a project that moves to another repository waits for that one', (t) => {
 })
 
 t.test(
-  'without a cap of its own the service counts the slots of its runners, and not what none of them may take',
+  'without a configured cap the scheduler uses the runners’ slots, and does not count items that no runner may take',
   (t) => {
     const world = new World()
     world.capacity = 1
@@ -380,7 +380,7 @@ t.test(
     t.equal(
       world.scheduler.waitingBecause(plain)?.code,
       'running_cap',
-      'as long as nobody has said that its runner is gone',
+      'until it hears that no runner may take the other item',
     )
     world.runtime.ask(
       { kind: 'runner', id: 'r9' },
@@ -393,7 +393,7 @@ t.test(
   },
 )
 
-t.test('a journal that can be read no more is no word about a dependency', (t) => {
+t.test('an item is not blocked when its dependency cannot be read from a failed journal', (t) => {
   const world = new World({ maxRunning: 1 })
   world.project('shop')
   const landed = world.submit('shop')
@@ -404,12 +404,12 @@ t.test('a journal that can be read no more is no word about a dependency', (t) =
     return read(ref)
   }
   const waiting = world.submit('shop', { depends_on: [landed] })
-  t.equal(read({ kind: 'work_item', id: waiting })!.value, 'queued', 'nothing is written of what is not known')
-  t.equal(world.restarted().item(waiting).context.run !== undefined, true, 'and the next start hands it out')
+  t.equal(read({ kind: 'work_item', id: waiting })!.value, 'queued', 'nothing is written about an unknown state')
+  t.equal(world.restarted().item(waiting).context.run !== undefined, true, 'the next start hands it out')
   t.end()
 })
 
-t.test('settled items cost nothing: they are in no summary', (t) => {
+t.test('settled items leave the scheduler’s counts, also after a restart', (t) => {
   const world = new World({ maxRunning: 1 })
   world.project('shop')
   for (let n = 0; n < 50; n++) world.end(world.submit('shop'))

@@ -12,7 +12,7 @@ interface Given {
   readonly waits: boolean
 }
 
-/** A ledger in which all of these wait in the queue. */
+/** A ledger in which all of these are queued. */
 function ledgerOf(given: readonly Given[]): {
   ledger: Ledger
   waits: Set<string>
@@ -40,7 +40,7 @@ const given = fc.record({
   waits: fc.boolean(),
 })
 
-t.test('pages one behind the other are all stranded items that are meant, newest first, and the last says so', (t) => {
+t.test('consecutive pages give all visible stranded items, newest first, and the last page has no next', (t) => {
   fc.assert(
     fc.property(fc.array(given, { maxLength: 30 }), fc.integer({ min: 1, max: 8 }), (all, limit) => {
       const { ledger, waits, rows } = ledgerOf(all)
@@ -63,7 +63,7 @@ t.test('pages one behind the other are all stranded items that are meant, newest
   t.end()
 })
 
-t.test('a page looks at a bounded number of items, and goes on behind them', (t) => {
+t.test('a page looks at a bounded number of items, and the next goes on behind them', (t) => {
   const some = { project: 'shop', lane: 'interactive' }
   const { ledger, waits } = ledgerOf(
     Array.from({ length: 2 * strandedLooksMax }, (_, at) => ({

@@ -1,4 +1,4 @@
-/** A scheduler on the real actor system and a journal in memory; what the dispatcher would say is set by hand. */
+/** A scheduler on the real actor system and a journal in memory; the dispatcher's answers are set by the test. */
 
 import type { Lane } from '../../../machines/documents/run-request.ts'
 import { projectIdOf } from '../../../machines/ids.ts'
@@ -28,27 +28,27 @@ export class World {
   readonly journal: MemoryJournal
   readonly runtime: Runtime
   readonly scheduler: Scheduler
-  /** What the dispatcher would say. */
+  /** What the dispatcher would answer. */
   capacity = 1_000
   capacityOf: () => number = () => this.capacity
   holders = new Map<string, string>()
   canTake: (wanted: Wanted) => boolean = () => true
-  /** Whether one that may take it has a slot left. */
+  /** Whether a runner that may take it has a free slot. */
   hasFree: (wanted: Wanted) => boolean = () => false
-  /** Whether one that may take it is heard. */
+  /** Whether a runner that may take it is heard. */
   isExpected: (wanted: Wanted) => boolean = () => true
-  /** Whether the runner of the run is there, and takes work. */
+  /** Whether the runner of the run is there and takes work. */
   isThere: (run: string) => boolean = () => true
   waitingBecause: () => undefined = () => undefined
   pausedLanes: readonly string[] = []
   setPausedLanes: (lanes: Iterable<string>) => void = (lanes) => {
     this.pausedLanes = [...lanes]
   }
-  /** What the scheduler's log says. */
+  /** What the scheduler logs. */
   readonly told: any[] = []
-  /** A mistake: where it is asked for true, the actor cannot be told. */
+  /** Where this returns true, telling the actor throws. */
   failsAt: (ref: ActorRef, message: { readonly type: string }) => boolean = () => false
-  /** What the scheduler is shown of an entity, at its start and with each commit. */
+  /** What the scheduler sees of an entity, at start and with each commit. */
   shown: (snapshot: SnapshotOf<any>) => SnapshotOf<any>
   readonly #settings: Partial<Settings>
   #made = 0
@@ -92,7 +92,7 @@ export class World {
     return createScheduler(mistaken(runtime, this), dispatcher, log)
   }
 
-  /** The process ends; the next one opens what it left. */
+  /** The process ends, and the next one opens what it left. */
   restarted(): World {
     this.scheduler.close()
     return new World(this.#settings, this)
@@ -147,33 +147,33 @@ export class World {
     return value === 'queued' && context.run !== undefined
   }
 
-  /** Who has its run, and the attempt, as a runner's posts name them. */
+  /** The runner of the item's run and its attempt, as the runner's posts name them. */
   private holder(id: string): { readonly runner_id: string; readonly attempt: number } {
     return { runner_id: 'r1', attempt: this.run(id).context.attempt }
   }
 
-  /** Its runner begins. */
+  /** The runner starts the run. */
   start(id: string): void {
     const run = this.item(id).context.run!.id
     this.ask('run_request', run, { type: 'offer', runner_id: 'r1' })
     this.ask('run_request', run, { type: 'started', ...this.holder(id) })
   }
 
-  /** Its runner is lost, and a person has the run queued again. */
+  /** The runner is lost, and an operator requeues the run. */
   requeue(id: string): void {
     const { run } = this.item(id).context
     this.ask('run_request', run!.id, { type: 'lease_expired', ...this.holder(id) })
     this.ask('run_request', run!.id, { type: 'requeue' })
   }
 
-  /** Its run ends without a result: the item fails. */
+  /** The run ends without a result: the item fails. */
   end(id: string): void {
     this.start(id)
     const completed = { type: 'completed', ...this.holder(id), result: {}, digest: 'd' }
     this.ask('run_request', this.item(id).context.run!.id, completed)
   }
 
-  /** Its work lands. */
+  /** The work lands. */
   land(id: string): void {
     this.start(id)
     const { run, trace_id } = this.item(id).context

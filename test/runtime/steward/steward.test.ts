@@ -1,4 +1,4 @@
-/** The steward on the real actor system and a journal in memory: what it finds to do, it finds again. */
+/** The steward on the real actor system and a journal in memory: pending work is found again at a start. */
 import t from 'tap'
 import { projectIdOf } from '../../../machines/ids.ts'
 import { modules } from '../../../machines/index.ts'
@@ -51,11 +51,11 @@ class World {
     return answer
   }
 
-  /** What the steward's log says. */
+  /** What the steward logs. */
   readonly told: any[] = []
-  /** A mistake: where it is asked for true, the initiative cannot be told. */
+  /** Where this returns true, telling the initiative throws. */
   failsAt: (ref: ActorRef) => boolean = () => false
-  /** What the steward is shown of an initiative at its start. */
+  /** What the steward sees of an initiative at its start. */
   shown: (snapshot: any) => any = (snapshot) => snapshot
 
   steward(): Steward {
@@ -70,7 +70,7 @@ class World {
     return this.runtime.read({ kind: 'initiative', id: 'checkout' })
   }
 
-  /** An assessment has answered that work is to be dispatched, and no steward looks. */
+  /** An assessment has answered with a dispatch while no steward runs. */
   answerUnheard(): void {
     const first = this.steward()
     this.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
@@ -78,7 +78,7 @@ class World {
     this.report({ decision: 'dispatch', member: SHOP, objective: 'Print' })
   }
 
-  /** The run of the assessment has ended with this decision. */
+  /** The run of the assessment ends with this decision. */
   report(decision: object): void {
     const { item_id } = this.initiative.context.assessment
     const result = { reason: 'so', ...decision }
@@ -97,20 +97,20 @@ function assertNever(failure: Error): never {
   throw failure
 }
 
-t.test('a request that waited when the service stopped is assessed by the next start', (t) => {
+t.test('an advance that was pending at a stop is assessed after the next start', (t) => {
   const w = new World()
   w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
-  t.equal(w.initiative.value, 'active', 'nobody looks')
+  t.equal(w.initiative.value, 'active', 'no steward runs')
   w.steward()
   t.equal(w.initiative.value, 'assessing')
   t.equal(w.initiative.context.assessment.trigger_id, 't1')
   t.end()
 })
 
-t.test('an answer that waited for the guards is judged by the next start, once', (t) => {
+t.test('a decision that was pending at a stop is judged after the next start, once', (t) => {
   const w = new World()
   w.answerUnheard()
-  t.equal(w.initiative.value, 'deciding', 'nobody looks')
+  t.equal(w.initiative.value, 'deciding', 'no steward runs')
   w.steward()
   w.steward()
   t.equal(w.initiative.value, 'active')
@@ -120,7 +120,7 @@ t.test('an answer that waited for the guards is judged by the next start, once',
   t.end()
 })
 
-t.test('work that an answer starts just ahead of the cancel of its initiative is stopped with it', (t) => {
+t.test('work that a decision starts just before the initiative is cancelled is cancelled with it', (t) => {
   const w = new World()
   w.answerUnheard()
   const { context } = w.initiative
@@ -140,7 +140,7 @@ t.test('work that an answer starts just ahead of the cancel of its initiative is
   t.end()
 })
 
-t.test('while the service takes no writes nothing is looked at, and then it is', (t) => {
+t.test('the steward assesses nothing while writes are refused, and does so afterwards', (t) => {
   const w = new World()
   w.steward()
   w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
@@ -159,31 +159,28 @@ t.test('while the service takes no writes nothing is looked at, and then it is',
   t.end()
 })
 
-t.test(
-  'an initiative at which the steward fails is passed over, later each time, and the others are looked after',
-  (t) => {
-    const w = new World()
-    w.ask('initiative', 'other', { ...CREATE, id: 'other' })
-    const stateOf = (id: string) => w.runtime.read({ kind: 'initiative', id })?.value
-    w.failsAt = ({ id }) => id === 'checkout'
-    const steward = w.steward()
-    for (const id of ['checkout', 'other']) w.ask('initiative', id, { type: 'advance', trigger_id: 't1' })
-    t.same([stateOf('checkout'), stateOf('other')], ['active', 'assessing'])
-    t.match(w.told, [{ by: 'steward', kind: 'initiative', id: 'checkout', failures: 1, retry_in_ms: setAsideRetryMs }])
-    t.same(steward.health, { passedOverCount: 1, ticksFailed: 0 })
-    w.nature.advance(setAsideRetryMs)
-    t.match(w.told.slice(1), [{ id: 'checkout', failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
-    w.failsAt = () => false
-    w.nature.advance(2 * setAsideRetryMs - 1)
-    t.equal(stateOf('checkout'), 'active')
-    w.nature.advance(1)
-    t.equal(stateOf('checkout'), 'assessing')
-    t.same(steward.health, { passedOverCount: 0, ticksFailed: 0 })
-    t.end()
-  },
-)
+t.test('an initiative at which the steward fails is passed over, retried ever later, and the others go on', (t) => {
+  const w = new World()
+  w.ask('initiative', 'other', { ...CREATE, id: 'other' })
+  const stateOf = (id: string) => w.runtime.read({ kind: 'initiative', id })?.value
+  w.failsAt = ({ id }) => id === 'checkout'
+  const steward = w.steward()
+  for (const id of ['checkout', 'other']) w.ask('initiative', id, { type: 'advance', trigger_id: 't1' })
+  t.same([stateOf('checkout'), stateOf('other')], ['active', 'assessing'])
+  t.match(w.told, [{ by: 'steward', kind: 'initiative', id: 'checkout', failures: 1, retry_in_ms: setAsideRetryMs }])
+  t.same(steward.health, { passedOverCount: 1, ticksFailed: 0 })
+  w.nature.advance(setAsideRetryMs)
+  t.match(w.told.slice(1), [{ id: 'checkout', failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
+  w.failsAt = () => false
+  w.nature.advance(2 * setAsideRetryMs - 1)
+  t.equal(stateOf('checkout'), 'active')
+  w.nature.advance(1)
+  t.equal(stateOf('checkout'), 'assessing')
+  t.same(steward.health, { passedOverCount: 0, ticksFailed: 0 })
+  t.end()
+})
 
-t.test('an initiative of which no sense can be made keeps no service from its start', (t) => {
+t.test('an unusable initiative does not keep the steward from starting', (t) => {
   const w = new World()
   w.ask('initiative', 'checkout', { type: 'advance', trigger_id: 't1' })
   w.shown = (snapshot) => ({ ...snapshot, context: {} })
@@ -191,7 +188,7 @@ t.test('an initiative of which no sense can be made keeps no service from its st
   t.match(w.told, [{ kind: 'initiative', id: 'checkout', failures: 1 }])
   t.equal(steward.health.passedOverCount, 1)
   w.nature.advance(setAsideRetryMs)
-  t.equal(w.initiative.value, 'assessing', 'what is committed of it is read anew')
+  t.equal(w.initiative.value, 'assessing', 'its committed state is read again')
   t.equal(steward.health.passedOverCount, 0)
   t.end()
 })

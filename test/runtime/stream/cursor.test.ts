@@ -1,4 +1,4 @@
-/** Cursors: written and read back, refused by name when they cannot work. */
+/** Cursors: encoding, decoding, and the reason given when one cannot be used. */
 import fc from 'fast-check'
 import t from 'tap'
 import { encodeCursor, oldestCursor, placeOf } from '../../../runtime/stream/cursor.ts'
@@ -10,7 +10,7 @@ const log = {
   incarnationAt: (sequence: number) => (sequence < 1_000 ? undefined : sequence < 3_000 ? 'first0' : 'second'),
 }
 
-t.test('every cursor of a place that the log holds leads back to it', async () => {
+t.test('the cursor of every sequence that the log holds decodes to that sequence', async () => {
   fc.assert(
     fc.property(fc.integer({ min: 100, max: 5_000 }), (sequence) => {
       const place = placeOf(encodeCursor(log, sequence), log)
@@ -26,19 +26,19 @@ t.test('every cursor of a place that the log holds leads back to it', async () =
   )
 })
 
-t.test('a place that the log has forgotten is too old, and the oldest that works is named', async (t) => {
+t.test('a cursor before the oldest event is refused as cursor_too_old, with the oldest valid cursor', async (t) => {
   const oldest = encodeCursor(log, 100)
   t.equal(oldestCursor(log), oldest)
   t.match(placeOf(encodeCursor(log, 99), log), { ok: false, code: 'cursor_too_old', oldest })
   t.match(placeOf(oldest, log), { ok: true, sequence: 100 })
 })
 
-t.test('a cursor of another epoch, or from behind the end, is of another log', async (t) => {
+t.test('a cursor of another epoch, or past the end of the log, is refused as cursor_of_another_log', async (t) => {
   t.match(placeOf(encodeCursor({ ...log, epoch: 'another' }, 200), log), { ok: false, code: 'cursor_of_another_log' })
   t.match(placeOf(encodeCursor(log, 5_001), log), { ok: false, code: 'cursor_of_another_log' })
 })
 
-t.test('a cursor of what another start recorded under the same number is of a time that this log lacks', async (t) => {
+t.test('a cursor whose sequence was recorded by another incarnation is refused as cursor_of_another_log', async (t) => {
   const lost = { ...log, incarnationAt: () => 'lost00' }
   for (const sequence of [1_000, 2_999, 3_000, 5_000]) {
     const place = placeOf(encodeCursor(lost, sequence), log)
@@ -47,10 +47,10 @@ t.test('a cursor of what another start recorded under the same number is of a ti
   const before = { ...log, incarnationAt: () => undefined }
   t.match(placeOf(encodeCursor(before, 2_000), log), { ok: false, code: 'cursor_of_another_log' })
   t.match(placeOf(encodeCursor(before, 500), log), { ok: true, sequence: 500 })
-  t.match(placeOf(encodeCursor(lost, 500), log), { ok: true, sequence: 500 }, 'who recorded it is not known any more')
+  t.match(placeOf(encodeCursor(lost, 500), log), { ok: true, sequence: 500 }, 'the incarnation is no longer known')
 })
 
-t.test('what is not a cursor is said to be none', async (t) => {
+t.test('a text that is not a cursor is refused as invalid_cursor', async (t) => {
   const texts = [
     '',
     '.',

@@ -1,4 +1,4 @@
-/** The event stream on a clock that is turned by hand: who is told what and when, and what it costs. */
+/** The event stream on a clock that the test advances: who is sent what and when, and what it costs. */
 import t from 'tap'
 import { silentLogger } from '../../../runtime/log.ts'
 import { EventStream } from '../../../runtime/stream/event-stream.ts'
@@ -34,12 +34,12 @@ function world({ readTurnMs, ...limits }: Partial<StreamLimits> & { readTurnMs?:
 const noted = (project = 'a'): EventDraft => ({ event_type: 'noted', project })
 const types = (sink: FakeSink): string => sink.frames.map((frame) => frame.type).join(' ')
 
-t.test('what is committed in one turn is one frame, the same bytes for everybody with that filter', async (t) => {
+t.test('all commits of a turn make one frame, the same bytes for every watcher with that filter', async (t) => {
   const { log, nature, watch } = world()
   const [first, second, other] = [watch(), watch(), watch({ project: ['b'] })]
   log.commit([noted('a')])
   log.commit([noted('a'), noted('b')])
-  t.equal(first.frames.length, 1, 'nobody is told within the commit')
+  t.equal(first.frames.length, 1, 'nothing is sent within the commit')
   nature.runOnce()
   t.same(first.frames[1]!.events!.length, 3)
   t.equal(first.raw[1], second.raw[1], 'the very same frame')
@@ -49,78 +49,72 @@ t.test('what is committed in one turn is one frame, the same bytes for everybody
   )
 })
 
-t.test(
-  'a slow fan-out is followed by a pause, a share of what it took, in which commits gather into one frame',
-  async (t) => {
-    const { log, nature, stream } = world()
-    const sink = new FakeSink()
-    const slow = new (class extends FakeSink {
+t.test('a slow fan-out is followed by a pause in proportion, in which commits gather into one frame', async (t) => {
+  const { log, nature, stream } = world()
+  const sink = new FakeSink()
+  const slow = new (class extends FakeSink {
+    override send(...given: Parameters<FakeSink['send']>) {
+      nature.nowMs += 18
+      return super.send(...given)
+    }
+  })()
+  stream.subscribe(new Filter({}), 0, sink)
+  stream.subscribe(new Filter({}), 0, slow)
+  log.commit([noted()])
+  nature.run()
+  t.equal(slow.ids.length, 1)
+  log.commit([noted()])
+  nature.run()
+  t.equal(slow.ids.length, 1)
+  nature.ring(5)
+  t.equal(slow.ids.length, 1)
+  log.commit([noted()])
+  nature.ring(1)
+  t.equal(slow.ids.length, 3)
+  t.equal(slow.frames.length, 3, 'the two commits share a frame')
+})
+
+t.test('a fan-out too long for one turn continues in later ones, and every watcher gets each event once', async (t) => {
+  const { log, nature, stream } = world({ fanOutMsMax: 25, readTurnMs: 2 })
+  let sent = 0
+  const slow = () =>
+    new (class extends FakeSink {
       override send(...given: Parameters<FakeSink['send']>) {
-        nature.nowMs += 18
+        nature.nowMs += 1
+        sent += 1
         return super.send(...given)
       }
     })()
-    stream.subscribe(new Filter({}), 0, sink)
-    stream.subscribe(new Filter({}), 0, slow)
-    log.commit([noted()])
-    nature.run()
-    t.equal(slow.ids.length, 1)
-    log.commit([noted()])
-    nature.run()
-    t.equal(slow.ids.length, 1)
-    nature.ring(5)
-    t.equal(slow.ids.length, 1)
-    log.commit([noted()])
-    nature.ring(1)
-    t.equal(slow.ids.length, 3)
-    t.equal(slow.frames.length, 3, 'the two commits share a frame')
-  },
-)
-
-t.test(
-  'a fan-out that takes too long for a turn goes on in later ones, and nobody misses or hears anything twice',
-  async (t) => {
-    const { log, nature, stream } = world({ fanOutMsMax: 25, readTurnMs: 2 })
-    let sent = 0
-    const slow = () =>
-      new (class extends FakeSink {
-        override send(...given: Parameters<FakeSink['send']>) {
-          nature.nowMs += 1
-          sent += 1
-          return super.send(...given)
-        }
-      })()
-    const sinks = Array.from({ length: 300 }, (_, n) => {
-      const sink = slow()
-      // Some share a filter, and others have one of their own.
-      const project = n % 2 === 0 ? ['a'] : ['a', `own-${n}`]
-      sink.subscription = stream.subscribe(new Filter({ project }), 0, sink)
-      return sink
-    })
+  const sinks = Array.from({ length: 300 }, (_, n) => {
+    const sink = slow()
+    // Half share a filter, the others have one of their own.
+    const project = n % 2 === 0 ? ['a'] : ['a', `own-${n}`]
+    sink.subscription = stream.subscribe(new Filter({ project }), 0, sink)
+    return sink
+  })
+  sent = 0
+  log.commit([noted()])
+  nature.runOnce()
+  t.ok(sent >= 25 && sent <= 64, `${sent} in the turn of the fan-out`)
+  t.ok(stream.counts().reading >= 300 - 64)
+  let most = 0
+  for (let turn = 0; turn < 400; turn++) {
+    // A commit in the meantime comes in its place for every watcher.
+    if (turn === 3) log.commit([noted(), noted('b')])
     sent = 0
-    log.commit([noted()])
     nature.runOnce()
-    t.ok(sent >= 25 && sent <= 64, `${sent} in the turn of the fan-out`)
-    t.ok(stream.counts().reading >= 300 - 64)
-    let most = 0
-    for (let turn = 0; turn < 400; turn++) {
-      // What comes meanwhile is in its place for everybody.
-      if (turn === 3) log.commit([noted(), noted('b')])
-      sent = 0
-      nature.runOnce()
-      most = Math.max(most, sent)
-    }
-    t.ok(most <= 64 + 4, `${most} in a later turn`)
-    nature.ring(100)
-    t.same(stream.counts(), { live: 300, reading: 0, parked: 0 })
-    const wanted = sinks[0]!.ids
-    t.equal(wanted.length, 2)
-    for (const sink of sinks) t.strictSame(sink.ids, wanted)
-  },
-)
+    most = Math.max(most, sent)
+  }
+  t.ok(most <= 64 + 4, `${most} in a later turn`)
+  nature.ring(100)
+  t.same(stream.counts(), { live: 300, reading: 0, parked: 0 })
+  const wanted = sinks[0]!.ids
+  t.equal(wanted.length, 2)
+  for (const sink of sinks) t.strictSame(sink.ids, wanted)
+})
 
 t.test(
-  'frames that nobody takes have a bound over all: who has stood longest ends, and resumes by his cursor',
+  'unsent bytes are bounded over all watchers: the one stalled longest is ended, and can resume from its cursor',
   async (t) => {
     const { log, nature, watch, stream } = world({ unsentBytesMax: 100_000 })
     const idle = Array.from({ length: 10 }, () => watch({}, 0, 2))
@@ -138,11 +132,11 @@ t.test(
     nature.run()
     t.equal(stream.counts().parked, 1)
     t.equal(left[0]!.ids.length, 2)
-    t.equal(reader.ids.length, 2, 'others are told as before')
+    t.equal(reader.ids.length, 2, 'other watchers are still sent events')
   },
 )
 
-t.test('a stream with nothing to see gets a bookmark at least every 10 s, at the place where the log is', async (t) => {
+t.test('a watcher without matching events gets a bookmark at least every 10 s, at the end of the log', async (t) => {
   const { log, nature, watch } = world()
   const sink = watch({ project: ['b'] })
   for (let second = 0; second < 60; second++) {
@@ -154,10 +148,10 @@ t.test('a stream with nothing to see gets a bookmark at least every 10 s, at the
   t.equal(types(sink), `hello${' bookmark'.repeat(bookmarks.length)}`)
   const idle = watch()
   nature.ring(10_000)
-  t.equal(types(idle), 'hello bookmark', 'also when nothing happens at all')
+  t.equal(types(idle), 'hello bookmark', 'also when nothing is committed')
 })
 
-t.test('the end of a replay is told at once when its last events did not match', async (t) => {
+t.test('a replay whose last events did not match ends with a bookmark at once', async (t) => {
   const { log, nature, watch } = world()
   log.commit([noted('b'), noted('a'), noted('a')])
   const sink = watch({ project: ['b'] }, 0)
@@ -167,7 +161,7 @@ t.test('the end of a replay is told at once when its last events did not match',
   t.equal(sink.frames[2]!.cursor, 'e0e0e0e0e0e0.3.i0i0i0')
 })
 
-t.test('a long search without a match says where it is', async (t) => {
+t.test('a long replay without a match sends bookmarks', async (t) => {
   const { log, nature, watch } = world({ frameEventsMax: 10, readTurnMs: 0, tailEventsMax: 1 })
   log.commit(Array.from({ length: 1_000 }, () => noted('a')))
   const sink = watch({ project: ['b'] }, 0)
@@ -179,7 +173,7 @@ t.test('a long search without a match says where it is', async (t) => {
   t.notOk(types(sink).includes('events'))
 })
 
-t.test('replays take turns with each other and with everything else', async (t) => {
+t.test('replays take turns with each other and with other work', async (t) => {
   const { log, nature, watch } = world({ frameEventsMax: 10, readTurnMs: 0, tailEventsMax: 1, pagesMax: 1 })
   log.commit(Array.from({ length: 100 }, () => noted()))
   const [first, second] = [watch({}, 0), watch({}, 0)]
@@ -191,11 +185,11 @@ t.test('replays take turns with each other and with everything else', async (t) 
   nature.nextTurn(other)
   for (let n = 0; n < 8; n++) nature.runOnce()
   t.equal(others, 8)
-  t.equal(first.ids.length, 40, 'one page a turn, in turn')
+  t.equal(first.ids.length, 40, 'one page a turn, alternating')
   t.equal(second.ids.length, 40)
 })
 
-t.test('many that are behind at the same place share reads, and pages read are shared frames', async (t) => {
+t.test('watchers that replay from the same place share reads and frames', async (t) => {
   const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 100 })
   log.commit(Array.from({ length: 1_000 }, () => noted()))
   const sinks = Array.from({ length: 50 }, () => watch({}, 0))
@@ -205,7 +199,7 @@ t.test('many that are behind at the same place share reads, and pages read are s
   t.equal(sinks[0]!.raw[5], sinks[49]!.raw[5], 'the very same frame')
 })
 
-t.test('a moment of backpressure is made up from memory, without a read of the log', async (t) => {
+t.test('a watcher catches up from memory after brief backpressure, without reading the log', async (t) => {
   const { log, nature, watch } = world()
   const sink = watch({}, 0, 2)
   log.commit([noted()])
@@ -222,7 +216,7 @@ t.test('a moment of backpressure is made up from memory, without a read of the l
   t.equal(log.reads, 0)
 })
 
-t.test('retention that passes a parked watcher ends it with the oldest cursor that works', async (t) => {
+t.test('a parked watcher that retention overtakes is ended with the oldest valid cursor', async (t) => {
   const { log, nature, watch } = world({ tailEventsMax: 1 })
   const sink = watch({}, 0, 1)
   log.commit(Array.from({ length: 100 }, () => noted()))
@@ -234,7 +228,7 @@ t.test('retention that passes a parked watcher ends it with the oldest cursor th
   t.same(sink.ids, [])
 })
 
-t.test('a connection that takes nothing for a minute is closed; one that moves is not', async (t) => {
+t.test('a connection that takes nothing for a minute is closed, and one that progresses is not', async (t) => {
   const { log, nature, watch, stream } = world()
   const [stuck, moving] = [watch({}, 0, 2), watch({}, 0, 2)]
   log.commit([noted()])
@@ -249,7 +243,7 @@ t.test('a connection that takes nothing for a minute is closed; one that moves i
   t.same(stream.counts(), { live: 0, reading: 0, parked: 1 })
 })
 
-t.test('a cursor of a commit that was not yet told starts right there', async (t) => {
+t.test('a watcher that starts at a commit not yet sent gets only what comes after it', async (t) => {
   const { log, nature, watch } = world()
   const early = watch()
   log.commit([noted(), noted()])
@@ -260,7 +254,7 @@ t.test('a cursor of a commit that was not yet told starts right there', async (t
   t.equal(late.ids.length, 1)
 })
 
-t.test('a burst larger than what is kept in memory is read from the log', async (t) => {
+t.test('a burst larger than the tail in memory is read from the log', async (t) => {
   const { log, nature, watch } = world({ tailEventsMax: 10, frameEventsMax: 7 })
   const sink = watch()
   log.commit(Array.from({ length: 50 }, () => noted()))
@@ -269,7 +263,7 @@ t.test('a burst larger than what is kept in memory is read from the log', async 
   t.equal(sink.ids.length, 51)
 })
 
-t.test('an event larger than a frame is one frame', async (t) => {
+t.test('an event larger than a frame gets a frame of its own', async (t) => {
   const { log, nature, watch } = world({ frameCharsMax: 1_000 })
   const big: EventDraft = { event_type: 'noted', project: 'a', payload: { text: 'x'.repeat(5_000) } }
   const live = watch()
@@ -281,7 +275,7 @@ t.test('an event larger than a frame is one frame', async (t) => {
   t.equal(replay.ids.length, 3)
 })
 
-t.test('closing tells what is committed, ends everybody, and leaves no timer', async (t) => {
+t.test('close sends what is committed, ends every watcher, and leaves no timer', async (t) => {
   const { log, nature, stream, watch } = world()
   const [open, full] = [watch(), watch({}, 0, 1)]
   log.commit([noted()])
@@ -295,7 +289,7 @@ t.test('closing tells what is committed, ends everybody, and leaves no timer', a
   t.equal(nature.timersSet, 0)
 })
 
-t.test('without watchers there is no timer and nothing to do', async (t) => {
+t.test('without watchers there is no timer and no work', async (t) => {
   const { log, nature, watch } = world()
   log.commit([noted()])
   t.notOk(nature.runOnce())
@@ -307,7 +301,7 @@ t.test('without watchers there is no timer and nothing to do', async (t) => {
   t.equal(nature.timersSet, 0)
 })
 
-t.test('a commit looks only at the watchers that it may concern', async (t) => {
+t.test('a commit evaluates only the filters that its events may match', async (t) => {
   const { log, nature, watch } = world()
   const sinks = Array.from({ length: 1_000 }, (_, n) => watch({ trace_id: [`t${n}`] }))
   let evaluated = 0
@@ -335,27 +329,24 @@ const UNREADABLE = [
   [Object.assign(new Error('EMFILE: too many open files, open'), { code: 'EMFILE', syscall: 'open' }), 'overloaded'],
 ] as const
 for (const [error, code] of UNREADABLE)
-  t.test(
-    `what cannot be read (${error.message}) ends the streams that need it, tells them, and nobody else`,
-    async (t) => {
-      const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
-      log.commit([noted(), noted(), noted()])
-      nature.run()
-      const events = log.events.bind(log)
-      log.events = (after, limit, bytesMax) => {
-        if (after === 1) throw error
-        return events(after, limit, bytesMax)
-      }
-      const [damaged, behind] = [watch({}, 0), watch({}, 2)]
-      nature.run()
-      t.same(damaged.ended, { code, detail: error.message })
-      t.equal(types(damaged), 'hello events')
-      t.equal(types(behind), 'hello events')
-      t.equal(behind.ended, undefined)
-    },
-  )
+  t.test(`an unreadable event (${error.message}) ends only the streams that need it, and tells them why`, async (t) => {
+    const { log, nature, watch } = world({ tailEventsMax: 1, frameEventsMax: 1 })
+    log.commit([noted(), noted(), noted()])
+    nature.run()
+    const events = log.events.bind(log)
+    log.events = (after, limit, bytesMax) => {
+      if (after === 1) throw error
+      return events(after, limit, bytesMax)
+    }
+    const [damaged, behind] = [watch({}, 0), watch({}, 2)]
+    nature.run()
+    t.same(damaged.ended, { code, detail: error.message })
+    t.equal(types(damaged), 'hello events')
+    t.equal(types(behind), 'hello events')
+    t.equal(behind.ended, undefined)
+  })
 
-t.test('what cannot be read is told in the log once, however many come back to it', async (t) => {
+t.test('an unreadable event is logged once, however many watchers meet it, and again after a quiet time', async (t) => {
   const { log, nature, watch, lines } = world({ tailEventsMax: 1, frameEventsMax: 1 })
   log.commit([noted(), noted(), noted()])
   nature.run()
@@ -382,10 +373,10 @@ t.test('what cannot be read is told in the log once, however many come back to i
   t.same(lines.slice(1), [{ err: other, after: 1 }])
   nature.ring(unreadableQuietMs)
   come()
-  t.same(lines.slice(2), [{ err: other, after: 1 }], 'it was over for a while')
+  t.same(lines.slice(2), [{ err: other, after: 1 }], 'after a quiet time')
 })
 
-t.test('faults of any number of places take a bounded memory', async (t) => {
+t.test('the memory of logged faults is bounded, and forgets the one met longest ago', async (t) => {
   const lines: Error[] = []
   const nature = new TurnedNature()
   const unreadable = new Unreadable(nature, { ...silentLogger, error: ({ err }: any) => void lines.push(err) })
@@ -394,5 +385,5 @@ t.test('faults of any number of places take a bounded memory', async (t) => {
   for (const fault of faults.slice(1)) unreadable.tell(fault, 0)
   t.same(lines, faults)
   unreadable.tell(faults[0]!, 0)
-  t.equal(lines.length, faults.length + 1, 'the one that was met longest ago was forgotten')
+  t.equal(lines.length, faults.length + 1, 'the fault met longest ago was forgotten')
 })

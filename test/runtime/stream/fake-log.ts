@@ -1,6 +1,6 @@
 /**
- * A log in memory: what the event stream runs on in its tests. It takes commits and forgets its oldest events; nothing
- * happens that a test did not ask for.
+ * A log in memory for the tests of the event stream. It takes commits and forgets its oldest events, only when the test
+ * says so.
  */
 import type { CommittedEvent } from '../../../runtime/api.ts'
 import { payloadFields } from '../../../runtime/stream/fields.ts'
@@ -12,7 +12,7 @@ export interface EventDraft {
   readonly project: string
   readonly trace_id?: string | null
   readonly run_request_id?: string
-  /** Default: made of the sequence. */
+  /** Default: derived from the sequence. */
   readonly id?: string
   /** Name of the token that caused it. */
   readonly by?: string
@@ -23,7 +23,7 @@ export class FakeLog implements EventSource {
   readonly epoch: string
   oldestSequence = 1
   lastSequence = 0
-  /** Pages asked for, so that a test can count reads. */
+  /** Number of pages read. */
   reads = 0
   readonly #events: CommittedEvent[] = []
   #listener: ((events: readonly CommittedEvent[], commit: Commit) => void) | undefined
@@ -32,7 +32,7 @@ export class FakeLog implements EventSource {
     this.epoch = epoch
   }
 
-  /** One start recorded all. */
+  /** All events were recorded by one start. */
   incarnationAt(sequence: number): string | undefined {
     return sequence > 0 ? 'i0i0i0' : undefined
   }
@@ -41,7 +41,7 @@ export class FakeLog implements EventSource {
     this.#listener = listener
   }
 
-  /** @param isTold whether listeners hear of it */
+  /** @param isTold whether listeners are called */
   commit(drafts: readonly EventDraft[], isTold = true): readonly CommittedEvent[] {
     const firstSequence = this.lastSequence + 1
     const events = drafts.map((draft, index) => committedEvent(firstSequence + index, draft))
@@ -51,7 +51,7 @@ export class FakeLog implements EventSource {
     return events
   }
 
-  /** Forget everything up to and with this sequence. */
+  /** Forgets everything up to and including this sequence. */
   trim(through: number): void {
     this.oldestSequence = Math.max(this.oldestSequence, through + 1)
   }
@@ -77,9 +77,9 @@ export class FakeLog implements EventSource {
 
 /** Adds what lists and look-ups read: pages backwards, histories and single events. */
 export class FakeJournal extends FakeLog {
-  /** Single events read, so that a test can count them. */
+  /** Number of single events read. */
   eventReads = 0
-  /** Rows read backwards. */
+  /** Number of rows read backwards. */
   rowsBackward = 0
 
   eventsBackward(before: number, limit: number, bytesMax: number): EventPage {

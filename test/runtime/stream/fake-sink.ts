@@ -1,4 +1,4 @@
-/** A connection that takes so many frames and is then full, until the test drains it. Keeps what it was sent. */
+/** A connection that takes a number of frames and is then full until the test drains it. Keeps what it was sent. */
 
 import type { Frame } from '../../../runtime/stream/frame.ts'
 import type { Delivery, Sink, StreamEnd, Subscription } from '../../../runtime/stream/sink.ts'
@@ -17,7 +17,7 @@ export class FakeSink implements Sink {
   subscription: Subscription | undefined
   isGone = false
   isFull = false
-  /** Frames that it takes before it is full. */
+  /** How many frames it takes before it is full. */
   room: number
 
   constructor(room = Number.POSITIVE_INFINITY) {

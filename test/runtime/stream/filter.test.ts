@@ -1,4 +1,4 @@
-/** Filters: fields, keys, and texts that look like what they are not. */
+/** Filters: fields, keys, and payload texts that look like other fields. */
 import fc from 'fast-check'
 import t from 'tap'
 import { FILTER_FIELDS, Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
@@ -13,42 +13,42 @@ const lets = (terms: FilterTerms, draft: Partial<EventDraft>, visible?: readonly
   return byFields
 }
 
-t.test('each field is read from its place, envelope or payload, and from nowhere else', async (t) => {
+t.test('each field is read from its place in the envelope or the payload, and from nowhere else', async (t) => {
   const inEnvelope = ['project', 'event_type', 'trace_id', 'run_request_id'] as const
   for (const field of inEnvelope) {
     t.ok(lets({ [field]: ['v'] }, { [field]: 'v' }), `${field} of the envelope`)
-    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `${field} of the payload is another thing`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `not ${field} of the payload`)
   }
   for (const field of ['item_id', 'session_id', 'campaign', 'initiative'] as const) {
     t.ok(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `${field} of the payload`)
-    t.notOk(lets({ [field]: ['v'] }, { payload: { nested: { [field]: 'v' } } }), `${field} deeper in the payload`)
-    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: ['v'] } }), `${field} that is no string`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { nested: { [field]: 'v' } } }), `not ${field} deeper in the payload`)
+    t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: ['v'] } }), `not ${field} that is no string`)
   }
-  t.notOk(lets({ trace_id: ['null'] }, { trace_id: null }), 'an event without a trace is in none')
+  t.notOk(lets({ trace_id: ['null'] }, { trace_id: null }), 'an event without a trace matches no trace')
 })
 
-t.test('values are alternatives, fields are conditions', async (t) => {
+t.test('values of one field are alternatives, and all fields must match', async (t) => {
   t.ok(lets({ project: ['b', 'a'] }, {}))
   t.notOk(lets({ project: ['a'], event_type: ['landed'] }, {}))
   t.ok(lets({ project: ['a'], event_type: ['landed', 'noted'] }, {}))
   t.ok(lets({}, {}))
 })
 
-t.test('a confined reader sees its projects and why work waits, and no other word of system', async (t) => {
+t.test('a confined reader sees its projects’ events and pacing, and no other system event', async (t) => {
   t.ok(lets({}, {}, ['a']))
   t.notOk(lets({}, { project: 'b' }, ['a']))
   t.ok(lets({}, { project: 'system', event_type: 'pacing_paused' }, ['a']))
   t.ok(lets({}, { project: 'system', event_type: 'pacing_resumed' }, []))
   t.notOk(lets({}, { project: 'system', event_type: 'token_created' }, ['a']))
   t.notOk(lets({}, { project: 'b', event_type: 'pacing_paused' }, ['a']), 'pacing of a project that it may not see')
-  t.notOk(lets({ project: ['b'] }, { project: 'b' }, ['a']), 'asking for it by name does not help')
+  t.notOk(lets({ project: ['b'] }, { project: 'b' }, ['a']), 'naming the project does not help')
   t.notOk(
     lets({ project: ['a'] }, { project: 'system', event_type: 'pacing_paused' }, ['a']),
     'nor does it get what it did not ask for',
   )
 })
 
-t.test('a text is gone through a time or two, however many values a field may have', async (t) => {
+t.test('matchesText scans an event text at most three times, however many values a field has', async (t) => {
   const values = Array.from({ length: 500 }, (_, n) => `none_${n}`)
   const { indexOf, includes } = String.prototype
   let passes = 0
@@ -78,7 +78,7 @@ t.test('a text is gone through a time or two, however many values a field may ha
   t.notOk(lets({ item_id: ['\\'] }, { payload: { item_id: '\\"' } }))
 })
 
-/** Mostly the same few, so that events and filters meet; now and then something nasty. */
+/** Mostly the same few words, so that events and filters meet; now and then a nasty one. */
 const word = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom('a', 'b') },
   {
@@ -115,7 +115,7 @@ const terms: fc.Arbitrary<FilterTerms> = fc
     fc.record(Object.fromEntries(fields.map((field) => [field, fc.uniqueArray(word, { minLength: 1, maxLength: 2 })]))),
   )
 
-t.test('the text of an event never says other than its fields, whatever stands in the payload', async () => {
+t.test('matchesText agrees with matches for any event, whatever the payload holds', async () => {
   fc.assert(
     fc.property(
       draft,
@@ -129,7 +129,7 @@ t.test('the text of an event never says other than its fields, whatever stands i
   )
 })
 
-t.test('filters that say the same have one key; others have another', async (t) => {
+t.test('equal filters have equal keys, and different filters have different ones', async (t) => {
   const key = (given: FilterTerms, visible?: readonly string[]): string =>
     new Filter(given, visible === undefined ? undefined : new Set(visible)).key
   t.equal(key({}), '')
@@ -152,7 +152,7 @@ t.test('filters that say the same have one key; others have another', async (t) 
   t.equal(keys.size, others.length + 3)
 })
 
-t.test('the pivot is the most selective field of those that are given', async (t) => {
+t.test('the pivot is the most selective of the given fields', async (t) => {
   t.equal(new Filter({ project: ['a'], trace_id: ['t'] }).pivot?.field, 'trace_id')
   t.equal(new Filter({ project: ['a'], event_type: ['x'] }).pivot?.field, 'event_type')
   t.equal(new Filter({}, new Set(['a'])).pivot, undefined)

@@ -1,4 +1,4 @@
-/** Reading the log for a page: bounded in rows and in time, and nothing is skipped between two pages. */
+/** Reading the log for a page: bounded in rows and time, with nothing skipped between two pages. */
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { Filter } from '../../../runtime/stream/filter.ts'
@@ -17,7 +17,7 @@ import { FakeJournal } from './fake-log.ts'
 
 const ALL = new Filter({})
 
-/** A search that takes this long for each turn. */
+/** A search in which each turn takes this long. */
 async function search(log: FakeJournal, from: number, turnMs: number): Promise<EventsFound> {
   const nature = new TurnedNature()
   let found: EventsFound | undefined
@@ -34,7 +34,7 @@ async function search(log: FakeJournal, from: number, turnMs: number): Promise<E
   return found
 }
 
-t.test('a page whose turns are long is answered short, and the next one goes on where it ended', async (t) => {
+t.test('a search whose turns are slow gives short pages, and each goes on where the last ended', async (t) => {
   const log = new FakeJournal()
   const types = Array.from({ length: 6_000 }, (_, n) => (n % 2_999 === 0 ? 'rare' : 'common'))
   log.commit(types.map((event_type) => ({ event_type, project: 'p' })))
@@ -54,7 +54,7 @@ t.test('a page whose turns are long is answered short, and the next one goes on 
 })
 
 t.test(
-  'a page ends behind rows of a trace that have left the log, however few it comes to, in either order',
+  'a page of a trace moves past rows that have left the log even when it finds few events, in either order',
   async (t) => {
     const log = longTrace(400)
     const event = log.event.bind(log)
@@ -77,7 +77,7 @@ t.test(
           nature.nowMs += pageMsMax / 20
           nature.runOnce()
         }
-        t.not(found.next, from, 'who asks on comes further')
+        t.not(found.next, from, 'the next page gets further')
         if (found.next === from) return
         texts.push(...found.texts)
         from = found.next
@@ -88,12 +88,12 @@ t.test(
   },
 )
 
-t.test('a page goes up to what cannot be read, in either order, and the next tells of it', async (t) => {
+t.test('a page ends before an unreadable event in either order, and the next page fails on it', async (t) => {
   const log = new FakeJournal()
   log.commit(Array.from({ length: 9 }, () => ({ event_type: 'one', project: 'p', trace_id: 'short' })))
   const rotten = new CorruptRow('event 5 does not match its checksum')
   const [events, backward, event] = [log.events.bind(log), log.eventsBackward.bind(log), log.event.bind(log)]
-  // As the log does: what is before it comes first, and who begins there is told.
+  // As the log does: events before the damage are returned first, and reading from the damage throws.
   const upTo = <P extends { readonly events: readonly { readonly sequence: number }[] }>(page: P): P => {
     const at = page.events.findIndex(({ sequence }) => sequence === 5)
     if (at === 0) throw rotten
@@ -137,7 +137,7 @@ t.test('a page goes up to what cannot be read, in either order, and the next tel
   }
 })
 
-/** A trace of so many events, the last of them of another project. */
+/** A trace of this many events, the last of another project. */
 function longTrace(count: number): FakeJournal {
   const log = new FakeJournal()
   const project = (n: number) => (n === count - 1 ? 'q' : 'p')
@@ -145,7 +145,7 @@ function longTrace(count: number): FakeJournal {
   return log
 }
 
-t.test('one event of a long trace is read without reading the trace', async (t) => {
+t.test('one event of a long trace is found without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
   const { text, isWhole } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
@@ -154,7 +154,7 @@ t.test('one event of a long trace is read without reading the trace', async (t) 
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
 })
 
-t.test('an event of another project than its trace began with is found all the same', async (t) => {
+t.test('an event is found even in another project than its trace began with', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
   const { text } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
@@ -174,7 +174,7 @@ t.test('an event of another project than its trace began with is found all the s
 })
 
 t.test(
-  'for a token of few projects it is read by their index, whatever others have recorded under the id',
+  'for a token of few projects, an event is found by its project, not by other projects’ events of the same id',
   async (t) => {
     const log = longTrace(400)
     const { id } = JSON.parse(log.all()[300]!.text)
@@ -186,7 +186,7 @@ t.test(
   },
 )
 
-t.test('in a trace of others nothing is looked for, and it is no longer than one that is not there', async (t) => {
+t.test('in a trace of other projects only, nothing is read, and the answer is as for an unknown trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
   const visible = new Filter({}, new Set(['o']))
@@ -194,7 +194,9 @@ t.test('in a trace of others nothing is looked for, and it is no longer than one
   t.equal(log.eventReads, 0)
 })
 
-/** A log in which each event is of the item and trace `long`, of project `p` but for those of `o`; and how many were read. */
+/**
+ * A log of `count` events of the item and trace `long`, `own` ones of project `o`, others of `p`; and a count of reads.
+ */
 function logOfOthers(count: number, own: readonly number[]) {
   const log = new FakeJournal()
   log.commit([
@@ -247,29 +249,22 @@ async function pagesFor(
   return { found, ends, readsMax }
 }
 
-t.test(
-  'an item of others is as one that is not there, page by page, and a page reads a bounded part of it',
-  async (t) => {
-    const others = logOfOthers(250_100, [])
-    for (const order of ['asc', 'desc'] as const) {
-      const hidden = await pagesFor(others, 'item', 'long', order)
-      const absent = await pagesFor(others, 'item', 'nowhere', order)
-      t.same(hidden.found, [])
-      t.same(hidden.ends, absent.ends)
-      t.ok(hidden.readsMax <= historyRowsMax + 1, `${hidden.readsMax} read for a page`)
-      t.equal(absent.readsMax, 0)
-    }
-    const short = logOfOthers(historyRowsMax, [])
-    for (const order of ['asc', 'desc'] as const)
-      t.same(
-        (await pagesFor(short, 'item', 'long', order)).ends,
-        [undefined],
-        'of a log that is no longer it is one page',
-      )
-  },
-)
+t.test('a hidden item gives the same pages as an absent one, and a page reads a bounded part of it', async (t) => {
+  const others = logOfOthers(250_100, [])
+  for (const order of ['asc', 'desc'] as const) {
+    const hidden = await pagesFor(others, 'item', 'long', order)
+    const absent = await pagesFor(others, 'item', 'nowhere', order)
+    t.same(hidden.found, [])
+    t.same(hidden.ends, absent.ends)
+    t.ok(hidden.readsMax <= historyRowsMax + 1, `${hidden.readsMax} read for a page`)
+    t.equal(absent.readsMax, 0)
+  }
+  const short = logOfOthers(historyRowsMax, [])
+  for (const order of ['asc', 'desc'] as const)
+    t.same((await pagesFor(short, 'item', 'long', order)).ends, [undefined], 'a short log makes one page')
+})
 
-t.test('what a project of its own says of an item or a trace of others is found once, in bounded pages', async (t) => {
+t.test('events of the reader’s project in a foreign item or trace are found once each, in bounded pages', async (t) => {
   const own = [99_999, 100_000, 100_001, 180_500, 200_000, 250_100]
   const item = logOfOthers(250_100, own)
   const spoken = own.map((sequence) => sequence - 95_000).filter((sequence) => sequence <= 90_000)
@@ -285,7 +280,7 @@ t.test('what a project of its own says of an item or a trace of others is found 
   }
 })
 
-t.test('a long trace of the service itself is looked through for what is for all in bounded pages', async (t) => {
+t.test('a page of a long trace of project system reads a bounded number of its events', async (t) => {
   const { long, counted } = logOfOthers(150_000, [])
   const system = Object.assign(long, { hasTrace: (project: string) => project === 'system' })
   const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
@@ -295,7 +290,7 @@ t.test('a long trace of the service itself is looked through for what is for all
   t.ok(counted.reads <= 100_001 + 20_500, `${counted.reads} read`)
 })
 
-t.test('a page of which everything matches reads no more than it answers', async (t) => {
+t.test('a page in which every event matches reads only what it returns', async (t) => {
   const log = longTrace(400)
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
   const { texts, next } = await findEvents(
@@ -309,7 +304,7 @@ t.test('a page of which everything matches reads no more than it answers', async
   t.equal(log.eventReads, 50)
 })
 
-t.test('a list of large events backwards is read some at a time, and ends with the oldest', async (t) => {
+t.test('large events are read backwards a few at a time, down to the oldest', async (t) => {
   const log = new FakeJournal()
   const payload = { text: 'x'.repeat(400_000) }
   log.commit(Array.from({ length: 7 }, () => ({ event_type: 'one', project: 'p', payload })))
@@ -332,7 +327,7 @@ t.test('a list of large events backwards is read some at a time, and ends with t
 })
 
 t.test(
-  'a page takes of a long history what it needs, in either order, and looks at a bounded part of it',
+  'a page reads only as much of a long history as it needs, and a bounded part when nothing matches',
   async (t) => {
     const { long } = logOfOthers(100_000, [])
     const read = { sequences: 0 }
@@ -366,12 +361,12 @@ t.test(
       )
       t.equal(none.texts.length, 0)
       t.ok(Math.abs(none.next! - from) >= 20_000)
-      t.ok(read.sequences <= 20_500, `${read.sequences} sequences read in vain, ${order}`)
+      t.ok(read.sequences <= 20_500, `${read.sequences} sequences read without a match, ${order}`)
     }
   },
 )
 
-t.test('events of several histories come once, in order, some of each at a time', async (t) => {
+t.test('events of several histories are merged in order, each once', async (t) => {
   const log = new FakeJournal()
   const traces = ['a', 'b', 'c', 'd']
   const commits = Array.from({ length: 900 }, (_, n) => ({

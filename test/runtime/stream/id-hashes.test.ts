@@ -1,10 +1,10 @@
-/** The hashes of the newest ids: whatever the order in which rows are put and however many share a hash, they are found. */
+/** Hashes of the newest ids: rows are found whatever the order they are put in and however many share a hash. */
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { IdHash, IdHashes } from '../../../runtime/stream/id-hashes.ts'
 
-/** Every row that has the hash, newest first. */
+/** Every row with this hash, newest first. */
 function rowsOf(hashes: IdHashes, hash: number): number[] {
   const rows: number[] = []
   let row = hashes.newestBefore(Number.POSITIVE_INFINITY, hash)
@@ -12,7 +12,7 @@ function rowsOf(hashes: IdHashes, hash: number): number[] {
   return rows
 }
 
-/** So many rows come, of which those of these hashes are put, in some order. */
+/** So many rows are added, and these of them are put, in some order. */
 const arrival = fc.record({
   rows: fc.nat(12),
   puts: fc.array(fc.record({ back: fc.nat(12), hash: fc.constantFrom(1, 2, 3, 17, 18, 0x10001, 0xffffffff) }), {
@@ -20,7 +20,7 @@ const arrival = fc.record({
   }),
 })
 
-t.test('what was put and is in the ring is found by its hash, newest first, and nothing else is', async () => {
+t.test('a put row within the newest rowsMax is found by its hash, newest first, and no other row is', async () => {
   const property = fc.property(
     fc.integer({ min: 1, max: 9 }),
     fc.array(arrival, { maxLength: 40 }),
@@ -49,7 +49,7 @@ t.test('what was put and is in the ring is found by its hash, newest first, and 
   fc.assert(property, { numRuns: 1_000 })
 })
 
-t.test('the table is made anew before it is full, and again', async (t) => {
+t.test('the table is rebuilt before it is full, again and again', async (t) => {
   const hashes = new IdHashes(100)
   for (let sequence = 1; sequence <= 5_000; sequence += 1) {
     hashes.moveTo(sequence)
@@ -59,13 +59,13 @@ t.test('the table is made anew before it is full, and again', async (t) => {
   t.same(rowsOf(hashes, 4_900 * 7), [])
 })
 
-/** The same digits at each run. */
+/** The same digits in each run. */
 const digits = (count: number): string =>
   createHash('shake256', { outputLength: count / 2 })
     .update('seed')
     .digest('hex')
 
-t.test('each digit of an id at each place makes another hash, and random words decide which', async (t) => {
+t.test('every digit of an id at every place changes its hash, and the random words decide how', async (t) => {
   const hash = new IdHash(digits)
   const id = `evt_${'0'.repeat(128)}`
   const seen = new Set([hash.of(id)])

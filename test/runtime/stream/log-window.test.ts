@@ -1,4 +1,4 @@
-/** What is kept of the newest events, for watchers that miss a moment, is bounded by its text, whatever the size of each. */
+/** The newest events kept in memory for watchers that fall behind are bounded by number and by text. */
 import t from 'tap'
 import { streamLimits } from '../../../runtime/stream/limits.ts'
 import { LogWindow } from '../../../runtime/stream/log-window.ts'
@@ -9,7 +9,7 @@ for (const [of, chars, count] of [
   ['large', 500_000, 60],
   ['small', 1_000, 9_000],
 ] as const) {
-  t.test(`of ${of} events no more are held than the bounds of the tail say`, async (t) => {
+  t.test(`of ${of} events the window holds no more than the tail limits allow`, async (t) => {
     const window = new LogWindow(new FakeLog(), streamLimits)
     const held: WeakRef<object>[] = []
     for (let sequence = 1; sequence <= count; sequence++) {
@@ -20,7 +20,7 @@ for (const [of, chars, count] of [
     const kept = (): number => held.filter((one) => one.deref() !== undefined).length
     const most = Math.min(streamLimits.tailEventsMax, Math.floor(streamLimits.tailCharsMax / chars))
     t.ok(await holdsOnceCollected(() => kept() <= most), `${kept()} of ${count} events are held`)
-    t.equal(window.newest(count - most, count)!.length, most, 'and these are told')
+    t.equal(window.newest(count - most, count)!.length, most, 'and can return these')
     t.equal(window.newest(count - most - 1, count), undefined)
   })
 }

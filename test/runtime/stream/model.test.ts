@@ -1,6 +1,6 @@
 /**
- * The stream against its one-sentence model: a watcher sees the matching events after its first cursor, each
- * once, in order; through any commits, backpressure, cuts, resumes and retention.
+ * The stream against its model in one sentence: a watcher sees the matching events after its first cursor, each once,
+ * in order, through any commits, backpressure, cuts, resumes and retention.
  */
 import fc from 'fast-check'
 import t from 'tap'
@@ -17,7 +17,7 @@ import { FakeSink } from './fake-sink.ts'
 /** One watcher over all its connections. */
 interface Watcher {
   readonly filter: Filter
-  /** The place of its first hello. */
+  /** The sequence of its first hello. */
   readonly start: number
   sink: FakeSink
   /** Ids seen over earlier connections. */
@@ -146,7 +146,7 @@ class World {
     }
   }
 
-  /** The connection is cut and made anew at the last cursor that was received. */
+  /** The connection is cut and made again from the last cursor that was received. */
   resume(watcher: Watcher, capacity: number): void {
     const place = placeOf(watcher.sink.cursor, this.log)
     if (!place.ok) return
@@ -161,7 +161,7 @@ class World {
       if (watcher.sink.isFull && watcher.sink.ended === undefined) watcher.sink.drain(Number.POSITIVE_INFINITY)
       watcher.sink.room = Number.POSITIVE_INFINITY
     }
-    // Something committed untold is seen with the next thing told.
+    // An event committed without notice is sent with the next one.
     this.log.commit([{ event_type: 'end', project: 'a' }])
     this.nature.ring(100)
     this.nature.run()
@@ -190,7 +190,7 @@ const inRange = (event: CommittedEvent, after: number, through: number): boolean
   event.sequence > after && event.sequence <= through
 
 t.test(
-  'every later matching event comes exactly once and in order, whatever happens to connection and log',
+  'a watcher gets every later matching event once and in order, whatever happens to its connection and the log',
   async () => {
     fc.assert(
       fc.property(fc.array(op, { minLength: 5, maxLength: 120, size: 'max' }), (steps) => {

@@ -1,4 +1,6 @@
-/** Looking up an event by its id alone: every row is read once, by all who wait together, and never too many in a turn. */
+/**
+ * Look-ups of an event by its id alone: waiting look-ups share reads, each row is read once, and a turn reads few rows.
+ */
 import { createHash } from 'node:crypto'
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
@@ -12,7 +14,7 @@ import { openIn } from '../../storage/open.ts'
 import { appendEvents, event } from '../../storage/steps.ts'
 import { type EventDraft, FakeJournal } from './fake-log.ts'
 
-/** Digits as good as random ones, the same at each run. */
+/** Digits as good as random ones, the same in each run. */
 class MixedNature extends TurnedNature {
   override randomHex(digits: number): string {
     return createHash('shake256', { outputLength: digits / 2 })
@@ -38,7 +40,7 @@ class Stand {
   readonly log = new FakeJournal()
   readonly nature: TurnedNature
   readonly newest: NewestEvents
-  /** Turns that were taken. */
+  /** Turns taken. */
   turns = 0
 
   constructor({ count = 0, rowsMax = 100_000, nature = new MixedNature() }) {
@@ -57,7 +59,7 @@ class Stand {
     await untilNext()
   }
 
-  /** Turns until it is there, at most so many; each turn begins with this. */
+  /** Runs turns until the promise settles, at most 2,000; `onTurn` is called before each. */
   async until<V>(wanted: Promise<V>, onTurn = () => {}): Promise<V> {
     let isDone = false
     const done = wanted.finally(() => {
@@ -73,7 +75,7 @@ class Stand {
     return done
   }
 
-  /** The sequence of the event that the log answers for its own id; otherwise what is answered. */
+  /** The sequence in the text found for this event's id, or what was found instead. */
   async sequenceOf(sequence: number): Promise<number | EventFound> {
     const found = await this.until(this.find(idOf(sequence)))
     if (found.text === undefined) return found
@@ -81,7 +83,7 @@ class Stand {
   }
 }
 
-t.test('an event is found or not, and the rows that were read once are not read again', async (t) => {
+t.test('an event is found by its id, an unknown id is not, and rows read once are not read again', async (t) => {
   const stand = new Stand({ count: 3_000 })
   t.equal(await stand.sequenceOf(7), 7)
   t.equal(stand.log.rowsBackward, 3_000)
@@ -91,17 +93,17 @@ t.test('an event is found or not, and the rows that were read once are not read 
   stand.log.commit(noted(20))
   t.equal(await stand.sequenceOf(3_020), 3_020)
   t.same(await stand.until(stand.find(UNKNOWN)), { isWhole: true })
-  t.equal(stand.log.rowsBackward, 3_020, 'only what has come since')
+  t.equal(stand.log.rowsBackward, 3_020, 'only what was added since')
 })
 
-t.test('in an empty log there is nothing, and what comes is found', async (t) => {
+t.test('in an empty log nothing is found, and an event committed later is', async (t) => {
   const stand = new Stand({})
   t.same(await stand.find(UNKNOWN, () => true), { isWhole: true })
   stand.log.commit(noted(1))
   t.equal(await stand.sequenceOf(1), 1)
 })
 
-t.test('events that only speak of an id are not the one', async (t) => {
+t.test('events that merely mention an id are not taken for the event', async (t) => {
   const stand = new Stand({ count: 3 })
   const payload = { id: idOf(2), text: `,"id":"${idOf(2)}"`, of: { a: 1, id: idOf(2) } }
   stand.log.commit(noted(2, { payload, by: `,"id":"${idOf(2)}"` }))
@@ -109,7 +111,7 @@ t.test('events that only speak of an id are not the one', async (t) => {
   t.same(await stand.until(stand.find(UNKNOWN)), { isWhole: true })
 })
 
-t.test('an id that is in several traces is that of its newest event', async (t) => {
+t.test('for an id that is in several traces the newest event is found', async (t) => {
   const stand = new Stand({ count: 600 })
   const id = `evt_${'a'.repeat(32)}`
   for (const trace_id of ['1', '2']) stand.log.commit([...noted(1, { id, trace_id }), ...noted(600)])
@@ -120,7 +122,7 @@ t.test('an id that is in several traces is that of its newest event', async (t) 
   t.equal(JSON.parse((await stand.find(id)).text!).trace_id, '3')
 })
 
-t.test('what is newest is read first, also after many have come', async (t) => {
+t.test('the newest rows are read first, also after many were added', async (t) => {
   const stand = new Stand({ count: 10_000 })
   t.equal(await stand.sequenceOf(10_000), 10_000)
   t.equal(stand.turns, 1)
@@ -133,7 +135,7 @@ t.test('what is newest is read first, also after many have come', async (t) => {
   t.equal(stand.log.rowsBackward, 10_500)
 })
 
-t.test('all who look up at once share one page a turn, and get what each asked for', async (t) => {
+t.test('concurrent look-ups share one page a turn, and each gets its own result', async (t) => {
   const stand = new Stand({ count: 10_000 })
   const asked = Array.from({ length: 64 }, (_, i) => (i % 2 === 0 ? i * 150 + 1 : undefined))
   const found = await stand.until(
@@ -147,7 +149,7 @@ t.test('all who look up at once share one page a turn, and get what each asked f
   t.equal(stand.turns, 20)
 })
 
-t.test('who comes while others wait takes over what was read', async (t) => {
+t.test('a look-up that joins others uses what they have read', async (t) => {
   const stand = new Stand({ count: 10_000 })
   const first = stand.find(UNKNOWN)
   for (let i = 0; i < 15; i += 1) await stand.turn()
@@ -161,22 +163,25 @@ t.test('who comes while others wait takes over what was read', async (t) => {
   t.equal(stand.turns, 20)
 })
 
-t.test('who goes away does not end the reading of the others, and with the last of them it ends', async (t) => {
-  const stand = new Stand({ count: 10_000 })
-  let isThere = true
-  const goes = stand.find(UNKNOWN, () => isThere)
-  const stays = stand.find(idOf(6_000))
-  for (let i = 0; i < 3; i += 1) await stand.turn()
-  isThere = false
-  t.match(await stand.until(stays), { isWhole: true, text: idOf(6_000) })
-  t.same(await goes, { isWhole: false })
-  t.equal(stand.log.rowsBackward, 4_500, 'nobody waits any more')
-  t.equal(stand.nature.runOnce(), 0)
-  t.equal(await stand.sequenceOf(1), 1)
-  t.equal(stand.log.rowsBackward, 10_000, 'the next one goes on from there')
-})
+t.test(
+  "an aborted look-up does not end the reading of the others, and the last one's end stops the reading",
+  async (t) => {
+    const stand = new Stand({ count: 10_000 })
+    let isThere = true
+    const goes = stand.find(UNKNOWN, () => isThere)
+    const stays = stand.find(idOf(6_000))
+    for (let i = 0; i < 3; i += 1) await stand.turn()
+    isThere = false
+    t.match(await stand.until(stays), { isWhole: true, text: idOf(6_000) })
+    t.same(await goes, { isWhole: false })
+    t.equal(stand.log.rowsBackward, 4_500, 'nobody waits any more')
+    t.equal(stand.nature.runOnce(), 0)
+    t.equal(await stand.sequenceOf(1), 1)
+    t.equal(stand.log.rowsBackward, 10_000, 'the next look-up goes on from there')
+  },
+)
 
-t.test('ids of one hash are told apart by their texts', async (t) => {
+t.test('ids with the same hash are told apart by their texts', async (t) => {
   const stand = new Stand({ count: 120, rowsMax: 80, nature: new PlainNature() })
   for (const sequence of [41, 42, 80, 119, 120]) t.equal(await stand.sequenceOf(sequence), sequence)
   for (const sequence of [1, 40]) t.same(await stand.sequenceOf(sequence), { isWhole: false })
@@ -185,7 +190,7 @@ t.test('ids of one hash are told apart by their texts', async (t) => {
   t.same(await stand.sequenceOf(70), { isWhole: false })
 })
 
-t.test('only so many of the newest are looked at, however many come and go', async (t) => {
+t.test('only the newest rowsMax rows are looked at, however many are added', async (t) => {
   const stand = new Stand({ count: 400, rowsMax: 1_000 })
   t.same(await stand.until(stand.find(UNKNOWN)), { isWhole: true })
   let rows = 400
@@ -202,7 +207,7 @@ t.test('only so many of the newest are looked at, however many come and go', asy
   }
 })
 
-t.test('what retention has taken is not found, and the rest is the whole log', async (t) => {
+t.test('events that retention removed are not found, and the rest counts as the whole log', async (t) => {
   const stand = new Stand({ count: 2_000, rowsMax: 1_500 })
   t.same(await stand.sequenceOf(500), { isWhole: false })
   t.equal(await stand.sequenceOf(600), 600)
@@ -217,14 +222,14 @@ t.test('what retention has taken is not found, and the rest is the whole log', a
   t.equal(await stand.sequenceOf(2_006), 2_006)
 })
 
-t.test('retention that goes on while rows are read ends the reading where the log begins', async (t) => {
+t.test('retention during a look-up ends the reading at the new start of the log', async (t) => {
   const stand = new Stand({ count: 5_000 })
   const waiting = stand.find(idOf(2_500))
   t.same(await stand.until(waiting, () => stand.log.trim(stand.log.oldestSequence + 999)), { isWhole: true })
   t.equal(await stand.sequenceOf(5_000), stand.log.oldestSequence <= 5_000 ? 5_000 : { isWhole: true })
 })
 
-t.test('events that come while rows are read are found, each read once, and keep nobody waiting', async (t) => {
+t.test('events committed during a look-up are found, read once each, and do not delay it', async (t) => {
   const stand = new Stand({ count: 10_000 })
   let later: Promise<EventFound[]> | undefined
   const old = await stand.until(stand.find(idOf(1)), () => {
@@ -238,7 +243,7 @@ t.test('events that come while rows are read are found, each read once, and keep
   t.equal(stand.log.rowsBackward, stand.log.lastSequence)
 })
 
-t.test('a flood that outruns the reading does not keep a look-up from its end', async (t) => {
+t.test('commits that come faster than they are read do not keep a look-up from ending', async (t) => {
   const stand = new Stand({ count: 8_000, rowsMax: 5_000 })
   const onTurn = (): void => void stand.log.commit(noted(1_300))
   t.same(await stand.until(stand.find(UNKNOWN), onTurn), { isWhole: false })
@@ -246,14 +251,14 @@ t.test('a flood that outruns the reading does not keep a look-up from its end', 
   t.same(await stand.until(stand.find(UNKNOWN), onTurn), { isWhole: false })
 })
 
-t.test('large events are read some at a time', async (t) => {
+t.test('large events are read a few at a time', async (t) => {
   const stand = new Stand({})
   stand.log.commit(noted(20, { payload: { text: 'x'.repeat(300_000) } }))
   t.equal(await stand.sequenceOf(1), 1)
   t.equal(stand.turns, 7)
 })
 
-t.test('a row that cannot be read hides what is older, and nothing that is newer or comes later', async (t) => {
+t.test('an unreadable row hides only what is older', async (t) => {
   const stand = new Stand({ count: 3_000 })
   let damaged = 1_200
   const { eventsBackward } = FakeJournal.prototype
@@ -277,7 +282,7 @@ t.test('a row that cannot be read hides what is older, and nothing that is newer
   for (const sequence of [1, 1_200, 4_300, 5_500]) t.equal(await stand.sequenceOf(sequence), sequence)
 })
 
-t.test('events of others with the same id are passed over, so many in a turn', async (t) => {
+t.test('events of other projects with the same id are skipped, a bounded number a turn', async (t) => {
   const stand = new Stand({})
   const id = idOf(1)
   stand.log.commit([...noted(1, { id, project: 'q' }), ...noted(1_700, { id }), ...noted(20)])
@@ -293,29 +298,32 @@ t.test('events of others with the same id are passed over, so many in a turn', a
   t.same([...perTurn, stand.log.eventReads], [1_701 + 500, 500, 500, 201])
 })
 
-t.test('in a journal on disk: after retention, a restart, and when it takes no writes', async (t) => {
-  const home = t.testdir()
-  const journal = await openIn(t, home)
-  const names = Array.from({ length: 1_300 }, (_, i) => `${i + 1}`)
-  for (let i = 0; i < names.length; i += 50) {
-    await appendEvents(journal, ...names.slice(i, i + 50).map((name) => event(name)))
-  }
-  const newest = new NewestEvents(journal, new ReadTurns(journal.nature))
-  const found = (name: string): Promise<EventFound> => newest.find(event(name).id, ALL, () => true)
-  for (const name of ['1', '777', '1300']) t.same(await found(name), { text: event(name).text, isWhole: true })
-  t.same(await found('1301'), { isWhole: true })
-  await appendEvents(journal, event('1301'))
-  t.same(await found('1301'), { text: event('1301').text, isWhole: true })
-  await journal.settled()
-  await journal.trim({ beforeSequence: 601 })
-  t.same(await found('600'), { isWhole: true })
-  t.same(await found('601'), { text: event('601').text, isWhole: true })
-  await journal.close()
+t.test(
+  'look-ups in a journal on disk work after retention, after a restart and while writes are refused',
+  async (t) => {
+    const home = t.testdir()
+    const journal = await openIn(t, home)
+    const names = Array.from({ length: 1_300 }, (_, i) => `${i + 1}`)
+    for (let i = 0; i < names.length; i += 50) {
+      await appendEvents(journal, ...names.slice(i, i + 50).map((name) => event(name)))
+    }
+    const newest = new NewestEvents(journal, new ReadTurns(journal.nature))
+    const found = (name: string): Promise<EventFound> => newest.find(event(name).id, ALL, () => true)
+    for (const name of ['1', '777', '1300']) t.same(await found(name), { text: event(name).text, isWhole: true })
+    t.same(await found('1301'), { isWhole: true })
+    await appendEvents(journal, event('1301'))
+    t.same(await found('1301'), { text: event('1301').text, isWhole: true })
+    await journal.settled()
+    await journal.trim({ beforeSequence: 601 })
+    t.same(await found('600'), { isWhole: true })
+    t.same(await found('601'), { text: event('601').text, isWhole: true })
+    await journal.close()
 
-  const again = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => 499 })
-  t.equal(again.refuses(), 'read_only')
-  const anew = new NewestEvents(again, new ReadTurns(again.nature))
-  t.same(await anew.find(event('600').id, ALL, () => true), { isWhole: true })
-  for (const name of ['601', '1000', '1301'])
-    t.equal((await anew.find(event(name).id, ALL, () => true)).text, event(name).text)
-})
+    const again = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => 499 })
+    t.equal(again.refuses(), 'read_only')
+    const anew = new NewestEvents(again, new ReadTurns(again.nature))
+    t.same(await anew.find(event('600').id, ALL, () => true), { isWhole: true })
+    for (const name of ['601', '1000', '1301'])
+      t.equal((await anew.find(event(name).id, ALL, () => true)).text, event(name).text)
+  },
+)

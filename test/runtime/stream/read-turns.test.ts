@@ -1,4 +1,4 @@
-/** Searches and replays share one time in each turn of the event loop, however many they are, and each gets on. */
+/** Searches and replays share one time budget in each turn of the event loop, and each makes progress. */
 import { setImmediate as untilNext } from 'node:timers/promises'
 import t from 'tap'
 import { EventStream } from '../../../runtime/stream/event-stream.ts'
@@ -13,7 +13,7 @@ import { FakeSink } from './fake-sink.ts'
 
 const NOTHING = new Filter({ event_type: ['rare'] })
 
-/** A log whose reads take time, and how long its readers held up each turn of the event loop. */
+/** A log whose reads take time; records how long its readers held up each turn. */
 class World {
   readonly nature = new TurnedNature()
   readonly turns = new ReadTurns(this.nature)
@@ -51,7 +51,7 @@ class World {
     return search
   }
 
-  /** Turns until that is so; `begun`: the clock before what was begun in this one. */
+  /** Runs turns until `isSo`; `begunMs`: the clock before the work of the first turn began. */
   async until(isSo: () => boolean, begunMs: number): Promise<void> {
     await untilNext()
     this.longestMs = this.nature.nowMs - begunMs
@@ -65,29 +65,26 @@ class World {
   }
 }
 
-t.test(
-  'sixty searches at once hold up a turn no longer than a few of their parts, and none waits for the others',
-  async (t) => {
-    const world = new World(3_000, { pageMs: 1 })
-    const begunMs = world.nature.nowMs
-    const searches = Array.from({ length: 60 }, () => world.search(NOTHING))
-    await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
-    t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
-    const turns = searches.map((search) => search.turns)
-    t.ok(
-      Math.max(...turns) - Math.min(...turns) <= 2 * 60,
-      `they end side by side: ${Math.min(...turns)} to ${Math.max(...turns)}`,
-    )
-  },
-)
+t.test('sixty concurrent searches together stay within the time of a turn, and progress side by side', async (t) => {
+  const world = new World(3_000, { pageMs: 1 })
+  const begunMs = world.nature.nowMs
+  const searches = Array.from({ length: 60 }, () => world.search(NOTHING))
+  await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
+  t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
+  const turns = searches.map((search) => search.turns)
+  t.ok(
+    Math.max(...turns) - Math.min(...turns) <= 2 * 60,
+    `they end side by side: ${Math.min(...turns)} to ${Math.max(...turns)}`,
+  )
+})
 
-t.test('watchers that replay, searches and look-ups by id share the same time', async (t) => {
+t.test('replays, searches and look-ups by id share the time of a turn', async (t) => {
   const world = new World(5 * rowsPerTurnMax, { pageMs: 1 })
   const begunMs = world.nature.nowMs
   const stream = new EventStream(world.log, world.turns, { ...streamLimits, frameEventsMax: rowsPerTurnMax })
   const sinks = Array.from({ length: 20 }, (_, i) => {
     const sink = new FakeSink(Number.POSITIVE_INFINITY)
-    // Places of their own, so that none finds the page of another.
+    // Different places, so that none shares a page with another.
     sink.subscription = stream.subscribe(new Filter({}), i, sink)
     return sink
   })
@@ -108,7 +105,7 @@ t.test('watchers that replay, searches and look-ups by id share the same time', 
   stream.close()
 })
 
-t.test('one alone is begun at once, and in a turn whose time is over it waits for the next', async (t) => {
+t.test('a search begins at once while the turn has time left, and otherwise in the next turn', async (t) => {
   const world = new World(10, { pageMs: readTurnMs })
   const begunMs = world.nature.nowMs
   const [first, second] = [world.search(NOTHING), world.search(NOTHING)]
@@ -119,7 +116,7 @@ t.test('one alone is begun at once, and in a turn whose time is over it waits fo
   t.equal(world.log.reads, 2)
 })
 
-t.test('a page whose rows are costly to look at goes on where the turn ended, and misses none', async (t) => {
+t.test('a page whose rows are slow to match continues in the next turn and misses none', async (t) => {
   const world = new World(30, { chars: charsPerLook })
   const costly = new (class extends Filter {
     override matchesText(text: string): boolean {
@@ -139,22 +136,19 @@ t.test('a page whose rows are costly to look at goes on where the turn ended, an
   )
   t.equal(search.found!.next, 20)
   t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
-  t.equal(world.log.reads, 1, 'what was read is kept until it was looked at')
+  t.equal(world.log.reads, 1, 'rows already read are kept until they were matched')
 })
 
-t.test(
-  'of a history whose events are each in another file one is read in a turn, whoever else reads one',
-  async (t) => {
-    const world = new World(50, { eventMs: 3 })
-    const begunMs = world.nature.nowMs
-    const searches = Array.from({ length: 10 }, () => world.search(new Filter({ trace_id: ['long'] }), 20, true))
-    await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
-    t.equal(world.longestMs, 3)
-    for (const { found } of searches) t.equal(found!.texts.length, 20)
-  },
-)
+t.test('when each event of a history is slow to read, a turn reads one over all searches', async (t) => {
+  const world = new World(50, { eventMs: 3 })
+  const begunMs = world.nature.nowMs
+  const searches = Array.from({ length: 10 }, () => world.search(new Filter({ trace_id: ['long'] }), 20, true))
+  await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
+  t.equal(world.longestMs, 3)
+  for (const { found } of searches) t.equal(found!.texts.length, 20)
+})
 
-t.test('what throws in its turn is told to who asked for it, and others have theirs', async (t) => {
+t.test('a read that throws in its turn rejects its own caller, and the others go on', async (t) => {
   const nature = new TurnedNature()
   const turns = new ReadTurns(nature)
   const said: string[] = []
@@ -181,5 +175,5 @@ t.test('what throws in its turn is told to who asked for it, and others have the
   nature.nextTurn(() => {})
   t.throws(() => nature.run(), { message: 'of a stream' })
   nature.run()
-  t.equal(said.at(-1), 'last', 'the line goes on')
+  t.equal(said.at(-1), 'last', 'the others go on')
 })

@@ -3,7 +3,7 @@ import { clockSetBackMsMax } from '../../../runtime/limits.ts'
 import { Clock, clockStartMicros } from '../../../runtime/time/clock.ts'
 
 t.test(
-  'a clock that was set back by more than a little had been wrong: readings go back with it, and say so',
+  'readings follow the wall clock when it is set back by more than a little, and report by how much',
   async (t) => {
     let nowMs = 10_000_000
     const setBackBy: number[] = []
@@ -42,7 +42,7 @@ t.test('a reading is written in RFC 3339 with microseconds', async (t) => {
 })
 
 t.test(
-  'a process goes on behind the newest event when the clock was set back a little, not when it had been wrong',
+  'a start goes on after the newest event when the clock was set back a little, and follows the clock otherwise',
   async (t) => {
     const recordedMs = Date.parse('2026-01-01T00:00:00.123Z')
     const log = { lastSequence: 1, event: () => JSON.stringify({ recorded_at: '2026-01-01T00:00:00.123456Z' }) }
@@ -52,7 +52,7 @@ t.test(
     t.equal(start(recordedMs - clockSetBackMsMax), (recordedMs + 1) * 1_000)
     t.equal(start(recordedMs - clockSetBackMsMax - 1), 0)
     const later = new Clock(() => recordedMs + 60_000, start(recordedMs + 60_000))
-    t.equal(later.nextMicros(), (recordedMs + 60_000) * 1_000, 'and otherwise the wall clock is what it says')
+    t.equal(later.nextMicros(), (recordedMs + 60_000) * 1_000, 'the wall clock is followed')
     t.equal(clockStartMicros({ lastSequence: 0, event: () => undefined }, recordedMs), 0, 'an empty log')
     t.equal(clockStartMicros({ lastSequence: 1, event: () => 'not JSON' }, recordedMs), 0, 'a damaged event')
   },

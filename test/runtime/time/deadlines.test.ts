@@ -50,7 +50,7 @@ t.test('a step that leaves a deadline in force does not move it', async (t) => {
   t.same(due(deadlines, 100), ['1'])
 })
 
-t.test('a renewal starts a renewing deadline again, and does not move a fixed one', async (t) => {
+t.test('a renewal restarts a renewable deadline, and does not move a fixed one', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, []), name: 'offer' }], 0)
   deadlines.renew('k', 60)
@@ -58,7 +58,7 @@ t.test('a renewal starts a renewing deadline again, and does not move a fixed on
   t.same(due(deadlines, 160), ['1'])
 })
 
-t.test('a post renews the deadlines that are renewed by its type, and no other', async (t) => {
+t.test('a post renews only the deadlines that name its type', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, ['events']), name: 'other' }], 0)
   deadlines.heard('k', 'heartbeat', 60)
@@ -67,7 +67,7 @@ t.test('a post renews the deadlines that are renewed by its type, and no other',
   t.same(due(deadlines, 160), ['1'])
 })
 
-t.test('one that is renewed or ended while its message waits is not due any more', async (t) => {
+t.test('a deadline that is renewed or ended while its message waits is no longer due', async (t) => {
   const deadlines = new Deadlines()
   const waiting: (() => boolean)[] = []
   const take = (nowMs: number) => deadlines.takeDue(nowMs, HEARD, 100, (_ref, _deadline, isDue) => waiting.push(isDue))
@@ -75,14 +75,14 @@ t.test('one that is renewed or ended while its message waits is not due any more
   take(100)
   t.equal(waiting[0]!(), true)
   deadlines.renew('k', 100)
-  t.equal(waiting[0]!(), false, 'also in the same moment')
+  t.equal(waiting[0]!(), false, 'even at the same moment')
   take(200)
   t.equal(waiting[1]!(), true)
   deadlines.set('k', ref, [], 202)
   t.equal(waiting[1]!(), false)
 })
 
-t.test('a renewed deadline counts from the renewal, and one that ended never falls due', async (t) => {
+t.test('a renewed deadline counts from its renewal, and an ended one never falls due', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1')], 0)
   deadlines.renew('k', 90)
@@ -93,7 +93,7 @@ t.test('a renewed deadline counts from the renewal, and one that ended never fal
   t.equal(deadlines.size, 0)
 })
 
-t.test('another occasion of the same deadline starts in full length', async (t) => {
+t.test('the same deadline with another key starts in full', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('attempt 1', 100, [])], 0)
   deadlines.set('k', ref, [lease('attempt 2', 100, [])], 90)
@@ -101,29 +101,32 @@ t.test('another occasion of the same deadline starts in full length', async (t) 
   t.same(due(deadlines, 190), ['attempt 2'])
 })
 
-t.test('a deadline that ran while writes were refused starts again in full length', async (t) => {
+t.test('a deadline that ran while writes were refused starts again in full', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1')], 0)
   t.same(due(deadlines, 120, { refusedMs: 110 }), [])
   t.same(due(deadlines, 209, { refusedMs: 110 }), [])
-  t.same(due(deadlines, 215, { refusedMs: 212 }), [], 'as often as that is')
+  t.same(due(deadlines, 215, { refusedMs: 212 }), [], 'however often that happens')
   t.same(due(deadlines, 311, { refusedMs: 212 }), [])
   t.same(due(deadlines, 312, { refusedMs: 212 }), ['1'])
 })
 
-t.test('one that ran while the process stood still does so once, until somebody is heard', async (t) => {
-  const deadlines = new Deadlines()
-  deadlines.set('k', ref, [lease('1')], 0)
-  t.same(due(deadlines, 120, { stoodStillMs: 120 }), [])
-  t.same(due(deadlines, 219, { stoodStillMs: 120 }), [])
-  t.same(due(deadlines, 230, { stoodStillMs: 230 }), ['1'])
-  t.same(due(deadlines, 340, { stoodStillMs: 340 }), [], 'it was told')
-  deadlines.heard('k', 'heartbeat', 400)
-  t.same(due(deadlines, 510, { stoodStillMs: 510 }), [], 'heard meanwhile')
-  t.same(due(deadlines, 620, { stoodStillMs: 620 }), ['1'])
-})
+t.test(
+  'a deadline that ran while the process stood still restarts once, and again only after a sign of life',
+  async (t) => {
+    const deadlines = new Deadlines()
+    deadlines.set('k', ref, [lease('1')], 0)
+    t.same(due(deadlines, 120, { stoodStillMs: 120 }), [])
+    t.same(due(deadlines, 219, { stoodStillMs: 120 }), [])
+    t.same(due(deadlines, 230, { stoodStillMs: 230 }), ['1'])
+    t.same(due(deadlines, 340, { stoodStillMs: 340 }), [], 'its message was sent')
+    deadlines.heard('k', 'heartbeat', 400)
+    t.same(due(deadlines, 510, { stoodStillMs: 510 }), [], 'heard in the meantime')
+    t.same(due(deadlines, 620, { stoodStillMs: 620 }), ['1'])
+  },
+)
 
-t.test('a deadline whose message changed nothing comes again after its full length', async (t) => {
+t.test('a deadline whose message changed nothing falls due again after its full length', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1')], 0)
   t.same(due(deadlines, 100), ['1'])
@@ -131,7 +134,7 @@ t.test('a deadline whose message changed nothing comes again after its full leng
   t.same(due(deadlines, 200), ['1'])
 })
 
-t.test('deadlines that ended do not pile up in memory until their time', async (t) => {
+t.test('ended deadlines do not pile up in memory until their time', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('kept', ref, [lease('kept', 500)], 0)
   for (let run = 0; run < 20_000; run++) {

@@ -7,7 +7,7 @@ import { defaultSettings } from '../../../runtime/settings.ts'
 import { Due } from '../../../runtime/time/due.ts'
 import { TurnedNature } from '../../natures/turned.ts'
 
-t.test('thousands that fall due in one millisecond follow one another as they are used up', async (t) => {
+t.test('thousands of timers due in one millisecond are all delivered, page after page', async (t) => {
   const nature = new TurnedNature()
   const dueMs = nature.wallMs() + 50
   const row = (n: number) => ({ kind: 'work_item', id: `wi_${n}`, name: 'n', dueMs, generation: 1, message: {} })
@@ -35,7 +35,7 @@ t.test('thousands that fall due in one millisecond follow one another as they ar
   t.equal(rows.size, 0)
 })
 
-t.test('who has spoken by the time at which something is due is heard first', async (t) => {
+t.test('an actor whose renewal arrives in the turns before its deadline is delivered does not get it', async (t) => {
   const leaseMs = 60_000
   const timers: (() => void)[] = []
   const turns: (() => void)[] = []
@@ -67,14 +67,14 @@ t.test('who has spoken by the time at which something is due is heard first', as
     for (const callback of turns.splice(0)) callback()
   }
   due.wait()
-  // The timers of the near future are read.
+  // Reads the timers of the near future.
   timers.pop()!()
   for (let read = 0; read < turnsHeardBeforeDue; read++) turn()
   clock.nowMs = leaseMs
   timers.pop()!()
   for (let heard = 1; heard <= turnsHeardBeforeDue; heard++) {
     t.same(delivered, [], `turn ${heard}`)
-    // What lay in a socket is read in the one before the last at the latest, and said to it.
+    // The socket's input of that time is read at the latest in the last but one of these turns, and renews.
     if (heard === turnsHeardBeforeDue) due.renew('run_request/heard')
     turn()
   }
@@ -83,10 +83,10 @@ t.test('who has spoken by the time at which something is due is heard first', as
   clock.nowMs = 2 * leaseMs
   timers.pop()!()
   while (turns.length > 0) turn()
-  t.same(delivered, ['silent'], 'nothing falls due in a service that has stopped')
+  t.same(delivered, ['silent'], 'nothing falls due after stop')
 })
 
-t.test('what is counted as passed is what a machine took for that', async (t) => {
+t.test('passed counts only deadlines that a machine accepted as new', async (t) => {
   const nature = new TurnedNature()
   const settings = { ...defaultSettings, home: '/nowhere' }
   const due = new Due({ nature, journal: {} as never, settings, log: silentLogger, deliver: () => {} })

@@ -13,12 +13,12 @@ interface Row {
   readonly message: { readonly type: string }
 }
 
-/** Timers of a view, each of an actor of its own, and what of them is taken in and fired. */
+/** Timers of a view, each of its own actor, and which of them were read and fired. */
 class World {
   readonly timers: Timers
   readonly rows = new Map<string, Row>()
   readonly fired: FiredTimer[] = []
-  /** Of each read since the last turn, how many rows. */
+  /** The row count of each read since the last turn. */
   reads: number[] = []
   #generation = 0
 
@@ -34,14 +34,14 @@ class World {
     this.timers = new Timers(journal, readMax)
   }
 
-  /** A step sets it, anew where there is one. */
+  /** A step sets the timer, or sets it again. */
   set(id: string, dueMs: number): void {
     const row = this.#rowOf(id, dueMs)
     this.#commit(id, row)
     this.timers.add({ kind: 'work_item', id }, row)
   }
 
-  /** The view has it from before. */
+  /** The view has it from an earlier process. */
   restored(id: string, dueMs: number): void {
     this.rows.set(id, this.#rowOf(id, dueMs))
   }
@@ -57,24 +57,24 @@ class World {
     }
   }
 
-  /** A step uses it up, or cancels it. */
+  /** A step consumes or cancels the timer. */
   clear(id: string): void {
     this.#commit(id, undefined)
   }
 
-  /** One turn; answers how many fell due. */
+  /** One turn; returns how many timers fired. */
   turn(nowMs: number, limit = timersPerTurnMax): number {
     this.reads = []
     const before = this.fired.length
     this.timers.takeDue(nowMs, limit, (timer) => {
-      // Its actor is not to be brought back into memory for nothing.
+      // A stale timer would load its actor for nothing.
       if (this.rows.get(timer.ref.id)?.generation !== timer.generation) throw new Error(`${timer.ref.id} fired late`)
       this.fired.push(timer)
     })
     return this.fired.length - before
   }
 
-  /** What is fired, and still as it was. */
+  /** Fired timers whose row is still unchanged. */
   valid(): FiredTimer[] {
     return this.fired.filter(({ ref, generation }) => this.rows.get(ref.id)?.generation === generation)
   }
@@ -89,7 +89,7 @@ class World {
 
 const idOf = (n: number): string => String(n).padStart(6, '0')
 
-t.test('timers of one millisecond are read in parts, each once, and what is due later comes behind them', async (t) => {
+t.test('timers due in one millisecond are read in pages, fire once each, and come before later ones', async (t) => {
   const w = new World()
   const count = 10 * timersPerReadMax
   w.set('before', 4_999)
@@ -97,12 +97,12 @@ t.test('timers of one millisecond are read in parts, each once, and what is due 
   for (let n = 0; n < count; n++) w.set(idOf(n), 5_000)
   const due: number[] = []
   for (let turns = 0; w.fired.length < count + 2; turns++) {
-    t.ok(turns < 1_000, 'it comes to an end')
+    t.ok(turns < 1_000, 'it ends')
     const firedBefore = w.fired.length
     w.turn(6_000)
     for (const rows of w.reads) if (rows > 1.5 * timersPerReadMax) t.fail(`${rows} rows in one read`)
     if (w.reads.length > 2) t.fail(`${w.reads.length} reads in one turn`)
-    // Commits use up as many as there are in flight, some turns later.
+    // Commits consume as many as are in flight, some turns later.
     for (const { ref } of w.fired.slice(Math.max(0, firedBefore - 1_000), firedBefore)) {
       due.push(w.rows.get(ref.id)!.dueMs)
       w.clear(ref.id)
@@ -117,10 +117,10 @@ t.test('timers of one millisecond are read in parts, each once, and what is due 
   t.equal(w.fired.at(-1)!.ref.id, 'after')
 })
 
-t.test('a timer that was due before 1970, or in the first year that can be told, fires after a restart', async (t) => {
+t.test('a timer due before 1970, or in year 0, fires after a restart', async (t) => {
   const w = new World()
   const times = ['0000-01-01T00:00:00+23:59', '1960-01-01T00:00:00Z', '1980-01-01T00:00:00Z']
-  // Committed by the process before: this one is told of none of them.
+  // Committed by an earlier process: this one was told of none of them.
   for (const [n, time] of times.entries()) w.restored(idOf(n), instantMs(time))
   const nowMs = Date.parse('2026-01-01T00:00:00Z')
   t.ok(w.timers.nextMs() <= nowMs)
@@ -131,48 +131,48 @@ t.test('a timer that was due before 1970, or in the first year that can be told,
   )
 })
 
-t.test('while what was fired is not used up no more of its millisecond is read, but after a while', async (t) => {
-  const w = new World()
-  for (let n = 0; n < 4 * timersPerReadMax; n++) w.set(idOf(n), 5_000)
-  while (w.turn(6_000) > 0);
-  t.equal(w.fired.length, timersPerReadMax, 'none is used up')
-  t.same([w.turn(6_000), w.reads], [0, []])
-  t.equal(w.timers.nextMs(), 6_000 + timersStuckMs)
-  for (let n = 0; n < timersPerReadMax / 2; n++) w.clear(idOf(n))
-  t.equal(w.timers.nextMs(), 5_000, 'half of them are')
-  while (w.turn(6_000) > 0);
-  t.equal(w.fired.length, 2 * timersPerReadMax)
-  // The others never are (an actor that cannot be read), and hold up nobody.
-  for (let nowMs = 7_000; w.fired.length < 4 * timersPerReadMax && nowMs < 20_000; nowMs += timersStuckMs)
-    while (w.turn(nowMs) > 0);
-  t.equal(new Set(w.fired.map(({ ref }) => ref.id)).size, 4 * timersPerReadMax)
-  t.equal(w.fired.length, 4 * timersPerReadMax, 'each once')
-})
-
 t.test(
-  'one that was not used up, and is set anew to the millisecond that is being read, is read with that',
+  'while fired timers are not consumed, no more of their millisecond are read until timersStuckMs has passed',
   async (t) => {
-    const w = new World(2)
-    for (const id of ['a', 'b']) w.set(id, 5)
-    for (const id of ['c', 'd', 'e']) w.set(id, 6)
-    while (w.turn(10) > 0);
-    while (w.turn(10 + timersStuckMs, 2) > 0);
-    t.same(
-      w.fired.map(({ ref }) => ref.id),
-      ['a', 'b', 'c', 'd'],
-    )
-    w.set('a', 6)
-    for (const id of ['c', 'd']) w.clear(id)
-    while (w.turn(10 + timersStuckMs) > 0);
-    t.same(
-      w.fired.slice(4).map(({ ref }) => ref.id),
-      ['a', 'e'],
-    )
+    const w = new World()
+    for (let n = 0; n < 4 * timersPerReadMax; n++) w.set(idOf(n), 5_000)
+    while (w.turn(6_000) > 0);
+    t.equal(w.fired.length, timersPerReadMax, 'none is consumed')
+    t.same([w.turn(6_000), w.reads], [0, []])
+    t.equal(w.timers.nextMs(), 6_000 + timersStuckMs)
+    for (let n = 0; n < timersPerReadMax / 2; n++) w.clear(idOf(n))
+    t.equal(w.timers.nextMs(), 5_000, 'half of them are')
+    while (w.turn(6_000) > 0);
+    t.equal(w.fired.length, 2 * timersPerReadMax)
+    // The others never are (their actors cannot be read), and hold up nothing.
+    for (let nowMs = 7_000; w.fired.length < 4 * timersPerReadMax && nowMs < 20_000; nowMs += timersStuckMs)
+      while (w.turn(nowMs) > 0);
+    t.equal(new Set(w.fired.map(({ ref }) => ref.id)).size, 4 * timersPerReadMax)
+    t.equal(w.fired.length, 4 * timersPerReadMax, 'each once')
   },
 )
 
+t.test('an unconsumed timer that is set again to the millisecond being read is read with it', async (t) => {
+  const w = new World(2)
+  for (const id of ['a', 'b']) w.set(id, 5)
+  for (const id of ['c', 'd', 'e']) w.set(id, 6)
+  while (w.turn(10) > 0);
+  while (w.turn(10 + timersStuckMs, 2) > 0);
+  t.same(
+    w.fired.map(({ ref }) => ref.id),
+    ['a', 'b', 'c', 'd'],
+  )
+  w.set('a', 6)
+  for (const id of ['c', 'd']) w.clear(id)
+  while (w.turn(10 + timersStuckMs) > 0);
+  t.same(
+    w.fired.slice(4).map(({ ref }) => ref.id),
+    ['a', 'e'],
+  )
+})
+
 t.test(
-  'a timer that was cancelled or set anew does not fire, and does not stay in memory until its time',
+  'a timer that was cancelled or set again does not fire, and does not stay in memory until its time',
   async (t) => {
     const w = new World()
     w.turn(1)
@@ -201,7 +201,7 @@ t.test(
   },
 )
 
-t.test('whatever is set, set anew, cancelled and used up meanwhile: what is due has fired as it is', async () => {
+t.test('after any sets, cancels and consumed timers, every due timer has fired once, as last set', async () => {
   const id = fc.nat(11).map(idOf)
   const change = fc.oneof(
     fc.record({ what: fc.constant('set' as const), id, dueMs: fc.integer({ min: 1, max: 4 }) }),

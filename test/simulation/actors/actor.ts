@@ -1,4 +1,4 @@
-/** Somebody in a world: acts by himself, from the beginning of the storm to the end. */
+/** An actor of a world: acts on its own, from the beginning of the storm to the end. */
 import type { Call, Heard, Method, Pending } from '../network.ts'
 import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
@@ -17,7 +17,7 @@ export function mayBeRepeated({ status }: Heard): boolean {
   return status <= 0 || status === 503 || status === 429
 }
 
-/** What most actors are: clients with a token, chance and time of their own. */
+/** What most actors are: clients with a token, randomness and time of their own. */
 export abstract class Client implements Actor {
   readonly name: string
   readonly world: World
@@ -45,7 +45,7 @@ export abstract class Client implements Actor {
     return this.world.network.begin(this.callOf(method, pattern, rest))
   }
 
-  /** Makes the same request until it is answered, or it is no use. */
+  /** Repeats the same request until it is answered, or until that is no use. */
   async insist(method: Method, pattern: string, rest: Partial<Call> = {}, tries = 12): Promise<Heard> {
     for (let pauseMs = 100; ; pauseMs = Math.min(pauseMs * 2, 5_000)) {
       const heard = await this.call(method, pattern, rest)

@@ -1,9 +1,9 @@
-/** What agents answer that only look: the next step of a campaign, the next step of an initiative; and much that is neither. */
+/** What agents of read-only runs answer: the next step of a campaign or of an initiative, and much that is neither. */
 import type { Member } from '../../../machines/documents/member.ts'
 import type { Random } from '../random.ts'
 import type { World } from '../world.ts'
 
-/** The end of what a task says that found nobody to work for it. */
+/** How the summary of a task ends that found no provider to work for it. */
 export const OUT_OF_REACH = 'nobody was there'
 export const OUTAGE = {
   success: false,
@@ -25,7 +25,7 @@ interface Gate {
   readonly required: boolean
 }
 
-/** The Run Result; undefined: the run is not one that only looks. */
+/** The Run Result; undefined: the run is not read-only. */
 export function adviceOf(world: World, random: Random, { entry_event, payload }: Asked): object | undefined {
   if (entry_event === 'campaign_advance_requested')
     return { agent_provider: 'acme', ...formed(world, random, payload as { readonly gates: readonly Gate[] }) }
@@ -113,7 +113,7 @@ interface Decided {
   readonly objective?: string
 }
 
-/** As an object, or as a word with the rest beside it. */
+/** As an object, or as a bare decision with its members beside it. */
 function told(random: Random, decision: Decided): object {
   return random.chance(0.7) ? { decision } : decision
 }

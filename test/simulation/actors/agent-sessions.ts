@@ -1,10 +1,10 @@
-/** What engines say of agent sessions, in any order: that one began, that one ended, and often not all of it. */
+/** What engines report of agent sessions, in any order: beginnings, ends, and often only one of the two. */
 import type { Random } from '../random.ts'
 
-/** So few that one is often spoken of twice. */
+/** So few that one is often named twice. */
 const SESSIONS_OF_ONE = 2
 
-/** An event about one of the sessions that are called by the name. */
+/** An event about one of the sessions that have this prefix. */
 export function sessionEvent(random: Random, name: string, occurred_at: string, is?: 'started'): object {
   const session_id = `${name}-${random.int(1, SESSIONS_OF_ONE)}`
   if (is === 'started' || random.chance(0.6))

@@ -1,4 +1,4 @@
-/** Another system: states events of projects, and commands among them, each as often as it takes to be answered. */
+/** Another system: emits events of projects, some of them commands, each until it is answered. */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
 import { sessionEvent } from './agent-sessions.ts'

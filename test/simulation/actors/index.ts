@@ -1,4 +1,4 @@
-/** Everybody who lives in a world. A new kind of actor is one file here, and one line below. */
+/** All actors of a world. A new kind of actor is one file here, and one line below. */
 import type { MakeActors } from './actor.ts'
 import { emitters } from './emitter.ts'
 import { keepers } from './keeper.ts'

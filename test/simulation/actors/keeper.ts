@@ -1,4 +1,4 @@
-/** Somebody who keeps the fleet: drains runners and takes them back, changes what they may take, rotates their tokens. */
+/** Keeps the fleet: drains runners and takes them back, changes what they may take, rotates their tokens. */
 import { LABELS } from '../set-up.ts'
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
@@ -34,7 +34,7 @@ class Keeper extends Client {
     }
   }
 
-  /** In the calm every runner takes whatever there is. What was asked for in the storm may still come through. */
+  /** In the calm every runner may take everything. What was asked for in the storm may still come through. */
   private async putsInOrder(): Promise<void> {
     const { made } = this.world
     for (const { id } of made.runners) await this.opens(id)

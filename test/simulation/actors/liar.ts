@@ -1,6 +1,6 @@
 /**
- * Somebody with a runner's token who says what is not so: posts for attempts that are over, for other runners' work,
- * other results for what was completed, heartbeats out of the past. What of it is taken must have been true after all.
+ * Posts untruths with a runner's token: for attempts that are over, for other runners' work, other results for what was
+ * completed, heartbeats out of the past. Whatever is accepted of it must have been true after all.
  */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
@@ -56,7 +56,7 @@ class Liar extends Client {
     await this.call('POST', `/api/run-requests/:id/${post}`, { params: [work.id], body })
   }
 
-  /** Another runner that had another attempt of the same: who knows most of it, and has nothing to say about this one. */
+  /** Another runner that held another attempt of the same request: it knows most of it, and has no say in this one. */
   private holderBeside({ id, runner }: Work): string | undefined {
     return this.world.gossip.works.findLast((other) => other.id === id && other.runner !== runner)?.runner
   }

@@ -1,6 +1,6 @@
 /**
- * Somebody who asks for work and looks after it: makes run requests of every kind, sends the same again, approves,
- * cancels, requeues, gives up.
+ * Asks for work and looks after it: makes run requests of every kind, repeats them, approves, cancels, requeues, gives
+ * up.
  */
 
 import { LABELS } from '../set-up.ts'
@@ -14,7 +14,7 @@ export function operators(world: World): readonly Actor[] {
   )
 }
 
-/** Of keys that are kept longer the storm would not see the end. */
+/** The storm would not see the end of keys that are kept longer. */
 const NAGGED_MS_MAX = 30_000
 
 interface Asked {
@@ -76,7 +76,7 @@ class Operator extends Client {
     return { params, body, headers: { 'idempotency-key': key } }
   }
 
-  /** Wants the same done again and again, under one key: each time that it is free, and in between. */
+  /** Wants the same work done again and again under one key: each time that the key is free, and in between. */
   private async nags(): Promise<void> {
     const { idempotencyMs } = this.world.settings
     if (idempotencyMs > NAGGED_MS_MAX || !this.random.chance(0.4)) return
@@ -93,7 +93,7 @@ class Operator extends Client {
     }
   }
 
-  /** Looks after what there is: in the calm until everything has come to an end. */
+  /** Looks after what there is: in the calm, until everything is settled. */
   private async manages(): Promise<void> {
     for (;;) {
       await this.pass(100, this.world.isStormy ? 6_000 : 1_500)
@@ -121,7 +121,7 @@ class Operator extends Client {
     await this.call('POST', `/api/run-requests/:id/${move}`, { params: [id], body: bodies[move] })
   }
 
-  /** What waits for a person hears from one. */
+  /** Does what waits for a person. */
   private async bringsToAnEnd(): Promise<void> {
     for (const request of this.world.requests.byId.values()) {
       const params = [request.id]

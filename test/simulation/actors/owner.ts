@@ -1,6 +1,6 @@
 /**
- * Somebody who owns campaigns and an initiative over them: adds them, moves them about as it comes to mind, twice where no
- * answer came; and when it calms down answers what they ask until each has come to its end.
+ * Owns campaigns and an initiative over them: adds them, moves them at random, twice where no answer came; and in the
+ * calm answers what they ask until each has ended.
  */
 import type { Member } from '../../../machines/documents/member.ts'
 import type { OwnedItem, OwnerModel } from '../model/owners.ts'
@@ -69,7 +69,7 @@ class Owner extends Client {
     }
     world.gossip.budgets.set(name, max_cycles)
     const { body: answer } = await this.insist('POST', '/api/campaigns', { body, ...keyed })
-    // Said again without a key, what was made the first time is there already, and ours.
+    // Repeated without a key, the request finds what its first try made, which is ours.
     if (answer.name !== name && answer.code !== 'already_exists') return
     this.campaigns.push({ name, project })
     if (random.chance(0.8)) await this.moves(name, 'advance')
@@ -162,7 +162,7 @@ class Owner extends Client {
     await this.insist('POST', `/api/initiatives/:name/${path}`, rest, 4)
   }
 
-  /** What asks for an owner is answered, and nothing else is done: what is stuck stays so. */
+  /** Answers what asks for the owner, and does nothing else: what is stuck stays stuck. */
   private async bringsToAnEnd(): Promise<void> {
     const { owners: all } = this.world
     for (const owner of all.byName.values()) if (owner.kind === 'campaign') await this.answers(owner)

@@ -1,4 +1,4 @@
-/** Somebody who only looks: lists, single things, traces, pages of the log. What is answered must be true. */
+/** Only reads: lists, single entities, traces, pages of the log. Every answer must be true. */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
 

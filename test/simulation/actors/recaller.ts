@@ -1,6 +1,6 @@
 /**
- * Somebody who takes work back the moment a runner has accepted it, and gives it free again while that runner may still be
- * at it: what he meddles with is an item that is handed out and not begun.
+ * Takes an item back the moment a runner has accepted it, and releases it while that runner may still be working on it:
+ * it meddles with items that are handed out and not begun.
  */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'

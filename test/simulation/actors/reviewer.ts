@@ -1,4 +1,7 @@
-/** People who say what the projects mean: they write, inspect, decide, change and relate, and do not wait for each other. */
+/**
+ * People who state what the projects mean: they write, inspect, decide, change and relate, without waiting for each
+ * other.
+ */
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
 
@@ -28,7 +31,7 @@ class Reviewer extends Client {
     else await this[`${act}s`](project, `${project}.intent.${name}`)
   }
 
-  /** What two inspections draw under one name is one hypothesis; who decides first has decided. */
+  /** What two inspections suggest under one name is one hypothesis; the first decision stands. */
   private async inspects(project: string, name: string): Promise<void> {
     const { random } = this
     const hypothesis = { key: name, title: name, confidence: 0.5, based_on: ['o'], possible_intent: {} }

@@ -1,6 +1,6 @@
 /**
- * A runner: polls, accepts, starts, works and reports, and while it storms does each of these as badly as a runner can:
- * accepts nothing, goes silent past its lease and comes back, forgets everything and starts anew, says things twice.
+ * A runner: polls, accepts, starts, works and reports, and in the storm does each of these as badly as a runner can:
+ * accepts nothing, goes silent past its lease and comes back, forgets everything and starts over, repeats itself.
  */
 import type { Heard } from '../network.ts'
 import type { Random } from '../random.ts'
@@ -21,7 +21,7 @@ const MANNERS = {
   release: 6,
   /** Accepts, and never starts. */
   idle: 4,
-  /** Is not heard of for longer than its lease, and then goes on. */
+  /** Is silent for longer than its lease, and then goes on. */
   silent: 8,
   fails: 10,
   /** Does not stop when it is asked to. */
@@ -42,9 +42,9 @@ export interface Work {
   /** Key of its project. */
   readonly project: string
   engineRun: string | undefined
-  /** The event that settles the work item that it is about. */
+  /** The event that settles its work item. */
   readonly result: object | undefined
-  /** Of a run that only looks: what it decides. */
+  /** What a read-only run decides. */
   readonly advice: object | undefined
 }
 
@@ -90,7 +90,7 @@ export class Runner extends Client {
     }
   }
 
-  /** Until the next process of the runner begins: at times so long that everybody thinks it is gone. */
+  /** Until the next process of the runner begins, at times so long that it counts as gone. */
   private async isAway(): Promise<void> {
     const { presenceMs } = this.world.settings
     if (this.world.isStormy && presenceMs <= AWAY_MS_MAX && this.chance.chance(0.4))
@@ -98,7 +98,7 @@ export class Runner extends Client {
     else await this.pass(50, 8_000)
   }
 
-  /** Resolves when the process of the runner crashes; in the calm it does not. */
+  /** Resolves when the process of the runner crashes; in the calm it never does. */
   private async dies(): Promise<void> {
     do await this.pass(5_000, 150_000)
     while (!this.world.isStormy)
@@ -110,7 +110,7 @@ export class Runner extends Client {
     return this.life === life
   }
 
-  /** Tells that a new process is there; one in ten does not care to. */
+  /** Begins a session for a new process; one in ten does not bother. */
   private async begins(life: number): Promise<void> {
     if (this.world.isStormy && this.chance.chance(0.1)) return
     const body = { instance: `${this.id}-${++this.instance}`, version: '1' }
@@ -181,7 +181,7 @@ export class Runner extends Client {
     work.engineRun = heard.body.run_request.engine_run_id
     const { leaseMs } = this.world.settings
     const pieces = chance.int(manner === 'silent' ? 1 : 0, 4)
-    // What falls silent often has an agent at work.
+    // A runner that falls silent often has an agent at work.
     if (manner === 'silent' && chance.chance(0.7)) await say('events', { events: [this.sessionEvent(work, 'started')] })
     for (let piece = 0; piece < pieces && this.lives(life); piece++) {
       if (manner === 'silent' && chance.chance(0.6))
@@ -203,7 +203,7 @@ export class Runner extends Client {
     }
   }
 
-  /** Answers whether the work is its own now. */
+  /** Whether the work is its own now. */
   private async accepts(work: Work, say: (post: string, body: object) => Promise<Heard>): Promise<boolean> {
     const heard = await say('accepted', this.namedRun(work))
     const item: string | undefined = heard.body?.run_request?.work_item_id
@@ -211,7 +211,7 @@ export class Runner extends Client {
     return isTaken(heard)
   }
 
-  /** What came of an item is told before the end; one in ten forgets to. */
+  /** Reports the result of an item before the end; one in ten forgets to. */
   private async completes(work: Work, say: (post: string, body: object) => Promise<Heard>): Promise<void> {
     if (work.result !== undefined && !(this.world.isStormy && this.chance.chance(0.1))) {
       await say('events', { events: [work.result] })
@@ -283,7 +283,7 @@ export class Runner extends Client {
     )
   }
 
-  /** Of the run alone, or of a record of its project. */
+  /** About the run alone, or about a record of its project. */
   private seen({ project }: Work): object {
     const records = this.world.gossip.records.filter((record) => record.project === project)
     if (records.length === 0) return { result: 'pass', observed_at: '2026-01-01T00:00:00Z' }
@@ -296,7 +296,7 @@ export class Runner extends Client {
     }
   }
 
-  /** Posts about the work until it is answered; at times once more. */
+  /** Posts about the work until it is answered, at times once more. */
   private async says(work: Work, post: string, body: object, life: number): Promise<Heard> {
     // The attempt may be left out while it is the first.
     const attempt = work.attempt === 1 && this.chance.chance(0.2) ? {} : { attempt: work.attempt }

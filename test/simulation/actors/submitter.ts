@@ -1,4 +1,6 @@
-/** Somebody who fills the ledger: submits items that wait on each other, holds, releases, cancels and closes them, pauses lanes. */
+/**
+ * Fills the ledger: submits items that depend on each other, holds, releases, cancels and closes them, pauses lanes.
+ */
 import { ITEM_ENDS } from '../model/items.ts'
 import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
@@ -73,7 +75,7 @@ class Submitter extends Client {
     await this.call('POST', `/api/work-items/:id/${move}`, { params: [id], body })
   }
 
-  /** What waits for a person hears from one: lanes are open, what is held goes on, what cannot land is given up. */
+  /** Does what waits for a person: opens lanes, releases held items, gives up those that cannot land. */
   private async bringsToAnEnd(): Promise<void> {
     const { items } = this.world
     if (items.pausedLanes.size > 0) await this.call('POST', '/api/pacing/resume', { body: {} })

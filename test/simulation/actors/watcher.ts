@@ -1,6 +1,6 @@
 /**
- * Somebody who follows the log: at the end of it or from a place in the past, through storms, pauses, slow connections
- * and restarts of the service. Whatever reaches it is held against the log, text by text.
+ * Follows the log, from its end or from a place in the past, through storms, pauses, slow connections and restarts of
+ * the service. Whatever reaches it is compared with the log, text by text.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { Violation } from '../violation.ts'
@@ -9,7 +9,7 @@ import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
 
 const INVARIANT = 'watch in order, without gap or repeat'
-/** A slow connection takes so many frames before it is full. */
+/** A slow connection takes this many frames before it is full. */
 const FRAMES_BUFFERED = 3
 
 export function watchers(world: World): readonly Actor[] {
@@ -48,7 +48,7 @@ export class Watcher extends Client {
   private ended: (() => void) | undefined
   private taken = 0
   private isFull = false
-  /** Since when it is connected and takes what comes, virtual; undefined: it is not so. */
+  /** Since when it is connected and takes frames, virtual; undefined: it does not. */
   listensSinceMs: number | undefined
 
   constructor(world: World, name: string, token: string, query: string, lets: (event: LoggedEvent) => boolean) {
@@ -64,19 +64,19 @@ export class Watcher extends Client {
     }
   }
 
-  /** It has seen all that there is to see. */
+  /** Whether it has seen everything there is to see. */
   get isCaughtUp(): boolean {
     return this.place !== undefined && this.nextUnseen === undefined
   }
 
-  /** The oldest event that it is still to see. */
+  /** The oldest event that it has yet to see. */
   get nextUnseen(): LoggedEvent | undefined {
     const { mirror } = this.world
     for (let n = (this.place ?? 0) + 1; n <= mirror.lastSequence; n++) if (this.lets(mirror.at(n)!)) return mirror.at(n)
     return undefined
   }
 
-  /** Where retention forgets, some stay away, or take nothing, until their place is gone. */
+  /** With retention, some stay away, or take nothing, until their place is removed. */
   private get pauseMsMax(): number {
     return this.world.plan.isRetaining ? 60_000 : 8_000
   }
@@ -122,7 +122,7 @@ export class Watcher extends Client {
     await over
   }
 
-  /** A frame. Answers whether the connection takes more. */
+  /** Takes a frame. Returns whether the connection takes more. */
   private receives(bytes: Uint8Array): boolean {
     try {
       this.reads(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString())
@@ -190,7 +190,7 @@ export class Watcher extends Client {
     return events
   }
 
-  /** Only what retention has removed may be too old; it begins anew. */
+  /** Only a place that retention has removed may be too old; it starts over. */
   private isTooOld(problem: { code: string }): void {
     const oldest = this.world.process?.journal?.oldestSequence ?? 1
     if (problem.code !== 'cursor_too_old' || this.place === undefined || this.place + 1 >= oldest) {

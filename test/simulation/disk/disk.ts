@@ -40,7 +40,7 @@ export type Phase =
  */
 export type Deed = 'go on' | 'kill' | 'power' | 'fail' | 'full'
 
-/** Who has the disk open: a process, as far as the disk can tell. */
+/** The process that has the disk open, as far as the disk can tell. */
 export interface Opener {
   readonly isAlive: boolean
   /** The process is gone, and its computer with it if the power failed. */
@@ -55,7 +55,7 @@ export interface DiskWorld {
   viewWriteMs(): number
   viewNewsMs(): number
   chance(probability: number): boolean
-  /** Rows of the log that a loss of power cannot take any more. */
+  /** Rows of the log that a power failure can no longer take. */
   onFlushed(changes: readonly Change[]): void
 }
 
@@ -76,9 +76,9 @@ export class SimulatedDisk {
   private view: SimulatedEnvironment
   private opener: Opener | undefined
   private wasOpened = false
-  /** Changes of the newest transaction of the log: what a disk that lies may have torn. */
+  /** Changes of the newest transaction of the log: what a lying disk may have torn. */
   private newest: readonly Change[] = []
-  /** Takes up what is put while a commit of the view is being told what to write. */
+  /** Collects what is put while a commit of the view is being recorded. */
   private queue: Write[] | undefined
   readonly copies = new Map<string, { readonly log: SimulatedEnvironment; readonly view: SimulatedEnvironment }>()
 
@@ -88,19 +88,19 @@ export class SimulatedDisk {
     this.view = new SimulatedEnvironment(Object.values(VIEW_TABLES))
   }
 
-  /** All space that there is, or as much as is said. */
+  /** Leaves this much free space, by default plenty. */
   fill(freeBytes = PLENTY_BYTES): void {
     this.freeBytes = freeBytes
   }
 
-  /** What a process that dies leaves behind. */
+  /** Drops what a dying process does not leave behind. */
   abandon(by: 'kill' | 'power'): void {
     this.log.abandon(by)
     this.view.abandon(by)
     this.opener = undefined
   }
 
-  /** The newest transaction of the log is there, and some of its rows are not what was written. */
+  /** Tears some rows of the newest transaction of the log, if it is still there. */
   tearNewest(pick: (changes: readonly Change[]) => readonly Change[]): boolean {
     const rows = this.newest.filter(
       ({ table, name, after }) => after !== undefined && this.log.rows(table).find(name) === after,
@@ -110,13 +110,13 @@ export class SimulatedDisk {
     return torn.length > 0
   }
 
-  /** The bytes of one event's row are not what was written: a fault that shows only when somebody reads it. */
+  /** Corrupts the bytes of one event's row: a fault that shows only when somebody reads it. */
   rot(sequence: number): void {
     const [row] = this.log.rows('events').range({ start: sequence, reverse: true, limit: 1 })
     this.log.tear('events', `n${String(row!.key).padStart(16, '0')}`)
   }
 
-  /** Puts the copy of that name in the place of what is kept: as a restore does. */
+  /** Puts the copy of that name in the place of what is kept, as a restore does. */
   restore(name: string): void {
     const { log, view } = this.copies.get(name)!
     this.log = log.copy()
@@ -128,7 +128,7 @@ export class SimulatedDisk {
     return this.log.rows('head').find(`s${HEAD_LAST}`)?.value
   }
 
-  /** The events as the next process would find them, from a sequence on. */
+  /** The events from this sequence on, as the next process would find them. */
   events(from: number): readonly { readonly sequence: number; readonly text: string }[] {
     const [holding] = this.log.rows('events').range({ start: from, reverse: true, limit: 1 })
     return this.log
@@ -138,7 +138,7 @@ export class SimulatedDisk {
       .filter(({ sequence }) => sequence >= from)
   }
 
-  /** Values of the reservations of a scope that the view would have for the next process. */
+  /** Values of a scope's reservations as the next process would find them in the view. */
   reserved(scope: string): readonly string[] {
     const rows = this.view.rows(VIEW_TABLES.reservations).range({ start: [scope], end: [scope, LAST_PART] })
     return rows.map(({ value }) => value)
@@ -278,8 +278,8 @@ export class SimulatedDisk {
   }
 
   /**
-   * The transaction's way to the disk, up to its flush. False: the process is gone. Throws what the operation throws. The
-   * next process may find what this one had written when it ended; this one does not see it any more.
+   * Takes the transaction to the disk, up to its flush. False: the process is gone. Throws what the operation throws.
+   * The next process may find what this one had written when it ended; this one no longer sees it.
    */
   private isWritten(opener: Opener, environment: SimulatedEnvironment, which: 'log' | 'view'): boolean {
     const first = this.world.deedAt(`${which} begins`)

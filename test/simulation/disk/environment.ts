@@ -1,6 +1,6 @@
 /**
- * One simulated environment: tables, and which changes of them a loss of power would take back. LMDB's promises and
- * no more: a transaction is there whole or not at all, and what was flushed stays.
+ * One simulated environment: tables, and which of their changes a power failure would take back. It keeps LMDB's
+ * promises and no more: a transaction is there completely or not at all, and what was flushed stays.
  */
 import type { AppendedTable, ReadTransaction, Table } from '../../../storage/environments.ts'
 import { type AnyKey, nameOf, type Row, Rows, TORN, textOf } from './rows.ts'
@@ -15,7 +15,7 @@ export interface Change {
   readonly atMs: number
 }
 
-/** Rows as they were when a reader asked; copied only if they change while it reads. */
+/** Rows as they were when the reader asked; copied only if they change while it reads. */
 interface Reader extends ReadTransaction {
   kept: Map<string, Rows> | undefined
 }
@@ -45,7 +45,7 @@ export class SimulatedEnvironment {
     return this.tables.get(table)!
   }
 
-  /** The process is gone, and with it who read; with the power goes what was not flushed. */
+  /** The process is gone, and its readers with it; a power failure also takes what was not flushed. */
   abandon(by: 'kill' | 'power'): void {
     this.readers.clear()
     const { left } = this
@@ -79,21 +79,23 @@ export class SimulatedEnvironment {
     this.writing = undefined
   }
 
-  /** This process sees nothing of the transaction under way. `isLeft`: the next one will, unless the power fails first. */
+  /**
+   * Undoes the transaction under way for this process. `isLeft`: the next one sees it, unless the power fails first.
+   */
   abortWrite(isLeft = false): void {
     this.takeBack(this.writing!)
     if (isLeft) this.left = this.writing
     this.writing = undefined
   }
 
-  /** All that is written is on disk now. Returns what was not before. */
+  /** Flushes everything that is written. Returns what was not on disk before. */
   flush(): readonly Change[] {
     const flushed = this.unflushed
     this.unflushed = []
     return flushed
   }
 
-  /** The row's bytes are not what was written. */
+  /** Corrupts the bytes of a row. */
   tear(table: string, name: string): void {
     const row = this.rows(table).find(name)
     if (row !== undefined) this.rows(table).set(name, { key: row.key, value: TORN })

@@ -12,14 +12,14 @@ export interface Row {
   readonly value: string
 }
 
-/** A row whose bytes do not match its checksum: in tables that have one, reading it says so. */
+/** A row whose bytes do not match its checksum: in tables that have one, reading it throws. */
 export const TORN = '\u0000torn'
 
 const NUMBER_DIGITS = 16
 const NEGATIVE_MAX = 9e15
 const END = '\uffff'
 
-/** One text for each key, in the same order: numbers before strings, a key before those that it begins. */
+/** One text for each key, in the same order: numbers before strings, a key before those that it is a prefix of. */
 export function nameOf(key: AnyKey): string {
   if (typeof key === 'string') return `s${key}`
   if (typeof key === 'number') return nameOfNumber(key)
@@ -65,7 +65,7 @@ export class Rows {
     return this.byName.get(name)
   }
 
-  /** Puts the row, or takes it away. Returns what was there. */
+  /** Puts the row, or removes it. Returns what was there. */
   set(name: string, row: Row | undefined): Row | undefined {
     const before = this.byName.get(name)
     if (row !== undefined) {

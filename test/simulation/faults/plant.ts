@@ -29,12 +29,12 @@ whole(USAGE, '--from', values.from)
 whole(USAGE, '--workers', values.workers, 1)
 
 const root = process.cwd()
-/** What the simulation runs of the build. */
+/** The parts of the build that the simulation runs. */
 const PARTS = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines', 'test/simulation', 'test/command-line.js']
 
 interface Found {
   readonly fault: Fault
-  /** Undefined: nothing found it. */
+  /** Undefined: no seed found it. */
   readonly seed: number | undefined
   readonly seeds: number
   readonly by: string

@@ -1,6 +1,6 @@
 /**
- * No agent session runs for ever: what no runner reported is over at every start (SPEC 6.17), what a run reported goes with
- * it; the service states an end once; and the sums count each session that has ended once.
+ * No agent session stays open for ever: those that no run reported are ended at every start (SPEC 6.17), those of a run
+ * end with it; the service states each end once; and the sums count each ended session once.
  */
 import type { AgentSessionContext } from '../../../machines/agent-session/context.ts'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'

@@ -1,6 +1,6 @@
 /**
- * What the service answers is on disk by then, and so at the place in the log that the answer names. No answer is a
- * mistake of the service's own.
+ * What the service answers is on disk by then, at the place in the log that the answer names. No answer is an internal
+ * error.
  */
 import { Requests } from '../model/requests.ts'
 import type { Said } from '../network.ts'

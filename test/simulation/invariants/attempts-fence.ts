@@ -1,12 +1,12 @@
 /**
- * Who holds an older attempt is not heard: what is taken of a runner's post is of the attempt that it names (the first,
- * if it names none), unless that attempt was ended by such a post, which is said again.
+ * The holder of an older attempt is not heard: a runner's post that is accepted is for the attempt that it names (the
+ * first, if it names none), unless it repeats the post that ended that attempt.
  */
 import { END_EVENTS } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'attempts fence'
+const NAME = 'older attempts are fenced off'
 const POST = /^\/api\/run-requests\/:id\/(accepted|started|heartbeat|events|completed|failed|release)$/
 /** These may take the request back to the queue, as its next attempt. */
 const GIVES_BACK: ReadonlySet<string> = new Set(['failed', 'release'])

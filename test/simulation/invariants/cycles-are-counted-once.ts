@@ -1,6 +1,7 @@
 /**
- * What a campaign says of its cycles is so: each is counted once, one that nobody began, whose run could not begin or whose provider was out
- * of reach is not; each result that landed is counted once; and there are never more than its budget allows.
+ * A campaign's counts are right: each cycle is counted once, except those that no runner began, whose run could not
+ * begin or whose provider was unreachable; each landed result is counted once; and there are never more cycles than the
+ * budget allows.
  */
 import { OUT_OF_REACH } from '../actors/adviser.ts'
 import type { Fact, OwnedItem, OwnerModel } from '../model/owners.ts'

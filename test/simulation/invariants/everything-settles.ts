@@ -1,4 +1,4 @@
-/** In the calm, with runners that can take everything, every run request comes to its end. */
+/** In the calm, with runners that can take everything, every run request settles. */
 import { SETTLED } from '../model/requests.ts'
 import type { MakeInvariant } from './invariant.ts'
 

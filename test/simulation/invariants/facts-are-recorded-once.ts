@@ -1,4 +1,7 @@
-/** A fact is in the log once, however often it was stated; and once, if its post was answered with success. */
+/**
+ * An event is in the log at most once, however often it was stated, and exactly once if its post was answered with
+ * success.
+ */
 import { prepareEvent } from '../../../machines/events/envelope.ts'
 import type { Said } from '../network.ts'
 import { Violation } from '../violation.ts'

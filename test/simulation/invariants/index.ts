@@ -1,4 +1,4 @@
-/** Everything that a history is held against. A new promise is one file here, and one line below. */
+/** Everything that a history is checked against. A new promise is one file here, and one line below. */
 import { agentSessionsEnd } from './agent-sessions-end.ts'
 import { answersAreTrue } from './answers-are-true.ts'
 import { attemptsFence } from './attempts-fence.ts'

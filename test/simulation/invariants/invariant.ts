@@ -1,4 +1,4 @@
-/** One promise of the service, and what of a world it must see to know that it is kept. A broken one throws Violation. */
+/** One promise of the service, and the hooks through which it sees the world. A broken promise throws Violation. */
 import type { CommittedStep } from '../../../runtime/api.ts'
 import type { Commit, Step } from '../../../storage/journal.ts'
 import type { LoggedEvent } from '../model/mirror.ts'

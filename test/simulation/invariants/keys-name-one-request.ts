@@ -1,7 +1,7 @@
 /**
- * One idempotency key, one request: whoever sends it again gets the request that it made, for as long as the key is kept
- * after that has settled. Where the name is the id, one key makes nothing under another name while it is kept, and what it
- * has made is forgotten soon after.
+ * One idempotency key names one request: repeating it returns the request that it made, for as long as the key is kept
+ * after that has settled. Where the name is the id, a kept key makes nothing under another name, and is forgotten soon
+ * after its time.
  */
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
 import { isKeyOver, KEPT_KEYS } from '../../../runtime/entities/kept-keys.ts'
@@ -9,7 +9,7 @@ import { SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'keys name one request'
+const NAME = 'an idempotency key names one request'
 /** What is made in one turn is answered in the next. */
 const TURN_MS = 5
 /** A sweep comes ten seconds behind the last, and takes its time. */

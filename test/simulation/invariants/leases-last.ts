@@ -1,12 +1,12 @@
 /**
- * Who is heard of keeps what it holds: no offer and no lease ends before its full length has passed since the service
- * last heard of its holder, or began.
+ * A runner that is heard keeps what it holds: no offer and no lease ends before its full length has passed since the
+ * service last heard of its holder, or started.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'leases last'
+const NAME = 'leases last their full length'
 const RUNNER_POSTS = /^\/api\/run-requests\/:id\/(accepted|started|heartbeat|events)$/
 const SILENCE = 'nothing was heard of its runner for the length of the lease'
 const NOT_ACCEPTED = 'the offer was not accepted in time'

@@ -1,4 +1,6 @@
-/** A list holds exactly what was so at the place in the log that it names, and that place is not before the question. */
+/**
+ * A list holds exactly what was true at the place in the log that it names, and that place is not before the question.
+ */
 import { type RequestModel, Requests } from '../model/requests.ts'
 import type { Said } from '../network.ts'
 import { Violation } from '../violation.ts'

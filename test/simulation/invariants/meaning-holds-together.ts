@@ -1,6 +1,7 @@
 /**
- * What is linked is linked on both sides, and no records have replaced each other; an accepted hypothesis has its one record; of each observation in the log its
- * record has heard once; and the word for a record's drift is the one that its observations give.
+ * Links exist on both sides, and no records have replaced each other; an accepted hypothesis has exactly one record; a
+ * record has heard of each of its observations in the log once; and its drift status is the one that its observations
+ * give.
  */
 
 import { intentRecordIdOf } from '../../../machines/documents/observation.ts'
@@ -17,7 +18,7 @@ import { Violation } from '../violation.ts'
 import type { World } from '../world.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'meaning holds together'
+const NAME = 'intent records are consistent'
 
 type Record = SnapshotOf<IntentRecordContext>
 

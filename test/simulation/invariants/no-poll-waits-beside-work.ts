@@ -1,11 +1,11 @@
-/** While nothing troubles the service, no runner's poll waits beside work that the runner could take. */
+/** While nothing troubles the service, no poll stays parked while there is work that its runner could take. */
 import { projectIdOf } from '../../../machines/ids.ts'
 import type { RunnerModel } from '../model/fleet.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'no poll waits beside work'
+const NAME = 'no poll waits while its runner could take work'
 /** Longer than a request is held back after its offer was refused once. */
 const PATIENCE_MS = 3_000
 

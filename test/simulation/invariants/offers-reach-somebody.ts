@@ -1,11 +1,11 @@
 /**
- * What is offered to a runner is said to it at once, or goes back at once: no request lies with somebody who was never told
+ * An offer is sent to its runner at once or returned at once: no request stays offered to a runner that was never told
  * of it.
  */
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'offers reach somebody'
+const NAME = 'offers reach their runner or go back'
 /** Turns of the one, and of the other. */
 const SLACK_MS = 1_000
 const POLL = '/api/runners/:runner_id/run-requests/next'

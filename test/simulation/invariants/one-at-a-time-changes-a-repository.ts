@@ -1,11 +1,11 @@
-/** Of the work that may change a repository, one piece at most is with a runner, or lost with one. */
+/** Of the runs that may change a repository, at most one is held by a runner, or lost with one. */
 import { projectIdOf } from '../../../machines/ids.ts'
 import type { LoggedEvent } from '../model/mirror.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'one at a time changes a repository'
+const NAME = 'one run at a time changes a repository'
 
 export const oneAtATimeChangesARepository: MakeInvariant = (world) => ({
   name: NAME,

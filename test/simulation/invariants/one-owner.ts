@@ -1,11 +1,10 @@
 /**
- * One attempt has one owner: it is handed to one runner alone, told to nobody else, and moved by no other runner than
- * the one that holds it.
+ * An attempt has one owner: it is handed to one runner, sent to no other, and moved by no other runner than its holder.
  */
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'one owner'
+const NAME = 'an attempt has one owner'
 const POLL = '/api/runners/:runner_id/run-requests/next'
 
 export const oneOwner: MakeInvariant = (world) => {

@@ -1,6 +1,6 @@
 /**
- * When all is quiet, no campaign is forming or working with nothing under way: with owners that answer what they are
- * asked, each comes to its end. No initiative waits for an assessment that nobody makes.
+ * When all is quiet, no campaign is left forming or working: with owners that answer what they are asked, each ends. No
+ * initiative waits for an assessment that nobody makes.
  */
 import { OVER } from '../model/owners.ts'
 import type { MakeInvariant } from './invariant.ts'

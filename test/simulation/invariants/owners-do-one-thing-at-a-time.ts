@@ -1,6 +1,6 @@
 /**
- * One thing is under way for a campaign, and one assessment for an initiative. Nothing begins for one that is stopped:
- * a pause holds, whatever broke since, and nothing follows on what is over.
+ * A campaign has one thing under way at a time, an initiative one assessment. Nothing begins for one that is stopped: a
+ * pause holds whatever has broken since, and nothing follows its end.
  */
 import type { OwnedItem, OwnerMove } from '../model/owners.ts'
 import { OVER } from '../model/owners.ts'

@@ -1,6 +1,6 @@
 /**
- * A runner comes online when it was not, and goes offline when it was there: not before it was silent, and the service there
- * to hear it, for the whole of its time, and soon after that. One whose poll waits is there.
+ * A runner comes online when it was not, and goes offline when it was: not before it was silent for the full presence
+ * time, with the service there to hear it, and soon after that. A runner with a parked poll is online.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { Violation } from '../violation.ts'

@@ -1,4 +1,7 @@
-/** What the service has of an entity is what the log says of it: asked at every start, and at the end of all of storage. */
+/**
+ * What the service has of an entity is what the log says of it: checked at every start, and at the end for all of
+ * storage.
+ */
 import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
 import { verify } from '../../../storage/verify/verify.ts'
 import type { Process } from '../process.ts'

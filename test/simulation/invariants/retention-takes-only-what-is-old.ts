@@ -1,12 +1,12 @@
 /**
- * Retention takes a prefix of the log, and of it nothing that is younger than the setting; and while the service is there
- * and nothing troubles it, nothing older stays for long.
+ * Retention removes a prefix of the log, and nothing in it that is younger than the setting; and while the service is
+ * there and nothing troubles it, nothing older stays for long.
  */
 import { Violation } from '../violation.ts'
 import type { World } from '../world.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'retention takes only what is old'
+const NAME = 'retention removes only old events'
 /** A sweep comes ten seconds behind the last, and takes its time. */
 const SLACK_MS = 15_000
 

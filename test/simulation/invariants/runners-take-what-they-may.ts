@@ -1,13 +1,13 @@
 /**
- * What is offered to a runner is work that it may take, and no more of it than it has room for: capacity, labels,
- * projects, trust, approval, the runner named; one unaccepted offer at a time; nothing while it drains.
+ * A runner is offered only work that it may take, and no more than it has room for: capacity, labels, projects, trust,
+ * approval, pin; one unaccepted offer at a time; nothing while it drains.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'runners take what they may'
+const NAME = 'runners are offered only what they may take'
 /** An offer is decided in one turn and committed in the next: so old may be what it was decided upon. */
 const TURN_MS = 1
 

@@ -1,12 +1,12 @@
 /**
- * When a new process of a runner begins, what the old one held goes at once, by that and by nothing that comes later:
- * back to the queue if it had not begun, else lost.
+ * When a new process of a runner begins its session, what the old one held ends at once and for that reason: it is
+ * requeued if it had not begun, else lost.
  */
 import { HELD } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'sessions end what came before'
+const NAME = 'a new session ends what the old one held'
 const TOO_LATE = ['nothing was heard of its runner for the length of the lease', 'the offer was not accepted in time']
 /** What was offered in the same turn belongs to the new process. */
 const TURN_MS = 1

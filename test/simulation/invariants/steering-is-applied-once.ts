@@ -1,6 +1,6 @@
 /**
- * A request is assessed once and has one outcome; an action is admitted once, and is stated by the step that sends it on
- * its way; both keep to their budgets; and a finding is consumed by a cycle that has landed and whose forming saw it, once.
+ * A request is assessed once and has one outcome; an action is admitted once, and stated by the step that sends it;
+ * both keep to their budgets; and a finding is consumed once, by a landed cycle whose forming saw it.
  */
 import type { OwnedItem, OwnerModel, OwnerMove } from '../model/owners.ts'
 import { Violation } from '../violation.ts'

@@ -1,13 +1,13 @@
 /**
- * Each step of an actor stands upon the one before it; a message from one actor to another is sent once, and is the
- * business of exactly one step; a timer that is set is cleared. At rest nothing of either is left over, and storage
- * has what the steps made.
+ * Each step of an actor follows the one before it; a message from one actor to another is sent once and consumed by
+ * exactly one step; a timer that is set is cleared. At rest no message or timer is left over, and storage has what the
+ * steps made.
  */
 import type { OutboxKey, Step } from '../../../storage/journal.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'steps stand upon each other'
+const NAME = 'steps follow each other without a gap'
 
 interface ActorModel {
   version: number

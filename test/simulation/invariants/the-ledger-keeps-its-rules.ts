@@ -1,6 +1,6 @@
 /**
- * A work item is handed out as one run request at a time, and of an owner one look; it starts only once what it waits on has landed, and comes to an
- * end. Nothing in a paused lane is offered.
+ * A work item is handed out as one run request at a time, and an owner's advances or assessments likewise; an item
+ * starts only once its dependencies have landed, and comes to an end. Nothing in a paused lane is offered.
  */
 import { ITEM_ENDS } from '../model/items.ts'
 import { SETTLED } from '../model/requests.ts'

@@ -1,14 +1,14 @@
 /**
- * What has a time happens at that time: nothing is offered before its `not_before` or from its `expires_at` on, no run is
- * stopped before its timeout; and while the service is there and nothing troubles it, nothing stays as it is for long past its time: an offer, a
- * lease, a pause, an expiry, a timeout, the grace of a stop.
+ * What has a time happens at that time: nothing is offered before its `not_before` or from its `expires_at` on, and no
+ * run is stopped before its timeout; and while the service is there and nothing troubles it, nothing is left long past
+ * its time: an offer, a lease, a pause, an expiry, a timeout, the grace of a stop.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { type RequestModel, SETTLED } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'things happen in time'
+const NAME = 'things happen on time'
 /** From when something is due until it is in the log: turns, timers of Node.js, a view that is behind. */
 const SLACK_MS = 2_000
 const RUNNER_POSTS = /^\/api\/run-requests\/:id\/(accepted|started|heartbeat|events)$/

@@ -1,4 +1,7 @@
-/** Who watches, and takes what comes, sees at once what concerns him; and once nothing hinders it, everybody has seen it all. */
+/**
+ * A watcher that takes its frames is sent what concerns it at once, and once nothing hinders them, all watchers have
+ * seen everything.
+ */
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 

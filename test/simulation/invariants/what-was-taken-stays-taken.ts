@@ -1,12 +1,12 @@
 /**
- * Whoever says the same again hears the same: a completion or a failure that was taken is not refused later, unless a
- * later attempt was ended by its runner; another one for the same attempt is never taken.
+ * A repeat gets the same answer: a completion or failure that was accepted is not refused later, unless its runner has
+ * ended a later attempt; a different one for the same attempt is never accepted.
  */
 import { END_EVENTS } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
-const NAME = 'what was taken stays taken'
+const NAME = 'accepted results stay accepted'
 const ENDS = /^\/api\/run-requests\/:id\/(completed|failed)$/
 const RESULT_OF_ANOTHER_LIFE: readonly number[] = [401, 404, 503]
 

@@ -1,4 +1,4 @@
-/** Runners as the log tells of them. */
+/** Runners as the log describes them. */
 import type { LoggedEvent } from './mirror.ts'
 
 export interface RunnerModel {
@@ -9,7 +9,7 @@ export interface RunnerModel {
   projects: readonly string[]
   trusted: boolean
   online: boolean
-  /** When what it may take last changed, virtual. */
+  /** When its terms last changed, virtual. */
   changedMs: number
 }
 

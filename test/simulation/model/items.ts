@@ -1,4 +1,4 @@
-/** Work items and paused lanes as the log tells of them. A move that the ledger does not have is a violation. */
+/** Work items and paused lanes as the log describes them. A move that the ledger does not have is a violation. */
 import { Violation } from '../violation.ts'
 import type { LoggedEvent } from './mirror.ts'
 
@@ -7,15 +7,15 @@ export interface ItemModel {
   readonly project: string
   readonly lane: string
   state: string
-  /** Ids of the items that it waits on. */
+  /** Ids of its dependencies. */
   dependsOn: readonly string[]
   sinceMs: number
 }
 
-/** Nothing more comes of it by itself: somebody may still have to decide. */
+/** Nothing more happens to it by itself; a person may still have to decide. */
 export const ITEM_ENDS: ReadonlySet<string> = new Set(['landed', 'preserved', 'needs_decision', 'failed', 'cancelled'])
 
-/** From which states an event may be stated; the state that follows is in its payload. */
+/** From which states an event may be stated; its payload has the state that follows. */
 const MOVES: Readonly<Record<string, readonly string[]>> = {
   work_item_started: ['queued'],
   work_item_settled: ['queued', 'held', 'running', 'preserved'],
@@ -31,7 +31,7 @@ export class Items {
   pacedMs = 0
   private readonly mayBeForgotten: () => boolean
 
-  /** `mayBeForgotten`: retention may have forgotten items, so that others may take their names. */
+  /** `mayBeForgotten`: retention may have forgotten items, so that others may take their ids. */
   constructor(mayBeForgotten: () => boolean) {
     this.mayBeForgotten = mayBeForgotten
   }

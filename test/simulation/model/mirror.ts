@@ -1,5 +1,5 @@
 /**
- * The log as the disk has flushed it, kept by the checker: what it holds can never be lost, changed or said twice. All
+ * The log as the disk has flushed it, kept by the checker: what it holds can never be lost, changed or repeated. All
  * that the model knows of entities is folded from here, never asked of the service.
  */
 import type { Change } from '../disk/environment.ts'
@@ -24,7 +24,7 @@ export interface LoggedEvent {
 }
 
 export class Mirror {
-  /** Sequence n stands at n - 1. */
+  /** Sequence n is at index n - 1. */
   readonly events: LoggedEvent[] = []
 
   get lastSequence(): number {
@@ -35,7 +35,7 @@ export class Mirror {
     return this.events[sequence - 1]
   }
 
-  /** Takes what was flushed. Answers the events that are new, in order. Throws Violation. */
+  /** Takes what was flushed. Returns the new events, in order. Throws Violation. */
   take(changes: readonly Change[]): readonly LoggedEvent[] {
     const from = this.events.length
     for (const { table, before, after, atMs } of changes) {

@@ -1,6 +1,6 @@
 /**
- * Campaigns, initiatives and the work items that they open, folded from the steps that are on disk, in their order: what
- * each stated, and what it sent with it. A status that no legal move leads to is a violation.
+ * Campaigns, initiatives and the work items that they open, folded in order from the steps that are on disk: what each
+ * stated and sent. A status that no legal move leads to is a violation.
  */
 import type { Step } from '../../../storage/journal.ts'
 import { Violation } from '../violation.ts'
@@ -12,23 +12,23 @@ export interface Fact {
   readonly payload: Record<string, any>
 }
 
-/** Something that is under way for a campaign or an initiative: an item that its step has opened. */
+/** Something under way for a campaign or an initiative: an item that its step has opened. */
 export interface OwnedItem {
   readonly id: string
   readonly owner: OwnerModel
   readonly role: 'advance' | 'cycle' | 'assessment'
   readonly traceId: string
-  /** Of an assessment: what asked for it. */
+  /** For an assessment: its trigger. */
   readonly trigger: string | undefined
-  /** Of a cycle: how many moves there were when what formed it began to look. */
+  /** For a cycle: the number of the move that opened the advance which formed it. */
   readonly formedAt: number
   readonly openedAt: number
-  /** As the ledger tells of it; undefined: it has not told yet. */
+  /** As the ledger states it; undefined: not yet. */
   state: string | undefined
   started: boolean
-  /** How it first came to an end. */
+  /** How it first ended. */
   ended: { readonly state: string; readonly landed: boolean; readonly reason: string } | undefined
-  /** Nothing is expected of it any more: it has ended, or its owner has said what came of it. */
+  /** Nothing more is expected of it: it has ended, or its owner has said what came of it. */
   isOver: boolean
 }
 
@@ -55,7 +55,7 @@ export interface OwnerMove {
   readonly facts: readonly Fact[]
   readonly opened: readonly OwnedItem[]
   readonly told: readonly Told[]
-  /** Which move of the world it is, from 1. */
+  /** Number of the move in its world, from 1. */
   readonly n: number
 }
 
@@ -82,7 +82,7 @@ export class Owners {
   readonly items = new Map<string, OwnedItem>()
   private moves = 0
 
-  /** Folds the step in. Undefined: it is of nobody who owns work, nor of owned work. Throws Violation. */
+  /** Folds the step in. Undefined: it is not of an owner or of an owned item. Throws Violation. */
   take(step: Step, nowMs: number): OwnerMove | undefined {
     const { kind, id } = step
     if (kind === 'work_item') return this.takeItem(step)
@@ -117,7 +117,8 @@ export class Owners {
     if (type === 'campaign_added' || type === 'initiative_added') this.become(owner, payload.status, nowMs)
     const move = MOVES[type]
     if (move !== undefined) {
-      // Cancelled gracefully, then now: that its cycle was aborted is told as well. So is one that began as it was called off.
+      // Cancelled gracefully and then now, it also states that its cycle was aborted; so does one whose cycle began as
+      // it was called off.
       const isAbort = payload.terminated_now === true || owner.items.some(isAtWork)
       const isToldAgain = type.startsWith('campaign_') && OVER.has(move.to) && owner.status === move.to && isAbort
       if (!move.from.includes(owner.status) && !isToldAgain) throw wrong(owner, `states ${type}`)

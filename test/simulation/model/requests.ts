@@ -1,5 +1,5 @@
 /**
- * Run requests as the log tells of them: one fold of events, written from the contract and not from the machine. An
+ * Run requests as the log describes them: one fold of events, written from the contract and not from the machine. An
  * event that no legal move makes is a violation.
  */
 import { Violation } from '../violation.ts'
@@ -28,13 +28,13 @@ export interface RequestModel {
   readonly created: LoggedEvent
   state: RequestState
   attempt: number
-  /** Who holds or last held the present attempt. */
+  /** The runner that holds or last held the present attempt. */
   runner: string | undefined
   approved: boolean
   engineRun: string | undefined
   /** Sequence, state and attempt at each move, oldest first. */
   readonly moves: { readonly sequence: number; readonly state: RequestState; readonly attempt: number }[]
-  /** When it came into its state, virtual. */
+  /** When it entered its state, virtual. */
   sinceMs: number
   /** When a runner last took it up (accepted, started or came back to it), virtual. */
   takenUpMs: number
@@ -45,7 +45,7 @@ export interface RequestModel {
 
 export const SETTLED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 export const HELD: ReadonlySet<string> = new Set(['offered', 'accepted', 'started', 'cancelling'])
-/** What a runner's `completed` or `failed` may make of the attempt. */
+/** What a runner's `completed` or `failed` may do to the attempt. */
 export const END_EVENTS: ReadonlySet<string> = new Set([
   'run_request_completed',
   'run_request_failed',
@@ -76,12 +76,12 @@ export class Requests {
   readonly byId = new Map<string, RequestModel>()
   private readonly isForgettable: (request: RequestModel) => boolean
 
-  /** `isForgettable`: retention may have forgotten the request, so that another may take its name. */
+  /** `isForgettable`: retention may have forgotten the request, so that another may take its id. */
   constructor(isForgettable: (request: RequestModel) => boolean) {
     this.isForgettable = isForgettable
   }
 
-  /** Folds the event in. Answers the request that it is of. Throws Violation. */
+  /** Folds the event in. Returns its request. Throws Violation. */
   take(event: LoggedEvent): RequestModel | undefined {
     if (!event.type.startsWith('run_request_')) return undefined
     const { payload } = event
@@ -97,7 +97,7 @@ export class Requests {
     return request
   }
 
-  /** What the request was when the log ended with that sequence; undefined: not there yet. */
+  /** The request as it was when the log ended with that sequence; undefined: not there yet. */
   static at(
     request: RequestModel,
     sequence: number,
@@ -156,14 +156,14 @@ export class Requests {
   }
 }
 
-/** Of an attempt that ends, the event tells the one that will be offered; of all others the one that holds. */
+/** An event that ends an attempt names the next one, any other the present one. */
 function checkAttempt(request: RequestModel, event: LoggedEvent): void {
   const { attempt, runner_id: runner } = event.payload
   const ends = event.type === 'run_request_requeued' || event.type === 'run_request_released'
   const expected = ends ? request.attempt + 1 : request.attempt
   if (attempt !== expected) throw wrong(event, `tells attempt ${attempt}, and it must be ${expected}`)
   if (runner !== undefined && event.type !== 'run_request_offered' && runner !== request.runner) {
-    throw new Violation('one owner', `${event.text}: the attempt is held by ${request.runner}`)
+    throw new Violation('an attempt has one owner', `${event.text}: the attempt is held by ${request.runner}`)
   }
 }
 

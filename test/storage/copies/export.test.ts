@@ -1,4 +1,4 @@
-/** An export of a log that the disk does not give, and into a folder that it does not take. */
+/** Exports of a log that cannot be read everywhere, and into a folder that cannot be written. */
 import {
   appendFileSync,
   mkdirSync,
@@ -23,13 +23,13 @@ const MONTH = 'events-2026-11.jsonl'
 
 const logFiles = (home: string) => dataFilesOf(join(home, 'log'))
 
-/** The numbers of the events that were exported. */
+/** The numbers of the exported events. */
 function numbersIn(directory: string): number[] {
   const texts = readdirSync(directory).flatMap((name) => readFileSync(join(directory, name), 'utf8').trim().split('\n'))
   return texts.map((text) => Number(JSON.parse(text).payload.name))
 }
 
-/** The numbers of the events that a file holds. */
+/** The numbers of the events in a log file. */
 function numbersOf(path: string): number[] {
   return [...readFileSync(path, 'latin1').matchAll(/"event_type":"tested".*?"name":"(\d+)"/g)].map(([, n]) => Number(n))
 }
@@ -59,7 +59,7 @@ const hurts: Record<string, (t: Test, path: string) => RegExp> = {
 }
 
 for (const [name, hurt] of Object.entries(hurts)) {
-  t.test(`an export of a log ${name} names it, and takes out all the rest`, async (t) => {
+  t.test(`an export of a log ${name} reports that file and exports everything else`, async (t) => {
     const root = t.testdir()
     const home = join(root, 'home')
     await ofManyFiles(t, home, EVENTS)
@@ -77,13 +77,13 @@ for (const [name, hurt] of Object.entries(hurts)) {
     t.equal(report.unreadable, missing.length)
     t.same(report.gaps, [{ firstSequence: missing[0], lastSequence: missing.at(-1) }])
     if (name.includes('second page')) {
-      t.ok(missing.length < ofFile.length, 'what is on its first page is there')
+      t.ok(missing.length < ofFile.length, 'events on its first page are exported')
       t.equal(missing.at(-1), ofFile.at(-1))
     } else t.same(missing, ofFile)
   })
 }
 
-t.test('an export names the newest file where that is the one, since nobody knows what it held', async (t) => {
+t.test('an export reports an unreadable newest file, without knowing what it held', async (t) => {
   const root = t.testdir()
   const home = join(root, 'home')
   await ofManyFiles(t, home, EVENTS)
@@ -98,7 +98,7 @@ t.test('an export names the newest file where that is the one, since nobody know
   t.match(await exportEvents(home, join(root, 'more'), place), { events: 0, unread: [{ path }] })
 })
 
-t.test('an export that fails leaves the files as they were, and says which disk it was', async (t) => {
+t.test('a failed export leaves existing files as they were, and names the folder whose disk failed', async (t) => {
   const root = t.testdir()
   const home = join(root, 'home')
   const journal = await openIn(t, home)
@@ -115,10 +115,10 @@ t.test('an export that fails leaves the files as they were, and says which disk 
   rmSync(join(directory, MONTH))
   symlinkSync('/dev/full', join(directory, 'events-2026-12.jsonl'))
   await t.rejects(exportEvents(home, directory))
-  t.same(readdirSync(directory), ['events-2026-12.jsonl'], 'what was not there is not there')
+  t.same(readdirSync(directory), ['events-2026-12.jsonl'], 'a file that was not there is not left there')
 })
 
-t.test('an export begins a line of its own where one that was killed has left part of a line', async (t) => {
+t.test('an export starts on a new line when a killed one has left part of a line', async (t) => {
   const root = t.testdir()
   const home = join(root, 'home')
   await ofManyFiles(t, home, 2)

@@ -1,6 +1,6 @@
 /**
- * The view is copied by a process of its own, which can be ended at any moment. It alone is under the shim here, which holds it up in
- * the midst of the copy.
+ * The view is copied by a process of its own, which can be ended at any moment. Only that process runs under the shim
+ * here, which can hold it up in the middle of the copy.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +30,7 @@ interface Scene {
   readonly to: string
 }
 
-/** A journal with a view, and a shim for whatever process is started from now on. */
+/** A journal with a view, and the shim set for every process that is started from now on. */
 async function scene(t: Test): Promise<Scene> {
   const root = t.testdir()
   const home = join(root, 'home')
@@ -48,7 +48,7 @@ async function scene(t: Test): Promise<Scene> {
   return { home, journal, orders, to }
 }
 
-/** Resolves with the copier's process id when it is in the midst of its copy. */
+/** Resolves with the copier's process id once it is in the middle of its copy. */
 async function underWay({ orders }: Scene): Promise<number> {
   await until(
     async () => orders.writesSlowed,
@@ -59,13 +59,13 @@ async function underWay({ orders }: Scene): Promise<number> {
   return pid
 }
 
-/** The files of LMDB's locks that a process has open. */
+/** LMDB lock files that the process has open. */
 function locksOf(pid: number): string[] {
   const mapped = readFileSync(`/proc/${pid}/maps`, 'utf8').matchAll(/\/\S+$/gm)
   return [...new Set([...mapped].map(([path]) => path))].filter((path) => path.endsWith(LOCK_FILE))
 }
 
-/** It is over at once, leaves nothing behind, and the next one is whole. */
+/** The copier has ended and left nothing behind, and the next backup is complete. */
 async function leavesNothing(t: Test, one: Scene, pid: number): Promise<void> {
   t.notOk(lives(pid))
   t.notOk(existsSync(readingPath(environmentPaths(one.home).view)))
@@ -79,7 +79,7 @@ async function leavesNothing(t: Test, one: Scene, pid: number): Promise<void> {
   t.same((await verify(restored.environments)).findings, [])
 }
 
-t.test('a copy of the view is broken off when its backup is given up', async (t) => {
+t.test('aborting a backup ends the process that copies the view', async (t) => {
   const one = await scene(t)
   one.orders.slowWrites(FOR_EVER_MS)
   const stop = new AbortController()
@@ -91,7 +91,7 @@ t.test('a copy of the view is broken off when its backup is given up', async (t)
   await leavesNothing(t, one, pid)
 })
 
-t.test('who copies the view has no hand in its locks, and nothing that it reads is written over', async (t) => {
+t.test("the copier does not touch the view's locks, and writes meanwhile do not spoil its copy", async (t) => {
   const { home, journal, orders, to } = await scene(t)
   // Longer than what LMDB reads ahead of what it writes.
   const ids = Array.from({ length: 400 }, (_, i) => `${i}`)
@@ -111,7 +111,7 @@ t.test('who copies the view has no hand in its locks, and nothing that it reads 
     await writtenAnew(version)
     t.equal(journal.actor('run_request', '7'), record('7', version))
   }
-  t.notOk(existsSync(join(to, 'backup')), 'it is under way still')
+  t.notOk(existsSync(join(to, 'backup')), 'the copy is still under way')
   orders.heal()
   await copied
   await restoreFiles(join(to, 'backup'), join(to, 'restored'))
@@ -119,7 +119,7 @@ t.test('who copies the view has no hand in its locks, and nothing that it reads 
   t.same((await verify(restored.environments)).findings, [])
 })
 
-t.test('a backup that comes to the disk reserve in the midst of the view gives back what it took', async (t) => {
+t.test('a backup that reaches the disk reserve while copying the view removes what it wrote', async (t) => {
   const one = await scene(t)
   one.orders.slowWrites(FOR_EVER_MS)
   const copyTo = one.journal.environments.copyTo.bind(one.journal.environments)
@@ -134,7 +134,7 @@ t.test('a backup that comes to the disk reserve in the midst of the view gives b
   await leavesNothing(t, one, pid)
 })
 
-t.test('what a copy of the view fails of is told, and the journal goes on', async (t) => {
+t.test('a failed copy of the view fails the backup with its cause, and the journal goes on', async (t) => {
   const one = await scene(t)
   const back = () => backup(one.journal, join(one.to, 'backup'), FREELY)
   one.orders.failWrites({ errno: ERRNO.ENOSPC, times: -1, where: 'others' })
@@ -152,7 +152,7 @@ t.test('what a copy of the view fails of is told, and the journal goes on', asyn
   await leavesNothing(t, one, pid)
 })
 
-t.test('a signal that goes to a whole group of processes is left to who copies', async (t) => {
+t.test('the copier ignores signals sent to the process group, and ends with its backup', async (t) => {
   const one = await scene(t)
   one.orders.slowWrites(FOR_EVER_MS)
   const stop = new AbortController()
@@ -167,7 +167,7 @@ t.test('a signal that goes to a whole group of processes is left to who copies',
   await leavesNothing(t, one, pid)
 })
 
-t.test('what the copy would have kept is let go where it cannot begin', async (t) => {
+t.test('a copier that cannot be started releases its read transaction', async (t) => {
   let kept = 0
   const root = {
     useReadTransaction: () => {

@@ -1,4 +1,4 @@
-/** What is on disk when a secret was written for its owner, and when names were flushed. */
+/** What is on disk after a secret was written for its owner, and after names were flushed. */
 import { Buffer } from 'node:buffer'
 import fs, { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
@@ -8,7 +8,7 @@ import { flushNamesUpTo, writeOwnerOnly } from '../../../storage/files/flush.ts'
 import { failing } from '../../failing-files.ts'
 
 t.test(
-  'a secret is written whole where the system takes a part at a time, over an older one and for its owner alone',
+  'a secret is written in full, over an older one and readable only by its owner, even when writes are partial',
   (t) => {
     const path = join(t.testdir(), 'token')
     writeFileSync(path, 'an older and a longer one, for all to read\n', { mode: 0o644 })
@@ -28,7 +28,7 @@ t.test(
   },
 )
 
-t.test('names that could not be flushed are not said to be on disk', async (t) => {
+t.test('names that could not be flushed are not reported as being on disk', async (t) => {
   const folder = t.testdir()
   for (const code of ['EIO', 'ENOSPC']) {
     const heal = failing(t, 'fsyncSync', (path) => (path === folder ? code : undefined))
@@ -38,7 +38,7 @@ t.test('names that could not be flushed are not said to be on disk', async (t) =
   t.doesNotThrow(() => flushNamesUpTo(join(folder, 'made')))
 })
 
-t.test('a folder above that this user may not read ends the flush: it is not one that was made', async (t) => {
+t.test('a parent folder that this user may not read ends the flush', async (t) => {
   const folder = t.testdir({ inner: {} })
   const opened: string[] = []
   failing(t, 'openSync', (path) => {

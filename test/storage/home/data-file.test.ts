@@ -28,7 +28,7 @@ async function filledHome(t: Test): Promise<string> {
   await append(journal, step('large', 1, { record: JSON.stringify({ v: 1, padding: 'x'.repeat(20_000) }) }))
   await journal.settled()
   await journal.trim({ beforeSequence: 900 })
-  // The file comes to end with pages that are free.
+  // The file then ends with free pages.
   await append(journal, step('shrinking', 1, { record: JSON.stringify({ v: 1, padding: 'x'.repeat(200_000) }) }))
   await journal.settled()
   await append(journal, step('shrinking', 2))
@@ -38,7 +38,7 @@ async function filledHome(t: Test): Promise<string> {
 
 const fileOf = (home: string) => join(home, 'view', 'data.mdb')
 
-/** Pages in use, by what their headers say: those that the check objects to when they lose their number. */
+/** Pages in use: those that the check objects to when their header loses its page number. */
 async function pagesInUse(file: string): Promise<number[]> {
   const sound = readFileSync(file)
   const used: number[] = []
@@ -52,12 +52,12 @@ async function pagesInUse(file: string): Promise<number[]> {
   return used
 }
 
-t.test('a sound file has no fault, however it was closed', async (t) => {
+t.test('a sound data file has no fault', async (t) => {
   const home = await filledHome(t)
   for (const depth of ['inner', 'every'] as const) t.equal(await faultOfDataFile(fileOf(home), depth), undefined)
 })
 
-t.test('a damaged page is named, whatever of its structure is wrong', async (t) => {
+t.test('a damaged page is reported, whatever part of its structure is wrong', async (t) => {
   const home = await filledHome(t)
   const damages: Record<string, (page: Buffer) => void> = {
     'its number': (page) => page.writeBigUInt64LE(page.readBigUInt64LE(0) + 1n, 0),
@@ -87,7 +87,7 @@ t.test('a damaged page is named, whatever of its structure is wrong', async (t) 
   }
 })
 
-/** Whether each row that a walk finds is found by its key, too. */
+/** Whether each row that a walk finds is also found by its key. */
 async function isAllFound(home: string): Promise<boolean> {
   const { view, close } = await openEnvironments(home, () => {}, { readOnly: true })
   try {
@@ -99,7 +99,7 @@ async function isAllFound(home: string): Promise<boolean> {
   }
 }
 
-t.test('a bit of a key by which a branch leads elsewhere is a fault, or hides nothing', async (t) => {
+t.test('a flipped bit in a branch key is reported as a fault unless it hides no row', async (t) => {
   const home = await filledHome(t)
   const file = fileOf(home)
   const sound = readFileSync(file)
@@ -125,7 +125,7 @@ t.test('a bit of a key by which a branch leads elsewhere is a fault, or hides no
   t.ok(branches.length > 2 && faults > 10, `${faults} faults in ${flips} keys of ${branches.length} branches`)
 })
 
-t.test('a home whose damage is found is refused by name, and verify says the same', async (t) => {
+t.test('a home with a damaged page is refused with the reason, and verify reports the same', async (t) => {
   const home = await filledHome(t)
   const file = fileOf(home)
   const sound = readFileSync(file)
@@ -138,7 +138,7 @@ t.test('a home whose damage is found is refused by name, and verify says the sam
   t.match((await verifyHome(home)).findings, [{ code: 'unreadable', detail: named }])
 })
 
-t.test('cut at any length, a file is refused, or nothing that is in use was behind the cut', async (t) => {
+t.test('a file cut at any length is refused, unless only unused pages are cut off', async (t) => {
   const home = await filledHome(t)
   const file = fileOf(home)
   const sound = readFileSync(file)
@@ -166,11 +166,11 @@ function metaOf(file: Buffer) {
   return metas[0]!.transaction > metas[1]!.transaction ? metas[0]! : metas[1]!
 }
 
-t.test('leaves are read where the file lacks a page that is not known to be free, and only there', async (t) => {
+t.test('leaves are read only where the file lacks a page that is not known to be free', async (t) => {
   const home = await filledHome(t)
   const file = readFileSync(fileOf(home))
   const meta = metaOf(file)
-  /** Leaves are not asked for. Undefined: a page that is used is missing. */
+  /** How many pages are read without asking for leaves; undefined: a page in use is missing. */
   const pagesRead = (pages: number, lastPage = meta.lastPage): number | undefined => {
     let read = 0
     const bytesOf = (page: number, bytes: Buffer) => {
@@ -198,27 +198,31 @@ t.test('leaves are read where the file lacks a page that is not known to be free
   t.ok(read > 2 * inner, `${read} pages are read where one is missing that no list names, and ${inner} else`)
 })
 
-t.test('what passes can be read by LMDB without an end by a signal', { timeout: 300_000 }, async (t) => {
-  const home = await filledHome(t)
-  const passing: string[] = []
-  let seed = 7
-  const random = (below: number) => {
-    seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff
-    return seed % below
-  }
-  for (let damage = 0; damage < DAMAGES; damage += 1) {
-    const bytes = readFileSync(fileOf(home))
-    // Near the beginning of a page, where its structure is, or anywhere.
-    const page = 2 + random(bytes.length / PAGE - 2)
-    const at = page * PAGE + (damage % 3 === 0 ? random(PAGE) : random(120))
-    bytes[at]! ^= 1 << random(8)
-    const copy = join(t.testdirName, `damaged-${damage}`)
-    cpSync(home, copy, { recursive: true })
-    writeFileSync(fileOf(copy), bytes)
-    if ((await faultOfDataFile(fileOf(copy), 'every')) === undefined) passing.push(copy)
-  }
-  t.ok(passing.length > DAMAGES / 4, `${passing.length} of ${DAMAGES} damages are not of the structure`)
-  const { signal, status, stdout } = spawnSync(process.execPath, [child, ...passing], { encoding: 'utf8' })
-  t.match({ signal, status }, { signal: null, status: 0 }, `it died at ${stdout.split('\n').at(-2)}`)
-  t.match(stdout, /done\n$/)
-})
+t.test(
+  'LMDB can read every file that passes the check without the process dying from a signal',
+  { timeout: 300_000 },
+  async (t) => {
+    const home = await filledHome(t)
+    const passing: string[] = []
+    let seed = 7
+    const random = (below: number) => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) & 0x7fffffff
+      return seed % below
+    }
+    for (let damage = 0; damage < DAMAGES; damage += 1) {
+      const bytes = readFileSync(fileOf(home))
+      // Near the beginning of a page, where its structure is, or anywhere.
+      const page = 2 + random(bytes.length / PAGE - 2)
+      const at = page * PAGE + (damage % 3 === 0 ? random(PAGE) : random(120))
+      bytes[at]! ^= 1 << random(8)
+      const copy = join(t.testdirName, `damaged-${damage}`)
+      cpSync(home, copy, { recursive: true })
+      writeFileSync(fileOf(copy), bytes)
+      if ((await faultOfDataFile(fileOf(copy), 'every')) === undefined) passing.push(copy)
+    }
+    t.ok(passing.length > DAMAGES / 4, `${passing.length} of ${DAMAGES} damages are not of the structure`)
+    const { signal, status, stdout } = spawnSync(process.execPath, [child, ...passing], { encoding: 'utf8' })
+    t.match({ signal, status }, { signal: null, status: 0 }, `it died at ${stdout.split('\n').at(-2)}`)
+    t.match(stdout, /done\n$/)
+  },
+)

@@ -1,4 +1,4 @@
-/** When the disk is looked at, and what follows from what it says. */
+/** When free space is checked, and what follows from it. */
 import t, { type Test } from 'tap'
 import { DiskReserve } from '../../../storage/home/disk-reserve.ts'
 import { HurriedNature } from '../../natures/hurried.ts'
@@ -19,7 +19,7 @@ function reserveOn(t: Test, onNoAnswer?: (failure: Error) => void) {
   return { nature, disk, reserve }
 }
 
-t.test('the reserve is reached with the first byte below it, and left again at it', async (t) => {
+t.test('the disk counts as low from the first byte below the reserve, and no longer at the reserve', async (t) => {
   const { disk, reserve } = reserveOn(t)
   const lowWith = async (free: number): Promise<boolean> => {
     disk.free = free
@@ -31,7 +31,7 @@ t.test('the reserve is reached with the first byte below it, and left again at i
   t.equal(await lowWith(RESERVE), false)
 })
 
-t.test('it is looked at every two seconds, and behind each 8 MiB that were written', async (t) => {
+t.test('free space is checked every two seconds and after every 8 MiB written', async (t) => {
   const { nature, disk, reserve } = reserveOn(t)
   nature.hurry(1_999)
   t.equal(disk.looks, 0)
@@ -45,13 +45,13 @@ t.test('it is looked at every two seconds, and behind each 8 MiB that were writt
   t.equal(disk.looks, before + 1)
   await reserve.check()
   reserve.wrote(8 * MIB - 1)
-  t.equal(disk.looks, before + 1, 'counted anew')
+  t.equal(disk.looks, before + 1, 'counted from the last check')
 })
 
-t.test('under the reserve retention begins only where 64 MiB are free', async (t) => {
+t.test('under the reserve, retention has room only where 64 MiB are free', async (t) => {
   const { disk, reserve } = reserveOn(t)
   disk.free = 64 * MIB - 1
-  t.equal(await reserve.hasRoomToForget(), true, 'nobody looks while it is not known to be low')
+  t.equal(await reserve.hasRoomToForget(), true, 'not checked while the disk is not known to be low')
   await reserve.check()
   t.equal(await reserve.hasRoomToForget(), false)
   disk.free = 64 * MIB
@@ -60,7 +60,7 @@ t.test('under the reserve retention begins only where 64 MiB are free', async (t
   t.equal(await reserve.hasRoomToForget(), false)
 })
 
-t.test('a file system that gives no answer leaves its last one standing, and is told of once each time', async (t) => {
+t.test('when the file system gives no answer the last one stands, and each outage is reported once', async (t) => {
   const told: string[] = []
   const { disk, reserve } = reserveOn(t, ({ message }) => told.push(message))
   disk.free = 0

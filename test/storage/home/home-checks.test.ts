@@ -18,7 +18,7 @@ const tamper = (home: string, head: Record<string, string>) =>
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home${homes++}`)
 
-t.test('an older and a newer schema are refused with the way out, and nothing is made beside them', async (t) => {
+t.test('an older or newer schema is refused with advice, and no view is created', async (t) => {
   for (const [schema, advice] of [
     ['0', /older version of Intendant .*: export its events/],
     [String(SCHEMA_VERSION + 1), /newer version of Intendant/],
@@ -31,7 +31,7 @@ t.test('an older and a newer schema are refused with the way out, and nothing is
   }
 })
 
-t.test('a view ahead of its log, and a view of another log, are refused', async (t) => {
+t.test('a view ahead of its log, or of another log, is refused', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1), step('b', 1))
@@ -42,7 +42,7 @@ t.test('a view ahead of its log, and a view of another log, are refused', async 
   await t.rejects(openIn(t, home), { code: 'view_of_another_log' })
 })
 
-t.test('the view of a copy that went on by itself is refused beside the log of the other', async (t) => {
+t.test("the view of a copied home that went on separately is refused beside the other home's log", async (t) => {
   const [one, other] = [newHome(t), newHome(t)]
   const journal = await openIn(t, one)
   await appendEvents(journal, event('1'))
@@ -62,7 +62,7 @@ t.test('the view of a copy that went on by itself is refused beside the log of t
   t.equal((await openIn(t, other)).lastSequence, 2)
 })
 
-t.test('a view without one of its tables is refused by its name, and nothing is made in its place', async (t) => {
+t.test("a view that lacks a table is refused with the table's name, and the table is not created", async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
@@ -81,7 +81,7 @@ t.test('a view without one of its tables is refused by its name, and nothing is 
   }
 })
 
-t.test('what says that a log was never finished is not believed of one that holds commits', async (t) => {
+t.test('the marker of an unfinished log is refused when the log holds commits', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
@@ -95,7 +95,7 @@ t.test('what says that a log was never finished is not believed of one that hold
   t.ok(again.actor('run_request', 'a'))
 })
 
-t.test('a lock file that cannot be opened is told, and is no end by a signal', async (t) => {
+t.test('a lock file that cannot be opened is reported, and does not kill the process', async (t) => {
   const home = newHome(t)
   await (await openIn(t, home)).close()
   rmSync(join(home, 'view', 'lock.mdb'))
@@ -112,18 +112,18 @@ t.test('a log whose redo does not reach back to the view is refused', async (t) 
   await t.rejects(openIn(t, home), { code: 'redo_missing' })
 })
 
-t.test('a flipped byte in an event is found when it is read, and is named', async (t) => {
+t.test('a flipped byte in an event is reported when that event is read', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   for (const name of ['1', '2', '3']) await appendEvents(journal, event(name))
   await journal.settled()
-  // While it is open: a start looks through the newest file, and refuses it.
+  // While it is open: a start looks through the newest file and refuses it.
   flipInEvents(home, 2, 20)
   const again = journal
   const sequences = ({ events }: EventPage) => events.map(({ sequence }) => sequence)
-  t.same(sequences(again.events(0, 10, 1e6)), [1], 'what is before it is served')
+  t.same(sequences(again.events(0, 10, 1e6)), [1], 'events before it are served')
   t.throws(() => again.events(1, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
-  t.same(sequences(again.eventsBackward(4, 10, 1e6)), [3], 'and what is behind it')
+  t.same(sequences(again.eventsBackward(4, 10, 1e6)), [3], 'and events after it')
   t.throws(() => again.eventsBackward(3, 10, 1e6), { name: 'CorruptRow', message: /event 2 / })
   t.throws(() => again.event(2), { name: 'CorruptRow', message: /event 2 / })
   t.equal(again.event(3), event('3').text)
@@ -131,23 +131,26 @@ t.test('a flipped byte in an event is found when it is read, and is named', asyn
   await t.rejects(openIn(t, home), { code: 'corrupt', message: /segment is damaged .*restore a backup/ })
 })
 
-t.test('under the disk reserve writes are refused and reads go on; with space they go on too', async (t) => {
-  const home = newHome(t)
-  let free = 1_000
-  const journal = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => free })
-  await append(journal, step('a', 1))
-  t.equal(journal.refuses(), undefined)
-  free = 499
-  await journal.checkDisk()
-  t.equal(journal.refuses(), 'disk_reserve')
-  t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
-  free = 500
-  await journal.checkDisk()
-  t.equal(journal.refuses(), undefined)
-})
+t.test(
+  'under the disk reserve writes are refused and reads go on, and writes resume once there is space',
+  async (t) => {
+    const home = newHome(t)
+    let free = 1_000
+    const journal = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => free })
+    await append(journal, step('a', 1))
+    t.equal(journal.refuses(), undefined)
+    free = 499
+    await journal.checkDisk()
+    t.equal(journal.refuses(), 'disk_reserve')
+    t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
+    free = 500
+    await journal.checkDisk()
+    t.equal(journal.refuses(), undefined)
+  },
+)
 
 t.test(
-  'opened under the reserve the journal is read-only until it is opened again; a new home is refused',
+  'opened under the reserve the journal stays read-only until it is opened again, and a new home is refused',
   async (t) => {
     const home = newHome(t)
     const low = { diskReserveBytes: 500, freeBytes: async () => 499 }
@@ -171,7 +174,7 @@ t.test(
 )
 
 t.test(
-  'opened under the reserve with room for it, retention goes on, and writes do once it has made room',
+  'opened under the reserve with 64 MiB free, retention works, and writes resume once it has made room',
   async (t) => {
     const MIB = 1024 * 1024
     const home = newHome(t)
@@ -201,33 +204,36 @@ t.test(
   },
 )
 
-t.test('a change that is not upon the record before it is refused with the way back, and found', async (t) => {
-  const root = t.testdir()
-  for (const [ids, told] of [
-    [['a', 'a'], /redo of batch 4 does not follow .*version 3 does not follow version 3.*restore a backup/],
-    [['b', 'c'], /redo of batch 4 does not follow .*run_request c, and there is none.*restore a backup/],
-  ] as const) {
-    const home = join(root, ids[1])
-    const journal = await openIn(t, home)
-    await append(journal, step('a', 1), step('b', 1))
-    await journal.settled()
-    const letGo = journal.holdView(new Promise<void>((resolve) => setTimeout(resolve, 50)))
-    await append(journal, step(ids[0], 2, { change: changeTo(2) }))
-    await append(journal, step(ids[0], 3, { change: changeTo(3) }))
-    await append(journal, step(ids[1], 3, { change: changeTo(3) }))
-    // As a kill would leave it: copied while the view is behind.
-    const copy = join(root, `copy-${ids[1]}`)
-    cpSync(home, copy, { recursive: true })
-    await letGo
-    await t.rejects(openIn(t, copy), { name: 'HomeRefused', code: 'corrupt', message: told })
-    const { findings } = await verifyHome(copy)
-    t.match(findings, [
-      { code: 'redo_wrong', where: 'redo of batch 4', detail: `makes version 3 of run_request ${ids[1]}` },
-    ])
-  }
-})
+t.test(
+  'a redo change that does not follow the record before it is refused with advice, and verify reports it',
+  async (t) => {
+    const root = t.testdir()
+    for (const [ids, told] of [
+      [['a', 'a'], /redo of batch 4 does not follow .*version 3 does not follow version 3.*restore a backup/],
+      [['b', 'c'], /redo of batch 4 does not follow .*run_request c, and there is none.*restore a backup/],
+    ] as const) {
+      const home = join(root, ids[1])
+      const journal = await openIn(t, home)
+      await append(journal, step('a', 1), step('b', 1))
+      await journal.settled()
+      const letGo = journal.holdView(new Promise<void>((resolve) => setTimeout(resolve, 50)))
+      await append(journal, step(ids[0], 2, { change: changeTo(2) }))
+      await append(journal, step(ids[0], 3, { change: changeTo(3) }))
+      await append(journal, step(ids[1], 3, { change: changeTo(3) }))
+      // As a kill would leave it: copied while the view is behind.
+      const copy = join(root, `copy-${ids[1]}`)
+      cpSync(home, copy, { recursive: true })
+      await letGo
+      await t.rejects(openIn(t, copy), { name: 'HomeRefused', code: 'corrupt', message: told })
+      const { findings } = await verifyHome(copy)
+      t.match(findings, [
+        { code: 'redo_wrong', where: 'redo of batch 4', detail: `makes version 3 of run_request ${ids[1]}` },
+      ])
+    }
+  },
+)
 
-t.test('read-only with batches that the view lacks, lists and scans have them all the same', async (t) => {
+t.test('a read-only journal includes batches that the view lacks in its lists and scans', async (t) => {
   const root = t.testdir()
   const home = join(root, 'home')
   const journal = await openIn(t, home)
@@ -280,11 +286,11 @@ t.test('read-only with batches that the view lacks, lists and scans have them al
       { value: 'offered', order: AT, id: 'a' },
       { value: 'queued', order: AT, id: 'c' },
     ],
-    'what the view lacks comes last',
+    'rows that the view lacks come last',
   )
 })
 
-t.test('a view that was removed, and a head or a marker that is damaged, are refused with the way back', async (t) => {
+t.test('a removed view, and a damaged head or marker, are refused with advice', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   for (let i = 1; i <= 3; i += 1) await append(journal, step(`a${i}`, 1))
@@ -302,28 +308,31 @@ t.test('a view that was removed, and a head or a marker that is damaged, are ref
   await t.rejects(openIn(t, home), { code: 'corrupt', message: /restore a backup/ })
 })
 
-t.test('retention that was cut short between its floor and its rows shows nothing of them and goes on', async (t) => {
-  const home = newHome(t)
-  const journal = await openIn(t, home)
-  const made = Array.from({ length: 5 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
-  for (const each of made) await appendEvents(journal, each)
-  await journal.close()
-  tamper(home, { floor: '3' })
-  const again = await openIn(t, home)
-  const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
-  t.same(sequences(again.events(0, 10, 1e6)), [3, 4, 5])
-  t.same(sequences(again.eventsBackward(6, 10, 1e6)), [5, 4, 3])
-  t.equal(again.event(2), undefined)
-  t.same(again.history('trace', 't', 0, 10), [3, 4, 5])
-  t.equal(again.eventSequence('demo', 't', made[0]!.id), undefined)
-  t.same((await verify(again.environments)).findings, [])
-  t.same(await again.trim({ beforeSequence: 0 }), { removed: 2, more: true })
-  t.same(await again.trim({ beforeSequence: 4 }), { removed: 1, more: false })
-  t.same([...again.environments.log.events.getKeys()], [4, 5])
-  t.equal([...again.environments.view.eventIds.getKeys()].length, 2)
-})
+t.test(
+  'after a retention step cut short before its rows were deleted, they stay hidden and the next step deletes them',
+  async (t) => {
+    const home = newHome(t)
+    const journal = await openIn(t, home)
+    const made = Array.from({ length: 5 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
+    for (const each of made) await appendEvents(journal, each)
+    await journal.close()
+    tamper(home, { floor: '3' })
+    const again = await openIn(t, home)
+    const sequences = (page: { events: readonly { sequence: number }[] }) => page.events.map(({ sequence }) => sequence)
+    t.same(sequences(again.events(0, 10, 1e6)), [3, 4, 5])
+    t.same(sequences(again.eventsBackward(6, 10, 1e6)), [5, 4, 3])
+    t.equal(again.event(2), undefined)
+    t.same(again.history('trace', 't', 0, 10), [3, 4, 5])
+    t.equal(again.eventSequence('demo', 't', made[0]!.id), undefined)
+    t.same((await verify(again.environments)).findings, [])
+    t.same(await again.trim({ beforeSequence: 0 }), { removed: 2, more: true })
+    t.same(await again.trim({ beforeSequence: 4 }), { removed: 1, more: false })
+    t.same([...again.environments.log.events.getKeys()], [4, 5])
+    t.equal([...again.environments.view.eventIds.getKeys()].length, 2)
+  },
+)
 
-t.test('a floor within a row hides what is before it, and the row goes with its last event', async (t) => {
+t.test('events below a floor within a row are hidden, and the row goes with its last event', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   const made = Array.from({ length: 40 }, (_, i) => event(`${i + 1}`, { traceId: 't' }))
@@ -345,7 +354,7 @@ t.test('a floor within a row hides what is before it, and the row goes with its 
   t.same(await again.trim({ beforeSequence: 0 }), { removed: 16, more: true }, 'the row that the cut-short step left')
   t.same(await again.trim({ beforeSequence: 21 }), { removed: 1, more: false })
   t.same([...again.environments.log.events.getKeys()], [17, 33])
-  t.equal([...again.environments.view.eventIds.getKeys()].length, 20, 'no id of an event that is gone')
+  t.equal([...again.environments.view.eventIds.getKeys()].length, 20, 'no id of a removed event')
   t.same(await again.trim({ beforeSequence: 41 }), { removed: 20, more: false })
   t.same([...again.environments.log.events.getKeys()], [])
   await appendEvents(again, event('41'))
@@ -353,7 +362,7 @@ t.test('a floor within a row hides what is before it, and the row goes with its 
   t.same((await verify(again.environments)).findings, [])
 })
 
-t.test('names with control characters, of any length, keep their histories, lists and ids', async (t) => {
+t.test('names with control characters keep their histories, lists and ids apart, whatever their length', async (t) => {
   const journal = await openIn(t, newHome(t))
   const names = [
     '\u0000',
@@ -385,7 +394,7 @@ t.test('names with control characters, of any length, keep their histories, list
   await t.rejects(async () => append(journal, step('a\u0001', 1)), { name: 'RangeError' })
 })
 
-t.test('a home whose making was cut short begins anew, whatever of it is there', async (t) => {
+t.test('a home whose creation was cut short is created again, whatever is there of it', async (t) => {
   const home = newHome(t)
   for (const part of ['log', 'view']) {
     mkdirSync(join(home, part), { recursive: true })
@@ -399,13 +408,13 @@ t.test('a home whose making was cut short begins anew, whatever of it is there',
   const again = await openIn(t, home)
   t.equal(again.actor('run_request', 'a'), step('a', 1).record)
   await again.close()
-  // A log that is begun anew takes with it the view that was made beside it.
+  // A log that is created again takes with it the view that was made beside it.
   writeFileSync(join(home, 'log', 'creating'), '')
   writeFileSync(segmentPath(join(home, 'log'), 1), '')
   t.equal((await append(await openIn(t, home), step('b', 1))).batch, 1)
 })
 
-t.test('a log that was removed or emptied is refused, and nothing is made in its place', async (t) => {
+t.test('a removed or emptied log is refused, and no new one is created', async (t) => {
   const home = newHome(t)
   const journal = await openIn(t, home)
   await append(journal, step('a', 1))
@@ -424,13 +433,20 @@ t.test('a log that was removed or emptied is refused, and nothing is made in its
   t.equal((await openIn(t, home)).actor('run_request', 'a'), step('a', 1).record)
 })
 
-t.test('files of another user are refused with whose they must be, as Node.js tells of them and as LMDB does', (t) => {
-  const user = `\\(id ${process.getuid?.()}\\) must own it.*\\(chown -R\\)`
-  for (const code of ['EACCES', 'EPERM', 13, 1]) {
-    const told = damaged('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
-    t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`^/h .*${user}`) })
-  }
-  const named = Object.assign(new Error('permission denied'), { code: 'EACCES', path: '/h/log/1.segment' })
-  t.match(damaged('/h', named), { message: /^\/h\/log\/1\.segment cannot be opened/ }, 'where it is known')
-  t.end()
-})
+t.test(
+  'files that this user may not open are refused with the owner that they need, for errors of Node.js and of LMDB',
+  (t) => {
+    const user = `\\(id ${process.getuid?.()}\\) must own it.*\\(chown -R\\)`
+    for (const code of ['EACCES', 'EPERM', 13, 1]) {
+      const told = damaged('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
+      t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`^/h .*${user}`) })
+    }
+    const named = Object.assign(new Error('permission denied'), { code: 'EACCES', path: '/h/log/1.segment' })
+    t.match(
+      damaged('/h', named),
+      { message: /^\/h\/log\/1\.segment cannot be opened/ },
+      'the path is named where it is known',
+    )
+    t.end()
+  },
+)

@@ -8,7 +8,7 @@ import t from 'tap'
 import { lockInstance, standstillOf } from '../../../storage/home/instance-lock.ts'
 import { onPlatform } from '../open.ts'
 
-t.test('the lock is given once, and again after it is released', async (t) => {
+t.test('the lock is given to one holder, and again after its release', async (t) => {
   const home = join(t.testdir(), 'home')
   const lock = await lockInstance(home)
   await t.rejects(lockInstance(home), { code: 'locked', message: /is in use by process \d+/ })
@@ -16,39 +16,47 @@ t.test('the lock is given once, and again after it is released', async (t) => {
   await (await lockInstance(home)).release()
 })
 
-t.test('who asks for the holder and stays keeps it from nothing', { skip: process.platform !== 'linux' }, async (t) => {
-  const home = t.testdir()
-  const lock = await lockInstance(home)
-  const { dev, ino } = statSync(home)
-  const asker = connect({ path: `\0intendant-${dev}-${ino}`.padEnd(108, '\0'), allowHalfOpen: true })
-  t.teardown(() => asker.destroy())
-  const [words] = await once(asker, 'data')
-  t.equal(String(words), `process ${process.pid}`)
-  const released = lock.release().then(() => 'released')
-  t.equal(await Promise.race([released, untilMs(5_000, 'held up', { ref: false })]), 'released')
-})
+t.test(
+  'a client that stays connected to the lock does not keep the holder from releasing it',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const home = t.testdir()
+    const lock = await lockInstance(home)
+    const { dev, ino } = statSync(home)
+    const asker = connect({ path: `\0intendant-${dev}-${ino}`.padEnd(108, '\0'), allowHalfOpen: true })
+    t.teardown(() => asker.destroy())
+    const [words] = await once(asker, 'data')
+    t.equal(String(words), `process ${process.pid}`)
+    const released = lock.release().then(() => 'released')
+    t.equal(await Promise.race([released, untilMs(5_000, 'held up', { ref: false })]), 'released')
+  },
+)
 
 /**
- * Has the address, filled up as under any version of Node.js, as a process does that is killed and not at its end yet: nobody hears there.
- * Perl is part of every Debian.
+ * Holds the lock's address, padded as every version of Node.js pads it, like a process that was killed and is not yet
+ * gone: it answers nobody. Perl is part of every Debian.
  */
 const DEAF = `socket(my $s, PF_UNIX, SOCK_STREAM, 0);
 bind($s, pack("Sa108", AF_UNIX, "\\0$ARGV[0]")) or die $!;
 $| = 1; print 1; sleep`
 
-t.test('a holder that is at its end is waited for', { skip: process.platform !== 'linux' }, async (t) => {
-  const home = t.testdir()
-  const { dev, ino } = statSync(home)
-  const holder = spawn('perl', ['-MSocket', '-e', DEAF, `intendant-${dev}-${ino}`], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  })
-  t.teardown(() => holder.kill('SIGKILL'))
-  await once(holder.stdout, 'data')
-  const lock = lockInstance(home).then(({ release }) => release().then(() => 'given'))
-  t.equal(await Promise.race([lock, untilMs(100, 'waits')]), 'waits')
-  holder.kill('SIGKILL')
-  t.equal(await lock, 'given')
-})
+t.test(
+  'a holder that does not answer because it is dying is waited for',
+  { skip: process.platform !== 'linux' },
+  async (t) => {
+    const home = t.testdir()
+    const { dev, ino } = statSync(home)
+    const holder = spawn('perl', ['-MSocket', '-e', DEAF, `intendant-${dev}-${ino}`], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.teardown(() => holder.kill('SIGKILL'))
+    await once(holder.stdout, 'data')
+    const lock = lockInstance(home).then(({ release }) => release().then(() => 'given'))
+    t.equal(await Promise.race([lock, untilMs(100, 'waits')]), 'waits')
+    holder.kill('SIGKILL')
+    t.equal(await lock, 'given')
+  },
+)
 
 t.test('two homes do not share a lock', async (t) => {
   const root = t.testdir()
@@ -57,26 +65,29 @@ t.test('two homes do not share a lock', async (t) => {
   t.equal(locks.length, 2)
 })
 
-t.test('without abstract sockets a file names the holder: alive it is refused, dead it is replaced', async (t) => {
-  onPlatform(t, 'darwin')
-  const home = t.testdir()
-  const file = join(home, 'lock')
-  const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
-  t.teardown(() => other.kill('SIGKILL'))
-  writeFileSync(file, String(other.pid))
-  await t.rejects(lockInstance(home), { code: 'locked', message: new RegExp(`process ${other.pid}:`) })
-  t.equal(readFileSync(file, 'utf8'), String(other.pid))
-  other.kill('SIGKILL')
-  await once(other, 'exit')
-  const lock = await lockInstance(home)
-  t.match(readFileSync(file, 'utf8'), new RegExp(`^${process.pid} .+`))
-  await t.rejects(lockInstance(home), { code: 'locked' })
-  await lock.release()
-  t.notOk(existsSync(file))
-})
+t.test(
+  'without abstract sockets, a lock file of a living process refuses others, and one of a dead process is replaced',
+  async (t) => {
+    onPlatform(t, 'darwin')
+    const home = t.testdir()
+    const file = join(home, 'lock')
+    const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
+    t.teardown(() => other.kill('SIGKILL'))
+    writeFileSync(file, String(other.pid))
+    await t.rejects(lockInstance(home), { code: 'locked', message: new RegExp(`process ${other.pid}:`) })
+    t.equal(readFileSync(file, 'utf8'), String(other.pid))
+    other.kill('SIGKILL')
+    await once(other, 'exit')
+    const lock = await lockInstance(home)
+    t.match(readFileSync(file, 'utf8'), new RegExp(`^${process.pid} .+`))
+    await t.rejects(lockInstance(home), { code: 'locked' })
+    await lock.release()
+    t.notOk(existsSync(file))
+  },
+)
 
 t.test(
-  "without abstract sockets, what a power cut left of a lock is nobody's, whoever has its process id now",
+  'without abstract sockets, a lock file left by a power cut is replaced, whoever has its process id now',
   async (t) => {
     onPlatform(t, 'darwin')
     const home = t.testdir()
@@ -91,7 +102,7 @@ t.test(
   },
 )
 
-t.test('a home that is only read has no lock made in it, and who has begun to use it meanwhile is named', async (t) => {
+t.test('reading a home makes no lock file, and a process that began to use it meanwhile is named', async (t) => {
   onPlatform(t, 'darwin')
   const home = t.testdir()
   const standstill = await standstillOf(home)

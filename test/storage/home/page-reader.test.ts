@@ -18,7 +18,7 @@ function readFirst(reader: PageReader): void {
   reader.read(0, Buffer.alloc(PAGE))
 }
 
-t.test('a page is read as it is, whatever is read ahead meanwhile, and one behind the end is none', async (t) => {
+t.test('a page is read correctly while others are read ahead, and reading past the end returns false', async (t) => {
   const reader = new PageReader(fileOf(t), ALWAYS_MS)
   const bytes = Buffer.alloc(PAGE)
   t.equal(reader.size, PAGES * PAGE)
@@ -31,7 +31,7 @@ t.test('a page is read as it is, whatever is read ahead meanwhile, and one behin
   await reader.close()
 })
 
-t.test('only a disk that keeps reads waiting is read ahead', async (t) => {
+t.test('pages are read ahead only on a disk that makes reads wait', async (t) => {
   const quick = new PageReader(fileOf(t), NEVER_MS)
   readFirst(quick)
   quick.soon(PAGE, PAGE)
@@ -46,7 +46,7 @@ t.test('only a disk that keeps reads waiting is read ahead', async (t) => {
   await slow.close()
 })
 
-t.test('it is closed when nothing is read from it any more', async (t) => {
+t.test('close waits for reads under way, and reads after it fail', async (t) => {
   const reader = new PageReader(fileOf(t), ALWAYS_MS)
   readFirst(reader)
   for (let page = 0; page < PAGES; page += 1) reader.soon(page * PAGE, PAGE)

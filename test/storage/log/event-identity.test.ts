@@ -4,7 +4,7 @@ import { identityOf, identityOfEvent } from '../../../storage/log/event-identity
 
 const AT = '2026-01-01T00:00:00.000000Z'
 const RECORDED = '2026-01-02T03:04:05.678901Z'
-/** Texts that would lead astray who cuts at the wrong place. */
+/** Texts that would mislead a parser that cuts at the wrong place. */
 const LURES = [
   'plain',
   ',"id":"evt_lure"',
@@ -15,7 +15,7 @@ const LURES = [
   'Ünïcödé ✓ \u2028',
 ]
 
-t.test('what is cut out of an event is what parsing it tells, whatever stands in its texts', async (t) => {
+t.test('the identity cut out of an event equals the parsed one, whatever its texts hold', async (t) => {
   for (const lure of LURES)
     for (const by of [undefined, { id: lure, name: lure }, { id: 'tok_1', name: 'n', origin: lure }])
       for (const payload of [
@@ -33,7 +33,7 @@ t.test('what is cut out of an event is what parsing it tells, whatever stands in
         }
 })
 
-t.test('what is no event of the log is parsed, and refused as such', async (t) => {
+t.test('a text that is not shaped like an event of the log is parsed, and refused if invalid', async (t) => {
   t.throws(() => identityOfEvent('{"id":'), SyntaxError)
   t.equal(identityOfEvent('{"project":"demo","id":"evt_1"}').id, 'evt_1')
 })

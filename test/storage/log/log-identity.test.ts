@@ -1,4 +1,4 @@
-/** Incarnations: which start recorded what, and how a copy of a home that was put back is told from what it lacks. */
+/** Incarnations: which start recorded what, and how a restored copy of a home is told from what it lacks. */
 import { cpSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -10,7 +10,7 @@ import { appendEvents, event } from '../steps.ts'
 
 const nature = { randomHex: (digits: number) => '01'.repeat(digits / 2) }
 
-t.test('an incarnation begins behind the last event, and one that recorded nothing leaves nothing', async (t) => {
+t.test('an incarnation begins after the last event, and one that recorded nothing leaves no trace', async (t) => {
   let known: Incarnations = withNewIncarnation([], { oldestSequence: 1, lastSequence: 0 }, nature)
   t.same(known, [[1, '111111']])
   known = withNewIncarnation([[1, 'a']], { oldestSequence: 1, lastSequence: 0 }, nature)
@@ -26,29 +26,32 @@ t.test('an incarnation begins behind the last event, and one that recorded nothi
   t.equal(incarnationAt(known, 8), '111111')
 })
 
-t.test('what retention has removed needs no name, but for the place before the oldest event', async (t) => {
-  const known: Incarnations = [
-    [1, 'a'],
-    [5, 'b'],
-    [9, 'c'],
-  ]
-  const names = (oldestSequence: number) =>
-    withNewIncarnation(known, { oldestSequence, lastSequence: 20 }, nature).map(([, name]) => name)
-  t.same(names(5), ['a', 'b', 'c', '111111'])
-  t.same(names(6), ['b', 'c', '111111'])
-  t.same(names(9), ['b', 'c', '111111'])
-  t.same(names(10), ['c', '111111'])
-})
+t.test(
+  'the incarnations of removed events are forgotten, except that of the place just before the oldest event',
+  async (t) => {
+    const known: Incarnations = [
+      [1, 'a'],
+      [5, 'b'],
+      [9, 'c'],
+    ]
+    const names = (oldestSequence: number) =>
+      withNewIncarnation(known, { oldestSequence, lastSequence: 20 }, nature).map(([, name]) => name)
+    t.same(names(5), ['a', 'b', 'c', '111111'])
+    t.same(names(6), ['b', 'c', '111111'])
+    t.same(names(9), ['b', 'c', '111111'])
+    t.same(names(10), ['c', '111111'])
+  },
+)
 
-t.test('a thousand are kept', async (t) => {
+t.test('the newest thousand incarnations are kept', async (t) => {
   let known: Incarnations = []
   for (let n = 0; n < 1_100; n += 1) known = withNewIncarnation(known, { oldestSequence: 1, lastSequence: n }, nature)
   t.equal(known.length, 1_000)
   t.equal(known.at(-1)![0], 1_100)
-  t.equal(incarnationAt(known, 100), undefined, 'what is older is of an unknown one')
+  t.equal(incarnationAt(known, 100), undefined, 'the incarnation of older events is unknown')
 })
 
-t.test('places lead on over any number of starts, also where nothing was recorded between two', async (t) => {
+t.test('places stay valid over any number of starts, also where nothing was recorded in between', async (t) => {
   const home = join(t.testdir(), 'home')
   const cursors: string[] = []
   for (let n = 1; n <= 6; n += 1) {
@@ -64,7 +67,7 @@ for (const [how, isInService] of [
   ['after a stop', false],
   ['in service', true],
 ] as const) {
-  t.test(`a home that was copied ${how} and put back knows no place of what it lacks`, async (t) => {
+  t.test(`a home copied ${how} and put back does not accept places of events that it lacks`, async (t) => {
     const root = t.testdir()
     const [home, copy] = [join(root, 'home'), join(root, 'copy')]
     const first = await openIn(t, home)
@@ -81,14 +84,14 @@ for (const [how, isInService] of [
     renameSync(copy, home)
     const again = await openIn(t, home)
     await appendEvents(again, event('30'), event('40'), event('50'))
-    for (const cursor of kept) t.match(placeOf(cursor, again), { ok: true }, 'what both have is where it was')
+    for (const cursor of kept) t.match(placeOf(cursor, again), { ok: true }, 'events that both have keep their places')
     for (const cursor of gone) t.match(placeOf(cursor, again), { ok: false, code: 'cursor_of_another_log' })
     t.match(placeOf(encodeCursor(again, 4), again), { ok: true, sequence: 4 })
     await again.close()
   })
 }
 
-t.test('an export goes on in no home that was put back', async (t) => {
+t.test('an export is not continued in a home that was put back', async (t) => {
   const root = t.testdir()
   const [home, copy] = [join(root, 'home'), join(root, 'copy')]
   await ofManyFiles(t, home, 3)

@@ -1,4 +1,4 @@
-/** What retention takes where an event's own time cannot be known: its row is damaged, or its clock was wrong. */
+/** What retention removes where an event's own time cannot be known: its row is damaged, or its clock was wrong. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { DiskJournal } from '../../../storage/disk-journal.ts'
@@ -23,7 +23,7 @@ const some = (count: number, recordedAt: string) =>
 
 type Rows = readonly (readonly [number, string])[]
 
-/** So many events of each time, each in rows of their own. */
+/** Appends this many events of each time, in rows of their own. */
 async function write(journal: DiskJournal, ...rows: Rows): Promise<DiskJournal> {
   for (const [count, recordedAt] of rows) await appendEvents(journal, ...some(count, recordedAt))
   await journal.settled()
@@ -35,12 +35,12 @@ async function written(t: Test, home: string, ...rows: Rows): Promise<DiskJourna
   return write(await openIn(t, home, { logFileBytesMax: 1 }), ...rows)
 }
 
-t.test('a damaged row goes when the next one that can be read is old enough, and not before', async (t) => {
+t.test('a damaged row is removed once the next readable row is old enough, and not before', async (t) => {
   const home = newHome()
   const journal = await written(t, home, [2, OLD], [3, OLD], [2, YOUNG], [1, OLD], [1, FUTURE])
   flipInEvents(home, 3, 20)
   t.same(await journal.trim(CUT), { removed: 2, more: false })
-  t.same(await journal.trim(CUT), { removed: 0, more: false }, 'the next is young, whatever is behind that')
+  t.same(await journal.trim(CUT), { removed: 0, more: false }, 'the next row is young, whatever comes after it')
   t.equal(journal.oldestSequence, 3)
   t.same(await journal.trim(LATER), { removed: 6, more: false, lost: 3 })
   t.equal(journal.oldestSequence, 9)
@@ -62,7 +62,7 @@ t.test('a damaged row at the end stays', async (t) => {
   t.same(keysOf(journal), [2])
 })
 
-t.test('what a step of retention was cut short at goes with the next one where rows of it are damaged', async (t) => {
+t.test('rows of a retention step that was cut short are deleted by the next one even when damaged', async (t) => {
   for (const [floor, damaged, left] of [
     [20, 3, 15],
     [20, 19, 18],
@@ -85,14 +85,14 @@ t.test('what a step of retention was cut short at goes with the next one where r
   }
 })
 
-t.test('an event of the future is as old as the next whose time can be believed', async (t) => {
+t.test('an event dated in the future counts as old as the next event with a credible time', async (t) => {
   const journal = await written(t, newHome(), [3, FUTURE], [1, OLD], [2, FUTURE], [1, YOUNG], [1, OLD], [1, FUTURE])
   t.same(await journal.trim(CUT), { removed: 4, more: false })
   t.same(await journal.trim(LATER), { removed: 4, more: false })
   t.same(await journal.trim(LATER), { removed: 0, more: false }, 'nothing says how old the last one is')
 })
 
-t.test('however many there are, the first behind them is found', async (t) => {
+t.test('the next credible time is found behind any number of events dated in the future', async (t) => {
   for (const behind of [1, 40, 700]) {
     const journal = await written(t, newHome(), [5_000, FUTURE], [behind, OLD], [3, YOUNG])
     t.same(await journal.trim(CUT), { removed: 2_000, more: true })

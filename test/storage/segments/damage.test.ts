@@ -1,6 +1,6 @@
 /**
- * Bytes of a log that are not what was written: cut off, flipped, left over, missing or of another log. What is opened then is what
- * was committed, or it is refused; what is damaged is told of by whoever reads it.
+ * Logs whose bytes are not what was written: truncated, flipped, left over, missing or of another log. Opening one
+ * gives what was committed or is refused, and damage is reported to whoever reads it.
  */
 import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +21,11 @@ const NOTHING: Content = { events: [], redo: [], head: {} }
 
 interface Written {
   readonly folder: string
-  /** What it held after each transaction, the last one's last. */
+  /** The content after each transaction, the newest last. */
   readonly contents: readonly Content[]
 }
 
-/** A log of so many files. Of more than one the newest holds three transactions. */
+/** Writes a log of this many files. With more than one, the newest holds three transactions. */
 async function written(files: number, seed: number): Promise<Written> {
   const folder = newFolder()
   const random = new Random(seed)
@@ -48,7 +48,7 @@ async function written(files: number, seed: number): Promise<Written> {
   return { folder, contents }
 }
 
-/** One of which every file is needed. */
+/** A log of which every file is needed. */
 async function writtenWhole(files: number, fromSeed: number): Promise<Written> {
   for (let seed = fromSeed; seed < fromSeed + 50; seed += 1) {
     const made = await written(files, seed)
@@ -57,19 +57,19 @@ async function writtenWhole(files: number, fromSeed: number): Promise<Written> {
   throw new Error('none of fifty logs needs all of its files')
 }
 
-/** Files are removed beside other work. */
+/** Files are removed in the background. */
 async function removed(folder: string, needed: number): Promise<void> {
   while (segmentsIn(folder).length > needed) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** One that lost nothing of what it had, in a folder of its own. */
+/** A complete copy in a folder of its own. */
 function copyOf(folder: string): string {
   const copy = newFolder()
   cpSync(folder, copy, { recursive: true })
   return copy
 }
 
-/** What a service finds there, and once more after it has written; or why it finds nothing. */
+/** What a service reads there, unchanged after it has written; or why it is refused. */
 function opened(folder: string): Content | HomeRefused | CorruptRow {
   const seen = seenIn(folder)
   if (seen instanceof Error) return seen
@@ -80,7 +80,7 @@ function opened(folder: string): Content | HomeRefused | CorruptRow {
   return seen
 }
 
-/** What is found there, by who only reads and by who may write. Changes nothing. */
+/** What read-only and writing openers both read there. Changes nothing. */
 function seenIn(folder: string): Content | HomeRefused | CorruptRow {
   try {
     const seen = read(folder, true)
@@ -92,7 +92,7 @@ function seenIn(folder: string): Content | HomeRefused | CorruptRow {
   }
 }
 
-/** What is found where one of the files is this; with `isWritten` by who writes there, too. */
+/** What is read with one file replaced by these bytes; with `isWritten` by a writer, too. */
 function openedWith(
   folder: string,
   ordinal: number,
@@ -132,7 +132,7 @@ function write(folder: string): void {
   }
 }
 
-/** Throws where not every byte is what was written. */
+/** Throws unless every byte is what was written. */
 function assertEvery(folder: string): void {
   const log = new SegmentedLog(folder, { readOnly: true })
   try {
@@ -150,33 +150,36 @@ function newest(folder: string): { readonly path: string; readonly ordinal: numb
   return { path, ordinal, bytes: readFileSync(path) }
 }
 
-/** With one bit of a byte changed. */
+/** The bytes with one bit changed. */
 function flipped(bytes: Buffer, at: number): Buffer {
   const changed = Buffer.from(bytes)
   changed[at]! ^= 1 << ((at * 5) % 8)
   return changed
 }
 
-t.test('a log that ends at any byte of its newest file is a prefix of whole transactions, or is refused', async (t) => {
-  for (const files of [1, 2, 3]) {
-    const { folder, contents } = await written(files, files)
-    const { ordinal, bytes } = newest(folder)
-    const found = new Set<number>()
-    let refused = 0
-    for (let length = 0; length <= bytes.length; length += 1) {
-      const now = openedWith(folder, ordinal, bytes.subarray(0, length), length % 16 === 0)
-      if (now instanceof Error) refused += 1
-      else found.add(contents.findLastIndex((content) => same(content, now)))
+t.test(
+  'a log truncated at any byte of its newest file holds a prefix of its transactions, or is refused',
+  async (t) => {
+    for (const files of [1, 2, 3]) {
+      const { folder, contents } = await written(files, files)
+      const { ordinal, bytes } = newest(folder)
+      const found = new Set<number>()
+      let refused = 0
+      for (let length = 0; length <= bytes.length; length += 1) {
+        const now = openedWith(folder, ordinal, bytes.subarray(0, length), length % 16 === 0)
+        if (now instanceof Error) refused += 1
+        else found.add(contents.findLastIndex((content) => same(content, now)))
+      }
+      t.notOk(found.has(-1), 'nothing else is ever found')
+      const all = [...contents.keys()].slice(files === 1 ? 0 : -4)
+      t.same([...found], all)
+      // The first file exists from the creation of the log on.
+      t.equal(refused > 0, files === 1)
     }
-    t.notOk(found.has(-1), 'nothing else is ever found')
-    const all = [...contents.keys()].slice(files === 1 ? 0 : -4)
-    t.same([...found], all)
-    // The first file is there from the making of the log on.
-    t.equal(refused > 0, files === 1)
-  }
-})
+  },
+)
 
-t.test('whatever bit is flipped, nothing else than what was written is ever read', async (t) => {
+t.test('with any bit flipped, a log never reads as anything but what was written', async (t) => {
   const { folder, contents } = await written(3, 4)
   const last = contents.at(-1)!
   const beforeLast = contents.at(-2)!
@@ -195,14 +198,14 @@ t.test('whatever bit is flipped, nothing else than what was written is ever read
   for (const [outcome, times] of Object.entries(outcomes)) t.ok(times > 0, `${outcome}: ${times}`)
 })
 
-/** One whose newest file is full: it was closed by a process that was killed before it had made the next. */
+/** A log whose newest file is full, as when the process was killed before it had created the next one. */
 async function writtenFull(seed: number): Promise<Written> {
   const made = await writtenWhole(2, seed)
   rmSync(newest(made.folder).path)
   return { folder: made.folder, contents: made.contents.slice(0, -3) }
 }
 
-t.test('killed between two files, a log is whole, and damage to the full one is seen', async (t) => {
+t.test('after a kill between two files, the log is complete, and damage to the full file is noticed', async (t) => {
   const { folder, contents } = await writtenFull(6)
   const { ordinal, bytes } = newest(folder)
   t.ok(same(opened(copyOf(folder)), contents.at(-1)))
@@ -217,7 +220,7 @@ t.test('killed between two files, a log is whole, and damage to the full one is 
   }
 })
 
-t.test('a full file of which the power took pages in the middle of its last frame is made whole', async (t) => {
+t.test('a full file that lost pages in the middle of its last frame to a power cut is repaired', async (t) => {
   const { folder, contents } = await writtenFull(7)
   const { path, bytes } = newest(folder)
   const index = bytes.readDoubleLE(bytes.length - 8)
@@ -227,7 +230,7 @@ t.test('a full file of which the power took pages in the middle of its last fram
   assertEvery(folder)
 })
 
-t.test('a file that was begun and holds nothing yet is the newest', async (t) => {
+t.test('a new file that holds no frame yet counts as the newest', async (t) => {
   for (let seed = 10; seed < 20; seed += 1) {
     const { folder, contents } = await writtenWhole(3, 100 * seed)
     const { path, bytes } = newest(folder)
@@ -236,20 +239,20 @@ t.test('a file that was begun and holds nothing yet is the newest', async (t) =>
   }
 })
 
-t.test('a log that was made and not written yet is there, and empty', async (t) => {
+t.test('a log that was created and not yet written is empty', async (t) => {
   const folder = newFolder()
   await new SegmentedLog(folder, { readOnly: false }).close()
   t.same(segmentsIn(folder), [1])
   t.strictSame(opened(folder), NOTHING)
 })
 
-t.test('a service that was killed before it wrote for the first time begins', async (t) => {
+t.test('a home whose service was killed before its first write starts empty', async (t) => {
   const home = join(root, 'home')
   await (await openEnvironments(home, () => {})).close()
   t.equal((await openIn(t, home)).lastSequence, 0)
 })
 
-/** A log that needs its files 4 and 5 alone, and what it was before. */
+/** A log that needs only its files 4 and 5, and its earlier state. */
 async function writtenAndRemoved(t: Test): Promise<{ folder: string; whole: string; content: Content }> {
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
@@ -267,12 +270,12 @@ async function writtenAndRemoved(t: Test): Promise<{ folder: string; whole: stri
   return { folder, whole, content }
 }
 
-t.test('files that had been removed and are there again are not read, and go', async (t) => {
+t.test('removed files that have come back are not read, and are removed again after a sync', async (t) => {
   const { folder, whole, content } = await writtenAndRemoved(t)
   for (const left of [[1, 2, 3], [3], [1], [2]]) {
     const copy = copyOf(folder)
     for (const ordinal of left) copyFileSync(segmentPath(whole, ordinal), segmentPath(copy, ordinal))
-    // What is left of it need not be whole.
+    // A file that came back need not be complete.
     const bytes = readFileSync(segmentPath(copy, left.at(-1)!))
     bytes[9]! ^= 1
     writeFileSync(segmentPath(copy, left.at(-1)!), bytes)
@@ -288,7 +291,7 @@ t.test('files that had been removed and are there again are not read, and go', a
   }
 })
 
-t.test('a log without a file that it needs, or with one of another log, is refused', async (t) => {
+t.test('a log that lacks a file, or has one of another log, is refused', async (t) => {
   const { folder } = await writtenWhole(4, 21)
   const { folder: other } = await writtenWhole(4, 2_100)
   for (const ordinal of [1, 2, 3]) {
@@ -303,7 +306,7 @@ t.test('a log without a file that it needs, or with one of another log, is refus
   }
 })
 
-t.test('a damaged full file of which the places of rows are damaged, too, is not served in part', async (t) => {
+t.test('a full file with damaged rows and a damaged index of them is refused as a whole', async (t) => {
   const { folder } = await writtenWhole(2, 30)
   const path = segmentPath(folder, 1)
   const bytes = readFileSync(path)

@@ -1,9 +1,9 @@
-/** What a frame's writer keeps between two frames. */
+/** What a frame writer keeps between two frames. */
 import t from 'tap'
 import { FrameWriter, frameOf, KIND, rowMatches } from '../../../storage/segments/frame.ts'
 import { holdsOnceCollected } from '../../collect.ts'
 
-t.test('what a large frame took is given back behind it, and the next is whole', async (t) => {
+t.test('the memory of a large frame is released after it, and the next frame is complete', async (t) => {
   const writer = new FrameWriter()
   const before = process.memoryUsage().arrayBuffers
   const isWhole = (chars: number): boolean => {

@@ -1,6 +1,7 @@
 /**
- * Appends rows until the file system takes no more, in files of so many bytes; says which was the last, and what becomes of the log
- * then. With a sixth argument it has so many rows appended while there are as many files open as there may be.
+ * Appends rows, in files of a given size, until the file system takes no more; prints which was the last, and what
+ * becomes of the log then. With a sixth argument it first appends that many rows while as many files are open as may
+ * be.
  */
 import { closeSync, openSync } from 'node:fs'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'

@@ -1,4 +1,4 @@
-/** A file system that takes no more, and a process that may open few files. */
+/** A file system that is full, and a process that may open few files. */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ interface Told {
   readonly count: number
 }
 
-/** What the child says, under a limit of the shell's. */
+/** Runs the child under a limit of the shell, and returns what it prints. */
 function under(limit: string, ...args: readonly (string | number)[]): Told {
   const command = `trap '' XFSZ; ulimit ${limit}; exec "${process.execPath}" "${CHILD}" ${args.join(' ')}`
   const { stdout, stderr } = spawnSync('sh', ['-c', command], { encoding: 'utf8' })
@@ -28,7 +28,7 @@ function under(limit: string, ...args: readonly (string | number)[]): Told {
   return JSON.parse(stdout) as Told
 }
 
-/** The rows, by their keys, each of so many characters. */
+/** Asserts that the log holds these keys, each with a text of this many characters. */
 function assertRows(folder: string, last: number, chars: number): void {
   const log = new SegmentedLog(folder, { readOnly: true })
   const rows = [...tablesOf(log).events.getRange()]
@@ -42,7 +42,7 @@ function assertRows(folder: string, last: number, chars: number): void {
 }
 
 t.test(
-  'what a full disk did not take was not acknowledged and is not there, and the log goes on when there is room',
+  'rows that a full disk refused are neither acknowledged nor there, and appending works again once there is space',
   async () => {
     const folder = newFolder()
     // In blocks of 512 bytes: 64 KiB.
@@ -56,7 +56,7 @@ t.test(
   },
 )
 
-t.test('a file whose end finds no room is not full, and is ended when there is', async () => {
+t.test('a file without space for its end is not full, and is ended once there is space', async () => {
   const folder = newFolder()
   const told = under('-f 128', folder, 65_000, 1)
   t.match(told, { failure: 'EFBIG', later: 'EFBIG', count: told.last })
@@ -69,7 +69,7 @@ t.test('a file whose end finds no room is not full, and is ended when there is',
 })
 
 t.test(
-  'while no other file can be opened a full one takes more, and the next is begun when there is one',
+  'while no other file can be opened a full file takes more rows, and the next is begun once one can be',
   async (t) => {
     const folder = newFolder()
     t.match(under('-n 64', folder, 1_000, 100, 20, 50), { last: 70, count: 70 })
@@ -79,7 +79,7 @@ t.test(
   },
 )
 
-t.test('a next file that cannot be made ends the writing, and is made by the next process', async (t) => {
+t.test('a next file that cannot be created ends the writing, and the next process creates it', async (t) => {
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 1 })
   const { events } = tablesOf(log)
@@ -87,7 +87,7 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
   append(1)
   mkdirSync(segmentPath(folder, 3))
   t.throws(() => append(2), { code: 'EISDIR' })
-  t.throws(() => append(2), { code: 'EISDIR' }, 'and nothing is written any more')
+  t.throws(() => append(2), { code: 'EISDIR' }, 'nothing is written any more')
   t.same([...events.getKeys()], [1])
   await log.close()
   rmdirSync(segmentPath(folder, 3))
@@ -99,7 +99,7 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
 const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote this log.*: stop one/ }
 const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, ['x']))
 
-t.test('what another process wrote is not cut off', async (t) => {
+t.test('a writer refuses to cut off what another process wrote after it opened the log', async (t) => {
   const folder = newFolder()
   const logs = [1, 2].map(() => new SegmentedLog(folder, { readOnly: false }))
   append(logs[0]!, 1)
@@ -110,7 +110,7 @@ t.test('what another process wrote is not cut off', async (t) => {
   for (const log of logs) await log.close()
 })
 
-t.test('nor is what it was in the midst of when the log was opened', async (t) => {
+t.test('a writer refuses to cut off a frame that another process was writing when it opened the log', async (t) => {
   const folder = newFolder()
   const path = segmentPath(folder, 1)
   const log = new SegmentedLog(folder, { readOnly: false })
@@ -134,7 +134,7 @@ t.test('nor is what it was in the midst of when the log was opened', async (t) =
   }
 })
 
-t.test('nor what it writes while the file is looked at', async (t) => {
+t.test('a writer refuses to cut off what another process writes while it looks at the file', async (t) => {
   const folder = newFolder()
   const log = new SegmentedLog(folder, { readOnly: false })
   append(log, 1)
@@ -146,7 +146,7 @@ t.test('nor what it writes while the file is looked at', async (t) => {
   assertRows(folder, 2, 1)
 })
 
-t.test('nor is a next file begun anew that it has begun', async (t) => {
+t.test('a writer refuses to begin a next file that another process has begun', async (t) => {
   const folder = newFolder()
   const options = { readOnly: false, segmentBytesMax: 1 }
   const log = new SegmentedLog(folder, options)
@@ -166,7 +166,7 @@ t.test('nor is a next file begun anew that it has begun', async (t) => {
   }
 })
 
-t.test('a log of more files than a process may open is read and written', async () => {
+t.test('a log of more files than a process may open can be read and written', async () => {
   const folder = newFolder()
   t.match(under('-n 256', folder, 1, 10, 150), { last: 150 })
   t.match(under('-n 100', folder, 1, 10, 20), { last: 170, count: 170 })

@@ -1,4 +1,4 @@
-/** What a log must hold, in memory; and a log that is written beside it, in small random transactions. */
+/** What a log must hold, in memory, and small random transactions that change both. */
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../../../storage/environments.ts'
 import type { Random } from '../../random.ts'
 
@@ -11,7 +11,7 @@ export interface Content {
   readonly head: Readonly<Record<string, string>>
 }
 
-/** Every name that `transact` gives a text. */
+/** Every name under which `transact` puts a text. */
 const HEAD_NAMES = ['last', 'floor', 'größe']
 const TEXTS = ['', 'x', 'ä€😀', `long ${'y'.repeat(300)}`, `${'ü'.repeat(40)}\n${'z'.repeat(50)}`]
 
@@ -28,7 +28,7 @@ export class Model {
   }
 }
 
-/** All of it, by each way of reading rows one after another. Throws what a read throws. */
+/** The whole content, by each way of reading consecutive rows. Throws what a read throws. */
 export function contentOf({ events, redo, head }: LogTables, transaction?: ReadTransaction): Content {
   const reading = transaction === undefined ? {} : { transaction }
   const texts = HEAD_NAMES.map((name) => [name, head.get(name, reading)] as const)
@@ -43,7 +43,7 @@ function rowsOf(table: AppendedTable, range: Range<number>): [number, string][] 
   return [...table.getRange(range)].map(({ key, value }) => [key, value])
 }
 
-/** One transaction of up to three rows of each kind, upon both. Each leaves another text in the head. */
+/** Applies one transaction of up to three rows of each kind to both. Each puts another text into the head. */
 export function transact(random: Random, tables: LogTables, model: Model): void {
   const rows = NAMES.flatMap((name) =>
     Array.from({ length: random.below(4) }, () => {
@@ -69,7 +69,7 @@ export function transact(random: Random, tables: LogTables, model: Model): void 
   for (const [name, text] of heads) model.head[name] = text
 }
 
-/** A range as anybody may ask for it, with keys that are and that are not there. */
+/** A random range, with keys that exist and keys that do not. */
 export function someRange(random: Random, last: number): Range<number> {
   const key = () => random.below(last + 3)
   return {
@@ -80,7 +80,7 @@ export function someRange(random: Random, last: number): Range<number> {
   }
 }
 
-/** What a range of these rows is. */
+/** The rows that are in this range. */
 export function inRange(rows: Content['events'], { start, end, limit, reverse }: Range<number>): Content['events'] {
   const ordered = reverse === true ? [...rows].reverse() : rows
   const isIn = (key: number) =>

@@ -1,4 +1,6 @@
-/** A log in many small files reads as one, whoever reads it, whatever was removed, and however often it is opened anew. */
+/**
+ * A log in many small files reads as one, whoever reads it, whatever was removed, and however often it is opened again.
+ */
 import { mkdtempSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -54,7 +56,7 @@ function assertReads(
   }
 }
 
-t.test('random transactions read as a model does, in their process, in a follower and in snapshots', async (t) => {
+t.test('after random transactions, the writer, a follower and snapshots read what the model holds', async (t) => {
   for (let seed = 1; seed <= ROUNDS; seed += 1) {
     const random = new Random(seed)
     const folder = newFolder()
@@ -89,13 +91,13 @@ t.test('random transactions read as a model does, in their process, in a followe
       if (!t.passing()) throw new Error(`seed ${seed}, step ${step}`)
     }
     t.ok(segmentsIn(folder).at(-1)! > 10, 'the log was written in many files')
-    t.ok(segmentsIn(folder).length < segmentsIn(folder).at(-1)!, 'and some of them went')
+    t.ok(segmentsIn(folder).length < segmentsIn(folder).at(-1)!, 'and some of them were removed')
     await writer.log.close()
     await follower.log.close()
   }
 })
 
-t.test('a log in hundreds of files is read with few of them open, and few places of rows in memory', async (t) => {
+t.test('a log of 200 files is read with few of them open and few of their indexes in memory', async (t) => {
   const folder = newFolder()
   const writer = open(folder, false, 1)
   const follower = open(folder, true)
@@ -114,7 +116,7 @@ t.test('a log in hundreds of files is read with few of them open, and few places
   const again = open(folder, false, 1)
   const loaded = () => again.log.sight.segments.filter((one) => one.isLoaded).length
   t.same([...again.tables.redo.getKeys({ limit: 1 })], [])
-  t.ok(loaded() <= 1, 'that there is no row of a kind is known without the files')
+  t.ok(loaded() <= 1, 'the absence of a kind of row is known without the files')
   t.equal(again.tables.events.getKeysCount(), 200)
   const { done } = again.log.useReadTransaction()
   done()
@@ -129,13 +131,13 @@ t.test('a log in hundreds of files is read with few of them open, and few places
   undisturbed.assertEvery()
   const reading = undisturbed.useReadTransaction()
   t.equal([...tablesOf(undisturbed).events.getRange({ transaction: reading })].length, 200)
-  t.ok(opened() - before <= 40, `${opened()} files are open to check and to read as it is now, before ${before}`)
+  t.ok(opened() - before <= 40, `${opened()} files are open to check and to read a snapshot, before ${before}`)
   reading.done()
   await undisturbed.close()
   await again.log.close()
 })
 
-t.test('of the files whose rows are in memory those go that were asked for longest ago', async (t) => {
+t.test('of the loaded file indexes, those used longest ago are dropped', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder, false, 1)
   for (let key = 1; key <= 60; key += 1) log.transactionSync(() => tables.events.append(key, [`event ${key}`]))
@@ -148,7 +150,7 @@ t.test('of the files whose rows are in memory those go that were asked for longe
     isKept &&= first.isLoaded
     t.equal(tables.events.get(1), 'event 1')
   }
-  t.ok(isKept, 'what is asked for all the time stays')
+  t.ok(isKept, 'an index in constant use stays')
   t.ok(segments.filter((one) => one.isLoaded).length <= 18)
   log.transactionSync(() => tables.events.removeBefore(2))
   t.equal(tables.events.get(1), undefined)
@@ -156,7 +158,7 @@ t.test('of the files whose rows are in memory those go that were asked for longe
   await log.close()
 })
 
-t.test('what was not committed is nowhere to be seen, and an empty transaction is one', async (t) => {
+t.test('an aborted transaction leaves nothing behind, and an empty transaction is allowed', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder)
   log.transactionSync(() => tables.events.append(5, ['five']))
@@ -173,7 +175,7 @@ t.test('what was not committed is nowhere to be seen, and an empty transaction i
   )
   t.throws(() => log.transactionSync(() => tables.events.append(5, ['five again'])))
   log.transactionSync(() => {})
-  // Not what comes behind the last row.
+  // Beyond the last row.
   log.transactionSync(() => tables.redo.removeBefore(100))
   log.transactionSync(() => tables.redo.append(3, ['three']))
   t.throws(() => tables.events.append(9, ['outside']))
@@ -183,7 +185,7 @@ t.test('what was not committed is nowhere to be seen, and an empty transaction i
   await again.log.close()
 })
 
-t.test('rows of any length come back as they were', async (t) => {
+t.test('rows of any length are read back exactly', async (t) => {
   const folder = newFolder()
   const texts = [127, 128, 129, 1_024, 4_096, 9_000].map((kib) => '€'.repeat((kib * 1_024) / 3) + kib)
   const { log, tables } = open(folder, false, 3_000_000)
@@ -202,7 +204,7 @@ t.test('rows of any length come back as they were', async (t) => {
   await again.log.close()
 })
 
-t.test('a follower that was left far behind begins anew', async (t) => {
+t.test('a follower that fell far behind starts over', async (t) => {
   const folder = newFolder()
   const { log, tables } = open(folder, false, 1)
   log.transactionSync(() => tables.events.append(1, ['one']))

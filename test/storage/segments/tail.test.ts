@@ -1,4 +1,7 @@
-/** Zeros that are written ahead of frames: what is there while the log is written, after a kill and at rest, and who else looks at it or writes it. */
+/**
+ * Zeros written ahead of frames: the file while it is written, after a kill and at rest, and for others that read or
+ * write it.
+ */
 import {
   appendFileSync,
   closeSync,
@@ -36,13 +39,13 @@ const textsIn = async (folder: string): Promise<string[]> => {
 const LOCKED = { name: 'HomeRefused', code: 'locked' }
 const LARGE = 'x'.repeat(100_000)
 
-/** The newest file, as it is now and as far as it counts. */
+/** The size of the newest file, and how many of its bytes count. */
 function sizes(folder: string, log: SegmentedLog): { size: number; bytes: number } {
   const { bytes, ordinal } = log.sight.segments.at(-1)!
   return { size: statSync(segmentPath(folder, ordinal)).size, bytes }
 }
 
-/** The log as a process that is killed now leaves it. */
+/** The log as a process killed now leaves it. */
 function killed(folder: string): string {
   const copy = newFolder()
   cpSync(folder, copy, { recursive: true })
@@ -50,7 +53,7 @@ function killed(folder: string): string {
 }
 
 t.test(
-  'small frames do not make the file longer, a large one does, and at rest it ends with its last frame',
+  'small frames do not lengthen the file, a large one does, and a closed file ends with its last frame',
   async (t) => {
     const folder = newFolder()
     const log = opened(folder)
@@ -74,112 +77,118 @@ t.test(
   },
 )
 
-t.test('after a kill all that was acknowledged is there, and what was only begun is not, whatever of it', async (t) => {
-  const folder = newFolder()
-  const log = opened(folder)
-  for (let key = 1; key <= 20; key += 1) append(log, key)
-  const { bytes } = sizes(folder, log)
-  const left = killed(folder)
-  append(log, 21, 'y'.repeat(3_000))
-  const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
-  await log.close()
-  // Any of its sectors may be on disk without the others.
-  for (let sectors = 0; sectors < 2 ** 7 - 1; sectors += 1) {
-    const copy = killed(left)
-    const path = segmentPath(copy, 1)
-    const file = readFileSync(path)
-    for (let sector = 0; sector * 512 < whole.length; sector += 1)
-      if (sectors & (1 << sector)) whole.copy(file, bytes + sector * 512, sector * 512, (sector + 1) * 512)
-    writeFileSync(path, file)
-    const next = opened(copy)
-    next.sync()
-    t.equal(keysOf(next).length, 20)
-    append(next, 21)
-    append(next, 22)
-    await next.close()
-    const reader = opened(copy, true)
-    reader.assertEvery()
-    t.strictSame(
-      keysOf(reader),
-      Array.from({ length: 22 }, (_, i) => i + 1),
-    )
-    await reader.close()
-  }
-})
-
 t.test(
-  'a frame that is damaged while others are behind it is told of, and zeros behind the last hide nothing',
+  'after a kill, every acknowledged row is there, and a partly written frame is not, whichever sectors of it are',
   async (t) => {
     const folder = newFolder()
     const log = opened(folder)
     for (let key = 1; key <= 20; key += 1) append(log, key)
-    const at = Math.floor(sizes(folder, log).bytes / 2)
+    const { bytes } = sizes(folder, log)
     const left = killed(folder)
+    append(log, 21, 'y'.repeat(3_000))
+    const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
     await log.close()
-    for (const readOnly of [true, false]) {
+    // Any of its sectors may be on disk without the others.
+    for (let sectors = 0; sectors < 2 ** 7 - 1; sectors += 1) {
       const copy = killed(left)
-      const file = readFileSync(segmentPath(copy, 1))
-      file.fill(0, at, at + 200)
-      writeFileSync(segmentPath(copy, 1), file)
-      t.throws(() => opened(copy, readOnly), { name: 'HomeRefused', code: 'corrupt', message: /is damaged/ })
+      const path = segmentPath(copy, 1)
+      const file = readFileSync(path)
+      for (let sector = 0; sector * 512 < whole.length; sector += 1)
+        if (sectors & (1 << sector)) whole.copy(file, bytes + sector * 512, sector * 512, (sector + 1) * 512)
+      writeFileSync(path, file)
+      const next = opened(copy)
+      next.sync()
+      t.equal(keysOf(next).length, 20)
+      append(next, 21)
+      append(next, 22)
+      await next.close()
+      const reader = opened(copy, true)
+      reader.assertEvery()
+      t.strictSame(
+        keysOf(reader),
+        Array.from({ length: 22 }, (_, i) => i + 1),
+      )
+      await reader.close()
     }
   },
 )
 
-t.test('what another process wrote is not written over, though the file is as long as it was', async (t) => {
+t.test('a damaged frame followed by others is refused, and not taken for the zeros at the end', async (t) => {
   const folder = newFolder()
-  const first = opened(folder)
-  append(first, 1)
-  const { size } = sizes(folder, first)
-  const late = opened(folder)
-  append(first, 2)
-  t.equal(sizes(folder, first).size, size)
-  t.throws(() => late.sync(), LOCKED)
-  t.throws(() => append(late, 2), LOCKED)
-  await late.close()
-  append(first, 3)
-  const next = opened(folder)
-  append(next, 4)
-  t.throws(() => append(first, 4), LOCKED, 'the earlier one finds that another has gone on')
-  append(next, 5)
-  await first.close()
-  append(next, 6)
-  await next.close()
-  const reader = opened(folder, true)
-  t.strictSame(keysOf(reader), [1, 2, 3, 4, 5, 6])
-  await reader.close()
-})
-
-t.test('a full file ends with what it ends with; where its end was cut short, zeros may be behind that', async (t) => {
-  const folder = newFolder()
-  const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 2_000 })
-  while (log.sight.segments.length === 1) append(log, (keysOf(log).at(-1) ?? 0) + 1)
+  const log = opened(folder)
+  for (let key = 1; key <= 20; key += 1) append(log, key)
+  const at = Math.floor(sizes(folder, log).bytes / 2)
+  const left = killed(folder)
   await log.close()
-  const reader = opened(folder, true)
-  reader.assertEvery()
-  const keys = keysOf(reader)
-  await reader.close()
-  const path = segmentPath(folder, 1)
-  const whole = readFileSync(path)
-  for (const missing of [0, 8, 16, 24, 60]) {
-    const copy = newFolder()
-    writeFileSync(segmentPath(copy, 1), whole.subarray(0, whole.length - missing))
-    appendFileSync(segmentPath(copy, 1), Buffer.alloc(5_000))
-    const next = opened(copy)
-    next.sync()
-    const there = keysOf(next)
-    t.strictSame(there, keys.slice(0, there.length))
-    t.ok(there.length >= keys.length - 1, 'all but what is in the next file')
-    append(next, there.at(-1)! + 1)
-    await next.close()
-    const after = opened(copy, true)
-    after.assertEvery()
-    t.strictSame(keysOf(after), [...there, there.at(-1)! + 1])
-    await after.close()
+  for (const readOnly of [true, false]) {
+    const copy = killed(left)
+    const file = readFileSync(segmentPath(copy, 1))
+    file.fill(0, at, at + 200)
+    writeFileSync(segmentPath(copy, 1), file)
+    t.throws(() => opened(copy, readOnly), { name: 'HomeRefused', code: 'corrupt', message: /is damaged/ })
   }
 })
 
-t.test('who reads a file while it is written sees whole frames alone, and no damage', async (t) => {
+t.test(
+  'a writer refuses to write over what another process wrote, even though the length of the file is unchanged',
+  async (t) => {
+    const folder = newFolder()
+    const first = opened(folder)
+    append(first, 1)
+    const { size } = sizes(folder, first)
+    const late = opened(folder)
+    append(first, 2)
+    t.equal(sizes(folder, first).size, size)
+    t.throws(() => late.sync(), LOCKED)
+    t.throws(() => append(late, 2), LOCKED)
+    await late.close()
+    append(first, 3)
+    const next = opened(folder)
+    append(next, 4)
+    t.throws(() => append(first, 4), LOCKED, 'the earlier one finds that another has gone on')
+    append(next, 5)
+    await first.close()
+    append(next, 6)
+    await next.close()
+    const reader = opened(folder, true)
+    t.strictSame(keysOf(reader), [1, 2, 3, 4, 5, 6])
+    await reader.close()
+  },
+)
+
+t.test(
+  'a file whose end was truncated is opened up to its last complete frame, even with zeros after that',
+  async (t) => {
+    const folder = newFolder()
+    const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 2_000 })
+    while (log.sight.segments.length === 1) append(log, (keysOf(log).at(-1) ?? 0) + 1)
+    await log.close()
+    const reader = opened(folder, true)
+    reader.assertEvery()
+    const keys = keysOf(reader)
+    await reader.close()
+    const path = segmentPath(folder, 1)
+    const whole = readFileSync(path)
+    for (const missing of [0, 8, 16, 24, 60]) {
+      const copy = newFolder()
+      writeFileSync(segmentPath(copy, 1), whole.subarray(0, whole.length - missing))
+      appendFileSync(segmentPath(copy, 1), Buffer.alloc(5_000))
+      const next = opened(copy)
+      next.sync()
+      const there = keysOf(next)
+      t.strictSame(there, keys.slice(0, there.length))
+      t.ok(there.length >= keys.length - 1, 'all but what is in the next file')
+      append(next, there.at(-1)! + 1)
+      await next.close()
+      const after = opened(copy, true)
+      after.assertEvery()
+      t.strictSame(keysOf(after), [...there, there.at(-1)! + 1])
+      await after.close()
+    }
+  },
+)
+
+t.test('a reader of a file that is being written sees only complete frames, and no damage', async (t) => {
   const folder = newFolder()
   const log = opened(folder)
   append(log, 1)
@@ -198,7 +207,7 @@ t.test('who reads a file while it is written sees whole frames alone, and no dam
   await reader.close()
 })
 
-t.test('who knew the file when zeros were at its end sees every frame when they are gone', async (t) => {
+t.test('a reader that knew the file with zeros at its end still finds every frame once they are cut off', async (t) => {
   const folder = newFolder()
   const log = opened(folder)
   for (const key of [1, 2]) append(log, key)
@@ -214,7 +223,7 @@ t.test('who knew the file when zeros were at its end sees every frame when they 
   t.equal(frameFrom(file, 1, sizeBefore), before[1])
 })
 
-/** The other's frames end where the zeros of the first had ended. */
+/** Writes frames of another process that end where the zeros of the first had ended. */
 async function asLongAsZeros(folder: string, length: number): Promise<void> {
   const other = opened(folder)
   other.sync()
@@ -226,7 +235,7 @@ async function asLongAsZeros(folder: string, length: number): Promise<void> {
   await other.close()
 }
 
-t.test('what another wrote is seen where the file is as long as it was', async (t) => {
+t.test('a close does not cut off what another process wrote into a file of unchanged length', async (t) => {
   for (const goOn of [(log: SegmentedLog) => t.throws(() => append(log, 2), LOCKED), () => {}]) {
     const folder = newFolder()
     const log = opened(folder)
@@ -243,7 +252,7 @@ t.test('what another wrote is seen where the file is as long as it was', async (
   }
 })
 
-t.test('zeros that are gone when they are to be cut off were nothing that anybody wrote', async (t) => {
+t.test('a sync finds nothing foreign when the other process has merely cut off its zeros', async (t) => {
   const folder = newFolder()
   const log = opened(folder)
   append(log, 1)
@@ -255,38 +264,35 @@ t.test('zeros that are gone when they are to be cut off were nothing that anybod
   t.same(await textsIn(folder), ['x', 'y'])
 })
 
-t.test(
-  'who follows a file is not told of a frame while part of it is not there, and is when all of it is',
-  async (t) => {
-    const folder = newFolder()
-    const log = opened(folder)
-    append(log, 1)
-    const left = killed(folder)
-    const { bytes } = sizes(folder, log)
-    append(log, 2, 'y'.repeat(3_000))
-    const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
-    await log.close()
-    const writeOver = (frame: Buffer): void => {
-      const file = readFileSync(segmentPath(left, 1))
-      frame.copy(file, bytes)
-      writeFileSync(segmentPath(left, 1), file)
-    }
-    const reader = opened(left, true)
-    const head = frameOf(Buffer.from(whole))!.rows.find(({ kind }) => kind === KIND.head)!
-    for (const [from, to] of [
-      [0, 512],
-      [whole.length - 100, whole.length],
-      [head.at, head.at + head.bytes],
-    ] as const) {
-      const part = Buffer.from(whole)
-      part.fill(0, from, to)
-      writeOver(part)
-      t.doesNotThrow(() => reader.refresh(), `without bytes ${from} to ${to}`)
-      t.strictSame(keysOf(reader), [1])
-    }
-    writeOver(whole)
-    reader.refresh()
-    t.strictSame(keysOf(reader), [1, 2])
-    await reader.close()
-  },
-)
+t.test('a follower does not see a frame while part of it is missing, and sees it once it is complete', async (t) => {
+  const folder = newFolder()
+  const log = opened(folder)
+  append(log, 1)
+  const left = killed(folder)
+  const { bytes } = sizes(folder, log)
+  append(log, 2, 'y'.repeat(3_000))
+  const whole = readFileSync(segmentPath(folder, 1)).subarray(bytes, sizes(folder, log).bytes)
+  await log.close()
+  const writeOver = (frame: Buffer): void => {
+    const file = readFileSync(segmentPath(left, 1))
+    frame.copy(file, bytes)
+    writeFileSync(segmentPath(left, 1), file)
+  }
+  const reader = opened(left, true)
+  const head = frameOf(Buffer.from(whole))!.rows.find(({ kind }) => kind === KIND.head)!
+  for (const [from, to] of [
+    [0, 512],
+    [whole.length - 100, whole.length],
+    [head.at, head.at + head.bytes],
+  ] as const) {
+    const part = Buffer.from(whole)
+    part.fill(0, from, to)
+    writeOver(part)
+    t.doesNotThrow(() => reader.refresh(), `without bytes ${from} to ${to}`)
+    t.strictSame(keysOf(reader), [1])
+  }
+  writeOver(whole)
+  reader.refresh()
+  t.strictSame(keysOf(reader), [1, 2])
+  await reader.close()
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { EntityTable } from '../../../storage/verify/entity-table.ts'
 
-t.test('each entity has one row with numbers of its own, however many there are', async (t) => {
+t.test('each of thousands of entities has one row with numbers of its own', async (t) => {
   const table = new EntityTable(3)
   const expected = new Map<string, number>()
   for (let i = 0; i < 20_000; i += 1) {
@@ -18,6 +18,6 @@ t.test('each entity has one row with numbers of its own, however many there are'
   })
   t.same(wrong, [])
   t.equal(table.find('runner', 'nobody'), -1)
-  t.equal(table.get(table.row('token', 'new'), 2), 0, 'nothing was said of it yet')
+  t.equal(table.get(table.row('token', 'new'), 2), 0, 'nothing was set yet')
   t.throws(() => table.set(0, 0, 2 ** 32), RangeError)
 })

@@ -1,4 +1,7 @@
-/** A home of more log files than a process may have open is verified and taken out; what the system lacks is no fault of the home. */
+/**
+ * A home of more log files than a process may open can be verified and exported, and a lack of files is not reported as
+ * a fault.
+ */
 import fs, { readdirSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -11,7 +14,7 @@ import { FREELY, ofManyFiles, openIn } from '../open.ts'
 
 const FILES_MIN = 60
 const EVENTS = 1_000
-/** Files of the log of which the places of the rows are in memory, and some of the view. */
+/** Log files whose indexes are in memory, and some files of the view. */
 const OPEN_MAX = 25
 
 const root = t.testdir()
@@ -24,7 +27,7 @@ t.before(async () => {
 
 const opened = (): number => (process.platform === 'linux' ? readdirSync('/proc/self/fd').length : 0)
 
-t.test('whoever verifies a home holds some files of its log open, not all', async (t) => {
+t.test('verify keeps only some files of the log open', async (t) => {
   const before = opened()
   let most = 0
   let events = 0
@@ -37,7 +40,7 @@ t.test('whoever verifies a home holds some files of its log open, not all', asyn
   t.ok(most <= OPEN_MAX, `${most} files are open`)
 })
 
-/** No more than so many files of the log can be opened at one time, as far as they were opened from now on. */
+/** From now on, at most this many files of the log can be open at one time. */
 function refuseFrom(t: Test, count: number): void {
   const { openSync, closeSync } = fs
   const ofLog = new Set<number>()
@@ -60,19 +63,19 @@ function refuseFrom(t: Test, count: number): void {
   })
 }
 
-t.test('a home of which too few files can be opened is not called wrong', async (t) => {
+t.test('verify finds nothing wrong with a sound home when few files can be opened', async (t) => {
   refuseFrom(t, OPEN_MAX)
-  t.same((await verifyHome(home)).findings, [], 'so many are enough, also to check every byte')
+  t.same((await verifyHome(home)).findings, [], 'enough even to check every byte')
 })
 
 for (const count of [0, 1, 5]) {
-  t.test(`what the system says of too few files is told as that: ${count}`, async (t) => {
+  t.test(`verify fails with EMFILE when only ${count} log files can be opened`, async (t) => {
     refuseFrom(t, count)
     await t.rejects(verifyHome(home), { code: 'EMFILE' })
   })
 }
 
-t.test('a backup, which nobody writes, is taken out with few files open', async (t) => {
+t.test('a backup is exported with few files open', async (t) => {
   const journal = await openIn(t, home)
   const copy = join(root, 'copy')
   await backup(journal, copy, FREELY)

@@ -1,4 +1,4 @@
-/** When the view is written: a view that stands still keeps every batch in memory. */
+/** When the view is written: a view that is never written keeps every batch in memory. */
 import t from 'tap'
 import type { Nature } from '../../../storage/nature.ts'
 import { Applier } from '../../../storage/view/applier.ts'
@@ -36,7 +36,7 @@ class Timers {
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
 
-t.test('what is held is never written, and nobody waits for room behind it', async (t) => {
+t.test('held batches are not written, and waitForRoom does not wait because of them', async (t) => {
   const begin = { epoch: 'e', batch: 0, sequence: 0 }
   const view = { marker: () => undefined } as unknown as View
   const applier = new Applier(
@@ -48,58 +48,61 @@ t.test('what is held is never written, and nobody waits for room behind it', asy
   )
   const steps = Array.from({ length: 1_000 }, (_, i) => step(`a${i}`, 1))
   for (let batch = 1; batch <= 40; batch += 1) applier.hold({ ...batchOf(batch), steps })
-  t.ok(applier.backlogMs() > 400, 'as much as nothing is appended behind where it is written')
+  t.ok(applier.backlogMs() > 400, 'a large backlog, as while nothing is appended')
   t.equal(
     applier.waitForRoom(() => {}),
     false,
   )
 })
 
-t.test('what came while a fold was written is written next, also when its time was over before', async (t) => {
-  const timers = new Timers()
-  const written: number[] = []
-  let finish = (): void => {}
-  const view = {
-    marker: () => undefined,
-    write: (fold: Fold) =>
-      new Promise((resolve) => {
-        finish = () => {
-          written.push(fold.lastBatch)
-          resolve({ epoch: 'e', batch: fold.lastBatch, sequence: fold.lastSequence })
-        }
-      }),
-  } as unknown as View
-  const begin = { epoch: 'e', batch: 0, sequence: 0 }
-  const applier = new Applier(
-    view,
-    begin,
-    timers.nature,
-    () => {},
-    (error) => {
-      throw error
-    },
-  )
-  applier.add(batchOf(1))
-  timers.goOff()
-  await turn()
-  applier.add(batchOf(2))
-  t.equal(timers.armed, 1)
-  // The first fold is still being written.
-  timers.goOff()
-  finish()
-  await turn()
-  t.same(written, [1])
-  applier.add(batchOf(3))
-  t.equal(timers.armed, 1, 'there is a time at which the second is written')
-  timers.goOff()
-  await turn()
-  finish()
-  await turn()
-  t.same(written, [1, 3])
-  t.equal(timers.armed, 0, 'and nothing is left')
-})
+t.test(
+  'a batch that comes while a fold is written is written next, even if its timer went off meanwhile',
+  async (t) => {
+    const timers = new Timers()
+    const written: number[] = []
+    let finish = (): void => {}
+    const view = {
+      marker: () => undefined,
+      write: (fold: Fold) =>
+        new Promise((resolve) => {
+          finish = () => {
+            written.push(fold.lastBatch)
+            resolve({ epoch: 'e', batch: fold.lastBatch, sequence: fold.lastSequence })
+          }
+        }),
+    } as unknown as View
+    const begin = { epoch: 'e', batch: 0, sequence: 0 }
+    const applier = new Applier(
+      view,
+      begin,
+      timers.nature,
+      () => {},
+      (error) => {
+        throw error
+      },
+    )
+    applier.add(batchOf(1))
+    timers.goOff()
+    await turn()
+    applier.add(batchOf(2))
+    t.equal(timers.armed, 1)
+    // The first fold is still being written.
+    timers.goOff()
+    finish()
+    await turn()
+    t.same(written, [1])
+    applier.add(batchOf(3))
+    t.equal(timers.armed, 1, 'a timer is set to write the second')
+    timers.goOff()
+    await turn()
+    finish()
+    await turn()
+    t.same(written, [1, 3])
+    t.equal(timers.armed, 0, 'nothing is left')
+  },
+)
 
-t.test('it is at rest when the fold under way is over, whatever became of it', async (t) => {
+t.test('atRest resolves once the fold under way has ended, even if it failed', async (t) => {
   const timers = new Timers()
   const begin = { epoch: 'e', batch: 0, sequence: 0 }
   let fail = (_: Error): void => {}
@@ -126,7 +129,7 @@ t.test('it is at rest when the fold under way is over, whatever became of it', a
   })
   applier.fail(new Error('the log could not be written'))
   await turn()
-  t.equal(isAtRest, false, 'it reads of the view still')
+  t.equal(isAtRest, false, 'the fold still reads from the view')
   fail(new Error('no space left'))
   await rest
 })

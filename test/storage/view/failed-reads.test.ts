@@ -1,4 +1,4 @@
-/** Reads of the view in the time between a write of LMDB's that failed and the word that it did. */
+/** Reads of the view between a failed write of LMDB and the report of that failure. */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { DiskJournal } from '../../../storage/disk-journal.ts'
@@ -10,10 +10,10 @@ import { openIn } from '../open.ts'
 import { append, event, state, step } from '../steps.ts'
 
 const PANIC = 'MDB_PANIC: Update of meta page failed or environment had fatal error'
-/** What LMDB says of a read transaction that it has given before. */
+/** What LMDB says of a read transaction that it has given out before. */
 const PANIC_AGAIN = `Invalid argument: ${PANIC}`
 
-/** What it says of a page that is none, and then of the transaction that came upon it. */
+/** What it says of a page that is not one, and then of the transaction that met it. */
 const DAMAGE = [
   'MDB_CORRUPTED: Located page was wrong type',
   'MDB_PAGE_NOTFOUND: Requested page not found',
@@ -22,11 +22,14 @@ const DAMAGE = [
 
 interface Disk {
   readonly medium: Medium
-  /** From now on reads are refused, as LMDB does when a meta page could not be written: a range has no rows, anything else throws. */
+  /**
+   * From now on reads are refused, as by LMDB when a meta page could not be written: a range has no rows, anything else
+   * throws.
+   */
   fail(message?: string): void
-  /** The next write of the view fails, and nobody knows but LMDB. Resolves when it has. */
+  /** The next write of the view fails, known only to LMDB. Resolves once it has failed. */
   failView(): Promise<void>
-  /** Whoever asked for that write hears of it. */
+  /** Lets the caller of that write know. */
   tell(): void
 }
 
@@ -112,7 +115,7 @@ async function opened(t: Test, rest: Parameters<typeof openIn>[2]) {
   return { disk, journal }
 }
 
-t.test('a read that LMDB refuses is told that the journal has failed, whatever it reads', async (t) => {
+t.test('any read that LMDB refuses throws a JournalFailure', async (t) => {
   const { disk, journal } = await opened(t, { onFailure: () => {} })
   for (const [what, read] of Object.entries(reads)) t.ok(read(journal), what)
   for (const refusal of [PANIC_AGAIN, PANIC, ...DAMAGE]) {
@@ -124,7 +127,7 @@ t.test('a read that LMDB refuses is told that the journal has failed, whatever i
   })
 })
 
-t.test('the failure is told by the write that failed, with its cause', async (t) => {
+t.test('a failure is reported by the write that failed, with its cause', async (t) => {
   const failures: JournalFailure[] = []
   const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure) })
   const failed = disk.failView()
@@ -138,25 +141,28 @@ t.test('the failure is told by the write that failed, with its cause', async (t)
   t.match(failures, [{ message: 'the view could not be written: Input/output error' }])
 })
 
-t.test('where no write tells, the read does, a second later and once, behind what was told meanwhile', async (t) => {
-  const failures: JournalFailure[] = []
-  const late: (() => void)[] = []
-  const setTimer = (callback: () => void, afterMs: number) =>
-    afterMs === 1_000 ? late.push(callback) : realNature.setTimer(callback, afterMs)
-  const nature = { ...realNature, setTimer }
-  const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure), nature })
-  disk.fail()
-  for (let i = 0; i < 3; i += 1) t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
-  t.equal(late.length, 1)
-  t.same(failures, [])
-  late[0]!()
-  t.same(failures, [])
-  await new Promise(setImmediate)
-  t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC_AGAIN}`) }])
-  t.equal(journal.refuses(), 'read_only')
-})
+t.test(
+  'when no write reports a failure, the refused read does so once, a second later and after other reports',
+  async (t) => {
+    const failures: JournalFailure[] = []
+    const late: (() => void)[] = []
+    const setTimer = (callback: () => void, afterMs: number) =>
+      afterMs === 1_000 ? late.push(callback) : realNature.setTimer(callback, afterMs)
+    const nature = { ...realNature, setTimer }
+    const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure), nature })
+    disk.fail()
+    for (let i = 0; i < 3; i += 1) t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
+    t.equal(late.length, 1)
+    t.same(failures, [])
+    late[0]!()
+    t.same(failures, [])
+    await new Promise(setImmediate)
+    t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC_AGAIN}`) }])
+    t.equal(journal.refuses(), 'read_only')
+  },
+)
 
-t.test('a page that is damaged is told with its file and the way back', async (t) => {
+t.test('a damaged page is reported with its file and advice', async (t) => {
   const failed = new Promise<JournalFailure>((resolve) => {
     opened(t, { onFailure: resolve }).then(({ disk, journal }) => {
       disk.fail(DAMAGE[0])
@@ -166,7 +172,7 @@ t.test('a page that is damaged is told with its file and the way back', async (t
   t.match((await failed).message, /cannot be read: .*home\/view is damaged \(MDB_CORRUPTED: .*restore a backup/)
 })
 
-t.test('any other error of a read stays what it is', async (t) => {
+t.test('any other error of a read is thrown unchanged', async (t) => {
   const { disk, journal } = await opened(t, { onFailure: () => {} })
   disk.fail('MDB_BAD_VALSIZE: Unsupported size of key/DB name/data')
   t.throws(() => journal.actor('run_request', 'z'), { name: 'Error', message: /^MDB_BAD_VALSIZE/ })

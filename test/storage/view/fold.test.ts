@@ -30,13 +30,13 @@ function eventsOf({ steps, firstSequence }: Batch) {
   }
 }
 
-/** The records are those of the model: of any version, the one before it. */
+/** Every earlier record is the model's, one version before. */
 const sourcesOf = (batch: Batch) => ({
   eventAt: eventsOf(batch),
   recordBefore: (_: string, id: string) => step(id, batch.steps.find((one) => one.id === id)!.version - 1).record,
 })
 
-t.test('a batch comes back from its redo as it went in, but for the texts of its events', (t) => {
+t.test('a batch decoded from its redo equals the original, apart from the texts of its events', (t) => {
   const mixed = step('x', 1, { events: [event('x', { traceId: 't', itemId: 'i' }), event('y')] })
   for (const batch of [...batches(40), { batch: 1, firstSequence: 1, lastSequence: 2, steps: [mixed] }]) {
     const bare = (given: Batch) =>
@@ -46,7 +46,7 @@ t.test('a batch comes back from its redo as it went in, but for the texts of its
   t.end()
 })
 
-t.test('an actor record is in the redo once, unquoted, and comes back as the same text', (t) => {
+t.test("an actor's record is in the redo once, unquoted, and is decoded to the same text", (t) => {
   const record = JSON.stringify({ a: 'é"\\\u2028', n: [1.5e300, -0, 1e21], nested: { '2': 1, '1': 2, z: null } })
   const batch: Batch = {
     batch: 1,
@@ -61,7 +61,7 @@ t.test('an actor record is in the redo once, unquoted, and comes back as the sam
 
 const NEVER = () => false
 
-t.test('the same view, whether batches are folded one by one, all together, or every fold twice', async (t) => {
+t.test('the view is the same whether batches are folded singly, together, in halves or twice', async (t) => {
   const all = batches(60)
   const dump = async (name: string, parts: readonly (readonly Batch[])[], twice = false) => {
     const environments = await openEnvironments(join(t.testdir(), name), () => {})
@@ -99,7 +99,7 @@ t.test('the same view, whether batches are folded one by one, all together, or e
   t.same(await dump('halves', [all.slice(0, 31), all.slice(31)]), together)
 })
 
-t.test('a message sent and consumed within one fold, and a row that moved and came back, are not written', (t) => {
+t.test('a message sent and consumed within one fold is not written', (t) => {
   const fold = new Fold()
   const outbox = [{ n: 1, toKind: 'runner', toId: 'r', message: {} }]
   const consumed = { kind: 'run_request', id: 'a', n: 1 }
@@ -117,7 +117,7 @@ t.test('a history row gives back its sequences', (t) => {
   t.end()
 })
 
-t.test('a fold with a hole before it is not written', async (t) => {
+t.test('a fold that would leave a gap after the view is rejected', async (t) => {
   const environments = await openEnvironments(join(t.testdir(), 'home'), () => {})
   const view = new View(environments.view)
   const fold = new Fold()

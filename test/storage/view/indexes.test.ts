@@ -6,7 +6,7 @@ import { Indexes } from '../../../storage/view/indexes.ts'
 import { openIn } from '../open.ts'
 import { AT, append, state, step } from '../steps.ts'
 
-/** What this version's machine lists an entity under: its state as before, and a tag that it did not list before. */
+/** What this version's machine lists an entity under: its state as before, and a tag that is new. */
 const termsOf = (record: string) => {
   const { id } = JSON.parse(record)
   if (id === 'broken') return undefined
@@ -17,7 +17,7 @@ const listed = ({ environments: { view } }: DiskJournal) =>
   [...view.entities.getKeys({})].map((key) => key.join(' ')).sort()
 
 t.test(
-  'rows that are missing are added, wrong ones removed, counts told anew, and what cannot be read stays',
+  'a rebuild adds missing rows, removes wrong ones and recounts, and leaves unreadable entities as they are',
   async (t) => {
     const home = join(t.testdir(), 'home')
     const journal = await openIn(t, home)
@@ -51,7 +51,7 @@ t.test(
     t.equal(journal.count('run_request', 'state', 'gone'), 0)
     t.equal(journal.count('runner', 'all', ''), 1, 'other kinds are left alone')
     t.same((await verify(journal.environments)).findings, [])
-    t.equal(await indexes.rebuild('run_request', termsOf), 0, 'done twice is done once')
+    t.equal(await indexes.rebuild('run_request', termsOf), 0, 'a second rebuild changes nothing')
     await indexes.note({ run_request: 2 })
     await journal.close()
     t.same(new Indexes((await openIn(t, home)).environments.view).versions(), { run_request: 2 })

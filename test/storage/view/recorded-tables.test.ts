@@ -1,4 +1,7 @@
-/** A commit of the view is taken down first: a large one in slices, and all of it or nothing is put, by whichever thread. */
+/**
+ * A commit of the view is first recorded, in slices if it is large, and then put completely or not at all, in this
+ * thread or another.
+ */
 import { writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
@@ -17,7 +20,7 @@ const ACTORS = 300
 const IGNORE = () => {}
 const SILENT = { onRepeat: IGNORE, onThreadEnd: IGNORE }
 
-/** The first step of so many actors; the last one's record may be one that cannot be made. */
+/** The first step of this many actors; the last one's record can be one that throws. */
 function foldOf(count: number, isLastMade = true): Fold {
   const steps = Array.from({ length: count }, (_, i) => {
     const made = step(`a${i}`, 1, { termsAdded: [state('queued')], events: [event(`${i}`, { traceId: `t${i}` })] })
@@ -41,14 +44,14 @@ const rowsOf = ({ snapshots, entities, eventIds, histories }: ViewTables) =>
   [snapshots, entities, eventIds, histories].map((table) => table.getKeysCount())
 
 async function opened(t: Test) {
-  // Until then Node.js has a listener of its own for the end of the process, that of this file's first evaluation.
+  // Until the next turn Node.js has an exit listener of its own, from the first evaluation of this file.
   await new Promise(setImmediate)
   const environments = await openEnvironments(join(t.testdir(), 'home'), () => {})
   t.teardown(() => environments.close())
   return { tables: environments.view, view: new View(environments.view) }
 }
 
-/** Whether the thread is up: others go on in the midst of a commit only where its rows are sent. */
+/** Whether the thread is up: others get turns in the middle of a commit only where its rows are sent. */
 async function isSent(tables: ViewTables): Promise<boolean> {
   let hasTurned = false
   setImmediate(() => {
@@ -64,7 +67,7 @@ async function isSent(tables: ViewTables): Promise<boolean> {
 
 const isUp = (tables: ViewTables) => until(() => isSent(tables), Boolean)
 
-t.test('a thread is started where there is more than a little to write, and what it writes is seen', async (t) => {
+t.test('a thread is started for a larger commit, and its writes can be read', async (t) => {
   const { tables, view } = await opened(t)
   const before = process.listenerCount('exit')
   await tables.env.commit(() => {
@@ -76,7 +79,7 @@ t.test('a thread is started where there is more than a little to write, and what
     for (let i = 0; i < 500; i += 1) tables.counts.put(['c', 'd', `${i}`], `${i}`)
   })
   t.equal(process.listenerCount('exit'), before + 1)
-  t.equal(tables.counts.getKeysCount(), 550, 'nobody waits for it to begin')
+  t.equal(tables.counts.getKeysCount(), 550, 'the commit does not wait for it to start')
   await isUp(tables)
   await view.write(foldOf(ACTORS), 'e', () => false)
   t.same(rowsOf(tables), [ACTORS, ACTORS, ACTORS, ACTORS])
@@ -85,10 +88,10 @@ t.test('a thread is started where there is more than a little to write, and what
   await tables.env.commit(() => {
     for (let i = 0; i < 500; i += 1) tables.counts.remove(['c', 'd', `${i}`])
   })
-  t.equal(tables.counts.getKeysCount(), 51, 'what it takes out is gone')
+  t.equal(tables.counts.getKeysCount(), 51, 'rows that it removes are gone')
 })
 
-t.test('what throws in the midst leaves nothing of its commit, and the next is whole', async (t) => {
+t.test('a commit that throws leaves nothing behind, and the next one is complete', async (t) => {
   const { tables, view } = await opened(t)
   for (const [count, isThreadUp] of [
     [3, false],
@@ -108,7 +111,7 @@ t.test('what throws in the midst leaves nothing of its commit, and the next is w
   t.same(rowsOf(tables), [ACTORS, ACTORS, ACTORS, ACTORS])
 })
 
-t.test('a large fold is taken down in parts, and others go on between two unless somebody waits for it', async (t) => {
+t.test('a large fold is recorded in slices with pauses for others, unless it is hurried', async (t) => {
   const { tables } = await opened(t)
   const long = 'x'.repeat(300_000)
   const big = new Fold()
@@ -137,10 +140,10 @@ t.test('a large fold is taken down in parts, and others go on between two unless
     )
     t.same(pauses, expected, 'one for each 128 actors and traces, or a million characters')
   }
-  t.equal(Math.round(big.weight), 732, 'and it weighs what its records do')
+  t.equal(Math.round(big.weight), 732, 'its weight is that of its records')
 })
 
-t.test('nobody goes on where somebody waits', async (t) => {
+t.test('a commit gives others a turn only at pauses that allow it', async (t) => {
   const { tables } = await opened(t)
   await isUp(tables)
   let turns = 0
@@ -163,7 +166,7 @@ t.test('nobody goes on where somebody waits', async (t) => {
   t.equal(tables.counts.getKeysCount(), 4)
 })
 
-t.test('every kind of key and value comes to the thread as it was put', async (t) => {
+t.test('keys and values of every kind reach the thread unchanged', async (t) => {
   const { tables } = await opened(t)
   await isUp(tables)
   const keys: Key[] = [['a'], ['a', 1], [2 ** 40, '', 'é\u2028😀', '\u0001'], ['x'.repeat(500)]]
@@ -184,7 +187,7 @@ t.test('every kind of key and value comes to the thread as it was put', async (t
   t.equal(tables.marker.get('a text'), undefined)
 })
 
-t.test('a thread that ends takes with it what it was sent: the commit fails', async (t) => {
+t.test('a commit whose thread ends fails and writes nothing', async (t) => {
   const home = join(t.testdir(), 'home')
   const environments = await openEnvironments(home, () => {})
   t.teardown(() => environments.close())
@@ -199,7 +202,7 @@ t.test('a thread that ends takes with it what it was sent: the commit fails', as
 })
 
 t.test(
-  'where no thread can be started all is written without, which is told, and tried again a minute later',
+  'when no thread can be started, commits are written without one, which is reported and retried a minute later',
   async (t) => {
     const file = join(t.testdir(), 'file')
     writeFileSync(file, '')

@@ -1,4 +1,6 @@
-/** The commits that LMDB gives up for nothing: an error of those words is made in the midst of a real transaction. */
+/**
+ * Commits that LMDB gives up without a reason: an error with those words is thrown in the middle of a real transaction.
+ */
 import { join } from 'node:path'
 import { asBinary } from 'lmdb'
 import t, { type Test } from 'tap'
@@ -15,7 +17,7 @@ const GROUNDLESS =
 const BINARY = Object.keys(asBinary(Buffer.alloc(0)))[0]!
 const OTHERS = ['MDB_BAD_TXN: Transaction must abort, has a child, or is invalid', 'Input/output error']
 
-/** Throws as often as is said, with these words, and then does nothing. */
+/** Throws an error with these words this many times, and then does nothing. */
 function failing(times: number, message = GROUNDLESS) {
   let calls = 0
   return {
@@ -29,7 +31,7 @@ function failing(times: number, message = GROUNDLESS) {
 
 const made = (id: string) => step(id, 1, { termsAdded: [state('queued')], events: [event(id)] })
 
-/** A value that ends the transaction in which it is put first, and is one like any other when it is put again. */
+/** A value that ends the transaction in which it is first put, and is like any other when it is put again. */
 function givingUp(): string {
   let isFirst = true
   const value = {
@@ -45,8 +47,8 @@ function givingUp(): string {
 }
 
 /**
- * A journal whose next transaction of the view, after `giveUp`, ends as one does that LMDB gives up: before anything is put, since
- * what a batch has put is kept when it throws, unlike that of a commit that fails.
+ * A journal whose next transaction of the view, after `giveUp`, ends as one that LMDB gives up: before anything is put,
+ * since a batch that throws keeps what it has put, unlike a commit that fails.
  */
 async function openGivingUp(t: Test) {
   const home = join(t.testdir(), 'home')
@@ -70,7 +72,7 @@ async function openGivingUp(t: Test) {
   return { journal, told, giveUp }
 }
 
-t.test('such a commit is made again, three times at most, and each time is told', async (t) => {
+t.test('a commit given up without a reason is repeated up to three times, each reported', async (t) => {
   for (const [times, goesThrough] of [
     [0, true],
     [1, true],
@@ -90,13 +92,13 @@ t.test('such a commit is made again, three times at most, and each time is told'
   }
 })
 
-t.test('no other error is tried again', async (t) => {
+t.test('a commit that fails for any other reason is not repeated', async (t) => {
   for (const message of OTHERS) {
     const { commit, calls } = failing(1, message)
     await t.rejects(
       repeated(
         async () => commit(),
-        () => t.fail('told'),
+        () => t.fail('reported'),
       ),
       { message },
     )
@@ -104,7 +106,7 @@ t.test('no other error is tried again', async (t) => {
   }
 })
 
-t.test('what the view gave up for nothing is there whole and once', async (t) => {
+t.test('a commit that LMDB gave up is in the view completely and once', async (t) => {
   const { journal, told, giveUp } = await openGivingUp(t)
   for (let i = 0; i < 5; i += 1) await append(journal, made(`a${i}`))
   await journal.settled()

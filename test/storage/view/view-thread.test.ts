@@ -1,4 +1,7 @@
-/** The thread that writes the view and forgets: how it ends, how its failures are told, and that no end of the process waits for it for ever. */
+/**
+ * The thread that writes the view and removes rows: how it ends, how its failures are reported, and that the end of the
+ * process never waits for it for ever.
+ */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -20,7 +23,7 @@ const SILENT = { onRepeat: IGNORE, onThreadEnd: IGNORE }
 let homes = 0
 const newHome = (t: Test) => join(t.testdir(), `home-${homes++}`)
 
-t.test('a process may end in the midst of forgetting, and does', async (t) => {
+t.test('a process can end in the middle of a removal, and the next one completes it', async (t) => {
   for (const [i, how] of ['exit', 'exit', 'exit', 'exit', 'throw', 'throw'].entries()) {
     const home = newHome(t)
     const child = spawn(process.execPath, [CHILD, home, String(250 + 90 * i), how], { stdio: 'ignore' })
@@ -31,13 +34,13 @@ t.test('a process may end in the midst of forgetting, and does', async (t) => {
     const journal = await openIn(t, home)
     t.same((await verify(journal.environments)).findings, [])
     await journal.trim({ beforeSequence: 1e9 })
-    t.same((await verify(journal.environments)).findings, [], 'and what was cut short is finished')
+    t.same((await verify(journal.environments)).findings, [], 'what was cut short is finished')
   }
 })
 
-t.test('a gate is shut only when no job is under way, and then none begins', async (t) => {
+t.test('a gate is shut only while no job is under way, and then none begins', async (t) => {
   const gate = new JobGate()
-  t.equal(gate.enter(), false, 'a thread that has not begun is at its first job')
+  t.equal(gate.enter(), false, 'a thread that has not started counts as being at its first job')
   t.equal(gate.shut(20), false, 'not within that time')
   const worker = new Worker(
     `const { workerData: shared } = require('node:worker_threads')
@@ -50,46 +53,43 @@ t.test('a gate is shut only when no job is under way, and then none begins', asy
   t.equal(gate.shut(20_000), true)
   t.ok(performance.now() - begunMs > 100, 'it has waited for the job')
   t.equal(new JobGate(gate.shared).enter(), false)
-  t.equal(gate.shut(0), true, 'shut is shut')
+  t.equal(gate.shut(0), true, 'it stays shut')
   gate.leave()
-  t.equal(gate.enter(), false, 'who leaves late opens nothing')
+  t.equal(gate.enter(), false, 'leaving late does not open it')
   await once(worker, 'exit')
 })
 
-t.test('a thread that cannot begin fails what was asked of it, and the next is asked anew', async (t) => {
+t.test('a thread that cannot start rejects its jobs, and the next job tries another thread', async (t) => {
   const file = join(t.testdir(), 'file')
   writeFileSync(file, '')
   const thread = new ViewThread(file, SILENT, () => t.fail('nothing was written'))
   for (let n = 0; n < 2; n += 1) {
     await t.rejects(Promise.all([thread.look(LOOK), thread.removeEvents(2)]), { message: /ENOTDIR|not a directory/i })
   }
-  t.equal(await thread.removeEntities([]), 0, 'nothing needs no thread')
+  t.equal(await thread.removeEntities([]), 0, 'an empty job needs no thread')
   await thread.close()
 })
 
-t.test(
-  'jobs are carried out one after another, and the end of the process waits as long as there is a thread',
-  async (t) => {
-    const waiting = process.listenerCount('exit')
-    const journal = await openIn(t, newHome(t))
-    t.equal(process.listenerCount('exit'), waiting, 'there is none before its first job')
-    const terms = [state('completed')]
-    const ids = Array.from({ length: 20 }, (_, n) => `a${n}`)
-    await append(journal, ...ids.map((id) => step(id, 1, { termsAdded: terms })))
-    await journal.settled()
-    const { forgetter } = journal.environments
-    const removals = ids.map((id) => forgetter.removeEntities([{ kind: 'run_request', id, terms }]))
-    t.equal(process.listenerCount('exit'), waiting + 1)
-    t.same(
-      await Promise.all(removals),
-      ids.map(() => 1),
-    )
-    await journal.close()
-    t.equal(process.listenerCount('exit'), waiting)
-  },
-)
+t.test('jobs run one after another, and the exit listener is there only while there is a thread', async (t) => {
+  const waiting = process.listenerCount('exit')
+  const journal = await openIn(t, newHome(t))
+  t.equal(process.listenerCount('exit'), waiting, 'there is none before its first job')
+  const terms = [state('completed')]
+  const ids = Array.from({ length: 20 }, (_, n) => `a${n}`)
+  await append(journal, ...ids.map((id) => step(id, 1, { termsAdded: terms })))
+  await journal.settled()
+  const { forgetter } = journal.environments
+  const removals = ids.map((id) => forgetter.removeEntities([{ kind: 'run_request', id, terms }]))
+  t.equal(process.listenerCount('exit'), waiting + 1)
+  t.same(
+    await Promise.all(removals),
+    ids.map(() => 1),
+  )
+  await journal.close()
+  t.equal(process.listenerCount('exit'), waiting)
+})
 
-t.test('a look that fails harms nothing; a removal that fails is the end of the journal', async (t) => {
+t.test('a failed look does no harm, and a failed removal fails the journal', async (t) => {
   const failures: string[] = []
   const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => failures.push(message) })
   const { forgetter } = journal.environments
@@ -106,7 +106,7 @@ t.test('a look that fails harms nothing; a removal that fails is the end of the 
   t.match(failures[0], /no removal/)
 })
 
-t.test('a journal that fails while a look is under way raises no floor', async (t) => {
+t.test('a journal that fails during a look does not raise the floor', async (t) => {
   const journal = await openIn(t, newHome(t), { onFailure: IGNORE })
   const { forgetter } = journal.environments
   await appendEvents(journal, event('1'), event('2'))
@@ -121,7 +121,7 @@ t.test('a journal that fails while a look is under way raises no floor', async (
   t.equal(journal.oldestSequence, 1)
 })
 
-t.test('what the thread has removed is gone for the reads that come at once', async (t) => {
+t.test('rows that the thread removed are gone for the very next reads', async (t) => {
   const journal = await openIn(t, newHome(t))
   for (let n = 0; n < 40; n += 1) {
     const terms = [state('completed')]
@@ -132,7 +132,7 @@ t.test('what the thread has removed is gone for the reads that come at once', as
       t.equal(journal.actor('run_request', `a${n}`), undefined)
       t.equal(journal.count('run_request', 'state', 'completed'), 0)
     })
-    // A snapshot to read from that is older than the removal.
+    // Opens a read snapshot that is older than the removal.
     for (let turn = 0; turn < 20; turn += 1) {
       journal.hasTrace('demo', 'none')
       await new Promise((resolve) => setImmediate(resolve))
@@ -141,7 +141,7 @@ t.test('what the thread has removed is gone for the reads that come at once', as
   }
 })
 
-t.test('where no thread can be started what was asked of one is not done, and no end of the journal', async (t) => {
+t.test('when no thread can be started, removals and retention are rejected and the journal goes on', async (t) => {
   const { Worker: Given } = workerThreads
   const replace = (by: unknown): void => {
     workerThreads.Worker = by as never
@@ -181,7 +181,7 @@ t.test('where no thread can be started what was asked of one is not done, and no
       replace(without)
       return found
     }
-    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false }, 'and it is not asked at once')
+    t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false }, 'a later step of retention works')
     forgetter.look = look
     replace(Given)
     t.equal(await journal.removeEntities([entity]), 1)
@@ -192,7 +192,7 @@ t.test('where no thread can be started what was asked of one is not done, and no
   }
 })
 
-/** The threads that are asked for something from now on, in this order; `end` may end one in place of what it is asked. */
+/** The threads that are given jobs from now on, in order; where `end` returns true, the thread is ended instead. */
 function threadsAsked(t: Test, end: (job: unknown) => boolean = () => false): Worker[] {
   const asked: Worker[] = []
   const { postMessage } = Worker.prototype
@@ -207,7 +207,7 @@ function threadsAsked(t: Test, end: (job: unknown) => boolean = () => false): Wo
   return asked
 }
 
-t.test('what a thread has found to go, and then ended, goes with the next step', async (t) => {
+t.test('events that a thread had found before it ended are removed by the next step', async (t) => {
   const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => t.fail(message) })
   const { forgetter, view } = journal.environments
   for (const id of ['1', '2', '3', '4']) await appendEvents(journal, event(id, { traceId: `t${id}` }))
@@ -220,7 +220,7 @@ t.test('what a thread has found to go, and then ended, goes with the next step',
     return found
   }
   t.match(await journal.trim({ beforeSequence: 3 }), { removed: 2, more: true }, 'gone for every reader')
-  t.equal(threads.length, 2, 'another was asked to remove them')
+  t.equal(threads.length, 2, 'another thread was asked to remove them')
   await journal.trim({ beforeSequence: 3 })
   t.same(
     [view.eventIds, view.histories].map((table) => table.getKeysCount()),
@@ -230,7 +230,7 @@ t.test('what a thread has found to go, and then ended, goes with the next step',
   t.same((await verify(journal.environments)).findings, [])
 })
 
-t.test('what a thread had not begun when it ended is done by another, or without one', async (t) => {
+t.test('a job that a thread had not begun when it ended is done by another thread, or without one', async (t) => {
   const ends: string[] = []
   const journal = await openIn(t, newHome(t), { onFailure: ({ message }) => t.fail(message) })
   const { forgetter } = journal.environments
@@ -264,7 +264,7 @@ t.test('what a thread had not begun when it ended is done by another, or without
   await forgetter.look(LOOK)
   toEnd = 'commit'
   const sweep = { scope: 'made', after: undefined, limit: 250, isOver: () => true }
-  t.match(await journal.sweepReservations(sweep), { removed: 250 }, 'keys that are swept')
+  t.match(await journal.sweepReservations(sweep), { removed: 250 }, 'expired keys are removed')
   t.same(ends, ['commit', 'removeEntities', 'commit', 'commit'])
   t.equal(journal.environments.view.reservations.getKeysCount(), 0)
   t.ok(threads.length >= 2)
