@@ -296,8 +296,8 @@ export class DiskJournal implements Journal {
     return new Indexes(this.environments.view)
   }
 
-  backup(directory: string, bounds: BackupBounds, giveUp?: AbortSignal): Promise<BackupReport> {
-    return backup(this, directory, bounds, giveUp)
+  backup(directory: string, bounds: BackupBounds, giveUp?: AbortSignal, note?: () => object): Promise<BackupReport> {
+    return backup(this, directory, bounds, giveUp, note)
   }
 
   get backlogBatches(): number {

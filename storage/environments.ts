@@ -139,6 +139,16 @@ export interface Environments {
   close(): Promise<void>
 }
 
+/** The outcome of a backup, as its manifest records it. */
+export interface BackupOutcome {
+  /** The last event that the backup certainly holds. */
+  readonly sequence: number
+  /** Damaged files of the log, a sentence for each. */
+  readonly faults: readonly string[]
+  /** Whatever the caller wants to keep with the backup. */
+  readonly note?: object
+}
+
 /** A copy in the making, which gets its final name only once it is whole. */
 export interface Copy {
   /** Size of the copy if it were made now, bytes. */
@@ -156,8 +166,8 @@ export interface Copy {
   grownBytes(): number
   /** Ends the copying, because the copy is not wanted any more. May be called repeatedly. */
   giveUp(): void
-  /** Call when both are whole: flushes the copy and gives it its name. Returns its size, bytes. */
-  keep(): number
+  /** Call when both are whole: flushes the copy with its outcome and gives it its name. Returns its size, bytes. */
+  keep(outcome: BackupOutcome): number
   discard(): void
 }
 

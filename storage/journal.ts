@@ -293,9 +293,10 @@ export interface Journal extends LogIdentity {
   readonly lists?: LastingLists
   /**
    * Copies the whole journal, while in use, into `directory`, which must be absent or empty. Only on journals that
-   * can. Rejects with HomeRefused, BackupAborted, or whatever error the copying failed with.
+   * can. What `note` returns once everything is copied is kept with the backup (storage/copies/backup-manifest.ts).
+   * Rejects with HomeRefused, BackupAborted, or whatever error the copying failed with.
    */
-  backup?(directory: string, bounds: BackupBounds, giveUp?: AbortSignal): Promise<BackupReport>
+  backup?(directory: string, bounds: BackupBounds, giveUp?: AbortSignal, note?: () => object): Promise<BackupReport>
   close(): Promise<void>
 }
 

@@ -44,6 +44,7 @@ const doors: Record<string, RegExp> = {
   'storage/home/home-paths.ts': /^http\/(admin-token|resources\/backups|metrics)\.ts$/,
   'storage/files/flush.ts': /^http\/admin-token\.ts$/,
   'storage/copies/backup.ts': /^http\/resources\/backups\.ts$/,
+  'storage/copies/backup-manifest.ts': /^http\/resources\/backups\.ts$/,
   'storage/home/home-refused.ts': /^http\/resources\/backups\.ts$/,
   'storage/verify/findings.ts': /^runtime\/offline\/verify-hooks\.ts$/,
   'storage/copies/import.ts': /^runtime\/offline\/import\.ts$/,

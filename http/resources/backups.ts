@@ -1,14 +1,16 @@
 /**
  * Backups of the running service: one at a time, whoever asked for it and whether or not they still wait; and the
- * outcome of recent ones. That outcome is kept in memory only: a complete backup is its folder.
+ * outcome of recent ones. A complete backup is its folder, whose manifest also records who asked for it. All manifests
+ * are read at start, so an `Idempotency-Key` outlasts the process. An interrupted backup has no folder and no manifest.
  */
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Runtime } from '../../runtime/api.ts'
 import { BackupAborted } from '../../storage/copies/backup.ts'
+import { outcomeIn } from '../../storage/copies/backup-manifest.ts'
 import { backupsPath } from '../../storage/home/home-paths.ts'
 import { HomeRefused } from '../../storage/home/home-refused.ts'
-import type { BackupReport } from '../../storage/journal.ts'
 import { utcNow } from '../clock.ts'
 import type { ProblemCode } from '../problems.ts'
 
@@ -17,8 +19,11 @@ import type { ProblemCode } from '../problems.ts'
  * aborted.
  */
 const GROWTH_BYTES_MAX = 1024 ** 3
-/** Number of ended backups to remember. */
+/** Number of ended backups to remember; beyond it, only those whose key is still kept. */
 const ENDED_MAX = 100
+/** Valid names of backups. */
+export const BACKUP_NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
+const NAME = new RegExp(BACKUP_NAME)
 
 /** A backup as it is served. */
 export interface BackupDocument {
@@ -41,6 +46,13 @@ interface Asked {
   readonly fingerprint: string
 }
 
+/** What Backups keeps in the manifest of a backup. */
+interface Note {
+  readonly begun_at: string
+  readonly ended_at: string
+  readonly asked?: Asked
+}
+
 export interface Backup {
   document: BackupDocument
   /** Undefined if asked for without a key. */
@@ -60,20 +72,21 @@ export class Backups {
   constructor(runtime: Runtime, log: Logger) {
     this.#runtime = runtime
     this.#log = log
+    for (const one of standing(backupsPath(runtime.settings.home), log)) this.#keep(one)
   }
 
   get running(): BackupDocument | undefined {
     return this.#running?.document
   }
 
-  /** The backup of that name; undefined if none began since the service started, or if it is no longer remembered. */
+  /** The backup of that name; undefined if there is none, or if it is no longer remembered. */
   find(name: string): BackupDocument | undefined {
     return this.#running?.document.name === name ? this.#running.document : this.#ended.get(name)?.document
   }
 
-  /** The remembered backup that the key began and that has not failed. */
+  /** The backup that the key began and that has not failed, for as long as keys are kept. */
   findByKey(key: string): Backup | undefined {
-    const isOf = (one: Backup): boolean => one.asked?.key === key && one.document.state !== 'failed'
+    const isOf = (one: Backup): boolean => one.asked?.key === key && this.#keepsKey(one)
     if (this.#running !== undefined && isOf(this.#running)) return this.#running
     return [...this.#ended.values()].findLast(isOf)
   }
@@ -97,7 +110,7 @@ export class Backups {
       signal.removeEventListener('abort', giveUp)
       // It was reported as aborted before, and only now has the copy ended.
       if (begun.document.state !== 'running') return
-      begun.document = { ...document, ...outcome, ended_at: this.#now() }
+      begun.document = { ...document, ended_at: this.#now(), ...outcome }
       this.#running = undefined
       const isThere = outcome.failure?.code === 'already_exists'
       // Keep what is remembered of the existing backup.
@@ -118,16 +131,20 @@ export class Backups {
     return utcNow({ runtime: this.#runtime })
   }
 
-  async #make({ document: { path } }: Backup, settle: (outcome: Partial<BackupDocument>) => void): Promise<void> {
+  async #make({ document, asked }: Backup, settle: (outcome: Partial<BackupDocument>) => void): Promise<void> {
+    const { path, begun_at } = document
+    const { journal, settings } = this.#runtime
+    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: settings.diskReserveBytes }
+    let ended_at: string | undefined
+    const note = (): Note => {
+      ended_at = this.#now()
+      return { begun_at, ended_at, ...(asked === undefined ? {} : { asked }) }
+    }
     try {
-      const { bytes, sequence, faults } = await this.#copy(path)
-      if (faults.length === 0) {
-        settle({ state: 'completed', bytes, sequence })
-        this.#log.info({ path, bytes, sequence }, 'a backup is made')
-      } else {
-        settle({ ...damaged(path, faults), bytes, sequence })
-        this.#log.error({ path, bytes, sequence, faults }, 'a backup is made, of a log that is damaged')
-      }
+      const { bytes, sequence, faults } = await journal.backup!(path, bounds, this.#stop.signal, note)
+      settle({ ...made(path, faults), ended_at: ended_at!, bytes, sequence })
+      if (faults.length === 0) this.#log.info({ path, bytes, sequence }, 'a backup is made')
+      else this.#log.error({ path, bytes, sequence, faults }, 'a backup is made, of a log that is damaged')
     } catch (error) {
       const outcome = this.#stop.signal.aborted ? GIVEN_UP : failed(error as Error)
       settle(outcome)
@@ -135,21 +152,56 @@ export class Backups {
     }
   }
 
-  #copy(path: string): Promise<BackupReport> {
-    const { journal, settings } = this.#runtime
-    const bounds = { growthBytesMax: GROWTH_BYTES_MAX, reserveBytes: settings.diskReserveBytes }
-    return journal.backup!(path, bounds, this.#stop.signal)
-  }
-
   #keep(one: Backup): void {
     const { name } = one.document
     this.#ended.delete(name)
     this.#ended.set(name, one)
-    for (const oldest of this.#ended.keys()) {
+    for (const [oldest, ended] of this.#ended) {
       if (this.#ended.size <= ENDED_MAX) return
-      this.#ended.delete(oldest)
+      if (ended.asked === undefined || !this.#keepsKey(ended)) this.#ended.delete(oldest)
     }
   }
+
+  /** Whether the key that asked for the backup still gets it as the answer. One that failed may be asked for again. */
+  #keepsKey({ document: { state, ended_at } }: Backup): boolean {
+    const { nature, settings } = this.#runtime
+    const isOver = ended_at !== undefined && nature.wallMs() >= Date.parse(ended_at) + settings.idempotencyMs
+    return state !== 'failed' && !isOver
+  }
+}
+
+/** The backups in `folder` whose manifest records how they were made, ordered by when they ended. */
+function standing(folder: string, log: Logger): readonly Backup[] {
+  const found: Backup[] = []
+  for (const name of namesIn(folder, log)) {
+    const path = join(folder, name)
+    try {
+      const outcome = outcomeIn(path)
+      if (outcome?.note === undefined) continue
+      const { sequence, faults, bytes } = outcome
+      const { begun_at, ended_at, asked } = outcome.note as Note
+      const document = { name, path, begun_at, ended_at, ...made(path, faults), bytes, sequence }
+      found.push({ document, asked, ended: Promise.resolve() })
+    } catch (error) {
+      log.warn({ err: error, path }, 'what a backup says of itself cannot be read')
+    }
+  }
+  return found.sort((a, b) => Date.parse(a.document.ended_at!) - Date.parse(b.document.ended_at!))
+}
+
+function namesIn(folder: string, log: Logger): readonly string[] {
+  try {
+    return readdirSync(folder).filter((name) => NAME.test(name))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      log.warn({ err: error, folder }, 'the backups cannot be read')
+    return []
+  }
+}
+
+/** The state of a complete backup. */
+function made(path: string, faults: readonly string[]): Pick<BackupDocument, 'state' | 'failure'> {
+  return faults.length === 0 ? { state: 'completed' } : damaged(path, faults)
 }
 
 function failed(error: Error): Partial<BackupDocument> {
@@ -159,13 +211,13 @@ function failed(error: Error): Partial<BackupDocument> {
   return failure('backup_failed', error.message)
 }
 
-function damaged(path: string, faults: readonly string[]): Partial<BackupDocument> {
+function damaged(path: string, faults: readonly string[]): Pick<BackupDocument, 'state' | 'failure'> {
   const way = 'a restore takes it only with --no-verify, and earlier backups may be whole: keep them'
   const message = `The backup is in ${path}, and is of a log that is damaged: ${faults.join('; ')}. So ${way}.`
   return { ...failure('backup_damaged', message), state: 'damaged' }
 }
 
-const failure = (code: ProblemCode, message: string): Partial<BackupDocument> => ({
+const failure = (code: ProblemCode, message: string): Pick<BackupDocument, 'state' | 'failure'> => ({
   state: 'failed',
   failure: { code, message },
 })

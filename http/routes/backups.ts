@@ -4,12 +4,11 @@ import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { utcNow } from '../clock.ts'
 import { askerOf, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { located, notFound } from '../replies.ts'
-import type { Backup, BackupDocument, Backups } from '../resources/backups.ts'
+import { BACKUP_NAME, type Backup, type BackupDocument, type Backups } from '../resources/backups.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'service'
-const NAME = '^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$'
 /** How long an answer waits for the end of a backup, in seconds: less than proxies and clients wait. */
 const WAIT_DEFAULT = 20
 const WAIT_MAX = 60
@@ -18,7 +17,7 @@ const backupBody = closedObject(
   {
     name: Type.Optional(
       Type.String({
-        pattern: NAME,
+        pattern: BACKUP_NAME,
         description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
       }),
     ),
@@ -75,7 +74,8 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       headers: [IDEMPOTENCY_HEADER],
       answers: {
         200: located({
-          description: 'The key has made it before, and it is whole. A key is known as long as its backup is told of.',
+          description:
+            'The key has made it before, and it is whole. A key is kept for 24 h after the end, also over a restart.',
           schema: backupDocument,
           headers: { 'Idempotent-Replay': '`true`' },
         }),
@@ -102,7 +102,8 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/backups/:name',
       operation: 'readBackup',
       area: AREA,
-      summary: 'How it stands with a backup that was begun since the service was started: the last hundred are known.',
+      summary:
+        'How it stands with a backup: the last hundred are known; of those before a restart, the ones still in `backups`.',
       access: { right: 'token.manage' },
       answers: { 200: { description: 'The backup.', schema: backupDocument } },
       problems: ['forbidden', 'not_found'],
@@ -128,8 +129,10 @@ function begin(service: ServiceContext, exchange: Exchange): void {
       )
       return
     }
-    exchange.setHeader('Idempotent-Replay', 'true')
-    exchange.await(endOr(before, wait * 1000, service), () => answer(exchange, before.document, 200))
+    exchange.await(endOr(before, wait * 1000, service), () => {
+      if (before.document.failure === undefined) exchange.setHeader('Idempotent-Replay', 'true')
+      answer(exchange, before.document, 200)
+    })
     return
   }
   const { running } = backups
@@ -166,7 +169,7 @@ function show(service: ServiceContext, exchange: Exchange): void {
   if (backups === undefined) return
   const [name = ''] = exchange.params
   const backup = backups.find(name)
-  if (backup === undefined) notFound(exchange, 'backup that was begun since the service was started, named', name)
+  if (backup === undefined) notFound(exchange, 'backup among the last hundred, named', name)
   else exchange.answer(200, backup)
 }
 

@@ -1,9 +1,10 @@
 /**
- * Records in a backup how long its files are. The newest file of a log may rightly end anywhere, so nothing else would
- * show that a copy of it was truncated.
+ * Records in a backup how long its files are, and its outcome. The newest file of a log may rightly end anywhere, so
+ * nothing else would show that a copy of it was truncated.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { BackupOutcome } from '../environments.ts'
 import { flushFile } from '../files/flush.ts'
 import { FILE_MODE } from '../files/modes.ts'
 import { bytesOf, environmentPaths } from '../home/home-paths.ts'
@@ -12,19 +13,22 @@ import { type Standstill, standstillOf } from '../home/instance-lock.ts'
 
 const MANIFEST = 'backup.json'
 
-interface Manifest {
+interface Sizes {
   readonly log_bytes: number
   readonly view_bytes: number
 }
 
-function present(directory: string): Manifest {
+/** Backups of earlier versions record only their sizes. */
+type Manifest = Sizes & Partial<BackupOutcome>
+
+function present(directory: string): Sizes {
   const { log, view } = environmentPaths(directory)
   return { log_bytes: bytesOf(log), view_bytes: bytesOf(view) }
 }
 
 /** Call when all files are there. The manifest is on disk when this returns. Returns the files' size, bytes. */
-export function writeManifest(directory: string): number {
-  const manifest = present(directory)
+export function writeManifest(directory: string, outcome: BackupOutcome): number {
+  const manifest = { ...present(directory), ...outcome }
   const path = join(directory, MANIFEST)
   writeFileSync(path, `${JSON.stringify(manifest)}\n`, { mode: FILE_MODE })
   flushFile(path)
@@ -34,6 +38,18 @@ export function writeManifest(directory: string): number {
 /** True for a backup. A home has no manifest and may be in service; a copy that never became whole has none either. */
 export function hasManifest(directory: string): boolean {
   return existsSync(join(directory, MANIFEST))
+}
+
+/**
+ * The outcome of a backup, and its size in bytes. Undefined if there is no manifest, or if it does not record the
+ * outcome. Throws HomeRefused `corrupt` if the manifest is not JSON, or whatever error reading it failed with.
+ */
+export function outcomeIn(directory: string): (BackupOutcome & { readonly bytes: number }) | undefined {
+  if (!hasManifest(directory)) return undefined
+  const { log_bytes, view_bytes, ...outcome } = manifestIn(join(directory, MANIFEST))
+  const { sequence, faults } = outcome
+  if (sequence === undefined || faults === undefined) return undefined
+  return { ...outcome, sequence, faults, bytes: log_bytes + view_bytes }
 }
 
 /**

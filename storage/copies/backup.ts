@@ -36,14 +36,15 @@ export class BackupAborted extends Error {
  * Copies both environments into `directory`, which must be absent or empty, and gets the copy only once that is whole.
  * The copy pins what it reads, so the log grows meanwhile; past `growthBytesMax` the backup is given up. So it is if
  * it leaves, or would leave, less than `reserveBytes` free, when `giveUp` aborts (its reason is a BackupAborted), and
- * if no home could be made from the copy. Rejects with HomeRefused, BackupAborted, or whatever error the copying
- * failed with.
+ * if no home could be made from the copy. `note` is called when everything is copied; what it returns is kept in the
+ * manifest. Rejects with HomeRefused, BackupAborted, or whatever error the copying failed with.
  */
 export function backup(
   journal: DiskJournal,
   directory: string,
   bounds: BackupBounds,
   giveUp?: AbortSignal,
+  note?: () => object,
 ): Promise<BackupReport> {
   const { environments, nature } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
@@ -62,7 +63,9 @@ export function backup(
       releaseRedo()
       const faults = await copy.faults()
       await watch.assertKept()
-      return { directory, bytes: copy.keep(), sequence, faults }
+      const outcome = { sequence, faults }
+      const bytes = copy.keep(note === undefined ? outcome : { ...outcome, note: note() })
+      return { directory, bytes, ...outcome }
     } catch (error) {
       copy.discard()
       throw watch.crossed ?? error

@@ -4,7 +4,7 @@
  */
 import { renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { Copy } from '../environments.ts'
+import type { BackupOutcome, Copy } from '../environments.ts'
 import { flushFile, flushNamesUpTo } from '../files/flush.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import { FOLDER_MODE } from '../files/modes.ts'
@@ -100,11 +100,11 @@ export class HomeCopy implements Copy {
     this.#givenUp.abort()
   }
 
-  keep(): number {
+  keep(outcome: BackupOutcome): number {
     const { log, view } = this.#paths
     const files = [log, view].flatMap(dataFilesOf)
     for (const file of files) flushFile(file)
-    const bytes = writeManifest(this.#unfinished)
+    const bytes = writeManifest(this.#unfinished, outcome)
     for (const path of [log, view, this.#unfinished]) flushFile(path)
     renameSync(this.#unfinished, this.#directory)
     // The backups' own folder may be new.

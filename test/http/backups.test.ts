@@ -1,12 +1,13 @@
 /**
  * Backups over HTTP: a small one is answered complete, a long one is followed by its URL, and only one runs at a time.
  */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { dataFilesOf } from '../../storage/home/home-paths.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import { HurriedNature } from '../natures/hurried.ts'
 import { flip, flipInIndex } from '../storage/log-surgery.ts'
 import { until } from '../until.ts'
 import { startOnDisk, type TestService } from './service-harness.ts'
@@ -165,5 +166,65 @@ t.test(
     const token = await s.token('other', { roles: ['admin'] })
     const theirs = await s.expect(201, 'POST', PATH, { name: 'theirs' }, { headers, token })
     t.equal(theirs.headers.get('idempotent-replay'), null, 'a key belongs to its token')
+  },
+)
+
+t.test('a key outlasts a restart for complete backups, until its 24 h are over', async (t) => {
+  const home = t.testdir()
+  const nature = new HurriedNature()
+  const asked = (key: string) => ({ headers: { 'idempotency-key': key } })
+  let s = await startOnDisk(t, home, { nature })
+  const restart = async (): Promise<void> => {
+    await s.service.close()
+    s = await startOnDisk(t, home, { nature })
+  }
+  const { body: first } = await s.expect(201, 'POST', PATH, undefined, asked('nightly'))
+  const { body: named } = await s.expect(201, 'POST', PATH, { name: 'named' }, asked('named'))
+  const manifest = readFileSync(join(named.path, 'backup.json'), 'utf8')
+  t.notMatch(manifest, 'nightly', 'a key is kept as a digest')
+  await restart()
+  const replay = await s.expect(200, 'POST', PATH, {}, asked('nightly'))
+  t.same([replay.body, replay.headers.get('idempotent-replay')], [first, 'true'])
+  t.same((await s.expect(200, 'GET', replay.headers.get('location')!)).body, first)
+  t.same((await s.expect(200, 'POST', PATH, { name: 'named' }, asked('named'))).body, named)
+  const other = await s.expect(422, 'POST', PATH, { name: 'other' }, asked('nightly'))
+  t.match(other.body, { code: 'idempotency_key_reused', detail: first.name })
+  const theirs = { ...asked('nightly'), token: await s.token('other', { roles: ['admin'] }) }
+  await s.expect(201, 'POST', PATH, { name: 'theirs' }, theirs)
+  nature.hurry(s.settings.idempotencyMs)
+  await s.expect(201, 'POST', PATH, { name: 'next' }, asked('nightly'))
+  await restart()
+  const { body: next } = await s.expect(200, 'POST', PATH, { name: 'next' }, asked('nightly'))
+  t.equal(next.name, 'next')
+  const path = join(next.path, 'backup.json')
+  writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), faults: ['a file is damaged'] }))
+  await restart()
+  const hurt = await s.expect(500, 'POST', PATH, { name: 'next' }, asked('nightly'))
+  t.match(hurt.body, { code: 'backup_damaged', backup: 'next', detail: 'a file is damaged' })
+})
+
+t.test(
+  'an interrupted backup does not count as made, and an unreadable manifest does not prevent a start',
+  async (t) => {
+    const home = t.testdir()
+    const s = await startOnDisk(t, home)
+    const headers = { 'idempotency-key': 'cut' }
+    const { body } = await s.expect(201, 'POST', PATH, { name: 'cut' }, { headers })
+    const { epoch } = s.service.runtime.journal
+    await s.service.close()
+    // Everything is copied, the manifest too, but the copy does not have its name yet.
+    renameSync(body.path, join(home, 'backups', `.unfinished-${epoch}`))
+    for (const [name, text] of Object.entries({
+      torn: '{"log_b',
+      former: '{"log_bytes":1,"view_bytes":1}',
+      none: 'null',
+    })) {
+      mkdirSync(join(home, 'backups', name))
+      writeFileSync(join(home, 'backups', name, 'backup.json'), text)
+    }
+    const next = await startOnDisk(t, home)
+    const again = await next.expect(201, 'POST', PATH, { name: 'cut' }, { headers })
+    t.equal(again.headers.get('idempotent-replay'), null)
+    for (const name of ['torn', 'former', 'none']) await next.expect(404, 'GET', `${PATH}/${name}`)
   },
 )
