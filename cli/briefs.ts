@@ -1,7 +1,7 @@
 /** `intendant brief`: formation briefs, from the first draft to the frozen text that a run follows. */
 
 import type { Command } from 'commander'
-import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
+import { collect, IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, recordIdsOf, showBrief } from './brief-page.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -72,7 +72,8 @@ function addReads(group: Command, act: Act): void {
     .requiredOption('--project <key>', 'Key or id of the project.')
     .option(
       '--state <state>',
-      'Only this state: draft, reviewable, approved, compiled, queued, accepted, executing, completed, analyzed, archived.',
+      'Only this state: draft, reviewable, approved, compiled, queued, accepted, executing, completed, analyzed, archived. May be repeated.',
+      collect,
     )
     .option(...LIMIT)
     .action(act(listBriefs))
@@ -156,7 +157,7 @@ async function listBriefs({ client, json, print }: Cli, _: readonly any[], optio
   const none =
     state === undefined
       ? `No formation briefs. Write one with: intendant brief create --project ${project} --objective TEXT`
-      : `No formation briefs that are ${state}.`
+      : `No formation briefs that are ${state.join(' or ')}.`
   print.table(['ID', 'STATE', 'THROTTLE', 'AGE', 'WHAT'], rows, none)
   print.rest(items.length, more)
 }

@@ -1,6 +1,6 @@
 /** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person decides about it. */
 import type { Command } from 'commander'
-import { LIMIT, ORIGIN } from './arguments.ts'
+import { collect, LIMIT, ORIGIN } from './arguments.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { HYPOTHESIS, IdArgument } from './ids.ts'
 import { inputObject } from './input-file.ts'
@@ -44,7 +44,7 @@ export function addHypotheses(program: Command, act: Act): void {
     .alias('ls')
     .description('List the hypotheses of a project, newest first.')
     .requiredOption('--project <key>', 'Key or id of the project.')
-    .option('--state <state>', 'Only this state: open, accepted, rejected.')
+    .option('--state <state>', 'Only this state: open, accepted, rejected. May be repeated.', collect)
     .option(...LIMIT)
     .action(act(listHypotheses))
   group.command('show').description('Show one hypothesis.').addArgument(operand()).action(act(show))

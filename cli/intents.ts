@@ -1,7 +1,7 @@
 /** `intendant intent`: what a project means to keep; written, reviewed and found. */
 import type { Command } from 'commander'
 import { partsOfRecordKey, recordKey } from '../machines/record-key.ts'
-import { IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
+import { collect, IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INTENT_RECORD } from './ids.ts'
@@ -71,7 +71,8 @@ function addReads(group: Command, act: Act): void {
     .requiredOption('--project <key>', 'Key or id of the project.')
     .option(
       '--state <state>',
-      'Only this state: hypothesized, proposed, accepted, active, deprecated, contradicted, superseded.',
+      'Only this state: hypothesized, proposed, accepted, active, deprecated, contradicted, superseded. May be repeated.',
+      collect,
     )
     .option('--path <path>', 'Only those that cover this file or folder.')
     .option('--title <words>', 'Only those whose title contains these words.')

@@ -46,7 +46,8 @@ export function addRunRequests(program: Command, act: Act): void {
     .option('--project <key>', 'Only this project.')
     .option(
       '--state <state>',
-      'Only this state: queued, offered, accepted, started, cancelling, completed, failed, cancelled, lost.',
+      'Only this state: queued, offered, accepted, started, cancelling, completed, failed, cancelled, lost. May be repeated.',
+      collect,
     )
     .option('--runner <id>', 'Only those that this runner holds or held.')
     .option('--label <label>', 'Only those that ask for this label.')

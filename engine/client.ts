@@ -37,7 +37,8 @@ interface ClientOptions {
   readonly certificate?: string
 }
 
-export type QueryValue = string | number | boolean | undefined
+/** A list is sent separated by commas. */
+export type QueryValue = string | number | boolean | readonly string[] | undefined
 
 interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>>

@@ -3,7 +3,7 @@
  * Newest first. Rows the caller may not see are left out. A filter without an index may make a page short, but never
  * wrong.
  */
-import { closedObject, type TSchema, Type } from '../machines/schema.ts'
+import { closedObject, stringEnum, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
 import { markCursor } from './replies.ts'
 import { visibleProject } from './resources/projects.ts'
@@ -18,6 +18,17 @@ const CURSOR_LENGTH_MAX = 512
 export const projectFilter = Type.Optional(
   Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
 )
+
+/** The filter of a list by state or status: takes what is in any of the named ones. */
+export function stateFilter(states: readonly string[], description: string) {
+  const all = `${description} Several are separated by commas.`
+  return Type.Optional(Type.Array(stringEnum(states), { uniqueItems: true, description: all }))
+}
+
+/** Whether such a filter takes the state. */
+export function isAmong(wanted: readonly string[] | undefined, state: unknown): boolean {
+  return wanted === undefined || wanted.includes(state as string)
+}
 
 /**
  * The key of the project that the filter names, or `{ key: undefined }` without a filter. Returns undefined if the

@@ -23,7 +23,7 @@ export class QueryParser {
   readonly #unknown: string
   readonly #cache = new Map<string, QueryResult>()
 
-  /** @param schema a closed object whose properties are strings, integers or booleans. */
+  /** @param schema a closed object whose properties are strings, integers, booleans, or lists of strings. */
   constructor(schema: TSchema) {
     const { properties } = schema as unknown as { properties: Record<string, { type: string }> }
     this.#types = new Map(Object.entries(properties).map(([name, property]) => [name, property.type]))
@@ -73,6 +73,7 @@ export class QueryParser {
 function typed(type: string, value: string): unknown {
   if ((type === 'integer' || type === 'number') && /^-?\d{1,15}(\.\d+)?$/.test(value)) return Number(value)
   if (type === 'boolean' && (value === 'true' || value === 'false')) return value === 'true'
+  if (type === 'array') return value.split(',')
   return value
 }
 

@@ -82,7 +82,10 @@ export interface Route {
   readonly summary: string
   readonly description?: string
   readonly access: Access
-  /** A closed object of strings, integers, booleans: an unknown or invalid query parameter is 400 `invalid_query`. */
+  /**
+   * A closed object of strings, integers, booleans and lists of strings: an unknown or invalid query parameter is 400
+   * `invalid_query`.
+   */
   readonly query?: TSchema
   readonly body?: RouteBody
   /** Instead of `body`. */

@@ -28,7 +28,7 @@ interface Named {
 
 export interface IndexSection extends Named {
   readonly index: string
-  readonly value: string
+  readonly value: string | readonly string[]
   /** Only rows whose order is below `below` and not below `downTo`. */
   readonly below?: string
   readonly downTo?: string

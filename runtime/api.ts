@@ -76,7 +76,8 @@ export interface ListRow {
 export interface ListRequest {
   readonly kind: ActorKind
   readonly index: string
-  readonly value: string
+  /** With several values: the rows under any of them, each once, in one order. */
+  readonly value: string | readonly string[]
   /** 1 to 500; a page of large records ends earlier, at a bound on its characters. */
   readonly limit: number
   /** The `next` of the page before. */

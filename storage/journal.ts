@@ -106,7 +106,8 @@ export interface EventPage {
 export interface ListQuery {
   readonly kind: string
   readonly index: string
-  readonly value: string
+  /** With several values: the rows under any of them, each once, in one order. */
+  readonly value: string | readonly string[]
   readonly limit: number
   /** The page ends with the row that brings its records to this many characters. */
   readonly charsMax?: number

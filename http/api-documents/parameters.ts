@@ -81,13 +81,17 @@ function inPath({ path }: Route): object[] {
   }))
 }
 
+type QuerySchema = TSchema & { readonly description?: string; readonly type?: string }
+
 function inQuery(route: Route): object[] {
-  const { properties = {} } = (route.query ?? {}) as { properties?: Record<string, TSchema & { description?: string }> }
+  const { properties = {} } = (route.query ?? {}) as { properties?: Record<string, QuerySchema> }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
     required: false,
     ...described(description),
+    // Lists are separated by commas.
+    ...(schema.type === 'array' ? { style: 'form', explode: false } : {}),
     schema,
   }))
 }

@@ -11,10 +11,10 @@ import {
 } from '../../machines/documents/agent-session.ts'
 import { name, runnerId, serviceId } from '../../machines/documents/fields.ts'
 import { itemId } from '../../machines/documents/work-item.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
+import { Type } from '../../machines/schema.ts'
 import type { ListRequest, SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
-import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -43,8 +43,8 @@ function listRoute(service: ServiceContext): Route {
     access: { right: 'view' },
     query: listQuery({
       project: projectFilter,
-      state: Type.Optional(stringEnum(AGENT_SESSION_STATES, { description: 'Only those in this state.' })),
-      status: Type.Optional(stringEnum(AGENT_SESSION_STATUSES, { description: 'Only those that ended so.' })),
+      state: stateFilter(AGENT_SESSION_STATES, 'Only those in one of these states.'),
+      status: stateFilter(AGENT_SESSION_STATUSES, 'Only those that ended in one of these ways.'),
       work_item: Type.Optional(itemId('Only those that work for this item.')),
       run_request: Type.Optional(serviceId('runreq', 'Only those of this run request.')),
       runner: Type.Optional(runnerId('Only those of this runner.')),
@@ -70,7 +70,7 @@ function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest
     ['run_request', run_request],
     ['work_item', work_item],
     // Few sessions are still running, so this index is narrow.
-    ['state', state === 'started' ? state : undefined],
+    ['state', state?.includes('ended') === false ? state : undefined],
     ['project', key],
     ['state', state],
     ['all', ''],
@@ -85,8 +85,8 @@ function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest
     matches: ({ value: at, context }: SessionSnapshot) =>
       maySee(exchange.principal, context.project) &&
       is(key, context.project) &&
-      is(state, at) &&
-      is(status, context.end?.status) &&
+      isAmong(state, at) &&
+      isAmong(status, context.end?.status) &&
       is(work_item, context.work_item_id) &&
       is(run_request, context.run_request_id) &&
       is(runner, context.runner_id) &&

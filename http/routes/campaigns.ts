@@ -6,12 +6,11 @@ import {
   campaignCreateBody,
   campaignDocument,
 } from '../../machines/documents/campaign.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
 import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
 import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { located, markCursor, whenNamed } from '../replies.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../resources/campaign-answers.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
@@ -100,7 +99,7 @@ function listRoute(service: ServiceContext): Route {
     access: { right: 'view' },
     query: listQuery({
       project: projectFilter,
-      status: Type.Optional(stringEnum(CAMPAIGN_STATUSES, { description: 'Only those that stand there.' })),
+      status: stateFilter(CAMPAIGN_STATUSES, 'Only those of one of these statuses.'),
     }),
     answers: { 200: listAnswer(campaignDocument, 'Campaigns, newest first.') },
     problems: ['not_found'],
@@ -126,7 +125,7 @@ function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest
     matches: ({ value: at, context }: SnapshotOf<any>) =>
       maySee(exchange.principal, context.project) &&
       (key === undefined || context.project === key) &&
-      (status === undefined || at === status),
+      isAmong(status, at),
   }
 }
 

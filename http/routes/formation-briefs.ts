@@ -9,10 +9,9 @@ import {
   formationBriefPatchBody,
 } from '../../machines/documents/formation-brief.ts'
 import { modules } from '../../machines/index.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import { located, markCreated, whenHeard } from '../replies.ts'
 import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
@@ -94,7 +93,7 @@ function listRoute(service: ServiceContext): Route {
     summary: 'List the formation briefs of a project.',
     access: { right: 'view' },
     query: listQuery({
-      state: Type.Optional(stringEnum(FORMATION_BRIEF_STATES, { description: 'Only those in this state.' })),
+      state: stateFilter(FORMATION_BRIEF_STATES, 'Only those in one of these states.'),
     }),
     answers: { 200: listAnswer(formationBriefDocument, 'Formation briefs, newest first.') },
     problems: ['not_found'],
@@ -106,7 +105,7 @@ function listRoute(service: ServiceContext): Route {
         kind: 'formation_brief',
         index: 'project',
         value: project.context.key,
-        matches: ({ value }: SnapshotOf<any>) => state === undefined || value === state,
+        matches: ({ value }: SnapshotOf<any>) => isAmong(state, value),
       } as const
       answerList(service, exchange, list, modules.formation_brief.document)
     },

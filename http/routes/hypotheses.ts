@@ -16,11 +16,10 @@ import { slugOfTry } from '../../machines/hypothesis.ts'
 import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import { document as recordDocument } from '../../machines/intent-record/view.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
 import { inLaterTurns } from '../later-turns.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { markCursor, notFound, whenHeard } from '../replies.ts'
 import { findRecord, staysWithin } from '../resources/intent-records.ts'
 import { visibleProject } from '../resources/projects.ts'
@@ -80,7 +79,7 @@ function listRoute(service: ServiceContext, path: string): Route {
     summary: 'List the hypotheses of a project.',
     access: { right: 'view' },
     query: listQuery({
-      state: Type.Optional(stringEnum(HYPOTHESIS_STATES, { description: 'Only those in this state.' })),
+      state: stateFilter(HYPOTHESIS_STATES, 'Only those in one of these states.'),
     }),
     answers: { 200: listAnswer(hypothesisDocument, 'Hypotheses, newest first.') },
     problems: ['not_found'],
@@ -88,9 +87,9 @@ function listRoute(service: ServiceContext, path: string): Route {
       const project = visibleProject(service, exchange, exchange.params[0]!)
       if (project === undefined) return
       const { key } = project.context
-      const { state } = exchange.query
-      const index = state === undefined ? 'project' : 'state'
-      const value = state === undefined ? key : `${key}/${state}`
+      const states: readonly string[] | undefined = exchange.query.state
+      const index = states === undefined ? 'project' : 'state'
+      const value = states?.map((state) => `${key}/${state}`) ?? key
       answerList(service, exchange, { kind: 'hypothesis', index, value }, document)
     },
   }

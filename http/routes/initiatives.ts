@@ -10,11 +10,10 @@ import { memberText } from '../../machines/documents/member.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
 import type { Reply } from '../../runtime/api.ts'
 import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { located, markCursor, whenNamed } from '../replies.ts'
 import { findInitiative, maySeeInitiative } from '../resources/initiative-sight.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
@@ -146,7 +145,7 @@ function listRoute(service: ServiceContext): Route {
     description: 'One is seen by who may see each of its projects.',
     access: { right: 'view' },
     query: listQuery({
-      status: Type.Optional(stringEnum(INITIATIVE_STATUSES, { description: 'Only those of this status.' })),
+      status: stateFilter(INITIATIVE_STATUSES, 'Only those of one of these statuses.'),
       project: projectFilter,
     }),
     answers: { 200: listAnswer(initiativeDocument, 'Initiatives, newest first.') },
@@ -163,8 +162,7 @@ function listRoute(service: ServiceContext): Route {
         index,
         value,
         matches: (snapshot: any) =>
-          maySeeInitiative(exchange.principal, snapshot.context) &&
-          (status === undefined || document(snapshot).status === status),
+          maySeeInitiative(exchange.principal, snapshot.context) && isAmong(status, document(snapshot).status),
       } as const
       answerList(service, exchange, request, document)
     },

@@ -12,11 +12,11 @@ import { recordIdOfSlug } from '../../machines/ids.ts'
 import { LEADS_OUT, placeOf, placesAround, placesOf } from '../../machines/intent-record/places.ts'
 import { document } from '../../machines/intent-record/view.ts'
 import { recordKey } from '../../machines/record-key.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
+import { Type } from '../../machines/schema.ts'
 import type { MessageBody, Refused, Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { listAnswer, listQuery } from '../lists.ts'
+import { isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { IF_MATCH_HEADER, requireVersion, setEntityTag } from '../preconditions.ts'
 import { located, markCreated, markCursor, refuse, whenHeard } from '../replies.ts'
 import {
@@ -134,7 +134,7 @@ function listRoute(service: ServiceContext, path: string): Route {
       'page with a cursor to go on.',
     access: { right: 'view' },
     query: listQuery({
-      state: Type.Optional(stringEnum(INTENT_STATES, { description: 'Only those in this state.' })),
+      state: stateFilter(INTENT_STATES, 'Only those in one of these states.'),
       path: Type.Optional(
         Type.String({
           minLength: 1,
@@ -163,15 +163,15 @@ function listRoute(service: ServiceContext, path: string): Route {
   }
 }
 
-type Filters = Readonly<Record<string, string | undefined>>
+type Filters = Readonly<Record<string, any>>
 
 function sectionsOf(project: string, query: Filters, asked: string | undefined): readonly Section[] {
-  const { state } = query
+  const states: readonly string[] | undefined = query.state
   const list = { kind: 'intent_record', document } as const
   const says = saysWhatIsAsked(query)
   if (asked === undefined) {
-    const value = state === undefined ? project : `${project}/${state}`
-    return [{ ...list, name: 'all', index: state === undefined ? 'project' : 'state', value, matches: says }]
+    const value = states?.map((state) => `${project}/${state}`) ?? project
+    return [{ ...list, name: 'all', index: states === undefined ? 'project' : 'state', value, matches: says }]
   }
   const places = placesAround(asked)
   return places.map((place, index) => ({
@@ -180,7 +180,7 @@ function sectionsOf(project: string, query: Filters, asked: string | undefined):
     index: 'path',
     value: `${project}/${place}`,
     matches: (snapshot: RecordSnapshot) =>
-      (state === undefined || snapshot.value === state) && nearest(snapshot, places) === place && says(snapshot),
+      isAmong(states, snapshot.value) && nearest(snapshot, places) === place && says(snapshot),
   }))
 }
 
@@ -192,7 +192,7 @@ function nearest({ context }: RecordSnapshot, places: readonly string[]): string
 
 function saysWhatIsAsked(query: Filters): (snapshot: RecordSnapshot) => boolean {
   const asked = (['title', 'capability', 'threat', 'strategy'] as const).flatMap((member) => {
-    const text = query[member]
+    const text: string | undefined = query[member]
     return text === undefined ? [] : [{ member, words: text.toLowerCase().split(/\s+/) }]
   })
   return ({ context }) =>

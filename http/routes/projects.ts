@@ -13,12 +13,11 @@ import {
 import { projectIdOf } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
 import type { ProjectBody } from '../../machines/project.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
 import { maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { askFor, located, markCursor, whenCreated } from '../replies.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { slugOf } from '../resources/slug.ts'
@@ -96,14 +95,14 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       summary: 'List the projects.',
       access: { right: 'view' },
       query: listQuery({
-        state: Type.Optional(stringEnum(['active', 'archived'], { description: 'Only those in this state.' })),
+        state: stateFilter(['active', 'archived'], 'Only those in one of these states.'),
       }),
       answers: { 200: listAnswer(projectDocument, 'Projects, newest first.') },
       handle: (exchange) => {
         const { principal } = exchange
         const { state } = exchange.query
         const matches = ({ value, context }: SnapshotOf<any>): boolean =>
-          maySee(principal, context.key) && (state === undefined || value === state)
+          maySee(principal, context.key) && isAmong(state, value)
         answerList(service, exchange, { kind: 'project', index: 'all', value: '', matches }, document)
       },
     },

@@ -11,14 +11,14 @@ import {
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { isCancellable } from '../../machines/run-request/rules.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
-import { stringEnum, Type } from '../../machines/schema.ts'
+import { Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { whyNotApprovable } from '../../runtime/entities/brief-runs.ts'
 import { createRunRequest } from '../../runtime/entities/run-requests.ts'
 import { turn } from '../../storage/nature.ts'
 import { mayDo, maySee } from '../access.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
 import { askFor, located, markCursor, refuse, whenCreated } from '../replies.ts'
 import { withoutSteering } from '../resources/initiative-sight.ts'
@@ -28,7 +28,7 @@ import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
 
-const state = Type.Optional(stringEnum(RUN_REQUEST_STATES, { description: 'Only those in this state.' }))
+const stateParameter = stateFilter(RUN_REQUEST_STATES, 'Only those in one of these states.')
 const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
 const runnerFilter = name('Only those whose current attempt this runner holds or held.')
 const labelFilter = name('Only those that ask for this label.')
@@ -118,7 +118,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       area: AREA,
       summary: 'List run requests by project, state, runner, label.',
       access: { right: 'view' },
-      query: listQuery({ project: projectFilter, state, runner: runnerFilter, label: labelFilter }),
+      query: listQuery({ project: projectFilter, state: stateParameter, runner: runnerFilter, label: labelFilter }),
       answers: { 200: page },
       problems: ['not_found'],
       handle: (exchange) => {
@@ -133,7 +133,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       area: AREA,
       summary: 'List the run requests of a project.',
       access: { right: 'view' },
-      query: listQuery({ state, runner: runnerFilter, label: labelFilter }),
+      query: listQuery({ state: stateParameter, runner: runnerFilter, label: labelFilter }),
       answers: { 200: page },
       problems: ['not_found'],
       handle: (exchange) => {
@@ -163,7 +163,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
 
 interface Filter {
   readonly project?: string
-  readonly state?: string
+  readonly state?: readonly string[]
   readonly runner?: string
   readonly label?: string
 }
@@ -186,19 +186,19 @@ function filterOf(
     matches: ({ value: at, context }: SnapshotOf<RunRequestContext>) =>
       maySee(principal, context.project) &&
       (projectKey === undefined || context.project === projectKey) &&
-      (filter.state === undefined || at === filter.state) &&
+      isAmong(filter.state, at) &&
       (filter.runner === undefined || context.offered_to === filter.runner) &&
       (filter.label === undefined || context.asked.labels.includes(filter.label)),
   }
 }
 
-function narrowest({ project, state: at, runner, label }: Filter): readonly [index: string, value: string] {
+function narrowest({ project, state, runner, label }: Filter): readonly [string, ListRequest['value']] {
   if (runner !== undefined) return ['runner', runner]
   // Settled requests accumulate; those in other states are few.
-  if (at !== undefined && !isSettledRun(at)) return ['state', at]
+  if (state?.some(isSettledRun) === false) return ['state', state]
   if (label !== undefined) return ['label', label]
   if (project !== undefined) return ['project', project]
-  return at === undefined ? ['all', ''] : ['state', at]
+  return state === undefined ? ['all', ''] : ['state', state]
 }
 
 interface Move {
@@ -319,7 +319,8 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
       errors: [{ pointer: '', detail: 'must name project, state, runner or label' }],
     })
   }
-  const request = filterOf(service, exchange, filter)
+  const { state, ...rest } = filter
+  const request = filterOf(service, exchange, { ...rest, ...(state === undefined ? {} : { state: [state] }) })
   if (request === undefined) return
   const details = {
     ...(reason === undefined ? {} : { reason }),

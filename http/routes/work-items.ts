@@ -23,7 +23,7 @@ import { usageOf } from '../../runtime/entities/usage.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { maySee } from '../access.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { located, markCursor, whenCreated } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
@@ -248,7 +248,7 @@ function listRoute(service: ServiceContext): Route {
     access: { right: 'view' },
     query: listQuery({
       project: projectFilter,
-      state: Type.Optional(stringEnum(WORK_ITEM_STATES, { description: 'Only those in this state.' })),
+      state: stateFilter(WORK_ITEM_STATES, 'Only those in one of these states.'),
       kind: Type.Optional(stringEnum(WORK_ITEM_KINDS, { description: 'Only this kind.' })),
       lane: Type.Optional(stringEnum(LANES, { description: 'Only this lane.' })),
       source: Type.Optional(
@@ -290,7 +290,7 @@ function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest
     matches: ({ value: at, context }: SnapshotOf<WorkItemContext>) =>
       maySee(exchange.principal, context.project) &&
       (key === undefined || context.project === key) &&
-      (state === undefined || at === state) &&
+      isAmong(state, at) &&
       (kind === undefined || context.asked.kind === kind) &&
       (lane === undefined || context.asked.lane === lane),
   }

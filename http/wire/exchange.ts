@@ -33,7 +33,7 @@ export class Exchange {
   params: readonly string[] = NO_PARAMS
   /** The caller; undefined only for routes with `access.right: 'none'`. */
   caller: Principal | undefined = undefined
-  /** Parsed and validated query: numbers and booleans converted, lists still text. */
+  /** Parsed and validated query: numbers, booleans and lists converted; the lists of Watch's filters are still text. */
   query: Readonly<Record<string, any>> = NO_QUERY
   /** Parsed and validated body; `undefined` for routes without one. */
   body: any = undefined

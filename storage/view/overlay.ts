@@ -4,6 +4,7 @@ import type { IndexRow, ListPage, ListQuery, ListRow, OutboxKey, OutboxRow } fro
 import type { Fold } from './fold.ts'
 import { outboxName } from './fold.ts'
 import { keyPart } from './keys.ts'
+import { merged, orderOf, valuesOf } from './places.ts'
 import type { DueTimer } from './view.ts'
 
 /** `applied`: the view's sequences after `afterSequence`. Folds come newest first and hold only later sequences. */
@@ -76,12 +77,27 @@ export function listAcross(
   query: ListQuery,
   sequence: number,
 ): ListPage {
+  const pages = valuesOf(query).map((value) => pageAcross(view, folds, { ...query, value }))
+  const rows = [
+    ...merged(
+      pages.map((page) => page.rows),
+      orderOf(query),
+    ),
+  ]
+  const more = rows.length > query.limit || pages.some((page) => page.more)
+  return { rows: rows.slice(0, query.limit), more, sequence }
+}
+
+/** The same for a single value. */
+function pageAcross(
+  view: (query: ListQuery) => ListPage,
+  folds: readonly Fold[],
+  query: ListQuery & { readonly value: string },
+): Pick<ListPage, 'rows' | 'more'> {
   // Without the bound on text: rows that the folds add may belong after its cut.
   const { charsMax: _, ...unbound } = query
-  const { kind, index, value, limit, reverse, after } = unbound
-  const direction = reverse ? -1 : 1
-  const compare = (a: { order: string; id: string }, b: { order: string; id: string }) =>
-    direction * (compareTexts(a.order, b.order) || compareTexts(a.id, b.id))
+  const { kind, index, value, limit, after } = unbound
+  const compare = orderOf(unbound)
   const changes = new Map<string, ListRow & { readonly present: boolean }>()
   for (const { id, term, after: present } of changesIn(folds, kind, index)) {
     if (term.value === value) changes.set(`${term.order}\n${id}`, { id, order: term.order, record: '', present })
@@ -94,7 +110,7 @@ export function listAcross(
     return { id, order, record: newer ?? record }
   }
   const rows = [...kept, ...added].sort(compare)
-  return { rows: rows.slice(0, limit).map(recordOf), more: page.more || rows.length > limit, sequence }
+  return { rows: rows.slice(0, limit).map(recordOf), more: page.more || rows.length > limit }
 }
 
 /** The view's rows that the folds do not change, then the rows that they add. */
@@ -113,8 +129,6 @@ export function* indexAcross(
   for (const row of view) if (changes.size === 0 || !changes.has(name(row))) yield row
   for (const { present, ...row } of changes.values()) if (present) yield row
 }
-
-const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
 /** Asks the view for as many extra rows as the folds may have cleared. */
 export function timersAcross(

@@ -691,6 +691,7 @@ t.test(
     t.same(await names(''), ['later', 'tills', 'pay'])
     t.same(await names('?project=shop'), ['later', 'pay'])
     t.same(await names('?status=paused'), ['later'])
+    t.same(await names('?status=staged,paused'), ['later', 'tills', 'pay'])
     t.same(await names('?status=staged&project=shop'), ['pay'])
     const page = (await s.expect(200, 'GET', '/api/campaigns?limit=2')).body
     t.same(await names(`?limit=2&cursor=${page.next_cursor}`), ['pay'])

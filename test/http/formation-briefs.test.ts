@@ -74,6 +74,7 @@ t.test('briefs are listed by state, and reviewable ones need attention', async (
     (await s.expect(200, 'GET', `/api/projects/shop/formation-briefs${query}`)).body.items.map(({ id }: any) => id)
   t.same(await list(''), [reviewable.id, draft.id])
   t.same(await list('?state=draft'), [draft.id])
+  t.same(await list('?state=draft,reviewable'), [reviewable.id, draft.id])
   const { items } = (await s.expect(200, 'GET', '/api/attention?reason=reviewable')).body
   t.match(items, [{ kind: 'formation_brief', project: 'shop', formation_brief: { id: reviewable.id } }])
   await s.expect(200, 'POST', `${reviewable.path}/approve`, { throttle: 'dry_run' })

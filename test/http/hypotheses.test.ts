@@ -153,6 +153,7 @@ t.test('accepting a hypothesis creates an accepted record whose source names the
     'accepted',
   )
   t.match((await s.expect(200, 'GET', '/projects/shop/hypotheses?state=open')).body.items, { length: 1 })
+  t.match((await s.expect(200, 'GET', '/projects/shop/hypotheses?state=open,accepted')).body.items, { length: 2 })
   t.match((await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body, { errors: 0 })
 })
 

@@ -169,6 +169,7 @@ t.test('initiatives are listed by status and project, in pages', async (t) => {
   t.same(await names(''), ['third', 'second', NAME])
   t.same(await names('?status=active'), ['third', NAME])
   t.same(await names('?status=cancelled'), ['second'])
+  t.same(await names('?status=cancelled,active'), ['third', 'second', NAME])
   t.same(await names('?project=shop'), ['second', NAME])
   t.same(await names('?project=shop&status=active'), [NAME])
   const first = (await s.expect(200, 'GET', '/api/initiatives?limit=2')).body

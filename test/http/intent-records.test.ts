@@ -424,6 +424,8 @@ t.test('intent records are filtered by state, words and path, in pages', async (
     (await s.expect(200, 'GET', `${LIST}?${query}`)).body.items.map(({ slug }: any) => slug)
   t.same(await slugs(''), ['anywhere', 'shop', 'login', 'auth', 'all'])
   t.same(await slugs('state=accepted'), ['login', 'auth'])
+  t.same(await slugs('state=accepted,proposed'), ['anywhere', 'shop', 'login', 'auth', 'all'])
+  t.same(await slugs('path=src/auth/login.ts&state=accepted,active'), ['login', 'auth'])
   t.same(await slugs('capability=signed%20in'), ['auth'])
   t.same(await slugs('title=for%20ALL'), ['shop'])
   t.same(await slugs('threat=LOGS&state=accepted'), ['login'])
@@ -442,7 +444,7 @@ t.test('intent records are filtered by state, words and path, in pages', async (
     const { body } = await s.expect(400, 'GET', `${LIST}?path=${path}`)
     t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /leads out/ }] }, path)
   }
-  for (const query of ['', 'path=src/auth/login.ts', 'state=accepted']) {
+  for (const query of ['', 'path=src/auth/login.ts', 'state=accepted', 'state=accepted,proposed']) {
     const all = await slugs(query)
     const paged: string[] = []
     for (let cursor = ''; ; ) {

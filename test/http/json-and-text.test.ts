@@ -149,12 +149,14 @@ t.test('a query is converted by its schema; unknown, repeated and undecodable pa
       limit: Type.Optional(Type.Integer({ minimum: 1 })),
       name: Type.Optional(Type.String()),
       all: Type.Optional(Type.Boolean()),
+      of: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { uniqueItems: true })),
     }),
   )
   t.same(parser.parse('limit=5&name=a%20b+c&all=true'), { ok: true, query: { limit: 5, name: 'a b c', all: true } })
   t.same(parser.parse('name=5'), { ok: true, query: { name: '5' } })
+  t.same(parser.parse('of=a,b%2Cc'), { ok: true, query: { of: ['a', 'b', 'c'] } })
   const told = (of: QueryParser) => of.parse('limti=5') as { readonly errors?: unknown }
-  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known are limit, name, all' }])
+  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known are limit, name, all, of' }])
   const none = [{ pointer: '/limti', detail: 'unknown; the path takes no parameters' }]
   t.same(told(new QueryParser(closedObject({}))).errors, none)
   for (const text of [
@@ -164,6 +166,9 @@ t.test('a query is converted by its schema; unknown, repeated and undecodable pa
     'all=yes',
     'nam=a',
     'name=a&name=b',
+    'of=',
+    'of=a,,b',
+    'of=a&of=b',
     'name=%e9',
     '__proto__=1',
   ]) {

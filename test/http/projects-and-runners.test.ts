@@ -42,6 +42,7 @@ t.test('a project is created, read by id or key, changed, archived, restored and
       [key],
     )
   }
+  t.equal((await s.expect(200, 'GET', '/api/projects?state=archived,active')).body.items.length, 2)
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: false })).body.state, 'active')
   const headers = { 'idempotency-key': 'k' }
   const body = { key: 'other', name: 'Other' }

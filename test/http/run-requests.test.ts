@@ -1,6 +1,6 @@
 import t from 'tap'
 import { until } from '../until.ts'
-import { startTestService } from './service-harness.ts'
+import { startOnDisk, startTestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
 
@@ -493,10 +493,14 @@ t.test('run requests are listed by project, state, runner and label, alone and c
     ['run-requests?state=started', [held]],
     ['run-requests?state=queued&project=greeter', [gpu]],
     ['run-requests?state=cancelled', [gone]],
+    ['run-requests?state=started,queued', [theirs, gpu, held]],
+    ['run-requests?state=queued,cancelled,started', [gone, theirs, gpu, held]],
+    ['run-requests?state=cancelled,started&project=greeter', [gone, held]],
     ['run-requests?state=cancelled&project=other', []],
     ['run-requests?state=cancelled&label=gpu', []],
     ['run-requests?runner=r1', [held]],
     ['run-requests?runner=r1&state=queued', []],
+    ['run-requests?runner=r1&state=queued,started', [held]],
     ['run-requests?runner=r1&project=other', []],
     ['run-requests?label=gpu', [theirs, gpu]],
     ['run-requests?label=gpu&project=greeter', [gpu]],
@@ -544,12 +548,40 @@ t.test('pages list every request once, newest first, with a Link and a Watch-Cur
     'limit=501',
     'limit=x',
     'state=sleeping',
+    'state=queued,sleeping',
+    'state=queued,',
+    'state=queued,queued',
+    'state=',
     'limit=1&limit=2',
     'stat=queued',
     'state=%zz',
   ]) {
     t.equal((await s.expect(400, 'GET', `/api/run-requests?${query}`)).body.code, 'invalid_query', query)
   }
+})
+
+t.test('a list of several states pages through each of its requests once, in one order', async (t) => {
+  const s = await startOnDisk(t, t.testdir())
+  await s.project('greeter')
+  const ids: string[] = []
+  for (let i = 0; i < 9; i++) {
+    const { id } = await s.request('greeter', { idempotency_key: String(i) })
+    ids.unshift(id)
+    if (i % 2 === 0) await s.expect(200, 'POST', `/api/run-requests/${id}/cancel`)
+  }
+  const seen: string[] = []
+  let path: string | undefined = '/api/run-requests?state=cancelled,queued,lost&limit=2'
+  while (path !== undefined) {
+    const page = await s.expect(200, 'GET', path)
+    t.ok(page.body.items.length <= 2)
+    seen.push(...page.body.items.map((item: any) => item.id))
+    path = /<([^>]+)>; rel="next"/.exec(page.headers.get('link') ?? '')?.[1]
+    // A request that moves from one of the states to another keeps its place.
+    if (seen.length === 4) await s.expect(200, 'POST', `/api/run-requests/${ids[5]}/cancel`)
+  }
+  t.same(seen, ids)
+  const refused = await s.expect(400, 'GET', '/api/run-requests?state=queued,sleeping')
+  t.match(refused.body.errors, [{ pointer: '/state/1', detail: /^must be one of queued, offered, .*got "sleeping"/ }])
 })
 
 t.test('events posted on a run are accepted only if they fit their run and schema', async (t) => {

@@ -480,6 +480,8 @@ t.test(
       ['project=shop', [nightly, upgrade, upkeep, task]],
       ['project=bank', [theirs]],
       ['state=held', [upgrade]],
+      ['state=queued,held', [theirs, nightly, upgrade, upkeep, task]],
+      ['state=queued,held&project=bank', [theirs]],
       ['kind=task', [theirs, nightly, task]],
       ['lane=maintenance', [theirs, upgrade, upkeep]],
       ['source=sentinel:nightly', [nightly]],

@@ -28,6 +28,7 @@ import { JournalFailure } from '../../storage/journal.ts'
 import { identityOf } from '../../storage/log/event-identity.ts'
 import { TRIM_EVENTS_MAX } from '../../storage/retention/forgetter.ts'
 import { assertStep, keyPart } from '../../storage/view/keys.ts'
+import { merged, orderOf, valuesOf } from '../../storage/view/places.ts'
 
 type Done = (failure: JournalFailure | null, commit: Commit | null) => void
 type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
@@ -151,10 +152,11 @@ export class MemoryJournal implements Journal {
 
   async list(query: ListQuery): Promise<ListPage> {
     if (this.#failure !== undefined) throw this.#failure
-    let entries = this.#under(query.kind, query.index, query.value)
+    const places = valuesOf(query).map((value) => this.#under(query.kind, query.index, value))
+    let entries = [...merged(places, orderOf({ reverse: false }))]
     if (query.reverse) entries.reverse()
     if (query.after !== undefined) {
-      const after: Entry = { ...query, ...query.after }
+      const after: Entry = { ...query, value: '', ...query.after }
       entries = entries.filter((entry) => (query.reverse ? -1 : 1) * compareEntries(entry, after) > 0)
     }
     const rows: ListRow[] = []
