@@ -93,6 +93,11 @@ const table = {
   precondition_required: problem(428, 'The version must be named', 'Send If-Match with the ETag that you have read.'),
   // 413, 415
   body_too_large: problem(413, 'The body is too large', 'Stay below the bound that the detail names.'),
+  body_too_wide: problem(
+    413,
+    'The body has too many members or elements',
+    'Send less at once: the detail names the bound.',
+  ),
   event_too_large: problem(413, 'An event is too large', 'Stay below the bound that the detail names.'),
   unsupported_media_type: problem(415, 'The body must be JSON', 'Send Content-Type: application/json.'),
   unsupported_content_encoding: problem(

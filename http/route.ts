@@ -46,7 +46,7 @@ export interface Access {
 export interface RouteBody {
   /** A closed object (an unknown field is 422). */
   readonly schema: TSchema
-  /** Which setting bounds it: `bodyBytesMax` or `eventsBodyBytesMax`. Default: `body`. */
+  /** Which setting bounds it (`bodyBytesMax` or `eventsBodyBytesMax`), and how many values it may have. Default: `body`. */
   readonly limit?: 'body' | 'events'
   /** An absent body is read as `{}`. */
   readonly optional?: boolean

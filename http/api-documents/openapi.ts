@@ -1,5 +1,6 @@
 /** `/openapi.json`: the route list and its schemas as OpenAPI 3.1, without describing anything twice. */
 
+import { NAMES_MAX, valuesMax } from '../bodies/json-text.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
 import type { Route, RouteUpload } from '../route.ts'
 import { type Example, examples } from './examples.ts'
@@ -46,7 +47,7 @@ const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; 
       body !== undefined || upload !== undefined || Object.hasOwn(parametersOf(query), 'wait'),
   },
   /** Only bodies read as a whole: an upload is read in pieces, and each piece has faults of its own. */
-  Whole: { codes: ['body_too_deep', 'invalid_body'], of: ({ body }) => body !== undefined },
+  Whole: { codes: ['body_too_deep', 'body_too_wide', 'invalid_body'], of: ({ body }) => body !== undefined },
   Change: {
     codes: ['too_many_in_flight', 'overloaded', 'view_backlog', 'disk_reserve', 'read_only'],
     of: ({ method }) => method !== 'GET',
@@ -166,7 +167,9 @@ function capital(word: string): string {
 
 function requestBody(route: Route, components: Components, example: unknown): object {
   const schema = components.refer(route.body!.schema)
+  const most = valuesMax[route.body!.limit ?? 'body']
   return {
+    description: `At most ${most} members of objects and elements of arrays at all depths, and ${NAMES_MAX} different names of members.`,
     required: route.body!.optional !== true,
     content: { 'application/json': { schema, ...(example === undefined ? {} : { example }) } },
   }

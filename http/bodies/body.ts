@@ -213,7 +213,7 @@ class Reception implements Waiting {
       exchange.problem('malformed_body', 'The body is empty; one JSON object was expected.')
       return
     }
-    const read = readJson(bytes, 'body')
+    const read = readJson(bytes, exchange.route.body!.limit ?? 'body')
     if (!read.ok) {
       exchange.problem(read.code, read.detail, read.errors === undefined ? undefined : { errors: read.errors })
       return

@@ -1,43 +1,107 @@
 /**
- * Checks a JSON text for depth and for repeated members. JSON.parse reports neither: deep nesting overflows its stack,
- * and of a repeated member it silently keeps the last (RFC 8259 section 4).
+ * Checks a JSON text for depth, for its number of values and names, and for repeated members. JSON.parse reports none of
+ * these: deep nesting overflows its stack, many values keep it busy for long, and of a repeated member it silently keeps
+ * the last (RFC 8259 section 4).
  */
+import { randomInt } from 'node:crypto'
 import { escaped } from '../../machines/canonical.ts'
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COLON = 0x3a
+const COMMA = 0x2c
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+const OPEN_ARRAY = 0x5b
+const CLOSE_ARRAY = 0x5d
+const SPACE = 0x20
 
 interface Shape {
   /** Deepest nesting of objects and arrays. */
   readonly depth: number
   /** Members of all objects; repeated ones count each time. */
   readonly members: number
+  /** Members of all objects and elements of all arrays. */
+  readonly values: number
+  /** Offset in the bytes at which the first value too many begins: the walk ends there. */
+  readonly crowdedAt?: number
 }
 
-/** Counts brackets and colons outside strings. Takes text that may not be JSON. Hot: one walk over the bytes. */
-export function shapeOf(bytes: Uint8Array): Shape {
+/**
+ * Counts brackets, colons and commas outside strings. Takes text that may not be JSON. Hot: one walk over the bytes,
+ * which ends where there are more than `valuesMax` values.
+ */
+export function shapeOf(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY): Shape {
   let depth = 0
   let deepest = 0
   let members = 0
+  let values = 0
   let inString = false
+  /** True while nothing has come yet inside the object or array that was opened last. */
+  let isEmpty = false
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
+    const byte = bytes[i]!
     if (inString) {
       if (byte === BACKSLASH) i++
       else if (byte === QUOTE) inString = false
-    } else if (byte === QUOTE) {
+      continue
+    }
+    if (byte === COMMA || (isEmpty && byte > SPACE && byte !== CLOSE_OBJECT && byte !== CLOSE_ARRAY)) {
+      isEmpty = false
+      if (++values > valuesMax) return { depth: deepest, members, values, crowdedAt: i }
+    }
+    if (byte === QUOTE) {
       inString = true
     } else if (byte === COLON) {
       members++
-    } else if (byte === 0x7b || byte === 0x5b) {
+    } else if (byte === OPEN_OBJECT || byte === OPEN_ARRAY) {
+      isEmpty = true
       depth++
       if (depth > deepest) deepest = depth
-    } else if (byte === 0x7d || byte === 0x5d) {
+    } else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      isEmpty = false
       depth--
     }
   }
-  return { depth: deepest, members }
+  return { depth: deepest, members, values }
+}
+
+/**
+ * Names are told apart by this many bits of a hash (in the manner of FNV). Its factor is different in each process, so
+ * that nobody can choose names which it takes for the same.
+ */
+const HASH_BITS = 20
+const HASH_FACTOR = randomInt(2 ** 31, 2 ** 32) | 1
+
+/**
+ * Offset in the bytes of the member with which there are more than `namesMax` different names; undefined if there are
+ * not so many. Of some thousands of names a hundredth is not counted, and none is counted twice. Takes text that may not
+ * be JSON. One walk over the bytes.
+ */
+export function crowdedNameAt(bytes: Uint8Array, namesMax: number): number | undefined {
+  const seen = new Uint8Array(2 ** HASH_BITS)
+  let names = 0
+  let hash = 0
+  let inString = false
+  for (let i = 0; i < bytes.length; i++) {
+    let byte = bytes[i]!
+    if (inString) {
+      if (byte === QUOTE) {
+        inString = false
+        continue
+      }
+      if (byte === BACKSLASH) byte = bytes[++i] ?? 0
+      hash = Math.imul(hash ^ byte, HASH_FACTOR)
+    } else if (byte === QUOTE) {
+      inString = true
+      hash = HASH_FACTOR
+    } else if (byte === COLON) {
+      const slot = hash >>> (32 - HASH_BITS)
+      if (seen[slot] === 0 && ++names > namesMax) return i
+      seen[slot] = 1
+    }
+  }
+  return undefined
 }
 
 /** Number of members of all objects in a parsed value: lower than in its text if one was repeated. */

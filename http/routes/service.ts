@@ -5,6 +5,7 @@ import type { Settings } from '../../runtime/settings.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../api-documents/asyncapi.ts'
 import { openApiDocument } from '../api-documents/openapi.ts'
+import { NAMES_MAX, valuesMax } from '../bodies/json-text.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
 import { CARETAKERS_FAIL, passedOverCount } from '../resources/caretakers.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -226,6 +227,10 @@ function limitsOf(settings: Settings): Record<string, number> {
     body_bytes_max: settings.bodyBytesMax,
     events_body_bytes_max: settings.eventsBodyBytesMax,
     event_bytes_max: settings.eventBytesMax,
+    body_values_max: valuesMax.body,
+    events_body_values_max: valuesMax.events,
+    ingest_event_values_max: valuesMax.line,
+    member_names_max: NAMES_MAX,
     header_bytes_max: settings.headerBytesMax,
     bodies_in_flight_bytes_max: settings.bodiesInFlightBytesMax,
     ingest_bytes_max: settings.ingestBytesMax,

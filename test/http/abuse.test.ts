@@ -1,6 +1,7 @@
 import { connect } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
+import { NAMES_MAX, valuesMax } from '../../http/bodies/json-text.ts'
 import { HurriedNature } from '../natures/hurried.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
@@ -63,6 +64,50 @@ t.test('a faulty body, header or path is answered with a problem that names the 
   const wrongMethod = await s.call('DELETE', '/api/projects')
   t.match(wrongMethod, { status: 405, body: { code: 'method_not_allowed' } })
   t.equal(wrongMethod.headers.get('allow'), 'POST, GET, HEAD, OPTIONS')
+})
+
+t.test('a body with too many members and elements, or too many different names, is refused at any depth', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const { body, events } = valuesMax
+  const limits = (await s.expect(200, 'GET', '/api/version')).body.limits
+  t.match(limits, {
+    body_values_max: body,
+    events_body_values_max: events,
+    ingest_event_values_max: valuesMax.line,
+    member_names_max: NAMES_MAX,
+  })
+  const request = (payload: string) =>
+    s.call('POST', '/api/projects/greeter/run-requests', `{"entry_event":"x","payload":${payload}}`)
+  const elements = (count: number): string => `[${'1,'.repeat(count - 1)}1]`
+  // `entry_event`, `payload` and `a` beside the elements.
+  t.equal((await request(`{"a":${elements(body - 3)}}`)).status, 201)
+  const place = `Line 1, column ${'{"entry_event":"x","payload":{"a":['.length + 2 * (body - 3)}`
+  t.match(await request(`{"a":${elements(body - 2)}}`), {
+    status: 413,
+    body: {
+      code: 'body_too_wide',
+      detail: `${place}: one member or element too many; at most ${body} of both together are taken.`,
+    },
+  })
+  const members = (count: number): string => Array.from({ length: count }, (_, i) => `"k${i}":0`).join()
+  t.equal((await request(`{${members(NAMES_MAX - 2)}}`)).status, 201)
+  t.match(await request(`{${members(1.1 * NAMES_MAX)}}`), {
+    status: 413,
+    body: {
+      code: 'body_too_wide',
+      detail: /^Line 1, column \d+: one name too many; at most 10000 different names of members are taken\.$/,
+    },
+  })
+  const records = `[${'{"a":1,"b":2},'.repeat(2 * NAMES_MAX)}{}]`
+  t.equal((await request(`{"a":${records}}`)).status, 201, 'the same names again')
+  t.match(await request(`[${'{},'.repeat(body)}{}]`), { status: 413, body: { code: 'body_too_wide' } })
+  t.equal((await request(`{"a":"${'1,'.repeat(2 * body)}"}`)).status, 201, 'commas in a string are not counted')
+  const event = `"event_type":"x","project":"greeter","occurred_at":"${new Date().toISOString()}"`
+  const emit = (count: number) =>
+    s.call('POST', '/api/events', `{"events":[{${event},"payload":{"a":${elements(count)}}}]}`)
+  t.match(await emit(events - 7), { status: 200 })
+  t.match(await emit(events - 6), { status: 413, body: { code: 'body_too_wide' } })
 })
 
 t.test('HEAD answers the length of the body, OPTIONS the allowed methods', async (t) => {

@@ -1,5 +1,6 @@
 /** A whole trace into the log: streamed, tolerant, idempotent, and without effects. */
 import t from 'tap'
+import { valuesMax } from '../../http/bodies/json-text.ts'
 import { ingester } from '../../machines/events/envelope.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { HurriedNature } from '../natures/hurried.ts'
@@ -93,6 +94,17 @@ t.test('a faulty line is refused with its number, and the others are accepted', 
   )
   t.match(report.refused[0].errors, [{ detail: /^Column 15: the end of the line was not expected/ }])
   t.match(report.marked, [{ line: 12, errors: [{ pointer: '/payload/greeting', detail: /must be a string/ }] }])
+})
+
+t.test('a line with too many members and elements is refused, and the others are accepted', async (t) => {
+  const s = await start(t)
+  const of = (count: number): string =>
+    JSON.stringify(event(1, { event_type: 'x', payload: { all: [] } })).replace('[]', `[${'1,'.repeat(count - 1)}1]`)
+  const members = Object.keys(event(1)).length + 1
+  const texts = [of(valuesMax.line - members), of(valuesMax.line - members + 1), JSON.stringify(event(2))]
+  const { body } = await s.expect(200, 'POST', PATH, texts.join('\n'), JSON_LINES)
+  t.match(body, { accepted: 2, refused_count: 1 })
+  t.match(body.refused, [{ line: 2, errors: [{ detail: /^Column \d+: one member or element too many; at most / }] }])
 })
 
 t.test('the list of refused lines is bounded, their count is not', async (t) => {

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isJsonType } from '../../http/bodies/body.ts'
 import { jsonBreaksAt } from '../../http/bodies/json-position.ts'
-import { doubledMember, membersOf, shapeOf } from '../../http/bodies/json-shape.ts'
+import { crowdedNameAt, doubledMember, membersOf, shapeOf } from '../../http/bodies/json-shape.ts'
 import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
 import { QueryParser } from '../../http/query.ts'
 import { slugOf } from '../../http/resources/slug.ts'
@@ -66,6 +66,31 @@ t.test('nesting depth ignores brackets in strings', (t) => {
   t.equal(depth('{"a":[{"b":"[[[[{{"}]}'), 3)
   t.equal(depth('"\\"[[["'), 0)
   t.equal(depth('[[]],[[[]]]'), 3)
+  t.end()
+})
+
+t.test('members and elements outside strings are counted, and the walk ends where there are too many', (t) => {
+  const valuesOf = (value: unknown): number => {
+    if (typeof value !== 'object' || value === null) return 0
+    return Object.values(value).reduce((sum: number, one) => sum + 1 + valuesOf(one), 0)
+  }
+  fc.assert(
+    fc.property(fc.json(), fc.constantFrom(undefined, 1, '\t'), (text, space) => {
+      const value = JSON.parse(text)
+      const bytes = Buffer.from(JSON.stringify(value, null, space).replaceAll('[]', '[ ]'))
+      const values = valuesOf(JSON.parse(bytes.toString()))
+      const isCrowded = (valuesMax: number): boolean => shapeOf(bytes, valuesMax).crowdedAt !== undefined
+      return shapeOf(bytes).values === values && !isCrowded(values) && (values === 0 || isCrowded(values - 1))
+    }),
+    { numRuns: 1_000 },
+  )
+  t.same(shapeOf(Buffer.from('[1,[],{"a,b":"x,y","c":2}]')), { depth: 2, members: 2, values: 5 })
+  t.equal(shapeOf(Buffer.from('[1, 2,3]'), 2).crowdedAt, 5)
+  t.equal(shapeOf(Buffer.from('{"a":[1]}'), 1).crowdedAt, 6)
+  const names = Buffer.from('{"a":"b:c","b":{"a":1,"\\"c":[{"b":":"}]},"d":"}"}')
+  t.equal(crowdedNameAt(names, 4), undefined)
+  t.equal(crowdedNameAt(names, 3), names.lastIndexOf(':'))
+  t.equal(crowdedNameAt(names, 1), names.indexOf(':{'))
   t.end()
 })
 
