@@ -18,6 +18,7 @@ import { PROBLEM_CODES, problemTable } from './problems.ts'
 import { CARETAKERS_FAIL, caretakersOf } from './resources/caretakers.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './wire/route-entry.ts'
+import type { UnsentAnswers } from './wire/unsent-answers.ts'
 
 /** A part that wants a metric creates a prom-client object with `registers: [metrics.registry]`. */
 export interface Metrics {
@@ -39,7 +40,7 @@ const OURS = PROBLEM_CODES.filter((code) => problemTable[code].status >= 500)
 /** Answers by route and status, and problems by code, read from the counters that the exchanges update. */
 export function measureRoutes(
   { registry }: Metrics,
-  entries: readonly RouteEntry[],
+  { entries, unsent }: { readonly entries: readonly RouteEntry[]; readonly unsent: UnsentAnswers },
   bodies: BodyReader,
   admission: Admission,
 ): void {
@@ -67,6 +68,13 @@ export function measureRoutes(
     },
   })
   gauge(registry, 'intendant_http_body_bytes_in_flight', 'Bytes of bodies being received.', () => bodies.bytesInFlight)
+  gauge(registry, 'intendant_http_unsent_bytes', 'Bytes of answers that clients have not taken.', () => unsent.bytes)
+  counter(
+    registry,
+    'intendant_http_unsent_closed_total',
+    'Connections closed because too much was not taken: those that took nothing for longest.',
+    () => unsent.closed,
+  )
   gauge(
     registry,
     'intendant_http_changes_in_flight',

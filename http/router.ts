@@ -19,6 +19,7 @@ import { declaredHeader, fence, incoming, readHeaders, TWO_AUTHORIZATIONS } from
 import { Pending } from './wire/pending.ts'
 import { requestLog } from './wire/request-log.ts'
 import type { RouteEntry } from './wire/route-entry.ts'
+import { UNSENT_ANSWER_BYTES_MAX, UnsentAnswers } from './wire/unsent-answers.ts'
 import {
   type Server,
   UWS_DISABLED_COMPRESSION,
@@ -39,6 +40,7 @@ interface RouterOptions extends Ending {
   readonly admission: Admission
   readonly arrivals: Arrivals
   readonly headerBytesMax: number
+  readonly unsentBytesMax?: number | undefined
   readonly log: Logger
 }
 
@@ -47,6 +49,7 @@ class Gate implements RouteEntry {
   readonly route: Route
   readonly takesOrigin: boolean
   readonly pending: Pending
+  readonly unsent: UnsentAnswers
   readonly answered = new Map<number, number>()
   readonly problems = new Map<string, number>()
   readonly onAnswer: RouteEntry['onAnswer']
@@ -64,11 +67,12 @@ class Gate implements RouteEntry {
 
   constructor(
     route: Route,
-    { log, pending }: { readonly log: Logger; readonly pending: Pending },
+    { log, pending, unsent }: { readonly log: Logger } & Pick<RouteEntry, 'pending' | 'unsent'>,
     withBody: (gate: Gate, exchange: Exchange) => void,
   ) {
     this.route = route
     this.pending = pending
+    this.unsent = unsent
     this.takesOrigin = takesOrigin(route)
     this.#log = log
     this.onAnswer = requestLog(log)
@@ -127,6 +131,7 @@ const NOWHERE: Route = {
 export class Router {
   readonly entries: readonly RouteEntry[]
   readonly pending = new Pending()
+  readonly unsent: UnsentAnswers
   readonly #options: RouterOptions
   readonly #gates: readonly Gate[]
   readonly #nowhere: Gate
@@ -134,8 +139,10 @@ export class Router {
   constructor(options: RouterOptions) {
     this.#options = options
     const withBody = (gate: Gate, exchange: Exchange): void => this.#withBody(gate, exchange)
-    this.#gates = options.routes.map((route) => new Gate(route, { log: options.log, pending: this.pending }, withBody))
-    this.#nowhere = new Gate(NOWHERE, { log: options.log, pending: this.pending }, withBody)
+    this.unsent = new UnsentAnswers(options.unsentBytesMax ?? UNSENT_ANSWER_BYTES_MAX)
+    const parts = { log: options.log, pending: this.pending, unsent: this.unsent }
+    this.#gates = options.routes.map((route) => new Gate(route, parts, withBody))
+    this.#nowhere = new Gate(NOWHERE, parts, withBody)
     this.entries = [...this.#gates, this.#nowhere]
     const { app } = options.server
     for (const gate of this.#gates) if (gate.route.socket !== undefined) this.#registerSocket(gate)

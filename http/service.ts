@@ -41,6 +41,8 @@ export interface ServiceOptions {
   readonly nature?: Nature
   /** Idle actors kept in memory. Default: the runtime's. */
   readonly residentActorsMax?: number
+  /** Bytes of answers that clients have not taken, over all connections. Default: 256 MiB. */
+  readonly unsentBytesMax?: number
   /** Creates the HTTP server. Default: uWebSockets.js. */
   readonly createServer?: typeof createServer
   /** Where the parts register their metrics. Default: a new registry with the process's own metrics. */
@@ -196,8 +198,10 @@ async function listen(
   const admission = new Admission(runtime.load)
   const ending = { isClosing: () => isClosing, hasFailed }
   const arrivals = new Arrivals(runtime, ending)
-  const router = new Router({ routes, server, access, bodies, admission, arrivals, headerBytesMax, log, ...ending })
-  measureRoutes(metrics, router.entries, bodies, admission)
+  const { unsentBytesMax } = options
+  const parts = { access, bodies, admission, arrivals }
+  const router = new Router({ routes, server, ...parts, headerBytesMax, unsentBytesMax, log, ...ending })
+  measureRoutes(metrics, router, bodies, admission)
   measureService(metrics, context)
   port = await server.listen(settings.host, settings.port)
   const stopNoting = noteUses(runtime, principals)

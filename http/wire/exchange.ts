@@ -355,8 +355,10 @@ export class Exchange {
       // With a reported length uWebSockets.js would wait for those bytes: write the header, and end without a length.
       response.writeHeader('Content-Length', String(Buffer.byteLength(text)))
       response.endWithoutBody()
+    } else if (isLast) {
+      response.end(sendable(text), true)
     } else {
-      response.end(sendable(text), isLast)
+      this.entry.unsent.send(response, text)
     }
   }
 

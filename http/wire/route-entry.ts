@@ -3,6 +3,7 @@
 import type { Route } from '../route.ts'
 import type { Exchange } from './exchange.ts'
 import type { Pending } from './pending.ts'
+import type { UnsentAnswers } from './unsent-answers.ts'
 
 /** What the router keeps for each route. The counters are here so that an answer costs one increment. */
 export interface RouteEntry {
@@ -11,6 +12,8 @@ export interface RouteEntry {
   readonly takesOrigin: boolean
   /** Counts the requests of the whole server that are answered later. */
   readonly pending: Pending
+  /** Holds what clients have not taken of its answers; one for the whole server. */
+  readonly unsent: UnsentAnswers
   /** Answers given, by status. */
   readonly answered: Map<number, number>
   /** Problems answered, by code. */

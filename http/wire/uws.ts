@@ -16,6 +16,11 @@ export interface UwsResponse {
   writeHeader(name: string, value: string | Uint8Array): UwsResponse
   write(chunk: string | Uint8Array): boolean
   end(body?: string | Uint8Array, closeConnection?: boolean): UwsResponse
+  /**
+   * Sends as much of `body` as the connection takes now. The first call must pass the whole body, later ones its rest
+   * and `totalBytes`, the length of the whole. Returns [not used here, whether everything was sent].
+   */
+  tryEnd(body: string | Uint8Array, totalBytes?: number): readonly [boolean, boolean]
   /** Must be called without arguments: an explicit `undefined` counts as a length and leaves the answer unfinished. */
   endWithoutBody(): UwsResponse
   close(): UwsResponse

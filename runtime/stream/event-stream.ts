@@ -7,6 +7,7 @@
 import type { Commit } from '../../storage/journal.ts'
 import { readFault } from '../../storage/read-fault.ts'
 import type { CommittedEvent, Nature } from '../api.ts'
+import { Unsent } from '../collections/unsent.ts'
 import { type Logger, silentLogger } from '../log.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
 import { FanOutSlice } from './fan-out-slice.ts'
@@ -18,7 +19,6 @@ import { type Chunk, type EventSource, frameEnd, frameOf, LogWindow } from './lo
 import type { ReadTurns } from './read-turns.ts'
 import type { Delivery, Sink, StreamEnd, Subscription } from './sink.ts'
 import { Unreadable } from './unreadable.ts'
-import { Unsent } from './unsent.ts'
 
 type SubscriberState = 'live' | 'reading' | 'parked' | 'closed'
 

@@ -287,6 +287,7 @@ t.test('errors thrown by storage are answered 503, and any other error as a faul
       route,
       answered: new Map(),
       problems: new Map(),
+      unsent: { send: () => {} },
       onFault: (_: Exchange, is: unknown) => mistakes.push(is),
     }
     new Exchange(entry as unknown as RouteEntry, response as unknown as UwsResponse).fault(error)

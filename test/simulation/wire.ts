@@ -171,6 +171,11 @@ class MemoryResponse implements UwsResponse, Connection {
     return this
   }
 
+  tryEnd(body: string | Uint8Array): readonly [boolean, boolean] {
+    this.end(body)
+    return [true, true]
+  }
+
   endWithoutBody(): this {
     return this.end()
   }
