@@ -6,7 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { defaultSettings, type Settings } from '../runtime/settings.ts'
+import { defaultSettings, type Settings, SMALL_BODIES_SHARE } from '../runtime/settings.ts'
 import { CliFailure } from './exit.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, readSize, showDuration, showSize } from './units.ts'
 
@@ -200,16 +200,13 @@ export function loadSettings(sources: SettingSources): Settings {
   return { ...rest, home, ...(certFile === undefined ? {} : { tls: { certFile, keyFile } }) } as Settings
 }
 
-/** Share of the memory for bodies that is reserved for small ones (http/bodies/body-room.ts). */
-const SMALL_BODIES_PART = 1 / 8
-
 /** A body larger than the memory for all bodies would be refused again and again. @throws CliFailure */
 function roomForBodies(values: Settings, from: Readonly<Record<string, string>>): number {
   const { bodiesInFlightBytesMax: room, bodyBytesMax, eventsBodyBytesMax } = values
   const field = bodyBytesMax >= eventsBodyBytesMax ? 'bodyBytesMax' : 'eventsBodyBytesMax'
   const largest = values[field]
   const where = from.bodiesInFlightBytesMax
-  if (where === undefined) return Math.max(room, Math.ceil(largest / (1 - SMALL_BODIES_PART)))
+  if (where === undefined) return Math.max(room, Math.ceil(largest / (1 - SMALL_BODIES_SHARE)))
   if (room >= largest) return room
   const ofBody = from[field] ?? `the default of ${SETTINGS.find((spec) => spec.field === field)!.name}`
   throw new CliFailure(

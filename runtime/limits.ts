@@ -140,6 +140,9 @@ export const listCharsPerPageMax = 4 * 1024 * 1024
 export const listRowsPerTurnMax = 200
 export const listCharsPerTurnMax = 1024 * 1024
 
+/** Pause of control loops and dispatcher while the service refuses writes, and of a loop whose message was not taken. */
+export const refusedPauseMs = 250
+
 /** A message whose step threw is retried after this long, doubling each time, up to the second of these. */
 export const setAsideRetryMs = 1_000
 export const setAsideRetryMsMax = 600_000

@@ -56,6 +56,9 @@ export interface Settings {
 const KIB = 1024
 const MIB = 1024 * KIB
 
+/** Share of `bodiesInFlightBytesMax` that is reserved for small bodies. */
+export const SMALL_BODIES_SHARE = 1 / 8
+
 /** Each setting's value unless another is given. `home` has no default here: the command line resolves it. */
 export const defaultSettings: Omit<Settings, 'home'> = {
   host: '127.0.0.1',

@@ -5,6 +5,7 @@
  * threshold of Choudhury and Hahne, 1998): one token that opens many bodies and sends nothing gets half at most, and
  * another beside it a quarter.
  */
+import { SMALL_BODIES_SHARE } from '../../runtime/settings.ts'
 import { SMALL_BODY_BYTES } from './body-turns.ts'
 
 type BodyKind = 'small' | 'large' | 'upload'
@@ -25,7 +26,7 @@ export class BodyRoom {
     const atLeast = (share: number, largest: number): number => Math.max(share, Math.min(bytesMax, largest))
     this.#bytesMax = {
       small: bytesMax,
-      large: atLeast((bytesMax * 7) / 8, largestBytes.large),
+      large: atLeast(bytesMax * (1 - SMALL_BODIES_SHARE), largestBytes.large),
       upload: atLeast(bytesMax / 2, largestBytes.upload),
     }
   }

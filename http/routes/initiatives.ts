@@ -5,6 +5,7 @@ import {
   type InitiativeCreate,
   initiativeCreateBody,
   initiativeDocument,
+  PROJECTS_MAX,
 } from '../../machines/documents/initiative.ts'
 import { memberText } from '../../machines/documents/member.ts'
 import { projectIdOf } from '../../machines/ids.ts'
@@ -22,7 +23,6 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'initiatives'
 const one = { description: 'The initiative.', schema: initiativeDocument }
-const PROJECTS_MAX = 64
 
 export function initiativeRoutes(service: ServiceContext): readonly Route[] {
   return [createRoute(service), listRoute(service), readRoute(service)]

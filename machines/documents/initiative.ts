@@ -44,7 +44,7 @@ export const OWNER_ACTIONS = ['hold', 'milestone', 'member_override'] as const
 const OVERRIDES = ['include', 'exclude'] as const
 
 /** Most projects of an initiative: its readers must be allowed each of them. */
-const PROJECTS_MAX = 64
+export const PROJECTS_MAX = 64
 export const DEFAULT_BUDGET = { max_assessments: 40, max_actions: 20 } as const
 /** How many requests may wait behind the assessment under way. */
 export const TRIGGERS_MAX = 32

@@ -30,7 +30,7 @@ import { waitingBecause } from './waiting-because.ts'
 const PRIORITY_MIN = -100
 const PRIORITY_MAX = 100
 /** Longest timeout of a run, seconds: a week. */
-const TIMEOUT_SECONDS_MAX = 604_800
+export const TIMEOUT_SECONDS_MAX = 604_800
 /** Longest pause before a retry, seconds: a day. */
 const BACKOFF_SECONDS_MAX = 86_400
 const RETRY_ATTEMPTS_MAX = 20

@@ -18,7 +18,7 @@ import {
   time,
   traceId,
 } from './fields.ts'
-import { LANES } from './run-request.ts'
+import { LANES, TIMEOUT_SECONDS_MAX } from './run-request.ts'
 import { usageDocument } from './usage.ts'
 
 export const WORK_ITEM_STATES = [
@@ -95,8 +95,6 @@ export type ItemWaitingCode = (typeof WAITING_CODES)[number]
 
 /** Most items that one item may depend on. */
 const DEPENDENCIES_MAX = LIST_MAX
-/** Longest timeout of a run, seconds: a week. */
-const TIMEOUT_SECONDS_MAX = 604_800
 /** How many owner actions are remembered, newest last. */
 export const OPERATOR_ACTIONS_MAX = 64
 

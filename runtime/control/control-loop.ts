@@ -7,12 +7,10 @@
 import type { ActorKind, ActorRef, MessageBody } from '../../machines/machine.ts'
 import type { Messages } from '../../machines/messages.ts'
 import type { Answer, Runtime } from '../api.ts'
+import { refusedPauseMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import { Alarm } from '../time/alarm.ts'
 import { Guard, type Health } from './guard.ts'
-
-/** Pause before the next try while the service refuses writes, or after a message was not taken. */
-const refusedPauseMs = 250
 
 interface LoopParts<K extends ActorKind> {
   /** Named in the log. */

@@ -9,6 +9,7 @@ import type { Holding } from '../../machines/runner.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
 import type { Guard, Health } from '../control/guard.ts'
 import { SecondTries } from '../control/second-tries.ts'
+import { refusedPauseMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { DispatchCounts, Dispatcher, RunnerSeen, Visible, Wanted } from './api.ts'
 import { askingOf, type Demand } from './eligibility.ts'
@@ -24,9 +25,6 @@ import type { PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
 import { Stops } from './stops.ts'
 import { Waiting } from './waiting.ts'
 import { Later, TimerWheel, type WheelEntry } from './wheel.ts'
-
-/** Pause before offering is tried again while the service refuses writes. */
-const refusedPauseMs = 250
 
 export type { Dispatcher, PollAnswer, PollHandle, PollRefusal }
 
