@@ -1,7 +1,9 @@
 /** Places in lists, and how several ordered lists are merged into one. */
+import { type Key, LAST_PART, type ReadTransaction, type ViewTables } from '../environments.ts'
 import type { ListQuery, ListRow } from '../journal.ts'
+import { keyPart } from './keys.ts'
 
-export type ListPlace = Pick<ListRow, 'order' | 'id'>
+type ListPlace = Pick<ListRow, 'order' | 'id'>
 
 type Compare = (a: ListPlace, b: ListPlace) => number
 
@@ -14,6 +16,21 @@ export function orderOf({ reverse }: Pick<ListQuery, 'reverse'>): Compare {
 /** The index values that a query reads. */
 export function valuesOf({ value }: Pick<ListQuery, 'value'>): readonly string[] {
   return typeof value === 'string' ? [value] : value
+}
+
+/** The places under one value, beginning where the query continues. */
+export function* placesIn(
+  entities: ViewTables['entities'],
+  { kind, index, after, reverse }: ListQuery,
+  value: string,
+  transaction: ReadTransaction,
+): Generator<ListPlace> {
+  const prefix: Key = [kind, index, keyPart(value)]
+  const first: Key = after ? [...prefix, after.order, after.id] : prefix
+  const range = reverse
+    ? { start: after ? first : [...prefix, LAST_PART], end: prefix, reverse: true }
+    : { start: first, end: [...prefix, LAST_PART] }
+  for (const key of entities.getKeys({ ...range, transaction })) yield { order: key[3] as string, id: key[4] as string }
 }
 
 /**

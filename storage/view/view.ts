@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Term } from '../../machines/machine.ts'
-import { type Key, LAST_PART, MARKER, type Marker, type ReadTransaction, type ViewTables } from '../environments.ts'
+import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from '../environments.ts'
 import { damaged } from '../home/home-checks.ts'
 import type {
   IndexRow,
@@ -22,7 +22,7 @@ import type { EventIdentity } from '../log/event-identity.ts'
 import type { Fold } from './fold.ts'
 import { CHUNK_SEQUENCES_MAX, packChunk, sequencesAfter, sequencesBefore, unpackChunk } from './history-chunk.ts'
 import { isActorId, keyPart } from './keys.ts'
-import { type ListPlace, merged, orderOf, valuesOf } from './places.ts'
+import { merged, orderOf, placesIn, valuesOf } from './places.ts'
 
 export type DueTimer = TimerRow & { readonly kind: string; readonly id: string }
 
@@ -366,21 +366,6 @@ export class View {
       else counts.put(key, String(count))
     }
   }
-}
-
-/** The places under one value, beginning where the query continues. */
-function* placesIn(
-  entities: ViewTables['entities'],
-  { kind, index, after, reverse }: ListQuery,
-  value: string,
-  transaction: ReadTransaction,
-): Generator<ListPlace> {
-  const prefix: Key = [kind, index, keyPart(value)]
-  const first: Key = after ? [...prefix, after.order, after.id] : prefix
-  const range = reverse
-    ? { start: after ? first : [...prefix, LAST_PART], end: prefix, reverse: true }
-    : { start: first, end: [...prefix, LAST_PART] }
-  for (const key of entities.getKeys({ ...range, transaction })) yield { order: key[3] as string, id: key[4] as string }
 }
 
 /** Every row of an index, a page of rows at a time. */
