@@ -230,37 +230,40 @@ function lists(t: Test, make: Make): void {
     t.same((await journal.list(query('nothing'))).rows, [])
   })
 
-  t.test('a list of several values has the rows of all of them once, in one order, and pages both ways', async (t) => {
-    const journal = await make(t)
-    const values = ['queued', 'offered', 'started']
-    for (let i = 0; i < 25; i += 1) {
-      const order = `2026-11-${String(10 + (i % 4)).padStart(2, '0')}`
-      const terms = [state(values[i % 3]!, order), ...(i % 5 === 0 ? [state(values[(i + 1) % 3]!, order)] : [])]
-      await append(journal, step(`r${String(i).padStart(2, '0')}`, 1, { termsAdded: terms }))
-    }
-    const several = (rest: Partial<ListQuery> = {}): ListQuery => ({ ...query(''), ...rest, value: values })
-    const { rows } = await journal.list(several())
-    t.equal(rows.length, 25)
-    t.same(
-      rows,
-      [...rows].sort((a, b) => (a.order + a.id < b.order + b.id ? -1 : 1)),
-    )
-    for (const reverse of [false, true]) {
-      const paged: string[] = []
-      let after: { order: string; id: string } | undefined
-      for (;;) {
-        const page = await journal.list(several({ limit: 4, reverse, ...(after && { after }) }))
-        t.ok(page.rows.length <= 4)
-        paged.push(...ids(page.rows))
-        if (!page.more) break
-        after = page.rows.at(-1)!
+  t.test(
+    'a list of several values has the rows of each value once, in one order, and pages in both directions',
+    async (t) => {
+      const journal = await make(t)
+      const values = ['queued', 'offered', 'started']
+      for (let i = 0; i < 25; i += 1) {
+        const order = `2026-11-${String(10 + (i % 4)).padStart(2, '0')}`
+        const terms = [state(values[i % 3]!, order), ...(i % 5 === 0 ? [state(values[(i + 1) % 3]!, order)] : [])]
+        await append(journal, step(`r${String(i).padStart(2, '0')}`, 1, { termsAdded: terms }))
       }
-      t.same(paged, ids(reverse ? [...rows].reverse() : rows), `reverse ${reverse}`)
-    }
-    const two = await journal.list({ ...query(''), value: ['nothing', 'queued'] })
-    t.same(two.rows, (await journal.list(query('queued'))).rows)
-    t.same((await journal.list({ ...query(''), value: [] })).rows, [])
-  })
+      const several = (rest: Partial<ListQuery> = {}): ListQuery => ({ ...query(''), ...rest, value: values })
+      const { rows } = await journal.list(several())
+      t.equal(rows.length, 25)
+      t.same(
+        rows,
+        [...rows].sort((a, b) => (a.order + a.id < b.order + b.id ? -1 : 1)),
+      )
+      for (const reverse of [false, true]) {
+        const paged: string[] = []
+        let after: { order: string; id: string } | undefined
+        for (;;) {
+          const page = await journal.list(several({ limit: 4, reverse, ...(after && { after }) }))
+          t.ok(page.rows.length <= 4)
+          paged.push(...ids(page.rows))
+          if (!page.more) break
+          after = page.rows.at(-1)!
+        }
+        t.same(paged, ids(reverse ? [...rows].reverse() : rows), `reverse ${reverse}`)
+      }
+      const two = await journal.list({ ...query(''), value: ['nothing', 'queued'] })
+      t.same(two.rows, (await journal.list(query('queued'))).rows)
+      t.same((await journal.list({ ...query(''), value: [] })).rows, [])
+    },
+  )
 
   t.test('a row moves between lists with its terms, within and across batches, and the counts follow', async (t) => {
     const journal = await make(t)

@@ -1,4 +1,4 @@
-/** Clients that do not take their answers: what waits for them is bounded, and who takes something keeps the connection. */
+/** Clients that do not take their answers: what waits for them is bounded, and a client that reads keeps its connection. */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -7,7 +7,7 @@ import type { UwsResponse } from '../../../http/wire/uws.ts'
 import { until } from '../../until.ts'
 import { startTestService, type TestService } from '../service-harness.ts'
 
-/** A connection that takes as much as it is told to. */
+/** A connection that takes only as many bytes as the test allows. */
 class Slow {
   room: number
   isClosed = false
@@ -57,7 +57,7 @@ class Slow {
 const sendTo = (answers: UnsentAnswers, one: Slow, text: string): void =>
   answers.send(one as unknown as UwsResponse, text)
 
-t.test('an answer that is taken at once is kept nowhere, one that is not goes on where it stopped', (t) => {
+t.test('an answer taken at once is not kept, and any other continues where it stopped', (t) => {
   const answers = new UnsentAnswers(100)
   const quick = new Slow(10)
   sendTo(answers, quick, '0123456789')
@@ -73,7 +73,7 @@ t.test('an answer that is taken at once is kept nowhere, one that is not goes on
   t.end()
 })
 
-t.test('past the bound the connections go that have taken nothing for longest, never the only one', (t) => {
+t.test('beyond the bound, the connections that have taken nothing for longest are closed, never the only one', (t) => {
   const answers = new UnsentAnswers(25)
   const [a, b, c, d] = Array.from({ length: 4 }, () => new Slow()) as [Slow, Slow, Slow, Slow]
   const closed = (): readonly boolean[] => [a, b, c, d].map(({ isClosed }) => isClosed)
@@ -81,7 +81,7 @@ t.test('past the bound the connections go that have taken nothing for longest, n
   sendTo(answers, b, 'x'.repeat(10))
   a.takes(1)
   sendTo(answers, c, 'x'.repeat(10))
-  t.same(closed(), [false, true, false, false], 'a has taken some since')
+  t.same(closed(), [false, true, false, false], 'a has taken something since')
   t.same([answers.bytes, answers.closed], [20, 1])
   sendTo(answers, d, 'x'.repeat(30))
   t.same(closed(), [true, true, true, false])
@@ -93,7 +93,7 @@ t.test('past the bound the connections go that have taken nothing for longest, n
 
 interface Reader {
   readonly socket: Socket
-  /** Begins to read, and answers all that came when the connection has ended, or as much. */
+  /** Begins to read. Returns how many bytes came by the end of the connection, or once there are this many. */
   read(bytes: number): Promise<number>
 }
 
@@ -115,55 +115,61 @@ function reader({ service, admin }: TestService, path: string): Reader {
   }
 }
 
-/** What a metric of the service shows. */
+/** The value of a metric of the service. */
 async function metric(s: TestService, name: string): Promise<number> {
   const { body } = await s.call('GET', '/metrics')
   return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
 }
 
-t.test('of many clients that do not read, so many bytes wait; who reads at last gets all of it', async (t) => {
-  const unsentBytesMax = 30_000_000
-  const s = await startTestService(t, {}, { unsentBytesMax })
-  await s.project('shop')
-  // As much as a page may have in characters, three bytes each: far more than sockets hold by themselves.
-  const text = '€'.repeat(340_000)
-  for (let i = 0; i < 13; i++) await s.request('shop', { payload: { name: text }, idempotency_key: String(i) })
-  const whole = Buffer.byteLength(JSON.stringify((await s.expect(200, 'GET', '/api/run-requests')).body))
-  const waiting = () => metric(s, 'intendant_http_unsent_bytes')
-  const readers: Reader[] = []
-  for (let n = 1; n <= 2; n++) {
+t.test(
+  'the bytes that wait for clients which do not read are bounded, and a client that reads at last gets its whole answer',
+  async (t) => {
+    const unsentBytesMax = 30_000_000
+    const s = await startTestService(t, {}, { unsentBytesMax })
+    await s.project('shop')
+    // As many characters as a page may have, of three bytes each: far more than sockets hold by themselves.
+    const text = '€'.repeat(340_000)
+    for (let i = 0; i < 13; i++) await s.request('shop', { payload: { name: text }, idempotency_key: String(i) })
+    const whole = Buffer.byteLength(JSON.stringify((await s.expect(200, 'GET', '/api/run-requests')).body))
+    const waiting = () => metric(s, 'intendant_http_unsent_bytes')
+    const readers: Reader[] = []
+    for (let n = 1; n <= 2; n++) {
+      readers.push(reader(s, '/api/run-requests'))
+      await until(waiting, (bytes) => bytes > (n - 0.5) * whole)
+    }
+    t.equal(await metric(s, 'intendant_http_unsent_closed_total'), 0)
     readers.push(reader(s, '/api/run-requests'))
-    await until(waiting, (bytes) => bytes > (n - 0.5) * whole)
-  }
-  t.equal(await metric(s, 'intendant_http_unsent_closed_total'), 0)
-  readers.push(reader(s, '/api/run-requests'))
-  await until(
-    () => metric(s, 'intendant_http_unsent_closed_total'),
-    (count) => count === 1,
-  )
-  t.ok((await waiting()) <= unsentBytesMax)
-  const [first, second, third] = await Promise.all(readers.map((one) => one.read(whole)))
-  t.ok(first! < whole, 'the one that stood longest was closed')
-  t.ok(second! >= whole && third! >= whole)
-  t.equal(await until(waiting, (bytes) => bytes === 0), 0)
-  const impatient = reader(s, '/api/run-requests')
-  await until(waiting, (bytes) => bytes > 0)
-  impatient.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
-  await until(waiting, (bytes) => bytes === 0)
-  impatient.socket.destroy()
-})
+    await until(
+      () => metric(s, 'intendant_http_unsent_closed_total'),
+      (count) => count === 1,
+    )
+    t.ok((await waiting()) <= unsentBytesMax)
+    const [first, second, third] = await Promise.all(readers.map((one) => one.read(whole)))
+    t.ok(first! < whole, 'the one that has waited longest is closed')
+    t.ok(second! >= whole && third! >= whole)
+    t.equal(await until(waiting, (bytes) => bytes === 0), 0)
+    const impatient = reader(s, '/api/run-requests')
+    await until(waiting, (bytes) => bytes > 0)
+    impatient.socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
+    await until(waiting, (bytes) => bytes === 0)
+    impatient.socket.destroy()
+  },
+)
 
-t.test('a client that asks on and on and reads nothing is closed when its connection takes no more', async (t) => {
-  const s = await startTestService(t)
-  const socket = connect(s.service.port, '127.0.0.1')
-  socket.on('error', () => {})
-  socket.pause()
-  const requests = 'GET /asyncapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(10)
-  // A hundred megabytes of answers, of which a connection takes a fifth at most.
-  for (let n = 0; n < 100 && !socket.destroyed; n++) {
-    socket.write(requests)
-    await sleep(2)
-  }
-  t.ok(socket.destroyed)
-  socket.destroy()
-})
+t.test(
+  'a client that keeps sending requests and reads nothing is closed once its connection takes no more',
+  async (t) => {
+    const s = await startTestService(t)
+    const socket = connect(s.service.port, '127.0.0.1')
+    socket.on('error', () => {})
+    socket.pause()
+    const requests = 'GET /asyncapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(10)
+    // A hundred megabytes of answers, of which a connection takes a fifth at most.
+    for (let n = 0; n < 100 && !socket.destroyed; n++) {
+      socket.write(requests)
+      await sleep(2)
+    }
+    t.ok(socket.destroyed)
+    socket.destroy()
+  },
+)
