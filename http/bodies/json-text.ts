@@ -26,7 +26,11 @@ export function readJson(bytes: Uint8Array, what: string): JsonReading {
   if (text === undefined) return { ok: false, code: 'malformed_body', detail: `The ${what} is not valid UTF-8.` }
   const { depth, members } = shapeOf(bytes)
   if (depth > DEPTH_MAX) {
-    return { ok: false, code: 'body_too_deep', detail: `At most ${DEPTH_MAX} levels of objects and arrays are taken.` }
+    return {
+      ok: false,
+      code: 'body_too_deep',
+      detail: `At most ${DEPTH_MAX} levels of objects and arrays are accepted.`,
+    }
   }
   let value: unknown
   try {
@@ -35,8 +39,8 @@ export function readJson(bytes: Uint8Array, what: string): JsonReading {
     return { ok: false, code: 'malformed_body', detail: whereItBreaks(text, what) }
   }
   if (membersOf(value) === members) return { ok: true, value, text }
-  const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is there already: one of the two would be lost' }]
-  return { ok: false, code: 'malformed_body', detail: `The ${what} gives a member twice.`, errors }
+  const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is duplicated: one of the two would be lost' }]
+  return { ok: false, code: 'malformed_body', detail: `The ${what} has a duplicate member.`, errors }
 }
 
 /** The bytes as text; undefined if they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
@@ -53,9 +57,8 @@ function whereItBreaks(text: string, what: string): string {
   const before = text.slice(0, at)
   const line = before.split('\n').length
   const column = before.length - before.lastIndexOf('\n')
-  const there =
-    at >= text.length ? `the end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+  const there = at >= text.length ? `end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
   // The reader of a stream reports the line number itself.
   const place = what === 'line' ? 'Column' : `Line ${line}, column`
-  return `${place} ${column}: ${there} was not expected.`
+  return `${place} ${column}: unexpected ${there}.`
 }

@@ -42,7 +42,7 @@ t.test('the same command again follows the backup that it began; another is told
 })
 
 t.test('and once that has ended it tells its end, unless the service knows nothing of it', async (t) => {
-  const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const problem = { code: 'already_exists', detail: 'A backup of that name already exists.' }
   const { env } = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [200, completed]))
   t.match(await cli(env, 'backup', '--name', 'today'), { code: 0, out: /is in \/h\/backups\/today/ })
   for (const answer of [
@@ -57,7 +57,7 @@ t.test('and once that has ended it tells its end, unless the service knows nothi
 })
 
 t.test('but not of one that is an hour old: nobody is to believe that there is a new one', async (t) => {
-  const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const problem = { code: 'already_exists', detail: 'A backup of that name already exists.' }
   const ended = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString()
   const told = async (ended_at: string) => {
     const { env } = await service(t, ({ method }) =>
@@ -81,7 +81,7 @@ t.test('one of a damaged log is told with exit code 1, and where it is, by whate
   const failure = { code: 'backup_damaged', message: 'The backup is in /h, and is of a log that is damaged.' }
   const damaged = { ...completed, state: 'damaged', failure }
   const problem = { code: 'backup_damaged', detail: failure.message, backup: 'today' }
-  const there = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const there = { code: 'already_exists', detail: 'A backup of that name already exists.' }
   for (const answer of [
     [500, problem],
     [202, running],

@@ -23,7 +23,7 @@ t.test('wrong bodies get a problem that says what is wrong', async (t) => {
     s.call('POST', '/api/projects', body, { headers })
   const malformed = await post('{"key": "a",\n "name": }')
   t.match(malformed, { status: 400, body: { code: 'malformed_body' } })
-  t.match(malformed.body.detail, /Line 2, column 10: "}" was not expected/)
+  t.match(malformed.body.detail, /Line 2, column 10: unexpected "}"/)
   t.match(await post('{"key": "a"'), { status: 400, body: { code: 'malformed_body' } })
   t.match(await post('\ufeff{"name":"a"}'), { status: 400, body: { code: 'malformed_body' } })
   t.match(await post('[]'), { status: 422, body: { code: 'invalid_body' } })
@@ -215,8 +215,8 @@ t.test('its log says once when it ceases to take writes, until when, and when it
   }
   t.same(told(), [])
   for (const [reason, msg] of [
-    ['disk_reserve', /takes no writes until more than disk_reserve is free/],
-    ['read_only', /takes no writes until it is restarted with more than disk_reserve free/],
+    ['disk_reserve', /accepts no writes until more than disk_reserve is free/],
+    ['read_only', /accepts no writes until it is restarted with more than disk_reserve free/],
   ] as const) {
     journal.refuse(reason)
     await look()
@@ -228,5 +228,5 @@ t.test('its log says once when it ceases to take writes, until when, and when it
   t.same(told(), [], 'it takes none now, and may in a moment')
   journal.refuse(undefined)
   await look()
-  t.match(told(), [{ reason: 'read_only', msg: /there is room: the service takes writes again/ }])
+  t.match(told(), [{ reason: 'read_only', msg: /disk space is available: the service accepts writes again/ }])
 })

@@ -122,7 +122,7 @@ t.test('a backup of a log that is damaged is made, and answered as a problem tha
   t.ok(existsSync(join(told.path, 'backup.json')))
   flip(path!, 9)
   const refused = await s.expect(500, 'POST', PATH, { name: 'no-more' })
-  t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin as a file of the log does` })
+  t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin like a log file` })
   t.notOk(existsSync(join(home, 'backups/no-more')))
   // Its last flush may begin a file of the log: while there is a folder for it.
   await s.service.close()

@@ -537,7 +537,7 @@ t.test('an emitted campaign_advance_requested asks its campaign, once, and alway
   await move(s, 'resume')
   const many = Array.from({ length: 33 }, (_, n) => ({ ...event, occurred_at: `2026-03-01T00:00:00.${100 + n}Z` }))
   const refused = await s.call('POST', '/api/events', { events: many })
-  t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests wait already/ })
+  t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests are already waiting/ })
   t.equal((await s.call('POST', '/api/events', { events: many.slice(1) })).status, 200)
   await until(
     async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),

@@ -386,7 +386,7 @@ t.test(
     t.match(refused, {
       code: 'illegal_move',
       state: 'proposed',
-      detail: /shop\.intent\.b is contradicted: it takes no place/,
+      detail: /shop\.intent\.b is contradicted: it cannot supersede another/,
     })
     t.ok(refused.allowed.includes('supersede'), 'by another it is')
   },

@@ -139,8 +139,8 @@ t.test('a query is typed by its schema; unknown, doubled and undecodable paramet
   t.same(parser.parse('limit=5&name=a%20b+c&all=true'), { ok: true, query: { limit: 5, name: 'a b c', all: true } })
   t.same(parser.parse('name=5'), { ok: true, query: { name: '5' } })
   const told = (of: QueryParser) => of.parse('limti=5') as { readonly errors?: unknown }
-  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known are limit, name, all' }])
-  const none = [{ pointer: '/limti', detail: 'unknown; the path takes no parameters' }]
+  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known parameters: limit, name, all' }])
+  const none = [{ pointer: '/limti', detail: 'unknown; the path has no parameters' }]
   t.same(told(new QueryParser(closedObject({}))).errors, none)
   for (const text of [
     'limit=0',

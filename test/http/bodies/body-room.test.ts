@@ -136,7 +136,7 @@ t.test('nothing is taken of a body whose token was revoked while it came', async
     status: 401,
     body: {
       code: 'token_revoked',
-      detail: 'The token gone was revoked. Nothing of the body, which came meanwhile, was taken.',
+      detail: 'The token gone was revoked. The body, received meanwhile, was discarded.',
     },
   })
   await s.expect(404, 'GET', '/api/projects/late')
@@ -154,7 +154,11 @@ t.test('a trace goes no further than its token; what was committed until then st
   socket.write(`${chunk(lines(500, 2_000))}0\r\n\r\n`)
   const { status, body } = await answerOf(socket)
   t.equal(status, 401)
-  t.match(body, { code: 'token_revoked', detail: /gone was revoked. No more of the trace was taken/, refused_count: 0 })
+  t.match(body, {
+    code: 'token_revoked',
+    detail: /gone was revoked. The rest of the trace was not ingested/,
+    refused_count: 0,
+  })
   t.ok(body.accepted > 0 && body.accepted <= 500, `${body.accepted} were committed`)
   const again = await s.expect(200, 'POST', INGEST, lines(0, 501), { headers: { 'content-type': 'application/jsonl' } })
   t.match(again.body, { accepted: 501 - body.accepted, duplicates: body.accepted })
