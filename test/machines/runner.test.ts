@@ -59,7 +59,9 @@ t.test('a new instance ends what the old one held, the same instance said again 
 t.test('the newest process ends what it held and is offline at once; the word of an older one changes nothing', (t) => {
   const { snapshot, sends, facts } = step(module, connected, M.end_session)
   t.match(sends, [{ message: { attempt: 1, reason: 'its runner ended' } }, { message: { attempt: 3 } }])
-  t.match(facts, [{ type: 'runner_offline', payload: { presence: 'offline', reason: 'it said that it ends' } }])
+  t.match(facts, [
+    { type: 'runner_offline', payload: { presence: 'offline', reason: 'it reported that it is ending' } },
+  ])
   t.match(snapshot.context, { session: undefined, internal: { online: false, seen_at: '2026-01-01T00:00:03.000000Z' } })
   t.equal(step(module, snapshot, M.end_session).repeat, 'not_its_session')
   const next = step(module, connected, at(9, { ...M.session, instance: 'i-2', in_flight: [] })).snapshot

@@ -21,7 +21,8 @@ import { rewriteLog } from '../storage/log-surgery.ts'
 import { openIn } from '../storage/open.ts'
 import { folders, schemaOf, unpack } from './unpack.ts'
 
-const WORDS = /was written by a newer version of Intendant \((.*)\): start that one, or restore a backup of before/
+const WORDS =
+  /was written by a newer version of Intendant \((.*)\): start that version, or restore a backup from before the upgrade/
 
 /** From here on, and until the function that is answered is called, this process is the next version of the program. */
 function raised(t: Test, kind: ActorKind): () => void {
@@ -94,7 +95,7 @@ t.test(
     await next.expect(201, 'POST', '/api/work-items', { project: 'demo', objective: 'Be of the next version.' })
     await next.service.close()
     lower()
-    await refusedByAll(t, home, `work_item of version ${version + 1}, this program knows ${version}`)
+    await refusedByAll(t, home, `work_item of version ${version + 1}; this program knows ${version}`)
     raised(t, 'work_item')
     t.equal((await (await startOnDisk(t, home)).expect(200, 'GET', '/api/work-items')).body.items.length, 2)
   },
@@ -192,7 +193,7 @@ t.test('what programs of schema 3 noted of their machines in the view is looked 
   await close()
   await t.rejects(openIn(t, home), { code: 'schema_version', message: `campaign of version ${version + 1}` })
   const { code, err } = await command('verify', home)
-  t.same([code, WORDS.exec(err)?.[1]], [7, `campaign of version ${version + 1}, this program knows ${version}`])
+  t.same([code, WORDS.exec(err)?.[1]], [7, `campaign of version ${version + 1}; this program knows ${version}`])
   t.equal(await schemaOf(home).catch(({ code }) => code), 'schema_version')
 })
 
