@@ -127,7 +127,9 @@ t.test('a mistake that is no item’s makes the scheduler pause, and neither end
   const id = w.submit('a')
   const { told } = w
   t.equal(w.item(id).value, 'queued', 'what comes before it is done')
-  t.match(told, [{ by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed: it pauses' }])
+  t.match(told, [
+    { by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed; pausing before the retry' },
+  ])
   for (let n = 0; n < 10; n++) w.submit('b')
   t.equal(told.length, 1)
   w.nature.advance(1_000)
@@ -296,7 +298,7 @@ t.test('what fails for a reader alone passes over no work, and is told of once a
     t.same(poll(), [])
     w.nature.advance(everyMs)
   }
-  t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to say how it stands' }])
+  t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to report a status' }])
   t.equal(w.told.length, 1)
   poll()
   t.equal(w.told.length, 2)
@@ -329,12 +331,12 @@ t.test('what of an item cannot be told to who reads a page leaves the page its o
   const { read } = w.runtime
   w.runtime.read = (ref) => (ref.kind === 'project' ? ({ value: 'active' } as never) : read.call(w.runtime, ref))
   const id = w.submit('a')
-  t.match(w.told, [{ id, said: 'the scheduler failed at it: it is passed over' }])
+  t.match(w.told, [{ id, said: 'the scheduler failed on this entity; skipping it until the retry' }])
   const [entry] = w.scheduler.view().firstWaiting(1, () => true)
   t.equal(w.scheduler.view().repositoryOf(entry!), undefined)
   // Nothing here says why no runner may take it.
   t.equal(w.scheduler.waiting.strandedBecause(id), undefined)
-  t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to say how it stands' } })
+  t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to report a status' } })
   t.end()
 })
 

@@ -193,7 +193,7 @@ t.test('a runner whose coming no step has told of is seen within the safety inte
   world.capacity = 0
   world.project('shop')
   const id = world.submit('shop')
-  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
+  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no online runner may take it')
   world.capacity = 1
   t.notOk(world.isHandedOut(id))
   world.nature.advance(15_500)
@@ -400,7 +400,7 @@ t.test('a journal that can be read no more is no word about a dependency', (t) =
   world.land(landed)
   const read = world.runtime.read.bind(world.runtime)
   world.runtime.read = (ref) => {
-    if (ref.id === landed) throw new JournalFailure('what is stored cannot be read any more')
+    if (ref.id === landed) throw new JournalFailure('stored data cannot be read any more')
     return read(ref)
   }
   const waiting = world.submit('shop', { depends_on: [landed] })
