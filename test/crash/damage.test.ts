@@ -56,10 +56,10 @@ t.test('a file that was cut is refused, at whatever length', async (t) => {
   for (const [part, bytes, words] of [
     ['view', 0, /does not begin as a data file does/],
     ['view', PAGE_BYTES, /does not begin as a data file does/],
-    ['view', 2 * PAGE_BYTES, /is cut short/],
-    ['view', half('view'), /is cut short/],
-    ['log', 0, /does not begin as a file of the log does/],
-    ['log', 100, /does not begin as a file of the log does/],
+    ['view', 2 * PAGE_BYTES, /is truncated/],
+    ['view', half('view'), /is truncated/],
+    ['log', 0, /does not begin like a log file/],
+    ['log', 100, /does not begin like a log file/],
     ['log', PAGE_BYTES, /the log has lost batches/],
     ['log', half('log'), /the log has lost batches/],
   ] as const) {

@@ -234,7 +234,7 @@ t.test('started under its reserve the service is read-only and says so; with roo
   await one.service.kill()
   one.orders.leaveRoom(MIB)
   await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '32MiB' })
-  await until(() => one.service.errors.includes('it takes no writes'), 'it says so')
+  await until(() => one.service.errors.includes('it accepts no writes'), 'it says so')
   const at = { url: one.service.url, token: one.service.adminToken }
   t.same(holdsWhatWasTold(one.memory, await wholeLog(at)), [])
   const made = await ask({

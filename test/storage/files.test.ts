@@ -129,7 +129,7 @@ t.test('a backup for which there is no room beside the disk reserve is not begun
   })
   await t.rejects(backup(journal, join(root, 'backup'), bounds), {
     name: 'BackupAborted',
-    message: /^a backup takes \d+ bytes and leaves the disk reserve of 1000000, and \d+ are free$/,
+    message: /^a backup needs \d+ bytes besides the disk reserve of 1000000, but only \d+ are free$/,
   })
   t.same(readdirSync(root), ['home'])
   missing = 0
@@ -301,7 +301,7 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   await journal.settled()
   await backup(journal, join(root, 'backup'), FREELY)
   await journal.close()
-  const cut = { code: 'corrupt', message: /is cut short: .*restore a backup/ }
+  const cut = { code: 'corrupt', message: /is truncated: .*restore a backup/ }
   for (const name of ['log/0000000001.segment', 'view/data.mdb']) {
     for (const place of ['backup', 'home']) {
       const isLogOfHome = place === 'home' && name.startsWith('log')

@@ -126,7 +126,7 @@ t.test('a backup that may not be read is told so, and one of which a part is mis
   renameSync(join(from, 'log'), join(from, 'gone'))
   await t.rejects(restoreFiles(from, home), {
     code: 'corrupt',
-    message: `is no backup: ${join(from, 'log')} is missing`,
+    message: `is not a backup: ${join(from, 'log')} is missing`,
   })
 })
 

@@ -152,7 +152,7 @@ t.test('where no write tells, the read does, a second later and once, behind wha
   late[0]!()
   t.same(failures, [])
   await new Promise(setImmediate)
-  t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC_AGAIN}`) }])
+  t.match(failures, [{ message: new RegExp(`stored data cannot be read: ${PANIC_AGAIN}`) }])
   t.equal(journal.refuses(), 'read_only')
 })
 
