@@ -49,6 +49,6 @@ t.test('what is not set where it is started, or given to it, is told to the runn
   const request = { schema_version: 'intendant.execution_request.v2', request_id: 'runreq_1', attempt: 1 }
   t.match(agent(configured, JSON.stringify(request)).failure, { code: 'unsupported_schema_version' })
   const landing = agent({ ...configured, LAND: 'main' })
-  t.equal(landing.stderr, 'LAND says nothing without PUSH: nothing is landed\n')
+  t.equal(landing.stderr, 'LAND has no effect without PUSH: nothing is landed\n')
   t.end()
 })

@@ -114,7 +114,7 @@ t.test(
 
     const mistyped = ['--engineering-intent', key, '--design-intent', `${recordId}0`, '--protect', 'It is fast.']
     const other = await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--evidence', 'y', ...mistyped)
-    t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is no record of shop`)
+    t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is not a record of shop`)
   },
 )
 

@@ -405,7 +405,7 @@ t.test('a task that no runner may take says which would, and what registers one'
 })
 
 t.test('what waits for a runner that was removed is cancelled, and asked for anew without it', async (t) => {
-  const detail = 'runner r9, which it names, was removed for good'
+  const detail = 'runner r9, which it names, was removed'
   const waits = {
     ...ITEM,
     state: 'queued',

@@ -221,7 +221,7 @@ t.test('a service that is not there is exit code 4, with what to do', async (t) 
 
 t.test('a refusal is exit code 3, told with its fields, state and code', async (t) => {
   const problem = {
-    title: 'The state does not allow this',
+    title: 'Not allowed in the current state',
     status: 409,
     detail: 'A completed request cannot be cancelled.',
     code: 'illegal_move',
@@ -322,7 +322,7 @@ t.test(
   async (t) => {
     const problem = {
       type: '/problems/illegal_move',
-      title: 'The state does not allow this',
+      title: 'Not allowed in the current state',
       status: 409,
       detail: 'A completed request cannot be cancelled.',
       code: 'illegal_move',
@@ -501,7 +501,7 @@ t.test('create --wait waits out what answers in place of the service', async (t)
   })
   const { code, err } = await cli(env, 'run-request', 'create', '--project', 'demo', '--entry-event', 'x', '--wait')
   t.equal(code, 0)
-  t.match(err, 'something other than the service has answered, with status 404: 404 page not found; trying again')
+  t.match(err, 'something other than the service answered, with status 404: 404 page not found; trying again')
 })
 
 t.test('what the command itself would have to wait for longer than a timer can is refused', async (t) => {
@@ -569,7 +569,7 @@ t.test('show says why a request waits and what a person can do about it', async 
 })
 
 t.test('show of what waits for a runner that was removed names no command that is refused', async (t) => {
-  const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed for good.' }
+  const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed.' }
   const { env } = await service(t, () => [200, { ...RUN, runner_id: 'r9', waiting_because: why }])
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
   t.match(out, /was removed for good[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/)

@@ -94,7 +94,7 @@ t.test('a redirect is followed by nobody, and its place is named', async (t) => 
 t.test('a redirect within one place, and one to nowhere, are told as well, a long one cut', async (t) => {
   for (const [location, told] of [
     ['/login', /redirects to http:\/\/127\.0\.0\.1:\d+\/login: set/],
-    ['http://', /something other than the service has answered, with status 302/],
+    ['http://', /something other than the service answered, with status 302/],
     [`/${'x'.repeat(1_000)}`, /redirects to http:\/\/127\.0\.0\.1:\d+\/x{100,199}: set/],
   ] as const) {
     const { env } = await service(t, () => [302, 'moved', { location }])

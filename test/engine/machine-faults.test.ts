@@ -125,6 +125,6 @@ t.test('files of a brief that cannot be removed are told of, and end nothing', a
       async () => logs.join('\n'),
       (text) => text.includes('stay'),
     ),
-    /the brief's files stay: .*ENAMETOOLONG/,
+    /the brief's files remain: .*ENAMETOOLONG/,
   )
 })

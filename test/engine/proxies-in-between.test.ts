@@ -35,7 +35,7 @@ t.test('a page in place of the session and of polls is waited out, told in the l
   await service.until(({ verb }) => verb === 'completed')
   runner.drain()
   t.same(await runner.finished, ['completed'])
-  t.match(logs.join('\n'), /something other than the service has answered, with status 404: 404 page not found/)
+  t.match(logs.join('\n'), /something other than the service answered, with status 404: 404 page not found/)
 })
 
 t.test('a page in place of posts and heartbeats is waited out, and the posts are said again', async (t) => {
@@ -76,7 +76,7 @@ t.test('output that is too large goes in halves, in order; what is lost all the 
   t.same(await runner.finished, ['completed'])
   const texts = service.events().map(({ payload }) => payload.text)
   t.equal(texts.join(''), lines)
-  t.match(logs.join('\n'), /6 bytes of output are lost, refused by the service: event_too_large/)
+  t.match(logs.join('\n'), /6 bytes of output were lost, refused by the service: event_too_large/)
 })
 
 t.test('faults of the service on a session or a poll are waited out, however many', async (t) => {

@@ -260,7 +260,7 @@ t.test('the runner’s log says when the service is away, and when it answers ag
     (said) => said.includes('connected'),
   )
   runner.stop()
-  t.match(logs, [/^[^.]+; trying again$/, 'answered again', /connected to/])
+  t.match(logs, [/^[^.]+; trying again$/, 'the service answers again', /connected to/])
 })
 
 t.test('lost answers and 5xx are retried with the very same text', async (t) => {

@@ -6,7 +6,7 @@ import { outgoing, PostQueue } from '../../engine/post-queue.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-const tooLong = () => new AnswerTimeout('http://x', new Error('the answer took too long'))
+const tooLong = () => new AnswerTimeout('http://x', new Error('the response took too long'))
 
 t.test('heartbeats go on until the last word is taken, and what they are told by then ends nothing', async (t) => {
   const { service, runner } = await hired(t, 'exit 0', { answerMs: 400, heartbeatMs: 40 })
@@ -31,7 +31,7 @@ t.test('a post that takes too long has more time at the next try', async (t) => 
   service.misbehave = ({ verb }) => (verb === 'completed' ? { afterMs: 300 } : undefined)
   service.offer(executionRequest('runreq_l'))
   t.same(await runner.finished, ['completed'])
-  t.match(logs.join('\n'), /the answer took too long/)
+  t.match(logs.join('\n'), /the response took too long/)
 })
 
 /** A command that counts, an event a number. */
@@ -48,7 +48,7 @@ t.test('events that take too long in one post go in smaller ones, each once and 
     [...new Set(service.events().map(({ payload }) => payload.n))],
     Array.from({ length: 40 }, (_, i) => i + 1),
   )
-  t.match(logs.join('\n'), /the answer took too long; again with fewer events at a time/)
+  t.match(logs.join('\n'), /the response took too long; retrying with fewer events at a time/)
 })
 
 t.test(
@@ -63,7 +63,7 @@ t.test(
       service.events().map(({ payload }) => payload.n),
       Array.from({ length: 40 }, (_, i) => i + 1),
     )
-    t.match(logs.join('\n'), /no answer from .*; again with fewer events at a time/)
+    t.match(logs.join('\n'), /no answer from .*; retrying with fewer events at a time/)
   },
 )
 

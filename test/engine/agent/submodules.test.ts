@@ -61,7 +61,10 @@ t.test('a submodule’s commit that was not pushed does not land, nor is it gone
   const again = { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }
   const resumed = run(at, again, { ...lands, AGENT: `cat > ${at.folder}/asked` })
   t.match(said(t, resumed, 'task_run_completed'), [{ verdict: 'defect', summary: /not pushed/ }])
-  t.match(readFileSync(join(at.folder, 'asked'), 'utf8'), /As it stands a submodule is at a commit that was not pushed/)
+  t.match(
+    readFileSync(join(at.folder, 'asked'), 'utf8'),
+    /In its current state, a submodule is at a commit that was not pushed/,
+  )
   t.equal(trunk(), at.base)
   git(join(left!, 'vendor'), 'push', '--quiet', remoteLibrary, 'HEAD:main')
   const pushed = run(at, { ...again, attempt: 3 }, { ...lands, AGENT: 'true' })
