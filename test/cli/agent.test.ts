@@ -44,7 +44,7 @@ t.test('what is not set where it is started, or given to it, is told to the runn
     t.match(agent(configured, input).failure, {
       class: 'dispatch',
       code: 'malformed_execution_request',
-      message: /^standard input holds no Execution Request/,
+      message: /^standard input is not an Execution Request/,
     })
   const request = { schema_version: 'intendant.execution_request.v2', request_id: 'runreq_1', attempt: 1 }
   t.match(agent(configured, JSON.stringify(request)).failure, { code: 'unsupported_schema_version' })

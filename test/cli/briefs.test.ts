@@ -146,7 +146,7 @@ t.test('a brief whose intent is withdrawn is not offered to be run', async (t) =
   t.match(await say('brief', 'compile', id), 'Run it with: ')
   await say('intent', 'supersede', key)
   const shown = await say('brief', 'show', id)
-  t.match(shown, /No approval holds any longer:?\n +The intent behind it guides runs no more: .*is superseded/)
+  t.match(shown, /No approval holds any longer:?\n +The intent behind it no longer guides runs: .*is superseded/)
   t.match(shown, `Archive it with: intendant brief archive ${id}`)
   t.notOk(shown.includes('Run it with'))
   t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor by a compile that is said twice')

@@ -158,7 +158,7 @@ t.test('an inspection from a file or from standard input, its hypotheses reviewe
   t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all of them are decided')
   const late = await run('hypothesis', 'reject', id, '--reason', 'late')
   t.equal(late.code, 3)
-  t.match(late.err, 'It is accepted')
+  t.match(late.err, 'The hypothesis is accepted')
   const missing = await run('discover', '--project', 'shop', `${service.home}/nothing.json`)
   t.equal(missing.code, 2)
   t.match(missing.err, `${service.home}/nothing.json cannot be read: ENOENT`)

@@ -389,8 +389,8 @@ esac`
 t.test('a task that no runner may take says which would, and what registers one', async (t) => {
   const waits = {
     ...ITEM,
-    reason: 'no runner that is online may take it',
-    waiting_because: { code: 'running_cap', detail: 'no runner that is online may take it' },
+    reason: 'no online runner may take it',
+    waiting_because: { code: 'running_cap', detail: 'no online runner may take it' },
   }
   const { env } = await service(t, ({ method, url }) => {
     if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
@@ -400,7 +400,7 @@ t.test('a task that no runner may take says which would, and what registers one'
   t.equal(code, 6)
   t.match(
     err,
-    /queued: no runner that is online may take it\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
+    /queued: no online runner may take it\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
   )
 })
 

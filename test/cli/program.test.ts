@@ -264,7 +264,11 @@ t.test('a token that no header can carry is not sent, and not told', async (t) =
     [{ ...env, ENGINE_TOKEN: `${token}\n${token}` }, ['queue'], /ENGINE_TOKEN holds more than a token/],
     [{ ...env, ENGINE_TOKEN: 'itd_ü“' }, ['queue', '--json'], /ENGINE_TOKEN holds more than a token/],
     [env, ['queue', '--token-file', `${home}/two.token`], /token file .*two.token holds more than a token/],
-    [env, ['runner', '--id', 'r1', '--exec', 'true', '--token-file', `${home}/word.token`], /holds more than a token/],
+    [
+      env,
+      ['runner', '--id', 'r1', '--exec', 'true', '--token-file', `${home}/word.token`],
+      /contains more than a token/,
+    ],
   ] as const
   for (const [given, argv, words] of bad) {
     const { code, out, err } = await cli(given, ...argv)
@@ -572,7 +576,10 @@ t.test('show of what waits for a runner that was removed names no command that i
   const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed.' }
   const { env } = await service(t, () => [200, { ...RUN, runner_id: 'r9', waiting_because: why }])
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
-  t.match(out, /was removed for good[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/)
+  t.match(
+    out,
+    /, which it names, was removed[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/,
+  )
   t.notMatch(out, /runner add/)
 })
 

@@ -148,7 +148,7 @@ t.test(
       const { code, err } = await runner.ended
       t.equal(code, 4)
       t.ok(performance.now() - begunMs < soonMs, `${performance.now() - begunMs} ms`)
-      t.match(err, /the service has not taken the last word/)
+      t.match(err, /the service has not accepted the final post/)
     }
   },
 )

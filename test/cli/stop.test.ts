@@ -143,7 +143,7 @@ t.test('a request that does not come to an end holds a stop for a bounded time',
   const tookMs = performance.now() - begunMs
   t.ok(tookMs > 4_500, 'it had its time')
   t.ok(tookMs < 5_000 + SOON_MS, `${tookMs} ms`)
-  t.match(service.log(), /cuts off requests/)
+  t.match(service.log(), /stopping: cutting off requests/)
 })
 
 t.test('a second signal ends it at once', async (t) => {

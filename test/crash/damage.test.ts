@@ -54,8 +54,8 @@ t.test('a home that is whole is served whole', async (t) => {
 t.test('a file that was cut is refused, at whatever length', async (t) => {
   const half = (part: (typeof PARTS)[number]) => readFileSync(dataFile(home, part)).length / 2 + 100
   for (const [part, bytes, words] of [
-    ['view', 0, /does not begin as a data file does/],
-    ['view', PAGE_BYTES, /does not begin as a data file does/],
+    ['view', 0, /does not begin like a data file/],
+    ['view', PAGE_BYTES, /does not begin like a data file/],
     ['view', 2 * PAGE_BYTES, /is truncated/],
     ['view', half('view'), /is truncated/],
     ['log', 0, /does not begin like a log file/],

@@ -146,7 +146,7 @@ t.test('a service that takes no more than a little at once is seldom asked to ta
     service.events().map(({ payload }) => payload.n),
     Array.from({ length: 300 }, (_, i) => i + 1),
   )
-  const slow = logs.filter((line) => line.includes('again with fewer events at a time')).length
+  const slow = logs.filter((line) => line.includes('retrying with fewer events at a time')).length
   t.ok(slow <= 16, `${slow} posts took too long`)
 })
 

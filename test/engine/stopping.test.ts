@@ -33,7 +33,7 @@ t.test('a stopped run whose service is away gives up its last word', async (t) =
   t.same(await runner.finished, ['untold'])
   t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
-  t.match(logs.at(-1), /the service has not taken the last word/)
+  t.match(logs.at(-1), /the service has not accepted the final post/)
 })
 
 t.test('so does one whose output waits for the service', async (t) => {

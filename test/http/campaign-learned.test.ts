@@ -98,7 +98,7 @@ t.test('learned 6: a formation prompt is bounded, and goes to the runner in the 
   await move(s, 'advance')
   const { engine } = await begin(s, runner)
   t.ok(engine.payload.prompt.length < 60_000)
-  t.match(engine.payload.prompt, /more sections are left out/)
+  t.match(engine.payload.prompt, /more sections are omitted/)
 })
 
 t.test('learned 7: a temporary limit of a provider expires by itself', async (t) => {
@@ -204,7 +204,7 @@ t.test(
     const { work: waiting } = await until(reading(s), (one) => one.work.reason.includes('attempt 2'))
     t.match(
       waiting.reason,
-      /^its run waits for a runner again \(attempt 2\): not before 2\S+Z, since it failed: no route$/,
+      /^its run is waiting for a runner again \(attempt 2\): not before 2\S+Z, since it failed: no route$/,
     )
     const { request_id, attempt } = await beginAttempt(s, runner)
     t.equal(attempt, 2)

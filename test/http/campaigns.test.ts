@@ -232,7 +232,7 @@ t.test(
       async () => (await s.expect(200, 'GET', `/api/work-items/${work.item_id}`)).body.waiting_because,
       (because) => because?.code === 'stopping',
     )
-    t.match(waiting.detail, new RegExp(`^${request_id}, which looks for campaign pay`))
+    t.match(waiting.detail, new RegExp(`^${request_id}, which forms or assesses for campaign pay`))
     await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
     await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
     const again = await form(s, runner, done)
@@ -693,7 +693,7 @@ t.test('what a cycle asked is asked no more once an owner has answered it', asyn
   await work(s, runner, verdict('blocked_on_decision', { finding: 'Which currency?', options: ['EUR', 'USD'] }))
   t.match(await comesTo(s, 'escalated'), {
     question: { finding: 'Which currency?' },
-    needs: /what its last cycle asks/,
+    needs: /answer the question of its last cycle/,
   })
   t.notOk('question' in (await move(s, 'decide', { decision: 'EUR' })))
   await form(s, runner, { decision: 'escalate', reason: 'the price would change' })

@@ -79,7 +79,7 @@ t.test('learned 14: nothing revives what has ended, by whichever door', async (t
   const payload = { initiative: NAME, operator_origin: 'cron', trigger_id: 'nightly' }
   const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
   const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
-  t.match((await s.call('POST', '/api/events', posted)).body, { status: 409, detail: /nothing is steered any more/ })
+  t.match((await s.call('POST', '/api/events', posted)).body, { status: 409, detail: /steering has ended/ })
   await submit(s)
   await finish(s, w.runner, (await take(s, w.runner)).request_id)
   t.match(await read(w), { status: 'cancelled', waiting: [], assessments: [] })
@@ -94,7 +94,7 @@ t.test('learned 15: what is refused at one door is refused at the others', async
   const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
   const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
   t.equal((await s.call('POST', '/api/events', posted)).status, 422)
-  t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is no member/ })
+  t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is not a member/ })
   t.same((await read(w)).waiting, [])
 })
 

@@ -96,8 +96,8 @@ t.test('a change needs the version that was read, and nobody overwrites what the
   t.match((await patch(422, { evidence: [known, known, unknown] }, '*')).body, {
     code: 'invalid_body',
     errors: [
-      { pointer: '/evidence/1/id', detail: /names an entry before it/ },
-      { pointer: '/evidence/2/id', detail: /names no evidence of the record/ },
+      { pointer: '/evidence/1/id', detail: /repeats the id of an earlier entry/ },
+      { pointer: '/evidence/2/id', detail: /is not evidence of the record/ },
     ],
   })
 })
@@ -296,7 +296,7 @@ t.test('of records that are to take each other’s place at once, one stays', as
       const refused = said.filter(({ status }) => status !== 200)
       t.not(refused.length, 0, `${length} records, round ${round}`)
       for (const { status, body } of refused)
-        t.match({ status, body }, { status: 409, body: { code: 'illegal_move', detail: /takes no place/ } })
+        t.match({ status, body }, { status: 409, body: { code: 'illegal_move', detail: /cannot supersede another/ } })
     }
   }
   const { findings } = (await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body
@@ -440,7 +440,7 @@ t.test('lists are filtered by state, words and place, in pages that follow each 
   t.same(await slugs('title=receipts%20nobody'), [])
   for (const path of ['..', 'src/../..', './../src']) {
     const { body } = await s.expect(400, 'GET', `${LIST}?path=${path}`)
-    t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /leads out/ }] }, path)
+    t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /must not lead out/ }] }, path)
   }
   for (const query of ['', 'path=src/auth/login.ts', 'state=accepted']) {
     const all = await slugs(query)
@@ -465,7 +465,7 @@ t.test('a scope is found where its paths lead, and leads nowhere out of the repo
     (await s.expect(200, 'GET', `${LIST}?path=${path}`)).body.items.map(({ slug }: any) => slug)
   t.same([await slugs('etc/passwd'), await slugs('lib')], [['etc'], []])
   const scope = { paths: ['src', 'src/../../x'] }
-  const refused = (pointer: string) => ({ code: 'invalid_body', errors: [{ pointer, detail: /leads out/ }] })
+  const refused = (pointer: string) => ({ code: 'invalid_body', errors: [{ pointer, detail: /must not lead out/ }] })
   t.match((await s.expect(422, 'POST', LIST, { title: 'Out', scope })).body, refused('/scope/paths/1'))
   const patched = await s.expect(422, 'PATCH', `/api/intent-records/${id}`, { scope }, { headers: { 'if-match': '*' } })
   t.match(patched.body, refused('/scope/paths/1'))

@@ -158,7 +158,7 @@ t.test(
     const again = await until(read(s, first.id), waits('handed_out'))
     t.match(again, {
       state: 'running',
-      reason: /waits for a runner again/,
+      reason: /is waiting for a runner again/,
       waiting_because: { detail: /lane campaign/i },
     })
     t.match((await s.expect(200, 'GET', '/api/pacing')).body.running, [{ id: first.id, waiting_because: {} }])

@@ -185,7 +185,7 @@ t.test('a body has one end: lengths that are none, that differ, or that stand be
 t.test('a request names one host', async (t) => {
   const s = await startTestService(t)
   const request = `GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`
-  t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*two hosts/)
+  t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*two Host headers/)
 })
 
 t.test('at level debug each request is one line, with ids and without secrets; at info there is none', async (t) => {

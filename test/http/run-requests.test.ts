@@ -350,7 +350,7 @@ t.test('the next step of a campaign or an initiative is not to be asked for by h
   ] as const) {
     const body = { entry_event, payload, access: 'read_only' }
     const { body: problem } = await s.expect(422, 'POST', '/api/projects/greeter/run-requests', body)
-    t.match(problem, { detail: new RegExp(`made by its ${owner} alone`), errors: [{ pointer: '/entry_event' }] })
+    t.match(problem, { detail: new RegExp(`^Only a ${owner} may create a `), errors: [{ pointer: '/entry_event' }] })
   }
 })
 

@@ -87,7 +87,7 @@ t.test('a failed append leaves nothing visible, tells once, and the journal take
   // A foreign writer: the file does not end where this one has written last.
   appendFileSync(segmentPath(join(journal.home, 'log'), 1), 'x')
   await t.rejects(append(journal, step('a', 2, { events: [event('2')] })), {
-    message: /another process wrote this log/,
+    message: /another process wrote to this log/,
   })
   await t.rejects(append(journal, step('b', 1)), { name: 'JournalFailure' })
   t.equal(failures.length, 1)
@@ -175,7 +175,7 @@ t.test('a start that finds the log written by another process although the lock 
     appendFileSync(segmentPath(join(home, 'log'), 1), 'x')
     return environments
   }
-  const words = /another process wrote this log .* although the lock of its home was free: stop one of the two/
+  const words = /another process wrote to this log .* although the lock of its home was free: stop one of the two/
   await t.rejects(openIn(t, home, { medium: { ...folder, open } }), {
     name: 'HomeRefused',
     code: 'locked',

@@ -153,7 +153,7 @@ t.test('a backup that comes to the disk reserve is given up', async (t) => {
   })
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
     name: 'BackupAborted',
-    message: /less than the disk reserve was free/,
+    message: /fell below the disk reserve during the backup/,
   })
   t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
@@ -178,7 +178,7 @@ t.test('what a backup came to is looked at anew when a part of it is copied', as
   })
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
     name: 'BackupAborted',
-    message: /less than the disk reserve was free/,
+    message: /fell below the disk reserve during the backup/,
   })
   t.same(readdirSync(root), ['home'])
 })
@@ -312,7 +312,7 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
       const use = async () =>
         place === 'backup' ? restoreFiles(join(root, place), join(root, 'to')) : openIn(t, join(root, place))
       await t.rejects(use, { name: 'HomeRefused', ...refusal })
-      const found = isLogOfHome ? [{ code: 'view_ahead' }] : [{ code: 'unreadable', detail: /cut short/ }]
+      const found = isLogOfHome ? [{ code: 'view_ahead' }] : [{ code: 'unreadable', detail: /is truncated/ }]
       t.match((await verifyHome(join(root, place))).findings.slice(0, 1), found)
       writeFileSync(file, bytes)
     }
@@ -321,7 +321,7 @@ t.test('a backup or a home whose file was cut short is refused, not read', async
   writeFileSync(join(root, 'backup', 'backup.json'), '{"log')
   await t.rejects(restoreFiles(join(root, 'backup'), join(root, 'to')), {
     code: 'corrupt',
-    message: /backup\.json is no JSON/,
+    message: /backup\.json is not JSON/,
   })
 })
 

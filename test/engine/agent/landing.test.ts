@@ -138,7 +138,7 @@ t.test('whoever goes on from work that did not pass is told what its gate says',
   t.match(said(t, mended, 'task_run_completed'), [{ verdict: 'complete' }])
   t.match(
     git(at.repository, 'show', 'intendant/runreq_1-2:asked'),
-    /begun before[\s\S]*In its current state, the gate does not pass: echo left[\s\S]*\n1 test failed$/,
+    /begun earlier[\s\S]*In its current state, the gate does not pass: echo left[\s\S]*\n1 test failed$/,
   )
   t.equal(git(at.repository, 'ls-tree', '--name-only', 'intendant/runreq_1-2'), 'README\nasked')
   assertTidy(t, at)

@@ -38,7 +38,7 @@ for (const [what, more] of [
     const done = run(at, task(), { ...lands, AGENT, GATE: 'grep -q fixed vendor/l' })
     const [completed] = said(t, done, 'task_run_completed')
     t.match(completed, { verdict: 'defect', landed: false, diagnosis: /changes in vendor are not committed there/ })
-    const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+    const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
     t.equal(readFileSync(join(left!, 'vendor', 'l'), 'utf8'), 'l\nfixed\n')
     t.equal(trunk(), at.base)
     t.end()
@@ -54,7 +54,7 @@ t.test('a submodule’s commit that was not pushed does not land, nor is it gone
     diagnosis: /^no remote of vendor has [0-9a-f]{40}; /,
     preservation_ref: `origin/${BRANCH}`,
   })
-  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.equal(git(join(left!, 'vendor'), 'log', '-1', '--format=%s'), 'fixed')
   t.equal(trunk(), at.base)
   // On another machine its commit is not there at all.
@@ -79,7 +79,7 @@ t.test('nor does work one of whose commits names such a one', (t) => {
   const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; (cd vendor; git checkout -qb mine; ${COMMIT}); ${back}` })
   const [completed] = said(t, done, 'task_run_completed')
   t.match(completed, { verdict: 'defect', success: false, diagnosis: /not be found on any remote/ })
-  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.ok(existsSync(join(left!, 'vendor', '.git')))
   t.equal(trunk(), at.base)
   t.end()
@@ -108,7 +108,7 @@ t.test('a clone that the agent has made within the worktree, and that is no subm
   const [{ diagnosis }] = said(t, clean, 'task_run_completed') as [Record<string, any>]
   t.match(diagnosis, /^of dep a commit holds no more than the name/)
   for (const told of [completed!.diagnosis, diagnosis]) {
-    const [, left] = /what is there stays in (.*)$/.exec(told)!
+    const [, left] = /the work stays in (.*)$/.exec(told)!
     t.ok(existsSync(join(left!, 'dep', 'l')))
   }
   t.equal(trunk(), at.base)

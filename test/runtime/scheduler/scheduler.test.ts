@@ -133,7 +133,7 @@ t.test('of one owner one looks at a time, also when the earlier one was stopped'
   const second = look('pay')
   t.match(world.scheduler.waitingBecause(second), {
     code: 'stopping',
-    detail: new RegExp(`^${runId}, which looks for`),
+    detail: new RegExp(`^${runId}, which forms or assesses for`),
   })
   t.ok(world.isHandedOut(look('mail')), 'who looks for another is at no one’s heels')
   world.ask('work_item', first, { type: 'settle', state: 'landed', reason: 'stood down' })

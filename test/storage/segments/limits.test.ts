@@ -96,7 +96,7 @@ t.test('a next file that cannot be made ends the writing, and is made by the nex
   assertRows(folder, 6, 1)
 })
 
-const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote this log.*: stop one/ }
+const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote to this log.*: stop one/ }
 const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, ['x']))
 
 t.test('what another process wrote is not cut off', async (t) => {
