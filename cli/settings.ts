@@ -76,7 +76,7 @@ function majorTasks(name: string, field: 'majorTasksPerProject' | 'majorTasksPer
   return {
     name,
     placeholder: 'NUMBER',
-    help: `Most major upgrades that an engine's maintenance dispatches ${of}.`,
+    help: `Maximum number of major upgrades that an engine's maintenance dispatches ${of}.`,
     field,
     read: (text) => readInteger(text, 0, 1_000),
     expected: 'a whole number from 0 to 1000',
@@ -110,7 +110,7 @@ export const SETTINGS: readonly SettingSpec[] = [
   {
     name: 'port',
     placeholder: 'PORT',
-    help: 'Port to listen on; 0 takes a free one.',
+    help: 'Port to listen on; 0 chooses a free one.',
     field: 'port',
     read: (text) => readInteger(text, 0, 65_535),
     expected: 'a number from 0 to 65535',
@@ -131,41 +131,41 @@ export const SETTINGS: readonly SettingSpec[] = [
   duration(
     'lease',
     'leaseMs',
-    'How long a run lives without a word from its runner; at least 3s.',
+    'How long a run survives without a call from its runner; at least 3s.',
     DEADLINE_MS_MAX,
     LEASE_MS_MIN,
   ),
   duration('grace', 'graceMs', 'How long a cancelled run may take to stop.'),
-  duration('presence', 'presenceMs', 'Without a call for this long a runner is offline.', DEADLINE_MS_MAX),
+  duration('presence', 'presenceMs', 'Time without a call after which a runner is offline.', DEADLINE_MS_MAX),
   duration('late_events', 'lateEventsMs', 'How long events of a settled run are still recorded.'),
   duration(
     'idempotency',
     'idempotencyMs',
-    'How long an idempotency key is kept; of a run request from its settlement on.',
+    'How long an idempotency key is kept; for a run request, from its settlement.',
   ),
   {
     name: 'max_running',
     placeholder: 'NUMBER',
-    help: 'Most work items that run at one time. Without it: the slots of the runners that are online.',
+    help: 'Maximum number of work items running at once. Default: the slots of the online runners.',
     field: 'maxRunning',
     read: (text) => readInteger(text, 0, 1_000_000),
     expected: 'a whole number from 0 to 1000000',
   },
   majorTasks('major_tasks_per_project', 'majorTasksPerProject', 'for one project'),
   majorTasks('major_tasks_per_night', 'majorTasksPerNight', 'in a night; reported as per_night_cap'),
-  duration('retention', 'retentionMs', 'Remove older events from the log. Without it they are kept for ever.'),
+  duration('retention', 'retentionMs', 'Remove older events from the log. Default: events are kept forever.'),
   size('body_max', 'bodyBytesMax', 'Largest request body.'),
   size('events_body_max', 'eventsBodyBytesMax', 'Largest body of a post of events.'),
   size('event_max', 'eventBytesMax', 'Largest single event.'),
-  size('header_max', 'headerBytesMax', 'Largest sum of all headers of a request.', 4096),
+  size('header_max', 'headerBytesMax', 'Largest total size of a request’s headers.', 4096),
   size(
     'bodies_in_flight_max',
     'bodiesInFlightBytesMax',
-    'Sum of bodies being received at one moment; of uploads half of it. No less than body_max and events_body_max; where it is not set it grows with them.',
+    'Largest total size of bodies being received at once; uploads may take half. At least body_max and events_body_max; unless set, it grows with them.',
   ),
   size('ingest_max', 'ingestBytesMax', 'Largest body of an ingest.'),
   size('disk_reserve', 'diskReserveBytes', 'Free disk space below which writes are refused.', 0),
-  size('log_file_max', 'logFileBytesMax', 'Size at which a file of the event log is full.', 64 * 1024, 1024 ** 3),
+  size('log_file_max', 'logFileBytesMax', 'Size at which a new file of the event log is begun.', 64 * 1024, 1024 ** 3),
 ]
 
 interface SettingSources {
@@ -210,7 +210,7 @@ function roomForBodies(values: Settings, from: Readonly<Record<string, string>>)
   if (room >= largest) return room
   const ofBody = from[field] ?? `the default of ${SETTINGS.find((spec) => spec.field === field)!.name}`
   throw new CliFailure(
-    `${where} is ${showSize(room)}, less than ${ofBody}, which is ${showSize(largest)}: no such body could ever be taken. Set it to as much at least, or leave it out.`,
+    `${where} is ${showSize(room)}, less than ${ofBody}, which is ${showSize(largest)}: no such body could ever be received. Set it to at least as much, or leave it out.`,
   )
 }
 
@@ -271,9 +271,9 @@ function readConfig(home: string, readFile: (path: string) => string | undefined
   const known = SETTINGS.map((spec) => spec.name)
   for (const [name, value] of Object.entries(config)) {
     if (!known.includes(name))
-      throw new CliFailure(`"${name}" in ${path} is not a setting. Known are: ${known.join(', ')}.`)
+      throw new CliFailure(`"${name}" in ${path} is not a setting. Known settings: ${known.join(', ')}.`)
     if (typeof value !== 'string' && typeof value !== 'number') {
-      throw new CliFailure(`"${name}" in ${path} must be a text or a number.`)
+      throw new CliFailure(`"${name}" in ${path} must be a string or a number.`)
     }
   }
   return config as Record<string, unknown>

@@ -63,7 +63,7 @@ export function briefFailure(error: unknown): Failure {
   if (error instanceof BriefMismatch) {
     return { class: 'safety', code: 'brief_digest_mismatch', message: error.message }
   }
-  const message = `the brief could not be laid down: ${describeError(error)}`
+  const message = `the brief could not be written to disk: ${describeError(error)}`
   return { class: 'execution', code: 'brief_not_laid_down', message: message.slice(0, MESSAGE_CHARS_MAX) }
 }
 
@@ -76,7 +76,7 @@ async function readCompiled({ id, digest }: BriefReference, options: BriefOption
     return isObject(body) ? body : {}
   } catch (error) {
     if (!(error instanceof ServiceRefused) || error.problem.status !== 404) throw error
-    throw new BriefMismatch(`the service has no brief ${id} that is compiled to ${digest}`)
+    throw new BriefMismatch(`the service has no brief ${id} compiled with digest ${digest}`)
   }
 }
 
@@ -85,16 +85,17 @@ type Prompts = readonly (readonly [phase: string, text: string])[]
 /** The prompts by phase, after checking that brief and prompts match the digest. */
 function promptsOf({ id, digest }: BriefReference, { snapshot, prompt_pack: pack }: Record<string, any>): Prompts {
   const found = digestIfAny(snapshot)
-  if (found !== digest) throw new BriefMismatch(`what the service holds of brief ${id} is ${found}, not ${digest}`)
+  if (found !== digest) throw new BriefMismatch(`the service’s copy of brief ${id} has digest ${found}, not ${digest}`)
   const { digest: _, ...content } = isObject(pack) ? pack : {}
   const agreed = snapshot.prompt_pack?.digest
   const foundPack = digestIfAny(content)
-  if (foundPack !== agreed) throw new BriefMismatch(`the prompts of brief ${id} are ${foundPack}, not ${agreed}`)
+  if (foundPack !== agreed)
+    throw new BriefMismatch(`the prompts of brief ${id} have digest ${foundPack}, not ${agreed}`)
   const prompts = Array.isArray(content.prompts) ? content.prompts : []
   return prompts.map(({ phase, prompt_text: text }) => {
     // The phase becomes a file name.
     if (typeof phase === 'string' && /^[a-z][a-z_]{0,63}$/.test(phase) && typeof text === 'string') return [phase, text]
-    throw new BriefMismatch(`brief ${id} has a prompt that this runner cannot lay down`)
+    throw new BriefMismatch(`brief ${id} has a prompt that this runner cannot write to disk`)
   })
 }
 

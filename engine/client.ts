@@ -109,7 +109,7 @@ export function createClient(options: ClientOptions): Client {
   /** A path segment of dots alone would lead elsewhere, and no id looks like that. */
   function urlOf(method: string, path: string): URL {
     if (!DOTS_ALONE.test(path)) return new URL(base + path)
-    throw new ServiceRefused(method, path, { status: 404, code: 'not_found', detail: `${path} names nothing.` })
+    throw new ServiceRefused(method, path, { status: 404, code: 'not_found', detail: `${path} does not exist.` })
   }
 
   /** Puts the origin into the query of a DELETE or an upload, and into the body of anything else. */
@@ -127,7 +127,7 @@ export function createClient(options: ClientOptions): Client {
     async request(method, path, request = {}) {
       const token = sendableToken(options.token())
       const limit = new AbortController()
-      const tooLate = new Error('the answer took too long')
+      const tooLate = new Error('the response took too long')
       const timer = setTimeout(() => limit.abort(tooLate), request.answerMs ?? ANSWER_MS_DEFAULT)
       // Not AbortSignal.any: on Node 20 it keeps every dependent of a long-lived signal in memory.
       const onAbort = () => limit.abort(request.signal?.reason)

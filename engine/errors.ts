@@ -39,7 +39,7 @@ export class ServiceRefused extends Error {
 export class ForeignRefusal extends ServiceRefused {
   constructor(method: string, path: string, problem: Problem, retryAfterSeconds?: number) {
     super(method, path, problem, retryAfterSeconds)
-    this.message = `something other than the service has answered, with status ${problem.status}: ${problem.detail}`
+    this.message = `something other than the service answered, with status ${problem.status}: ${problem.detail}`
   }
 }
 
@@ -71,7 +71,7 @@ export class Redirected extends ServiceUnreachable {
 }
 
 /** What is wrong with a given token, as the end of a sentence. The token itself is secret and not shown. */
-export const MORE_THAN_TOKEN = 'holds more than a token: a space, a second line, or a character that no token has'
+export const MORE_THAN_TOKEN = 'contains more than a token: a space, a second line, or a character that no token has'
 
 /** The token cannot be sent; nothing was sent. */
 export class TokenUnsendable extends Error {

@@ -43,7 +43,7 @@ export function unfit(body: Record<string, any>): Unfit | undefined {
   const version = String(body.schema_version)
   const [, major] = /^(?:.+)\.v(\d+)(?:\.\d+)*$/.exec(version) ?? []
   if (!version.startsWith(`${SCHEMA}.v`) || major !== MAJOR_KNOWN) {
-    const message = `this runner reads ${SCHEMA}.v${MAJOR_KNOWN}, and the request is "${version}": update the runner`
+    const message = `this runner reads ${SCHEMA}.v${MAJOR_KNOWN}, but the request is "${version}": update the runner`
     return { code: 'unsupported_schema_version', message }
   }
   const missing = [

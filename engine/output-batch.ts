@@ -26,7 +26,7 @@ export function outputEvent(stream: OutputStream, text: string, onLost: (what: s
       const bytes = Buffer.byteLength(text)
       if (refusal.problem.status === 413 && bytes > HALVED_BYTES_MIN)
         return cutText(text, Math.ceil(bytes / 2)).map((half) => outputEvent(stream, half, onLost))
-      onLost(`${bytes} bytes of output are lost, refused by the service: ${describeRefusal(refusal)}`)
+      onLost(`${bytes} bytes of output were lost, refused by the service: ${describeRefusal(refusal)}`)
       return []
     },
   })

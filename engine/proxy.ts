@@ -53,6 +53,6 @@ function showing(certificate: string) {
     ca: certificate,
     allowPartialTrustChain: true,
     checkServerIdentity: (_: string, { fingerprint256 }: PeerCertificate) =>
-      fingerprint256 === own ? undefined : new Error('it shows another certificate than was expected'),
+      fingerprint256 === own ? undefined : new Error('it presents a different certificate than expected'),
   }
 }

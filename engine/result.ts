@@ -68,7 +68,7 @@ export function failureOf(story: CommandStory): Failure | undefined {
     }
   }
   if (end.code === 0) return statusFailure(said?.status)
-  const how = end.signal === null ? `ended with exit code ${end.code}` : `was ended by ${end.signal}`
+  const how = end.signal === null ? `ended with exit code ${end.code}` : `was killed by ${end.signal}`
   const code = end.signal === null ? `exit_${end.code}` : `signal_${end.signal.slice(3).toLowerCase()}`
   const tail = stderrTail.trim()
   return { class: 'execution', code, message: tail === '' ? `the command ${how}` : `the command ${how}: ${tail}` }
@@ -77,7 +77,7 @@ export function failureOf(story: CommandStory): Failure | undefined {
 function saidFailure(failure: Record<string, any>): Failure {
   const said = typeof failure.message === 'string' ? failure.message : ''
   const isClass = FAILURE_CLASSES.includes(failure.class)
-  const other = isClass || failure.class === undefined ? '' : ` (of class ${wordOf(failure.class)}, which is none)`
+  const other = isClass || failure.class === undefined ? '' : ` (its class ${wordOf(failure.class)} is unknown)`
   return {
     class: isClass ? failure.class : 'execution',
     ...(typeof failure.code === 'string' && failure.code !== '' ? { code: failure.code.slice(0, CODE_CHARS_MAX) } : {}),
@@ -88,7 +88,7 @@ function saidFailure(failure: Record<string, any>): Failure {
 /** Any status but the two successful ones counts as a failure, whatever was meant. */
 function statusFailure(status: unknown = 'completed'): Failure | undefined {
   if (STATUSES.includes(status as string)) return undefined
-  const message = `the command’s Run Result has the status ${wordOf(status)}: a good end is ${STATUSES.join(' or ')}`
+  const message = `the command’s Run Result has the status ${wordOf(status)}: a successful status is ${STATUSES.join(' or ')}`
   return { class: 'execution', code: 'run_result_status', message }
 }
 

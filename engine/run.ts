@@ -76,12 +76,12 @@ export class Run {
       limits: options.limits,
       ...(options.answerMs === undefined ? {} : { answerMs: options.answerMs }),
       onCancel: (cancel) => this.cancel(cancel),
-      onRetry: (error, ms) => this.#log(`${error.message}; again in ${Math.ceil(ms / 1000)} s`),
+      onRetry: (error, ms) => this.#log(`${error.message}; retrying in ${Math.ceil(ms / 1000)} s`),
     })
     this.#queue = new PostQueue({
       post: (texts) => this.#posts.events(texts),
       concernsRun,
-      onSlow: (error) => this.#log(`${error.message}; again with fewer events at a time`),
+      onSlow: (error) => this.#log(`${error.message}; retrying with fewer events at a time`),
       onPressure: (full) => this.#press(full),
       onEnded: (error) => this.abandon(error),
     })
@@ -117,7 +117,7 @@ export class Run {
 
   /** The runner itself stops: the run is handed back, or fails if its command is running. Its last posts are timed. */
   stop(): void {
-    if (this.#isFinished) this.#log('stopping: its command has ended, and its last posts have little time')
+    if (this.#isFinished) this.#log('stopping: its command has ended; little time is left for its last posts')
     else this.#end({ why: 'runner_stopped' })
     this.#limitLastPosts()
   }
@@ -150,7 +150,7 @@ export class Run {
     const first = this.#stop === undefined
     if (first || stop.why === 'abandoned') this.#stop = stop
     if (!first) return
-    this.#log(stop.why === 'abandoned' ? `given up: ${describeError(stop.error)}` : `stopping: ${stop.why}`)
+    this.#log(stop.why === 'abandoned' ? `abandoned: ${describeError(stop.error)}` : `stopping: ${stop.why}`)
     this.#command?.stop(this.#options.stopGraceMs)
   }
 
@@ -168,7 +168,7 @@ export class Run {
       clearTimeout(this.#lastPosts)
       this.#heartbeat.stop()
       this.#output.flush()
-      await this.#brief?.remove().catch((error) => this.#log(`the brief's files stay: ${describeError(error)}`))
+      await this.#brief?.remove().catch((error) => this.#log(`the brief's files remain: ${describeError(error)}`))
     }
   }
 

@@ -110,20 +110,20 @@ class Loop {
 
   drain(): void {
     if (this.#taking.signal.aborted) return
-    this.#taking.abort(new Error('the runner takes nothing more'))
+    this.#taking.abort(new Error('the runner accepts no more work'))
     if (this.#runs.size > 0)
       this.#options.log(`waiting for ${this.#runs.size} run(s), at most ${this.#options.drainMs / 1000} s`)
     setTimeout(() => this.stop(), this.#options.drainMs).unref()
   }
 
   stop(): void {
-    this.#taking.abort(new Error('the runner takes nothing more'))
+    this.#taking.abort(new Error('the runner accepts no more work'))
     for (const run of this.#runs.values()) run.stop()
   }
 
   kill(): void {
     this.#isKilled = true
-    this.#taking.abort(new Error('the runner takes nothing more'))
+    this.#taking.abort(new Error('the runner accepts no more work'))
     for (const run of this.#runs.values()) run.kill()
   }
 
@@ -266,7 +266,7 @@ class Loop {
     this.#notBegun += 1
     this.#restsUntilMs = performance.now() + restMs
     this.#options.log(
-      `this machine could not begin ${this.#notBegun} run(s) in a row: nothing is taken for ${restMs / 1000} s`,
+      `this machine could not begin ${this.#notBegun} run(s) in a row: accepting no work for ${restMs / 1000} s`,
     )
   }
 
@@ -296,7 +296,7 @@ class Loop {
       // Neither a session nor a poll can cause a fault inside the service, so none is final.
       faultsMax: Number.POSITIVE_INFINITY,
     })
-    if (told) this.#options.log('answered again')
+    if (told) this.#options.log('the service answers again')
     return answer
   }
 }

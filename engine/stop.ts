@@ -8,5 +8,5 @@ export type Stop =
 
 /** Why the posts of a stopped run are given up. */
 export class Untold extends Error {
-  override readonly message = 'the service has not taken the last word about the run'
+  override readonly message = 'the service has not accepted the final post of the run'
 }

@@ -49,7 +49,7 @@ export class UnreadLines {
   }
 
   #named(name: string): void {
-    const message = `a line of more than ${LINE_CHARS_MAX} characters is not read: it names ${name}`
+    const message = `a line of more than ${LINE_CHARS_MAX} characters was ignored: it names ${name}`
     const failure: Failure = { class: 'execution', code: 'line_too_long', message }
     if (name === TASK_VERDICT) this.#options.onVerdict(failure)
     if (isRunResult(name)) this.result = failure

@@ -71,7 +71,7 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
   signal.addEventListener('abort', onAbort)
   let silence = setTimeout(onSilence, silenceMs)
   function onSilence(): void {
-    connection.abort(new Error(`nothing for ${silenceMs / 1000} s`))
+    connection.abort(new Error(`nothing received for ${silenceMs / 1000} s`))
   }
   try {
     const response = await client.stream('/api/watch', {

@@ -89,13 +89,13 @@ export function admit(exchange: Exchange, access: Access, runnerParam: number): 
   if (principal.kind === 'runner') return admitRunner(exchange, principal, access, runnerParam)
   if (access.right === 'any') return true
   if (access.right === 'runner') {
-    exchange.problem('not_the_runner', "This is a runner's own post: only that runner's token is taken.")
+    exchange.problem('not_the_runner', "This path is for the runner itself: only that runner's token is accepted.")
     return false
   }
   const { right, orRight } = access
   if (principal.rights.has(right as Right) || (orRight !== undefined && principal.rights.has(orRight))) return true
   const needed = orRight === undefined ? right : `${right} or ${orRight}`
-  exchange.problem('forbidden', `The right ${needed} is needed; the token ${principal.name} does not hold it.`)
+  exchange.problem('forbidden', `This needs the right ${needed}, which the token ${principal.name} does not hold.`)
   return false
 }
 
@@ -106,7 +106,7 @@ function admitRunner(exchange: Exchange, principal: Principal, access: Access, r
     return false
   }
   if (access.runner === 'own' && exchange.params[runnerParam] !== principal.runnerId) {
-    exchange.problem('not_the_runner', `The token is the one of runner ${principal.runnerId}.`)
+    exchange.problem('not_the_runner', `The token belongs to runner ${principal.runnerId}.`)
     return false
   }
   return true
@@ -131,7 +131,7 @@ export function mayAuthorize(exchange: Exchange, authorizedBy: string | null | u
   const { principal, by } = exchange
   if (authorizedBy === undefined || authorizedBy === null || authorizedBy === by.name) return true
   if (mayDo(principal, 'approve.full')) return true
-  exchange.problem('forbidden', `Somebody else than ${by.name} in authorized_by needs the right approve.full.`)
+  exchange.problem('forbidden', `Naming anyone other than ${by.name} in authorized_by needs the right approve.full.`)
   return false
 }
 

@@ -23,6 +23,6 @@ export async function ensureAdminToken(runtime: Runtime, log: Logger, save?: (to
   else save(token)
   const id = deriveId('tok', 'token', 'admin')
   const answer = await createAdminToken(runtime, { id, hash, by: SERVICE_BY })
-  if (answer.ok) log.info({ file }, 'the admin token was made')
-  else log.warn({ refusal: answer.refusal }, 'the admin token could not be made')
+  if (answer.ok) log.info({ file }, 'the admin token was created')
+  else log.warn({ refusal: answer.refusal }, 'the admin token could not be created')
 }

@@ -141,7 +141,12 @@ function admits(flow: Flow, waitMs: number, exchange: Exchange): boolean {
   const { inFlight } = flow
   const isLate = waitMs > flow.waitMsMax(inFlight)
   if (!isLate && (inFlight < flowInFlightMin || flow.isFair)) return true
-  if (isLate) exchange.problem('overloaded', `It would wait for ${Math.round(waitMs)} ms; nothing of this was taken.`)
-  else exchange.problem('too_many_in_flight', `${inFlight} requests of yours are in flight already, and others wait.`)
+  if (isLate)
+    exchange.problem('overloaded', `The request would wait for ${Math.round(waitMs)} ms; it was not accepted.`)
+  else
+    exchange.problem(
+      'too_many_in_flight',
+      `${inFlight} of your requests are in flight already, and other callers are waiting.`,
+    )
   return false
 }

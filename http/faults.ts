@@ -10,10 +10,10 @@ interface Fault {
 }
 
 const READ_FAULTS = {
-  damaged: { code: 'quarantined', detail: 'What is asked for cannot be read: the disk does not give it.' },
+  damaged: { code: 'quarantined', detail: 'The requested data cannot be read from disk.' },
   short: {
     code: 'overloaded',
-    detail: 'The service has too few files or too little memory to read what is asked for.',
+    detail: 'The service has too few file descriptors or too little memory to read the requested data.',
   },
 } as const
 
@@ -25,17 +25,21 @@ export function faultOf(error: unknown): Fault {
   const { name, message } = (error ?? {}) as Partial<Error>
   switch (name) {
     case 'ViewBehind':
-      return { code: 'view_behind', detail: 'The view has not reached the newest writes in time.', isLogged: false }
+      return {
+        code: 'view_behind',
+        detail: 'The view did not catch up with the newest writes in time.',
+        isLogged: false,
+      }
     case 'Quarantined':
       return { code: 'quarantined', detail: String(message), isLogged: false }
     case 'CorruptRow':
-      return { code: 'quarantined', detail: `What is asked for cannot be read: ${message}.`, isLogged: true }
+      return { code: 'quarantined', detail: `The requested data cannot be read: ${message}.`, isLogged: true }
     case 'JournalFailure':
-      return { code: 'storage_failed', detail: 'The log failed; the service is ending.', isLogged: false }
+      return { code: 'storage_failed', detail: 'The log failed; the service is shutting down.', isLogged: false }
     default: {
       const fault = readFault(error)
       if (fault !== undefined) return { ...READ_FAULTS[fault], isLogged: true }
-      const detail = 'The request could not be handled; what it asked for may not have happened.'
+      const detail = 'The request failed; it may or may not have taken effect.'
       return { code: 'internal_error', detail, isLogged: true }
     }
   }

@@ -58,7 +58,7 @@ export function inLaterTurns<T>(
     else
       exchange.problem(
         'storage_failed',
-        'The log failed; the service is ending. What was asked for may have been taken.',
+        'The log failed; the service is shutting down. The request may have taken effect.',
       )
   })
 }

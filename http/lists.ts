@@ -16,7 +16,7 @@ const CURSOR_LENGTH_MAX = 512
 
 /** Query parameter that filters a list by project. */
 export const projectFilter = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 128, description: 'Only those of this project (key or id).' }),
+  Type.String({ minLength: 1, maxLength: 128, description: 'Only items of this project (key or id).' }),
 )
 
 /** The filter of a list by state or status: takes what is in any of the named ones. */
@@ -51,35 +51,35 @@ export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
       Type.Integer({
         minimum: 1,
         maximum: LIST_LIMIT_MAX,
-        description: `Rows at most; default ${LIST_LIMIT_DEFAULT}.`,
+        description: `Maximum number of rows; default ${LIST_LIMIT_DEFAULT}.`,
       }),
     ),
     cursor: Type.Optional(
-      Type.String({ minLength: 1, maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the page before.' }),
+      Type.String({ minLength: 1, maxLength: CURSOR_LENGTH_MAX, description: '`next_cursor` of the previous page.' }),
     ),
     ...filters,
   })
 }
 
 /** The documented `Link` header of every paged list. */
-export const LINK_TOLD = { Link: '`rel="next"`: the next page, where there is one.' }
+export const LINK_TOLD = { Link: '`rel="next"`: the next page, if there is one.' }
 
 /** The documented answer of a list of such documents. */
 export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
   const { title } = document as { readonly title?: string }
-  if (title === undefined) throw new Error(`what is listed has a title: ${description}`)
+  if (title === undefined) throw new Error(`a listed document must have a title: ${description}`)
   return {
     description,
     schema: Type.Object(
       {
         items: Type.Array(document, { description: order }),
-        next_cursor: Type.Optional(Type.String({ description: 'Goes on behind this page; absent on the last one.' })),
+        next_cursor: Type.Optional(Type.String({ description: 'Cursor for the next page; absent on the last page.' })),
       },
       { title: `${title}List` },
     ),
     headers: {
       ...LINK_TOLD,
-      'Watch-Cursor': 'The point in the log that the page is true for: watch from there to miss nothing.',
+      'Watch-Cursor': 'The point in the log that the page reflects: watch from there to miss nothing.',
     },
   }
 }
@@ -94,7 +94,7 @@ export function answerList(
   const { cursor } = exchange.query
   const after = cursor === undefined ? undefined : decodeListCursor(cursor)
   if (cursor !== undefined && after === undefined) {
-    exchange.problem('invalid_cursor', 'The cursor is not one that a list of this service answered.')
+    exchange.problem('invalid_cursor', 'The cursor was not issued by a list of this service.')
     return
   }
   const limit = (exchange.query.limit as number | undefined) ?? LIST_LIMIT_DEFAULT

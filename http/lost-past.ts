@@ -18,7 +18,7 @@ export class LostPast {
     this.#isTold = true
     this.#log.error(
       { cursor },
-      'a cursor names events that this home does not hold: an older copy of it was put back, and what runners did since may be handed out again',
+      'a cursor names events that this home does not hold: an older copy was restored, and work that runners did since may be handed out again',
     )
   }
 }

@@ -46,7 +46,7 @@ export function measureRoutes(
 ): void {
   new Counter({
     name: 'intendant_http_answers_total',
-    help: 'Answers given, by method, route and status.',
+    help: 'Responses sent, by method, route and status.',
     labelNames: ['method', 'route', 'status'],
     registers: [registry],
     collect() {
@@ -67,18 +67,23 @@ export function measureRoutes(
       for (const { problems } of entries) for (const [code, count] of problems) this.inc({ code }, count)
     },
   })
-  gauge(registry, 'intendant_http_body_bytes_in_flight', 'Bytes of bodies being received.', () => bodies.bytesInFlight)
-  gauge(registry, 'intendant_http_unsent_bytes', 'Bytes of answers that clients have not taken.', () => unsent.bytes)
+  gauge(
+    registry,
+    'intendant_http_body_bytes_in_flight',
+    'Bytes of request bodies being received.',
+    () => bodies.bytesInFlight,
+  )
+  gauge(registry, 'intendant_http_unsent_bytes', 'Bytes of answers that clients have not read yet.', () => unsent.bytes)
   counter(
     registry,
     'intendant_http_unsent_closed_total',
-    'Connections closed because too much was not taken: those that took nothing for longest.',
+    'Connections closed because they left too many bytes of answers unread.',
     () => unsent.closed,
   )
   gauge(
     registry,
     'intendant_http_changes_in_flight',
-    'Changes that were let in and are not answered yet.',
+    'Admitted changes that are not answered yet.',
     () => admission.inFlight,
   )
 }
@@ -90,7 +95,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   const { journal } = runtime
   gauge(registry, 'intendant_log_last_sequence', 'Sequence of the newest event.', () => journal.lastSequence)
   gauge(registry, 'intendant_log_oldest_sequence', 'Sequence of the oldest event kept.', () => journal.oldestSequence)
-  gauge(registry, 'intendant_writes_refused', '1 while the service takes no writes.', () =>
+  gauge(registry, 'intendant_writes_refused', '1 while the service accepts no writes.', () =>
     journal.refuses() === undefined ? 0 : 1,
   )
   gauge(
@@ -102,22 +107,22 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   gauge(
     registry,
     'intendant_messages_set_aside',
-    'Messages of the service to itself whose step failed: tried again, later each time.',
+    'Internal messages whose step failed; retried with growing delays.',
     () => runtime.setAside.count,
   )
   measureCaretakers(metrics, service)
-  gauge(registry, 'intendant_tokens_active', 'Tokens that are let in.', () => principals.size)
+  gauge(registry, 'intendant_tokens_active', 'Active tokens.', () => principals.size)
   gauge(
     registry,
     'intendant_token_expiry_timestamp_seconds',
-    'When the next token that is let in ends, runners aside; +Inf: none ends.',
+    'When the next active token expires, not counting runners’ tokens; +Inf if none does.',
     () => principals.nextExpiryMs / 1_000,
   )
   const certificateEnd = certificateEndMs(runtime.settings) / 1_000
   gauge(
     registry,
     'intendant_certificate_expiry_timestamp_seconds',
-    'When the certificate that is served ends; +Inf without TLS.',
+    'When the served certificate expires; +Inf without TLS.',
     () => certificateEnd,
   )
   new Gauge({
@@ -141,7 +146,7 @@ function measureCaretakers({ registry }: Metrics, service: ServiceContext): void
   const caretakers = caretakersOf(service)
   new Gauge({
     name: 'intendant_entities_passed_over',
-    help: `Entities at which ${CARETAKERS_FAIL}: tried again, later each time.`,
+    help: `Entities on which ${CARETAKERS_FAIL}; retried with growing delays.`,
     labelNames: ['by'],
     registers: [registry],
     collect() {
@@ -150,7 +155,7 @@ function measureCaretakers({ registry }: Metrics, service: ServiceContext): void
   })
   new Counter({
     name: 'intendant_ticks_failed_total',
-    help: 'How often one of those who look after others (`by`) failed as a whole: a pause followed.',
+    help: 'Failures of a whole background part (`by`), each followed by a pause.',
     labelNames: ['by'],
     registers: [registry],
     collect() {
@@ -177,16 +182,16 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
       for (const state of WORK_ITEM_STATES) this.set({ state }, runtime.journal.count('work_item', 'state', state))
     },
   })
-  gauge(registry, 'intendant_work_items_running_max', 'Work items that may run at one time.', () => {
+  gauge(registry, 'intendant_work_items_running_max', 'Work items that may run at the same time.', () => {
     return scheduler.view().maxRunning
   })
   backlog(registry, () => scheduler.waiting.backlog(), {
-    count: ['intendant_work_items_waiting', 'Queued work items that are not handed out, by project.'],
+    count: ['intendant_work_items_waiting', 'Queued work items that are not handed out yet, by project.'],
     age: ['intendant_work_items_waiting_oldest_age_seconds', 'Age of the oldest of them, by project.'],
   })
   new Gauge({
     name: 'intendant_lane_paused',
-    help: '1 while nothing in the lane starts.',
+    help: '1 while the lane is paused.',
     labelNames: ['lane'],
     registers: [registry],
     collect() {
@@ -206,13 +211,13 @@ function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): voi
   const totals = { commits: 0, steps: 0, events: 0, lost: 0 }
   const sizes = new Histogram({
     name: 'intendant_commit_batch_size',
-    help: 'Steps of actors that shared one flushed commit.',
+    help: 'Actor steps that shared one flushed commit.',
     buckets: BATCH_STEPS,
     registers: [registry],
   })
   const flushes = new Histogram({
     name: 'intendant_fsync_seconds',
-    help: 'How long the write of a commit took, until it was on disk.',
+    help: 'Time to write a commit until it was on disk.',
     buckets: FLUSH_SECONDS,
     registers: [registry],
   })
@@ -227,29 +232,34 @@ function measureCommits({ registry }: Metrics, { runtime }: ServiceContext): voi
     }
   })
   counter(registry, 'intendant_commits_total', 'Flushed commits.', () => totals.commits)
-  counter(registry, 'intendant_commit_steps_total', 'Steps of actors in them.', () => totals.steps)
-  counter(registry, 'intendant_commit_events_total', 'Events in them.', () => totals.events)
+  counter(registry, 'intendant_commit_steps_total', 'Actor steps in flushed commits.', () => totals.steps)
+  counter(registry, 'intendant_commit_events_total', 'Events in flushed commits.', () => totals.events)
   counter(registry, 'intendant_run_requests_lost_total', 'Started run requests given up as lost.', () => totals.lost)
 }
 
 /** What is waiting: for an actor, for an answer, for the view, for a runner's next post. */
 function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   const { load, journal } = runtime
-  gauge(registry, 'intendant_messages_in_flight', 'Messages taken and not yet answered.', () => load.messagesInFlight)
+  gauge(
+    registry,
+    'intendant_messages_in_flight',
+    'Messages accepted and not yet answered.',
+    () => load.messagesInFlight,
+  )
   gauge(
     registry,
     'intendant_work_wait_seconds',
-    'How long a change that came now would wait.',
+    'How long a change arriving now would wait.',
     () => load.waitMs() / 1_000,
   )
-  gauge(registry, 'intendant_mailbox_depth', 'Most messages that waited for one actor since the last scrape.', () =>
+  gauge(registry, 'intendant_mailbox_depth', 'Most messages waiting for one actor since the last scrape.', () =>
     load.takeDeepest(),
   )
   gauge(registry, 'intendant_view_backlog_batches', 'Commits that lists do not show yet.', () => journal.backlogBatches)
-  counter(registry, 'intendant_lease_expired_total', 'Leases that ended without a word of their runner.', () =>
+  counter(registry, 'intendant_lease_expired_total', 'Leases that expired without a call from their runner.', () =>
     runtime.deadlinesPassed('lease'),
   )
-  counter(registry, 'intendant_offer_expired_total', 'Offers that nobody accepted in time.', () =>
+  counter(registry, 'intendant_offer_expired_total', 'Offers that were not accepted in time.', () =>
     runtime.deadlinesPassed('offer'),
   )
 }
@@ -261,7 +271,7 @@ function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void 
   const parts = Object.entries(environmentPaths(runtime.settings.home))
   new Gauge({
     name: 'intendant_store_bytes',
-    help: 'Size of the files, by part.',
+    help: 'Size of the files of the home, by part.',
     labelNames: ['part'],
     registers: [registry],
     collect() {
@@ -276,13 +286,13 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
   gauge(
     registry,
     'intendant_parked_polls',
-    'Polls that wait for work.',
+    'Polls waiting for work.',
     read(({ parkedPolls }) => parkedPolls),
   )
   gauge(
     registry,
     'intendant_runners_online',
-    'Runners heard of lately.',
+    'Runners that are online.',
     read(({ runners }) => runners.online),
   )
   gauge(
@@ -306,13 +316,13 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
   counter(
     registry,
     'intendant_offers_refused_total',
-    'Offers the request did not take.',
+    'Offers that the run request refused.',
     read((c) => c.offersRefused),
   )
   counter(
     registry,
     'intendant_offers_returned_total',
-    'Offers whose poll was gone.',
+    'Offers whose poll had ended before they were sent.',
     read((c) => c.offersReturned),
   )
   backlog(registry, () => dispatcher.backlog(), {

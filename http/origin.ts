@@ -9,9 +9,7 @@ import { closedObject, type TSchema, Type } from '../machines/schema.ts'
 import type { Route } from './route.ts'
 
 const NOT_PERSONS: ReadonlySet<string> = new Set(['none', 'any', 'runner'])
-const origin = Type.Optional(
-  originText('Where this comes from, in your words. Default: `<token name>@<peer address>`.'),
-)
+const origin = Type.Optional(originText('Where this comes from, as free text. Default: `<token name>@<peer address>`.'))
 /** For routes that take no other member. */
 const NOTHING_ELSE = { schema: closedObject({}, { title: 'OriginOnly' }), optional: true } as const
 

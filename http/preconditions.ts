@@ -36,7 +36,10 @@ export function readVersion(exchange: Exchange): VersionRead | undefined {
 /** Like `readVersion`, for routes that require the header. */
 export function requireVersion(exchange: Exchange): VersionRead | undefined {
   if (exchange.header(IF_MATCH_HEADER).trim() !== '') return readVersion(exchange)
-  exchange.problem('precondition_required', 'Read the document, and send its ETag as If-Match (or `*` for any).')
+  exchange.problem(
+    'precondition_required',
+    'Read the document, and send its ETag as If-Match (or `*` for any version).',
+  )
   return undefined
 }
 

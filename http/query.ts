@@ -29,7 +29,7 @@ export class QueryParser {
     this.#types = new Map(Object.entries(properties).map(([name, property]) => [name, property.type]))
     this.#check = compile(schema)
     const known = [...this.#types.keys()].join(', ')
-    this.#unknown = known === '' ? 'unknown; the path takes no parameters' : `unknown; known are ${known}`
+    this.#unknown = known === '' ? 'unknown; the path has no parameters' : `unknown; known parameters: ${known}`
   }
 
   /** @param text the query without `?`, undecoded. */
@@ -61,7 +61,7 @@ export class QueryParser {
       const pointer = `/${escaped(name)}`
       if (type === undefined) errors.push({ pointer, detail: this.#unknown })
       else if (Object.hasOwn(query, name))
-        errors.push({ pointer, detail: 'given twice; lists are separated by commas' })
+        errors.push({ pointer, detail: 'given twice; separate list values with commas' })
       else query[name] = typed(type, value)
     }
     if (errors.length === 0) errors.push(...this.#check(query))

@@ -98,7 +98,7 @@ export function whenNamed(
   exchange: Exchange,
   { kind, path, documentOf, isSeen, refused = refuse }: Named,
 ): Reply {
-  const isTaken: Refused = { ok: false, refusal: { code: 'already_exists', detail: `this ${kind} exists already` } }
+  const isTaken: Refused = { ok: false, refusal: { code: 'already_exists', detail: `this ${kind} already exists` } }
   const made = ({ repeat, snapshot, sequence }: Taken): void => {
     if (!isSeen()) {
       refuseUnseen(exchange, isTaken)
@@ -119,7 +119,7 @@ export function asItStands({ runtime }: ServiceContext, snapshot: SnapshotOf<any
 
 /** Documents the `Location` header of a 201. */
 export function located(answer: RouteAnswer): RouteAnswer {
-  return { ...answer, headers: { ...answer.headers, Location: 'The path at which it is read.' } }
+  return { ...answer, headers: { ...answer.headers, Location: 'The path at which to read it.' } }
 }
 
 /** Documents the header of an answer that contains a secret. */

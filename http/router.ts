@@ -122,7 +122,7 @@ const NOWHERE: Route = {
   path: '/*',
   operation: 'nowhere',
   area: 'service',
-  summary: 'Whatever is not in the list.',
+  summary: 'Any other error.',
   access: { right: 'none' },
   answers: {},
   handle: () => {},
@@ -173,7 +173,7 @@ export class Router {
     fence(exchange)
     if (!this.#enter(gate, exchange, request)) return
     if (accept !== '' && accept !== '*/*' && !accepts(accept, gate.produces)) {
-      exchange.problem('not_acceptable', `This path answers with ${gate.produces.join(' or ')}.`)
+      exchange.problem('not_acceptable', `This path produces ${gate.produces.join(' or ')}.`)
       return
     }
     if (incoming.contentEncoding !== '' && refusedCoding(exchange, incoming.contentEncoding)) return
@@ -204,12 +204,15 @@ export class Router {
     }
     if (incoming.hosts > 1) {
       exchange._closeConnection()
-      exchange.problem('invalid_header', 'The request names two hosts.')
+      exchange.problem('invalid_header', 'The request has two Host headers.')
       return false
     }
     if (gate.paramCount > 0 && !readParams(gate, exchange, request)) return false
     if (version !== '' && version !== '1') {
-      exchange.problem('unsupported_api_version', `API-Version ${version.slice(0, 20)} was asked for; there is 1.`)
+      exchange.problem(
+        'unsupported_api_version',
+        `API-Version ${version.slice(0, 20)} is not supported; the only version is 1.`,
+      )
       return false
     }
     if (route.access.right !== 'none') {
@@ -228,7 +231,9 @@ export class Router {
     if (text === '' || text === undefined) return true
     const result = gate.query.parse(text)
     if (!result.ok) {
-      exchange.problem('invalid_query', 'The query parameters named in `errors` are wrong.', { errors: result.errors })
+      exchange.problem('invalid_query', 'The query parameters named in `errors` are invalid.', {
+        errors: result.errors,
+      })
       return false
     }
     exchange.query = result.query
@@ -240,13 +245,13 @@ export class Router {
     const { caller } = exchange
     if (caller !== undefined && !this.#options.access.holds(caller)) {
       const { code, detail } = revocationFault(caller)
-      exchange.problem(code, `${detail} Nothing of the body, which came meanwhile, was taken.`)
+      exchange.problem(code, `${detail} The body, received meanwhile, was discarded.`)
       return
     }
     try {
       const faults = gate.check?.(exchange.body)
       if (faults !== undefined && faults.length > 0) {
-        exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: faults })
+        exchange.problem('invalid_body', 'The fields named in `errors` are invalid.', { errors: faults })
         return
       }
       if (gate.takesOrigin && exchange.body.origin !== undefined) exchange._takeOrigin()
@@ -270,12 +275,15 @@ export class Router {
     fence(exchange)
     const allowed = allowedMethods(this.#gates, path)
     if (allowed.length === 0) {
-      exchange.problem('no_such_route', `There is no ${path.slice(0, 200)}; /openapi.json lists what there is.`)
+      exchange.problem('no_such_route', `There is no path ${path.slice(0, 200)}; /openapi.json lists all paths.`)
     } else if (method === 'OPTIONS') {
       exchange.setHeader('Allow', allowed.join(', ')).answer(204)
     } else {
       exchange.setHeader('Allow', allowed.join(', '))
-      exchange.problem('method_not_allowed', `${method.slice(0, 20)} is not taken here; ${allowed.join(', ')} are.`)
+      exchange.problem(
+        'method_not_allowed',
+        `${method.slice(0, 20)} is not supported here; allowed: ${allowed.join(', ')}.`,
+      )
     }
     exchange._returned()
   }
@@ -312,7 +320,7 @@ export class Router {
       const fault = exchange instanceof BrowserUpgrade ? exchange.refusal : undefined
       if (!isLetIn && fault === undefined) return
       if (isChunked) {
-        exchange.problem('invalid_header', 'A request to open a WebSocket has no body.')
+        exchange.problem('invalid_header', 'A request to open a WebSocket must have no body.')
         return
       }
       const state = fault === undefined ? socket.upgrade(exchange) : socket.refuse(fault, exchange.path)
@@ -337,7 +345,10 @@ function refusedCoding(exchange: Exchange, coding: string): boolean {
   if ((body === undefined && upload === undefined) || coding.toLowerCase() === 'identity') return false
   exchange.setHeader('Accept-Encoding', 'identity')
   const given = JSON.stringify(coding.slice(0, 60))
-  exchange.problem('unsupported_content_encoding', `The Content-Encoding is ${given}; a body is taken as it is.`)
+  exchange.problem(
+    'unsupported_content_encoding',
+    `The Content-Encoding is ${given}; only uncompressed bodies are accepted.`,
+  )
   return true
 }
 

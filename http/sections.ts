@@ -63,7 +63,7 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   const sections = sectionsAt(at)
   let place = cursor === undefined ? first(sections) : placeOf(sections, mark)
   if (cursor !== undefined && place === undefined) {
-    return exchange.problem('invalid_cursor', 'The cursor is not one that this list answered.')
+    return exchange.problem('invalid_cursor', 'The cursor was not issued by this list.')
   }
   const items = new Items(limit)
   let sequence: number | undefined

@@ -86,12 +86,11 @@ export async function startService(settings: Settings, options: ServiceOptions):
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
   const nature = failingQuietly(options.nature ?? realNature)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
-  const onRepeat = (err: Error) =>
-    log.warn({ err }, 'LMDB gave up a commit for no reason of its own: it is tried again')
+  const onRepeat = (err: Error) => log.warn({ err }, 'LMDB aborted a commit without an error of its own; retrying')
   const onThreadEnd = (err: Error) =>
-    log.warn({ err }, 'the thread that writes the view has ended: the main thread writes it now')
+    log.warn({ err }, 'the view writer thread ended; the main thread now writes the view')
   const onNoFreeSpaceTold = (err: Error) =>
-    log.warn({ err }, 'the file system does not say how much is free: the disk reserve is not watched')
+    log.warn({ err }, 'the file system does not report free space; the disk reserve is not enforced')
   const told = { onRepeat, onThreadEnd, onNoFreeSpaceTold }
   const beforeMaking = () => assertListens(settings, options)
   const open =
@@ -218,7 +217,7 @@ async function listen(
     for (const callback of closing) callback()
     await answered(router, runtime.nature)
     if (router.pending.count > 0) {
-      log.warn({ requests: router.pending.count }, 'the stop cuts off requests that do not come to an end')
+      log.warn({ requests: router.pending.count }, 'stopping: cutting off requests that did not finish in time')
       server.close()
     }
     await runtime.close()
@@ -273,12 +272,9 @@ function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: ()
     const reason = journal.refuses()
     // A view backlog lasts only moments and is not logged.
     if (reason === told || reason === 'view_backlog' || hasFailed()) return
-    if (reason === undefined) log.warn({ reason: told }, 'there is room: the service takes writes again')
+    if (reason === undefined) log.warn({ reason: told }, 'disk space is available: the service accepts writes again')
     else
-      log.warn(
-        { reason },
-        `the service answers reads only: it takes no writes until ${ROOM[reason] ?? 'it is restarted'}`,
-      )
+      log.warn({ reason }, `the service is read-only: it accepts no writes until ${ROOM[reason] ?? 'it is restarted'}`)
     told = reason
   }
   let timer: unknown
@@ -319,6 +315,6 @@ function once(tell: (failure: Error) => void): (failure: Error) => void {
 }
 
 function endProcess(log: Logger, failure: Error): void {
-  log.fatal({ err: failure }, 'the service cannot go on and ends; start it again')
+  log.fatal({ err: failure }, 'the service cannot continue and is exiting; start it again')
   setTimeout(() => process.exit(1), FATAL_EXIT_MS)
 }

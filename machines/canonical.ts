@@ -43,7 +43,7 @@ export function literal(text: string): string {
 /** The same, but throws NotJson on lone surrogates. */
 export function quoted(text: string): string {
   if (PRINTABLE.test(text)) return `"${text}"`
-  if (!text.isWellFormed()) throw new NotJson('', 'is not well-formed text: it holds half of a surrogate pair')
+  if (!text.isWellFormed()) throw new NotJson('', 'is not well-formed text: it contains half of a surrogate pair')
   return JSON.stringify(text)
 }
 
@@ -108,7 +108,7 @@ function find(value: unknown, pointer: string, depth: number): NotJson | undefin
   const members = Array.isArray(value) ? [...value.entries()] : Object.entries(value)
   for (const [key, member] of members) {
     const path = `${pointer}/${escaped(String(key))}`
-    if (!String(key).isWellFormed()) return new NotJson(pointer, 'has a name with half of a surrogate pair in it')
+    if (!String(key).isWellFormed()) return new NotJson(pointer, 'has a name that contains half of a surrogate pair')
     const found = find(member, path, depth + 1)
     if (found !== undefined) return found
   }
@@ -118,10 +118,10 @@ function find(value: unknown, pointer: string, depth: number): NotJson | undefin
 function whyNotJson(value: unknown, depth: number): string | undefined {
   if (value === null || typeof value === 'boolean') return undefined
   if (typeof value === 'string') {
-    return value.isWellFormed() ? undefined : 'is not well-formed text: it holds half of a surrogate pair'
+    return value.isWellFormed() ? undefined : 'is not well-formed text: it contains half of a surrogate pair'
   }
   if (typeof value === 'number') {
-    return Number.isFinite(value) ? undefined : `must be a finite number that a double can hold, got ${value}`
+    return Number.isFinite(value) ? undefined : `must be a finite number that fits a double, got ${value}`
   }
   if (typeof value !== 'object') return `must be a JSON value, got ${typeof value}`
   if (depth === NESTING_MAX) return `is nested deeper than ${NESTING_MAX} levels`

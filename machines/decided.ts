@@ -12,5 +12,5 @@ export function isOtherReason(kept: string | undefined, { reason }: { readonly r
 
 export function decidedOtherwise(state: string, kept: string | undefined): Refusal {
   const why = kept === undefined ? 'without a reason' : `with another reason: ${shown(kept)}`
-  return { code: 'illegal_move', detail: `it is ${state} already, ${why}` }
+  return { code: 'illegal_move', detail: `it is already ${state}, ${why}` }
 }

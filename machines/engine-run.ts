@@ -242,7 +242,7 @@ function repeats({ value, context }: SnapshotOf<EngineRunContext>, message: Engi
 
 function refusal({ value }: SnapshotOf<EngineRunContext>, message: EngineRunMessage): Refusal | undefined {
   if (value === 'absent' || message.type !== 'evidence') return undefined
-  return { code: 'illegal_move', detail: `an engine run holds at most ${OBSERVATIONS_A_RUN_MAX} observations` }
+  return { code: 'illegal_move', detail: `an engine run may hold at most ${OBSERVATIONS_A_RUN_MAX} observations` }
 }
 
 function envelope({ project, throttle, trace_id, run_request_id, internal }: EngineRunContext): FactEnvelope {

@@ -201,7 +201,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: HypothesisMes
   if (message.type !== 'accept' || value !== 'accepted') return undefined
   const { decided_by, intent_record_id } = context
   const who = decided_by === undefined ? 'somebody' : decided_by.name
-  return { code: 'illegal_move', detail: `it was accepted otherwise by ${who}, as ${intent_record_id}` }
+  return { code: 'illegal_move', detail: `it was already accepted differently by ${who}, as ${intent_record_id}` }
 }
 
 function envelope({ project }: Context): FactEnvelope {

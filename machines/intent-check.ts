@@ -30,8 +30,8 @@ interface Finding {
 const NOT_ACCEPTED: Readonly<globalThis.Record<string, string>> = {
   hypothesized: 'is only hypothesized',
   proposed: 'is only proposed',
-  contradicted: 'was contradicted before anybody had accepted it',
-  superseded: 'was itself superseded, by no other, before anybody had accepted it',
+  contradicted: 'was contradicted before anybody accepted it',
+  superseded: 'was itself superseded by no other record, before anybody accepted it',
 }
 
 /** A record has a drift history from its acceptance on, and keeps it. */
@@ -72,7 +72,7 @@ export class IntentCheck {
     if (value !== 'accepted') return
     const { id, intent_record_id } = context
     if (this.find(intent_record_id!)?.context.hypothesis_id === id) return
-    const detail = `The hypothesis ${id} was accepted, and its record ${intent_record_id} is not there.`
+    const detail = `The hypothesis ${id} was accepted, but its record ${intent_record_id} does not exist.`
     this.add({ level: 'error', code: 'hypothesis_without_record', detail, id })
   }
 
@@ -93,7 +93,7 @@ export class IntentCheck {
   /** The id derives from the slug, so a record with another id is a second one with its slug. */
   private slug({ context }: Record): void {
     const { id, slug, project_id } = context
-    if (!isSlug(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is none.`)
+    if (!isSlug(slug)) this.about(context, 'error', 'malformed_slug', `The slug ${slug} is not valid.`)
     else if (recordIdOfSlug(project_id, slug) !== id) {
       this.about(context, 'error', 'duplicate_slug', `The slug ${slug} belongs to another record.`)
     }
@@ -111,7 +111,12 @@ export class IntentCheck {
       this.about(context, 'error', 'dangling_supersession', `It supersedes ${one}, which does not say so.`)
     }
     if (value === 'superseded' && this.isInCycle(context)) {
-      this.about(context, 'error', 'supersession_cycle', 'Its replacements lead back to it: none of them guides runs.')
+      this.about(
+        context,
+        'error',
+        'supersession_cycle',
+        'Its replacements lead back to itself: none of them guides runs.',
+      )
     }
   }
 
@@ -120,7 +125,7 @@ export class IntentCheck {
     const why = wasAccepted(heir) ? undefined : NOT_ACCEPTED[value]
     if (why === undefined || (value === 'superseded' && heir.superseded_by !== undefined)) return
     const key = recordKey(heir.project, heir.slug)
-    const detail = `Nothing guides runs in its place: ${key}, which superseded it, ${why}.`
+    const detail = `Nothing guides runs in its place: its replacement ${key} ${why}.`
     this.about(context, 'warning', 'replacement_not_accepted', detail)
   }
 
@@ -141,7 +146,12 @@ export class IntentCheck {
 
   private relationship({ context }: Record, { type, to }: Relationship): void {
     if (this.find(to) !== undefined) return
-    this.about(context, 'error', 'dangling_relationship', `It ${type.replaceAll('_', ' ')} ${to}, which is not there.`)
+    this.about(
+      context,
+      'error',
+      'dangling_relationship',
+      `It ${type.replaceAll('_', ' ')} ${to}, which does not exist.`,
+    )
   }
 
   private undone({ value, context }: Record): void {
@@ -154,7 +164,7 @@ export class IntentCheck {
         context,
         'warning',
         'no_required_evidence',
-        'It guides runs, and nothing is required to show that it holds.',
+        'It guides runs, but has no required evidence to show that it holds.',
       )
     }
     const conflicts = Object.entries(context.drift.conflicts).filter(([, { guiding }]) => guiding)

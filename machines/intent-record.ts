@@ -275,7 +275,7 @@ function refusal({ value, context }: SnapshotOf<Context>, message: IntentRecordM
       if (!isOpen) return undefined
       const needsRight = isGuiding(value) && !message.may_rewrite
       return needsRight
-        ? { code: 'forbidden', detail: `the record is ${value}: changing it needs the right intent.accept too` }
+        ? { code: 'forbidden', detail: `the record is ${value}: changing it also needs the right intent.accept` }
         : rules.whyNotUpdate(context, message)
     }
     case 'classify':

@@ -241,7 +241,7 @@ const machineSetup = setup({
         runner_id: context.id,
         state,
         presence: 'offline',
-        reason: event.type === 'end_session' ? 'it said that it ends' : 'it has not called for some time',
+        reason: event.type === 'end_session' ? 'it reported that it is ending' : 'it has not called for some time',
       },
     })),
   },

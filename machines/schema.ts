@@ -331,7 +331,7 @@ function sentence(error: ErrorObject): string {
   if (keyword === 'minProperties') {
     return `must have ${params.limit} or more members, got ${Object.keys(data as object).length}${known(error)}`
   }
-  if (keyword === 'anyOf') return `must be one of the forms that are allowed here, got ${shown(data)}`
+  if (keyword === 'anyOf') return `must have one of the allowed forms, got ${shown(data)}`
   return `${error.message ?? 'is not valid'}, got ${shown(data)}`
 }
 
@@ -388,5 +388,5 @@ function unknownMember(error: ErrorObject): string {
 
 function known({ parentSchema }: ErrorObject): string {
   const members = Object.keys((parentSchema as { properties?: object } | undefined)?.properties ?? {})
-  return members.length === 0 ? '' : `; known are ${members.join(', ')}`
+  return members.length === 0 ? '' : `; known members: ${members.join(', ')}`
 }

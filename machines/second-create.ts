@@ -69,7 +69,7 @@ export function creationRefusal(
   const meaning = secondCreate(record, message)
   if (meaning === 'reused') return reusedKey(what)
   if (meaning === 'expired' && isIdFromKey) {
-    return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} takes its place` }
+    return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} replaces it` }
   }
-  return { code: 'already_exists', detail: `this ${what} exists already` }
+  return { code: 'already_exists', detail: `this ${what} already exists` }
 }

@@ -53,7 +53,7 @@ export class Alone {
     const [first, ...others] = [...batch.settled, ...batch.late]
     if (first === undefined) return
     if (others.length > 0) {
-      log.error({ err: error, messages: others.length + 1 }, 'the journal does not take a batch')
+      log.error({ err: error, messages: others.length + 1 }, 'the journal does not accept a batch')
       for (const [actor, mail] of batch.mail()) this.put(actor, mail)
       return
     }

@@ -84,11 +84,14 @@ export function unavailable(code: string, detail: string): Refused {
   return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
 }
 
-export const OVERLOADED = unavailable('overloaded', 'Too much work is waiting; nothing of this was taken.')
+export const OVERLOADED = unavailable('overloaded', 'Too much work is waiting; the request was not accepted.')
 
-export const STORAGE_FAILED = unavailable('storage_failed', 'The storage failed; nothing of this was taken.')
+export const STORAGE_FAILED = unavailable('storage_failed', 'The storage failed; the request was not accepted.')
 
 /** For outside callers. Timers stay rows, deliveries stay in the outbox, and both wait. */
 export function quarantined({ kind, id }: ActorRef): Refused {
-  return unavailable('quarantined', `The record of ${kind} ${id} cannot be read; it is set aside until it is repaired.`)
+  return unavailable(
+    'quarantined',
+    `The record of ${kind} ${id} cannot be read; it is quarantined until it is repaired.`,
+  )
 }

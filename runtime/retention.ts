@@ -104,7 +104,7 @@ export class Retention {
   private sweepIn(ms: number): void {
     this.timer = this.parts.nature.setTimer(() => {
       this.sweeping = this.sweep()
-        .catch((error) => this.parts.log.warn({ err: error }, 'a retention sweep was cut short'))
+        .catch((error) => this.parts.log.warn({ err: error }, 'a retention sweep ended early'))
         .finally(() => this.isStopped || this.sweepIn(retentionSweepMs))
     }, ms)
   }
@@ -147,7 +147,7 @@ export class Retention {
     this.toldMs = nowMs
     Object.assign(this.forgotten, { events: 0, entities: 0 })
     const upTo = { lastForgotten: journal.oldestSequence - 1, recordedBefore: new Date(beforeMs).toISOString() }
-    log.info({ events, ...upTo, entities }, 'what is past retention was forgotten')
+    log.info({ events, ...upTo, entities }, 'retention removed old events and entities')
   }
 
   /** Also below the disk reserve: removing log files is what frees space. */
@@ -164,7 +164,7 @@ export class Retention {
         more = step.more
       }
     } finally {
-      if (lost > 0) log.warn({ lost }, 'events past retention were forgotten that could not be read')
+      if (lost > 0) log.warn({ lost }, 'retention removed old events that could not be read')
     }
   }
 

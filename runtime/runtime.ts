@@ -173,12 +173,12 @@ class ActorRuntime implements Runtime {
   }
 
   private whyNotNow(): Refused | undefined {
-    if (this.state === 'failed') return unavailable('storage_failed', 'The log failed; the service is ending.')
+    if (this.state === 'failed') return unavailable('storage_failed', 'The log failed; the service is shutting down.')
     if (this.state !== 'open') return unavailable('stopping', 'The service is stopping.')
     const reason = this.journal.refuses()
     if (reason === undefined) return undefined
     this.due.noteRefused()
-    return unavailable(reason, `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
+    return unavailable(reason, `The service accepts no writes now: ${reason.replaceAll('_', ' ')}.`)
   }
 
   private post(actor: Actor, mail: Mail): void {
@@ -380,7 +380,7 @@ class ActorRuntime implements Runtime {
 
   /** The journal refuses writes: outside senders hear 503, messages from inside wait. */
   private turnAway(): void {
-    const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; try again.')
+    const refused = this.whyNotNow() ?? unavailable('overloaded', 'The service could not write; retry.')
     const ready = this.ready.takeAll()
     for (const actor of ready) {
       this.answers.giveAll(actor.takeSenders(), refused)

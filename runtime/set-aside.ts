@@ -64,7 +64,7 @@ export class SetAside {
     const of = { actor: key, message: mail.body.type, source: mail.source, err: error }
     if (mail.source.from === 'outside') {
       log.error(of, 'a step failed')
-      const detail = `The step ${mail.body.type} failed; nothing changed.`
+      const detail = `The step ${mail.body.type} failed; nothing was changed.`
       return { ok: false, refusal: { code: 'internal_error', detail } }
     }
     const entry = this.entries.get(key) ?? { ref, mail: [], failures: 0, dueMs: Number.POSITIVE_INFINITY }

@@ -22,12 +22,15 @@ export async function upgradeIndexes(
   if (journal.refuses() !== undefined) {
     // Steps would add and remove list rows in this version's terms, beside rows that are still missing.
     journal.stayReadOnly?.()
-    log.warn({ kinds: behind.map(({ kind }) => kind) }, 'lists may miss entities until a start that may write')
+    log.warn(
+      { kinds: behind.map(({ kind }) => kind) },
+      'lists may lack entities until the service starts with writes allowed',
+    )
     return
   }
   for (const module of behind) {
     const rows = await lists.rebuild(module.kind, termsOf(module))
-    if (rows > 0) log.info({ kind: module.kind, rows }, 'list rows were brought up to this version')
+    if (rows > 0) log.info({ kind: module.kind, rows }, 'list rows were upgraded to this version')
   }
   const versions = Object.values(modules).map(({ kind, version }) => [kind, version])
   await lists.note({ ...noted, ...Object.fromEntries(versions) })

@@ -147,7 +147,7 @@ export class DiskJournal implements Journal {
   append(steps: readonly Step[], done: Done): void {
     for (const step of steps) assertStep(step)
     if (this.#failure !== undefined || this.#readOnly || this.#closed) {
-      done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
+      done(this.#failure ?? new JournalFailure('the journal accepts no writes'), null)
       return
     }
     let written: ReturnType<EventLog['append']>
@@ -347,7 +347,7 @@ export class DiskJournal implements Journal {
 
   /** The view refuses reads, and no failed write has told why. */
   readFailed(error: Error): void {
-    this.#fail('what is stored cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
+    this.#fail('stored data cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
   }
 
   stayReadOnly(): void {
@@ -386,7 +386,7 @@ export class DiskJournal implements Journal {
 
   #assertWritable(): void {
     if (this.#failure !== undefined) throw this.#failure
-    if (this.#readOnly || this.#closed) throw new JournalFailure('the journal takes no writes')
+    if (this.#readOnly || this.#closed) throw new JournalFailure('the journal accepts no writes')
   }
 
   /** Runs retention and backups one at a time. */

@@ -34,7 +34,7 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     if (disk.low && medium.isNew) {
       throw new HomeRefused(
         'disk_reserve',
-        `${home} is new and its disk is nearly full: free some space, or choose another home`,
+        `${home} is new, and its disk is nearly full: free some space, or choose another home`,
       )
     }
     await medium.assertWhole()

@@ -71,7 +71,7 @@ async function begin(
 ): Promise<Run | undefined> {
   const giver = new Giver()
   const settings = readSettings(environment)
-  if (environment.LAND && settings.land === undefined) report.note('LAND says nothing without PUSH: nothing is landed')
+  if (environment.LAND && settings.land === undefined) report.note('LAND has no effect without PUSH: nothing is landed')
   const work = readWork(readInput(), environment)
   const git = new Git({ environment, stderr, stop })
   const clone = new Clone({ git, settings, report, stop })
@@ -94,7 +94,7 @@ function checkRepository(clone: Clone): void {
     clone.run('rev-parse', '--git-dir')
   } catch (error) {
     if (!(error instanceof GitFailed)) throw error
-    throw new Refused('no_repository', `${clone.path} is no git repository, or none that this user may read`)
+    throw new Refused('no_repository', `${clone.path} is not a git repository that this user may read`)
   }
 }
 
@@ -112,7 +112,7 @@ async function carryOut(run: Run): Promise<boolean> {
     return false
   } finally {
     if (remains.mayGo || !worktree.isThere()) await worktree.takeDown(remains.keptAt !== work.branch)
-    else report.note(`what was done is in ${worktree.path}`)
+    else report.note(`the work is in ${worktree.path}`)
   }
 }
 
@@ -125,7 +125,7 @@ function giveUp(run: Run, { message }: Error): void {
   }
   const left = remains.mayGo ? remains.keptAt : worktree.path
   const isThere = remains.mayGo || worktree.isThere()
-  const where = isThere ? left && `what was done is in ${left}` : `${worktree.path} is gone`
+  const where = isThere ? left && `the work is in ${left}` : `${worktree.path} is gone`
   const detail = [message, where].filter(Boolean).join('; ')
   const failure = { class: remains.isBegun ? 'execution' : NOT_BEGUN, code: 'git_failed', message: detail }
   if (!work.isStep)

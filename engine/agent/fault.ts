@@ -27,7 +27,7 @@ export async function faultIn(
 ): Promise<Fault | undefined> {
   const { settings, work, clone, worktree, base, since, isContinued, remains } = run
   if (isContinued && !clone.isWithin(base, worktree.head()))
-    return { summary: 'the work that it goes on from is gone', diagnosis: `${work.base} is no longer part of it` }
+    return { summary: 'the work that it continues is gone', diagnosis: `${work.base} is no longer part of it` }
   const files = [...unresolved, ...markedSince(run, head)].join(', ')
   if (files !== '')
     return {
@@ -41,8 +41,8 @@ export async function faultIn(
   const bare = changedIn(worktree, since, head, 'AT').filter(({ path }) => !isDeclared(worktree, path))
   if (bare.length > 0) {
     const names = bare.map(({ path }) => path).join(', ')
-    const diagnosis = `of ${names} a commit holds no more than the name; ${staysIn(run)}`
-    return { summary: 'repositories within the repository are no submodules of it', diagnosis }
+    const diagnosis = `the commit holds only the names of ${names}; ${staysIn(run)}`
+    return { summary: 'repositories inside the repository are not submodules of it', diagnosis }
   }
   for (const { path, commit } of changedIn(worktree, since, head, 'AMT')) {
     if (isPopulated(worktree, path) && !isElsewhere(run, path, [commit]))
@@ -61,7 +61,7 @@ export function unpushedFault(run: Run, why: string): Fault {
 
 /** Git stores only part of the work. */
 export function unaddedFault({ worktree }: Run, { message }: Error): Fault {
-  return { summary: 'git does not keep all of it', diagnosis: `${message}; what is there stays in ${worktree.path}` }
+  return { summary: 'git does not keep all of the work', diagnosis: `${message}; the work stays in ${worktree.path}` }
 }
 
 /**
@@ -69,5 +69,5 @@ export function unaddedFault({ worktree }: Run, { message }: Error): Fault {
  */
 function staysIn({ worktree, remains }: Run): string {
   remains.mayGo &&= !remains.isBegun
-  return `what is there stays in ${worktree.path}`
+  return `the work stays in ${worktree.path}`
 }

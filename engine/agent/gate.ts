@@ -50,7 +50,7 @@ export async function campaignGates({ work, shell, worktree, stop }: Run): Promi
     const { code } = ended
     const missing = artifacts
       .filter((path) => !existsSync(join(worktree.path, path)))
-      .map((path) => `${path} is not there`)
+      .map((path) => `${path} does not exist`)
     const output = [outputOf(ended, chars), ...missing].filter((text) => text !== '').join('\n')
     const passed = code === 0 && missing.length === 0
     results.push({ name, command, required, passed, output, ...(code !== null && { exit_code: code }) })

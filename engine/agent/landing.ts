@@ -48,7 +48,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     if (moved === undefined)
       return end(blockedBy(run, 'checkout_not_ready', `${settings.land} is gone from ${settings.push}`))
     if (!clone.isWithin(seen, moved)) {
-      const why = `${settings.land} was rewritten, and no longer holds what this began at`
+      const why = `${settings.land} was rewritten and no longer contains the commit this work began at`
       return end(blockedBy(run, 'checkout_not_ready', why))
     }
     // Also the case if the remote accepted a push whose answer was lost.
@@ -58,7 +58,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
       const fault = await pushToTrunk(run, head, moved)
       if (fault === undefined) return end({ landed: true })
       if (stop.isMade) {
-        run.report.note(`stopped in the push to ${settings.land}, which may have taken it: ${head}`)
+        run.report.note(`stopped during the push to ${settings.land}, which may have succeeded: ${head}`)
         return end({})
       }
       if (isOfSubmodules(fault)) return end({ verdict: 'defect', ...unpushedFault(run, fault.message) })

@@ -43,7 +43,7 @@ export function failureOf({ work, settings, remains }: Run, outcome: Outcome): F
   const code = verdict === 'complete' ? (settings.land === undefined ? undefined : land_blocked) : verdict
   const isItems = work.request.engine.payload.item_id !== undefined
   if (isItems || code === undefined || verdict === 'runner_error') return undefined
-  const where = remains.keptAt === undefined ? undefined : `what was done is in ${remains.keptAt}`
+  const where = remains.keptAt === undefined ? undefined : `the work is in ${remains.keptAt}`
   return { class: 'semantic', code, message: endOf([summary, diagnosis, where].filter(Boolean).join('\n')) }
 }
 

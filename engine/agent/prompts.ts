@@ -5,7 +5,7 @@ import type { Run } from './run.ts'
 import type { Work } from './work.ts'
 
 /** Appended to a task without a brief; a brief's prompts have their own. */
-const QUESTIONS = `If you cannot go on without a decision that only a person can make, stop there, and end your answer with
+const QUESTIONS = `If you cannot continue without a decision that only a person can make, stop, and end your answer with
 {"question": "...", "options": ["...", "..."]}`
 
 /** The task and, for work begun before, what is known of it: conflicts with trunk, or its fault. */
@@ -22,15 +22,15 @@ function askedPrompt({ briefPrompt, task, request }: Work): string {
 }
 
 function continuedPrompt({ settings }: Run, conflicts: readonly string[], fault: Fault | undefined): string {
-  const begun = '\n\nThis work was begun before, and is committed. Add to its commits, and rewrite none of them.'
+  const begun = '\n\nThis work was begun earlier and is committed. Add to its commits; do not rewrite any of them.'
   if (conflicts.length > 0) {
     const list = conflicts.map((file) => `- ${file}`).join('\n')
-    const how = `Resolve them first, and keep what both sides mean. Leave no conflict markers.
-A file that is right as it stands wants \`git add\`.`
-    const since = `Since then ${settings.land} has moved on. That is being merged in, and conflicts in these files:`
+    const how = `Resolve them first, preserving the intent of both sides. Leave no conflict markers.
+If a file is already right, run \`git add\` on it.`
+    const since = `Since then ${settings.land} has changed. It is being merged in, with conflicts in these files:`
     return `${begun} ${since}\n\n${list}\n\n${how}\n`
   }
-  return fault === undefined ? `${begun}\n` : `${begun} As it stands ${fault.summary}\n\n${fault.diagnosis}\n`
+  return fault === undefined ? `${begun}\n` : `${begun} In its current state, ${fault.summary}\n\n${fault.diagnosis}\n`
 }
 
 /** The service's prompt for the next step, with the results of a campaign's gates. */
@@ -38,5 +38,5 @@ export function stepPrompt({ request }: Work, gates: readonly GateResult[]): str
   const prompt = request.engine.payload.prompt as string
   if (gates.length === 0) return prompt
   const lines = gates.map(({ name, passed, output }) => `- ${name} ${passed ? 'passes' : `fails:\n${output}`}`)
-  return `${prompt}\n\n## The gates on trunk, just now\n\n${lines.join('\n')}\n`
+  return `${prompt}\n\n## Gate results on trunk, just now\n\n${lines.join('\n')}\n`
 }

@@ -117,11 +117,11 @@ async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promis
   if (question !== undefined) return { verdict: 'blocked_on_decision', summary: question.finding, ...question }
   const against = fault ?? (work.mayChange ? await gateFault(run) : undefined)
   if (against !== undefined) return { verdict: 'defect', ...against }
-  const summary = endOf(agent.text) || (head === undefined ? 'nothing was changed' : 'changed without a word')
+  const summary = endOf(agent.text) || (head === undefined ? 'nothing was changed' : 'changed without a report')
   const complete = { verdict: 'complete', summary } as const
   if (head === undefined) return { ...complete, success: true }
   if (settings.land === undefined) {
-    const kept = `kept on ${work.branch}, for LAND names no branch to land it on`
+    const kept = `kept on ${work.branch}, since LAND names no branch to land it on`
     return { ...complete, summary: `${summary}\n(${kept})`, land_blocked: 'checkout_not_ready' }
   }
   if (unpushed !== undefined) return { ...complete, ...blockedBy(run, 'git_failed', unpushed.message) }

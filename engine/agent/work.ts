@@ -32,13 +32,13 @@ export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
   if (!isStep && !isTask(request))
     throw new Refused(
       'unsupported_entry_event',
-      'only tasks and the next steps of campaigns and initiatives are done here',
+      'this command only handles tasks and the next steps of campaigns and initiatives',
     )
   // Its gates are commands: only an owner, not whoever makes a request by hand, may have them run.
   if (isStep && request.work_item_id === undefined)
     throw new Refused(
       'unsupported_entry_event',
-      'a next step is done for the campaign or the initiative that asks for it',
+      'a next step must belong to the campaign or initiative that asks for it',
     )
   if (!isStep && task === '') throw new Refused('no_objective', 'the task has no objective')
   return {
@@ -58,7 +58,7 @@ function readRequest(text: string): ExecutionRequest {
     body = JSON.parse(text)
   } catch {}
   if (identityOf(body) === undefined) {
-    const message = 'standard input holds no Execution Request (JSON): this is the command of a runner (--exec)'
+    const message = 'standard input is not an Execution Request (JSON): this command is run by a runner (--exec)'
     throw new Refused('malformed_execution_request', message)
   }
   const fault = unfit(body as Record<string, any>)
@@ -70,7 +70,7 @@ function objectiveOf(briefFile: string): unknown {
   try {
     return JSON.parse(readFileSync(briefFile, 'utf8')).snapshot.mission.objective
   } catch (error) {
-    throw new Refused('no_brief', `INTENDANT_BRIEF_FILE holds no compiled brief: ${(error as Error).message}`)
+    throw new Refused('no_brief', `INTENDANT_BRIEF_FILE is not a compiled brief: ${(error as Error).message}`)
   }
 }
 

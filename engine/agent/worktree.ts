@@ -48,7 +48,7 @@ export class Worktree {
     if (fault === undefined) return new Worktree(tools, path)
     if (notAdded !== undefined) rmSync(folder, { recursive: true })
     else await takeDown(tools, path, true)
-    throw new Refused('no_worktree', `${clone.path} gives no worktree for ${work.branch}: ${fault.message}`)
+    throw new Refused('no_worktree', `cannot make a worktree of ${clone.path} for ${work.branch}: ${fault.message}`)
   }
 
   /** Runs git in the worktree; returns its output. Throws as `Git.run` does. */
@@ -92,7 +92,7 @@ export class Worktree {
    */
   async regain(): Promise<void> {
     if (contentOf(join(this.path, '.git')) !== this.#link || !existsSync(this.gitFolder))
-      throw new GitFailed("the worktree's .git was taken away")
+      throw new GitFailed("the worktree's .git was removed")
     const since = Date.now()
     while (this.#locks().length > 0 && Date.now() - since < LOCK_MS) await pause(LOOK_MS)
     for (const lock of this.#locks()) rmSync(lock, { force: true })

@@ -19,14 +19,14 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
     components.schemas[type] = eventSchema(components, type, meaning, payload)
   components.schemas.KnownEvent = {
     description:
-      'An event of a known type, told apart by `event_type`, as the service itself, emitters and runners state it. The log may hold ' +
-      'others, of engines that came later, and such as were ingested, imported or recorded by an earlier version: see `ServedEvent`.',
+      'An event of a known type, distinguished by `event_type`, as stated by the service itself, emitters and runners. The log may hold ' +
+      'others: of newer engines, or ingested, imported or recorded by an earlier version; see `ServedEvent`.',
     oneOf: [...catalogue.keys()].map((type) => ({ $ref: `#/components/schemas/${type}` })),
   }
   components.schemas.ServedEvent = {
     description:
-      'Any event that is served. What other logs give is taken where its envelope is sound: also of a type that is not known, and with a ' +
-      'payload that is not as its type says.',
+      'Any event that is served. Events from other logs are accepted if their envelope is valid, even if their type is unknown or their ' +
+      'payload does not match their type.',
     anyOf: [{ $ref: '#/components/schemas/KnownEvent' }, { $ref: '#/components/schemas/Event' }],
   }
   return {
@@ -34,7 +34,7 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
     info: {
       title: 'Intendant: Watch',
       version,
-      description: 'Every event once, in order, from any point of the log, without gap or repeat.',
+      description: 'Every event exactly once, in order, from any point of the log.',
       license: { name: 'Apache-2.0', url: 'https://www.apache.org/licenses/LICENSE-2.0' },
     },
     defaultContentType: 'application/json',
@@ -59,7 +59,7 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
     components: {
       messages,
       schemas: components.schemas,
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token issued by the service.' } },
     },
   }
 }

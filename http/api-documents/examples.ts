@@ -231,7 +231,7 @@ export const examples: Readonly<Record<string, Example>> = {
       accepted: 1,
       duplicates: 0,
       refused_count: 1,
-      refused: [{ line: 2, errors: [{ pointer: '/event_type', detail: 'is stated by the service alone' }] }],
+      refused: [{ line: 2, errors: [{ pointer: '/event_type', detail: 'may only be stated by the service' }] }],
       marked_count: 0,
       marked: [],
       cursor: CURSOR,
@@ -276,7 +276,7 @@ export const examples: Readonly<Record<string, Example>> = {
   'GET /problems/:code': {
     answer: {
       code: 'not_found',
-      title: 'There is no such thing',
+      title: 'Not found',
       status: 404,
       action: 'Check the id; what a token may not see does not exist for it.',
       retryable: false,

@@ -79,24 +79,24 @@ function problemsOf(route: Route): readonly ProblemCode[] {
 
 /** What each area is about, in one sentence. */
 const AREAS: Readonly<Record<string, string>> = {
-  projects: 'What all else belongs to.',
-  'intent records': 'What a project means to keep.',
-  'discoveries and hypotheses': 'What inspections have seen, and what they believe that it means.',
-  drift: 'Whether the code still is what the records say.',
-  'formation briefs': 'What a run is to achieve and to protect.',
-  'work items': 'The ledger: work that is wanted, what came of it, what is still owed.',
-  initiatives: 'Shared outcomes: their members, what steering decided, what was found, what owners said.',
-  pacing: 'What may start, and what may not.',
-  campaigns: 'Missions that are worked off one task at a time, until their evidence holds.',
-  'run requests': 'Work on its way to a runner and back.',
-  'engine capabilities': 'What the engines of a project say they can do.',
-  'engine runs': 'What one attempt did inside the engine.',
-  'agent sessions': 'What coding agents do now and did: as their engines report it.',
-  runners: 'Who may take work.',
-  events: 'What happened: stated, listed, followed.',
-  attention: 'What needs a person.',
-  access: 'Tokens of people and programs.',
-  service: 'The service about itself.',
+  projects: 'Projects: everything else belongs to one.',
+  'intent records': 'What a project intends to keep true.',
+  'discoveries and hypotheses': 'What inspections observed, and what they infer from it.',
+  drift: 'Whether the code still matches the intent records.',
+  'formation briefs': 'What a run should achieve and protect.',
+  'work items': 'The ledger: requested work, its outcome, and what is still owed.',
+  initiatives: 'Shared outcomes: members, steering decisions, findings, and owner decisions.',
+  pacing: 'Which lanes may start work.',
+  campaigns: 'Missions pursued one task at a time until their done-evidence holds.',
+  'run requests': 'Units of work handed to runners, and their results.',
+  'engine capabilities': 'What a project’s engines declare they can do.',
+  'engine runs': 'What one attempt did inside its engine.',
+  'agent sessions': 'What coding agents are doing and have done, as their engines report it.',
+  runners: 'The processes that take and execute work.',
+  events: 'What happened: emit, list and watch events.',
+  attention: 'What needs a person’s attention.',
+  access: 'Access tokens of people and programs.',
+  service: 'Health, version, metrics and documents of the service itself.',
 }
 
 /** Builds the document. Throws if two different schemas have one title; a test builds it. */
@@ -115,10 +115,10 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
       title: 'Intendant',
       version,
       description:
-        'The control plane for fleets of coding-agent runners. What is refused is answered as a problem (RFC 9457): tell them ' +
-        'apart by `code`. A list goes on at `next_cursor`, until a page has none. `/api/watch` streams what happens, from the ' +
-        '`Watch-Cursor` of any answer; what its events carry is in `/asyncapi.json`. Each answer has `API-Version: 1`, which a ' +
-        'request may ask for.',
+        'The control plane for fleets of coding-agent runners. Errors are answered as problems (RFC 9457): tell them ' +
+        'apart by `code`. A list continues at `next_cursor`, until a page has none. `/api/watch` streams events, from the ' +
+        '`Watch-Cursor` of any answer; `/asyncapi.json` describes them. Each answer has `API-Version: 1`, which a ' +
+        'request may send too.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -128,7 +128,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Reco
     components: {
       schemas: components.schemas,
       responses: components.responses,
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token of the service.' } },
+      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A token issued by the service.' } },
     },
   }
 }
@@ -185,7 +185,7 @@ function uploadBody(upload: RouteUpload, components: Components, example: Exampl
 }
 
 const WATCH_CURSOR = {
-  'Watch-Cursor': 'The point in the log that the answer is true for: what comes later is watched from there.',
+  'Watch-Cursor': 'The point in the log that the answer reflects: watch from there to see what follows.',
 }
 
 /**
@@ -275,9 +275,9 @@ function headersOfProblems(status: number, codes: readonly ProblemCode[]): Reado
   const isPassing = codes.some((code) => problemTable[code].retryAfterSeconds !== undefined)
   return {
     ...(codes.includes('unsupported_content_encoding')
-      ? { 'Accept-Encoding': '`identity`, where the body was compressed.' }
+      ? { 'Accept-Encoding': '`identity`, if the body was compressed.' }
       : {}),
     ...(status === 401 ? { 'WWW-Authenticate': '`Bearer`' } : {}),
-    ...(isPassing ? { 'Retry-After': 'Seconds after which to ask again, where that may help.' } : {}),
+    ...(isPassing ? { 'Retry-After': 'Seconds to wait before retrying, if that may help.' } : {}),
   }
 }

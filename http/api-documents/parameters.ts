@@ -10,12 +10,12 @@ import { BRIEF_ID, BY, EVENT_ID, ITEM_ID, REQUEST_ID, RUN_ID, TRACE_ID } from '.
 const NAMED: Readonly<Record<string, string>> = {
   projects: 'The project, by its id or its key.',
   'intent-records': 'The intent record, by its id or its key.',
-  relationships: 'The relationship, as the record lists it.',
+  relationships: 'The id of the relationship, as listed in the record.',
   discoveries: 'The discovery.',
   hypotheses: 'The hypothesis.',
   drift: 'The intent record, by its id, its key or its slug.',
   'formation-briefs': 'The formation brief.',
-  prompts: 'The phase whose prompt it is.',
+  prompts: 'The phase of the prompt.',
   'run-requests': 'The run request.',
   'engine-capabilities': 'The manifest, by its id.',
   'engine-runs': 'The engine run.',
@@ -59,11 +59,11 @@ const EXAMPLES: Readonly<Record<string, string>> = {
 const WORDS: Readonly<Record<string, readonly string[]>> = { prompts: PROMPT_PHASES }
 
 const HEADERS: Readonly<Record<string, string>> = {
-  'idempotency-key': `Whoever asks again with this key gets the answer of the first time, for 24 hours. 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters.`,
-  prefer: '`return=minimal`: no more of the run request than where it stands (RFC 7240).',
-  traceparent: 'The caller’s own span (W3C Trace Context).',
-  'last-event-id': 'The cursor to go on behind.',
-  'if-match': 'The ETag that was read: what has changed since is not touched.',
+  'idempotency-key': `A repeated request with this key gets the first answer again, for 24 hours. 1 to ${IDEMPOTENCY_KEY_LENGTH_MAX} printable ASCII characters.`,
+  prefer: '`return=minimal`: answer only the status of the run request (RFC 7240).',
+  traceparent: 'The caller’s current span (W3C Trace Context).',
+  'last-event-id': 'The cursor to resume after.',
+  'if-match': 'The ETag that was read: refuse the change if the document has changed since.',
 }
 
 export function parameters(route: Route): readonly object[] {

@@ -5,8 +5,8 @@ import { PROBLEM_CODES, type ProblemCode } from '../problems.ts'
 /** One fault, and where it is. */
 export const fieldProblemSchema = Type.Object(
   {
-    pointer: Type.String({ description: 'JSON pointer into the body; for the query `/name`.' }),
-    detail: Type.String({ description: 'What was wrong there.' }),
+    pointer: Type.String({ description: 'JSON pointer into the body; for a query parameter, `/name`.' }),
+    detail: Type.String({ description: 'What is wrong there.' }),
   },
   { title: 'FieldProblem' },
 )
@@ -14,26 +14,35 @@ export const fieldProblemSchema = Type.Object(
 /** The body of every problem answer (RFC 9457). */
 export const problemSchema = Type.Object(
   {
-    type: Type.String({ format: 'uri-reference', description: '`/problems/` and the code: a path that tells of it.' }),
-    title: Type.String({ description: 'The problem type in a few words.' }),
+    type: Type.String({
+      format: 'uri-reference',
+      description: '`/problems/` and the code: a path that describes the problem type.',
+    }),
+    title: Type.String({ description: 'Short summary of the problem type.' }),
     status: Type.Integer({ description: 'HTTP status.' }),
-    detail: Type.String({ description: 'What was wrong with this request.' }),
+    detail: Type.String({ description: 'What is wrong with this request.' }),
     code: Type.Unsafe<ProblemCode>({
       type: 'string',
       enum: [...PROBLEM_CODES],
-      description: 'The problem type in a word.',
+      description: 'Machine-readable code of the problem type.',
     }),
     action: Type.String({ description: 'What to do about it.' }),
     retryable: Type.Boolean({ description: 'Whether the same request may succeed later.' }),
-    instance: Type.Optional(Type.String({ description: 'The path that was asked for.' })),
+    instance: Type.Optional(Type.String({ description: 'The requested path.' })),
     errors: Type.Optional(Type.Array(fieldProblemSchema)),
-    state: Type.Optional(Type.String({ description: 'State of the entity.' })),
-    allowed: Type.Optional(Type.Array(Type.String(), { description: 'Messages that the entity would take.' })),
-    oldest: Type.Optional(Type.String({ description: 'Of a cursor that is refused: the oldest one that works.' })),
-    backup: Type.Optional(Type.String({ description: 'Of `backup_running` and `backup_damaged`: its name.' })),
-    accepted: Type.Optional(count('Of an ingest that ended early: events recorded until then.')),
-    duplicates: Type.Optional(count('Of such an ingest: events that the log already held.')),
-    refused_count: Type.Optional(count('Of such an ingest: events that were not taken.')),
+    state: Type.Optional(Type.String({ description: 'Current state of the entity.' })),
+    allowed: Type.Optional(
+      Type.Array(Type.String(), { description: 'Messages that the entity accepts in that state.' }),
+    ),
+    oldest: Type.Optional(
+      Type.String({ description: 'With a refused cursor: the oldest cursor that can be resumed from.' }),
+    ),
+    backup: Type.Optional(
+      Type.String({ description: 'With `backup_running` and `backup_damaged`: the name of the backup.' }),
+    ),
+    accepted: Type.Optional(count('With an ingest that ended early: events recorded until then.')),
+    duplicates: Type.Optional(count('With an ingest that ended early: events that the log already held.')),
+    refused_count: Type.Optional(count('With an ingest that ended early: events that were rejected.')),
   },
   { title: 'Problem', additionalProperties: true },
 )

@@ -38,10 +38,10 @@ export class BodyRoom {
   /** Why the sender may not hold this many more bytes now; undefined if it may. */
   whyNot(sender: Sender, bytes: number, kind: BodyKind): string | undefined {
     const free = this.#bytesMax[kind] - this.#bytes
-    if (bytes > free) return `Bodies of ${this.#bytes} bytes are being received.`
+    if (bytes > free) return `Bodies totalling ${this.#bytes} bytes are being received.`
     const own = this.#bySender.get(sender) ?? 0
     if (own === 0 || own + bytes <= free) return undefined
-    return `Of the bodies that are being received ${own} bytes are of this token: the rest is for others.`
+    return `This token is already sending ${own} bytes of the bodies being received: the rest is for other tokens.`
   }
 
   take(sender: Sender, bytes: number): void {

@@ -76,7 +76,7 @@ export class BodyReader {
       const given = contentType === '' ? 'The request has no Content-Type' : typeGiven(contentType)
       exchange.problem(
         'unsupported_media_type',
-        `${given}; this takes ${Object.keys(upload!.contents).join(', ')} in UTF-8.`,
+        `${given}; this path accepts ${Object.keys(upload!.contents).join(', ')} in UTF-8.`,
       )
       return false
     }
@@ -181,7 +181,10 @@ class Reception implements Waiting {
     const go = (): void => {
       if (this.#exchange.flow?.isTooLate(waitedMs) !== true) this.#parse(bytes)
       else
-        this.#exchange.problem('overloaded', `It has waited for ${Math.round(waitedMs)} ms; nothing of it was taken.`)
+        this.#exchange.problem(
+          'overloaded',
+          `The request has waited for ${Math.round(waitedMs)} ms; it was not accepted.`,
+        )
     }
     this.#exchange.later(go)()
   }
@@ -222,7 +225,7 @@ class Reception implements Waiting {
     const fault =
       exchange.route.body!.limit === 'events' || !SUSPECT.test(read.text) ? undefined : notJsonIn(exchange.body)
     if (fault === undefined) this.#ready(exchange)
-    else exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors: [fault] })
+    else exchange.problem('invalid_body', 'The fields named in `errors` are invalid.', { errors: [fault] })
   }
 }
 
@@ -251,7 +254,7 @@ function announcedBytes(exchange: Exchange, contentLength: string, bytesMax: num
   // good.
   if (!(announced >= 0)) {
     exchange._closeConnection()
-    exchange.problem('invalid_header', 'Content-Length must be one number of bytes.')
+    exchange.problem('invalid_header', 'Content-Length must be a single number of bytes.')
     return undefined
   }
   if (announced <= bytesMax) return announced

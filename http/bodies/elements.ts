@@ -183,9 +183,9 @@ export class ArrayElements implements Elements {
 
   end(): undefined {
     if (this.fault !== undefined) return
-    if (this.#where === 'before') this.fault = 'It ends before its array begins.'
-    else if (this.#where !== 'after') this.fault = 'It ends before its array does.'
-    else if (this.#isWrapped && !this.#isClosed) this.fault = 'It ends before its object does.'
+    if (this.#where === 'before') this.fault = 'The body ends before its array begins.'
+    else if (this.#where !== 'after') this.fault = 'The body ends before its array does.'
+    else if (this.#isWrapped && !this.#isClosed) this.fault = 'The body ends before its object does.'
   }
 
   /** Reads one byte outside the elements. */
@@ -204,7 +204,7 @@ export class ArrayElements implements Elements {
       this.#at++
       if (byte === CLOSE_OBJECT && this.#isWrapped && !this.#isClosed) this.#isClosed = true
       else
-        this.fault = this.#isWrapped ? 'Its object has more than `events` in it.' : 'Something stands behind its array.'
+        this.fault = this.#isWrapped ? 'The object has members other than `events`.' : 'There is more after the array.'
       return
     }
     if (where === 'between' && byte !== CLOSE_ARRAY && byte !== COMMA) {
@@ -216,7 +216,7 @@ export class ArrayElements implements Elements {
     else if (byte === COMMA && where === 'behind') {
       this.#where = 'between'
       this.#owesElement = true
-    } else this.fault = `Behind element ${this.#number} of its array, a comma or its end was expected.`
+    } else this.fault = `A comma or the end of the array was expected after element ${this.#number}.`
   }
 
   #beginning(byte: number): void {
@@ -262,7 +262,7 @@ export class ArrayElements implements Elements {
   }
 }
 
-const NO_ARRAY = 'It must be an array of events, or an object with nothing but the array `events`.'
+const NO_ARRAY = 'The body must be an array of events, or an object with only the array `events`.'
 
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09

@@ -38,7 +38,11 @@ export function readJson(bytes: Uint8Array, of: keyof typeof valuesMax): JsonRea
   if (text === undefined) return { ok: false, code: 'malformed_body', detail: `The ${what} is not valid UTF-8.` }
   const { depth, members, crowdedAt } = shapeOf(bytes, valuesMax[of])
   if (depth > DEPTH_MAX) {
-    return { ok: false, code: 'body_too_deep', detail: `At most ${DEPTH_MAX} levels of objects and arrays are taken.` }
+    return {
+      ok: false,
+      code: 'body_too_deep',
+      detail: `At most ${DEPTH_MAX} levels of objects and arrays are accepted.`,
+    }
   }
   const tooWide = (at: number, excess: string): JsonReading => {
     const place = placeOf(Buffer.from(bytes.subarray(0, at)).toString(), what)
@@ -55,8 +59,8 @@ export function readJson(bytes: Uint8Array, of: keyof typeof valuesMax): JsonRea
     return { ok: false, code: 'malformed_body', detail: whereItBreaks(text, what) }
   }
   if (membersOf(value) === members) return { ok: true, value, text }
-  const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is there already: one of the two would be lost' }]
-  return { ok: false, code: 'malformed_body', detail: `The ${what} gives a member twice.`, errors }
+  const errors = [{ pointer: doubledMember(text) ?? '', detail: 'is duplicated: one of the two would be lost' }]
+  return { ok: false, code: 'malformed_body', detail: `The ${what} has a duplicate member.`, errors }
 }
 
 /** The bytes as text; undefined if they are not UTF-8. Pure ASCII, the usual case, needs no decoding. */
@@ -70,9 +74,8 @@ function textOf(bytes: Uint8Array): string | undefined {
 function whereItBreaks(text: string, what: string): string {
   const at = jsonBreaksAt(text)
   if (at === undefined) return `The ${what} is not JSON.`
-  const there =
-    at >= text.length ? `the end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
-  return `${placeOf(text.slice(0, at), what)}: ${there} was not expected.`
+  const there = at >= text.length ? `end of the ${what}` : JSON.stringify(String.fromCodePoint(text.codePointAt(at)!))
+  return `${placeOf(text.slice(0, at), what)}: unexpected ${there}.`
 }
 
 /** Line and column of the end of `before`. */

@@ -37,7 +37,7 @@ export function advancesOf(
     if (event_type !== INITIATIVE && event_type !== CAMPAIGN) continue
     if (!mayDo(exchange.principal, 'work.operate')) {
       const what = event_type === INITIATIVE ? 'an assessment' : 'the next step of a campaign'
-      exchange.problem('forbidden', `A ${event_type} asks for ${what}: the right work.operate is needed.`)
+      exchange.problem('forbidden', `A ${event_type} asks for ${what}: this needs the right work.operate.`)
       return undefined
     }
     if (isHeld(service.runtime, event)) continue
@@ -71,16 +71,20 @@ function toInitiative(
     exchange.problem('invalid_event', detail, { errors: [{ pointer: `/events/${place}${pointer}`, detail }] })
   }
   const { project, throttle, payload } = event
-  if (throttle !== 'full') return invalid('/throttle', 'must be full: nothing is steered in a dry run')
+  if (throttle !== 'full') return invalid('/throttle', 'must be full: an initiative cannot be steered in a dry run')
   const { initiative: name, member, trigger_id, follow_up_of } = payload as PayloadOf<typeof INITIATIVE>
   const initiative: SnapshotOf<InitiativeContext> | undefined = findInitiative(service, exchange.principal, name)
   if (initiative === undefined) return invalid('/payload/initiative', `There is no initiative ${name.slice(0, 140)}.`)
   const { projects, members } = initiative.context
-  if (!projects.includes(project)) return invalid('/project', `${project} is no project of the initiative ${name}.`)
+  if (!projects.includes(project))
+    return invalid('/project', `The initiative ${name} does not span project ${project}.`)
   if (member !== undefined && !members.some((one) => isSameMember(one, member)))
-    return invalid('/payload/member', `It is no member of the initiative ${name}.`)
+    return invalid('/payload/member', `It is not a member of the initiative ${name}.`)
   if (follow_up_of !== undefined)
-    return invalid('/payload/follow_up_of', 'Only the service follows up: what is asked for is a request of its own.')
+    return invalid(
+      '/payload/follow_up_of',
+      'Only the service requests follow-ups: leave this out to make a request of your own.',
+    )
   const message = advanceOf(exchange, event)
   const isForIt = (one: EmittedAdvance): one is EmittedAdvance<'initiative'> =>
     one.to.kind === 'initiative' && one.to.id === name
@@ -90,11 +94,11 @@ function toInitiative(
   if (asksOtherwise(initiative.context, message as Of<'advance'>) || ofIt.some(isOther))
     return invalid(
       '/payload/trigger_id',
-      'This trigger was used for another member: a request has a trigger of its own.',
+      'This trigger was used for another member: each request needs its own trigger.',
     )
   const why = whyNotAssessed(initiative, { trigger_id }, ofIt.length)
   if (why === undefined) return { to: { kind: 'initiative', id: name }, message }
-  exchange.problem('illegal_move', `Initiative ${name} is not assessed: ${why}.`)
+  exchange.problem('illegal_move', `Initiative ${name} cannot be assessed: ${why}.`)
   return undefined
 }
 
@@ -118,12 +122,12 @@ function toCampaign(
 ): EmittedAdvance | undefined {
   const { campaign: name, run_event_id, run_result } = payload as PayloadOf<typeof CAMPAIGN>
   const invalid = (member: string, detail: string): undefined => {
-    exchange.problem('invalid_event', 'The event asks for what is not there to be asked.', {
+    exchange.problem('invalid_event', 'The event names something that does not exist or cannot be asked for.', {
       errors: [{ pointer: `/events/${place}/${member}`, detail }],
     })
   }
   // A campaign only works at throttle `full`: a dry run of it would do nothing.
-  if (throttle !== 'full') return invalid('throttle', 'must be full: a campaign is not advanced in a dry run')
+  if (throttle !== 'full') return invalid('throttle', 'must be full: a campaign cannot be advanced in a dry run')
   const campaign: SnapshotOf<CampaignContext> | undefined = findCampaign(service, exchange.principal, name)
   if (campaign === undefined || campaign.context.project !== project) {
     return invalid('payload/campaign', `must name a campaign of project ${project}`)
@@ -131,7 +135,7 @@ function toCampaign(
   const ahead = before.filter(({ to }) => to.kind === 'campaign' && to.id === name).length
   const why = whyNotAdvanced(campaign, { event_id: id }, ahead)
   if (why !== undefined) {
-    exchange.problem('illegal_move', `Campaign ${name} is not advanced: ${why}.`)
+    exchange.problem('illegal_move', `Campaign ${name} cannot be advanced: ${why}.`)
     return undefined
   }
   const from = { ...(run_event_id !== undefined && { run_event_id }), ...(run_result && { run_result }) }

@@ -52,8 +52,8 @@ export function admitEvents(
   for (let i = 0; i < events.length; i++) {
     const stated = events[i]!
     if (isServiceOwned(stated.event_type)) {
-      exchange.problem('service_owned_type', `Events of type ${stated.event_type} are stated by the service alone.`, {
-        errors: [{ pointer: `/events/${i}/event_type`, detail: 'is stated by the service alone' }],
+      exchange.problem('service_owned_type', `Only the service may state events of type ${stated.event_type}.`, {
+        errors: [{ pointer: `/events/${i}/event_type`, detail: 'may only be stated by the service' }],
       })
       return undefined
     }
@@ -70,15 +70,19 @@ export function admitEvents(
       return undefined
     }
     if (stated.id !== undefined && stated.id !== event.id) {
-      exchange.problem('event_id_mismatch', `Event ${i} is ${event.id} by its content; ${stated.id} was given.`, {
-        errors: [{ pointer: `/events/${i}/id`, detail: `must be ${event.id} or be left out` }],
-      })
+      exchange.problem(
+        'event_id_mismatch',
+        `The id of event ${i} must be ${event.id}, computed from its content; got ${stated.id}.`,
+        {
+          errors: [{ pointer: `/events/${i}/id`, detail: `must be ${event.id}, or left out` }],
+        },
+      )
       return undefined
     }
     prepared[i] = event
   }
   if (faults.length === 0) return prepared
-  exchange.problem('invalid_event', 'The fields named in `errors` are wrong; nothing of the post was taken.', {
+  exchange.problem('invalid_event', 'The fields named in `errors` are invalid; nothing in the request was accepted.', {
     errors: faults.slice(0, FAULTS_MAX),
   })
   return undefined

@@ -47,11 +47,11 @@ export function admitTraceEvent(value: unknown, door: TolerantDoor): Admission {
   if (faults.length > 0) return { ok: false, errors: faults }
   const given = value as GivenEvent
   const { event_type, trace_id, project = door.project } = given
-  if (isServiceOwned(event_type)) return refused('/event_type', 'is stated by the service alone')
+  if (isServiceOwned(event_type)) return refused('/event_type', 'may only be stated by the service')
   // Null means no trace (SPEC 6.1), as if left out.
   if ((trace_id ?? door.traceId) !== door.traceId) return refused('/trace_id', `must be ${door.traceId}, the path's`)
   if (project === undefined)
-    return refused('/project', 'is missing: the trace belongs to no run, and the query names none')
+    return refused('/project', 'is missing: the trace belongs to no run, and the query gives no default')
   const whyNot = door.whyNotProject(project)
   if (whyNot !== undefined) return refused('/project', whyNot)
   return prepared(given, project, door)

@@ -210,7 +210,7 @@ export class Ingestion implements UploadSink, Waiting {
 
   #take({ number: line, bytes }: Element, door: TolerantDoor): void {
     if (bytes === undefined) {
-      this.#note('refused', { line, errors: [{ pointer: '', detail: 'is longer than an event may be' }] })
+      this.#note('refused', { line, errors: [{ pointer: '', detail: 'exceeds the maximum size of an event' }] })
       return
     }
     const read = readJson(bytes, 'line')

@@ -55,7 +55,7 @@ export class Arrivals {
     const isOver = (): boolean => hasFailed() || isClosing() || !this.#isComing(ref)
     lookUntil(this.#runtime.nature, exchange, isOver, () => {
       if (refusedAtEnd(this.#ending, exchange)) return
-      if (this.#isComing(ref)) exchange.problem('view_behind', 'It may be on its way to be made, and is not there yet.')
+      if (this.#isComing(ref)) exchange.problem('view_behind', 'It may be about to be created.')
       else exchange.route.handle(exchange)
     })
   }

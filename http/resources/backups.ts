@@ -143,12 +143,12 @@ export class Backups {
     try {
       const { bytes, sequence, faults } = await journal.backup!(path, bounds, this.#stop.signal, note)
       settle({ ...made(path, faults), ended_at: ended_at!, bytes, sequence })
-      if (faults.length === 0) this.#log.info({ path, bytes, sequence }, 'a backup is made')
-      else this.#log.error({ path, bytes, sequence, faults }, 'a backup is made, of a log that is damaged')
+      if (faults.length === 0) this.#log.info({ path, bytes, sequence }, 'backup completed')
+      else this.#log.error({ path, bytes, sequence, faults }, 'backup completed, but the log it copies is damaged')
     } catch (error) {
       const outcome = this.#stop.signal.aborted ? GIVEN_UP : failed(error as Error)
       settle(outcome)
-      if (outcome.failure?.code === 'backup_failed') this.#log.error({ err: error, path }, 'a backup failed')
+      if (outcome.failure?.code === 'backup_failed') this.#log.error({ err: error, path }, 'backup failed')
     }
   }
 
@@ -206,14 +206,14 @@ function made(path: string, faults: readonly string[]): Pick<BackupDocument, 'st
 
 function failed(error: Error): Partial<BackupDocument> {
   if (error instanceof HomeRefused && error.code === 'not_empty') {
-    return failure('already_exists', 'A backup of that name is there already.')
+    return failure('already_exists', 'A backup of that name already exists.')
   }
   return failure('backup_failed', error.message)
 }
 
 function damaged(path: string, faults: readonly string[]): Pick<BackupDocument, 'state' | 'failure'> {
-  const way = 'a restore takes it only with --no-verify, and earlier backups may be whole: keep them'
-  const message = `The backup is in ${path}, and is of a log that is damaged: ${faults.join('; ')}. So ${way}.`
+  const way = 'it can only be restored with --no-verify; keep earlier backups, which may be intact'
+  const message = `The backup is in ${path}, but the log it copies is damaged: ${faults.join('; ')}. So ${way}.`
   return { ...failure('backup_damaged', message), state: 'damaged' }
 }
 
@@ -222,7 +222,7 @@ const failure = (code: ProblemCode, message: string): Pick<BackupDocument, 'stat
   failure: { code, message },
 })
 
-const GIVEN_UP = failure('stopping', 'The service is stopping: a backup that is not whole is given up.')
+const GIVEN_UP = failure('stopping', 'The service is stopping: the unfinished backup was abandoned.')
 
 /** Undefined if the journal cannot be copied while it runs. */
 export function backupsOf(runtime: Runtime, log: Logger): Backups | undefined {

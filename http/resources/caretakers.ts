@@ -7,7 +7,7 @@ import type { ServiceContext } from '../route.ts'
 
 /** What each of them may fail at, for the documents. */
 export const CARETAKERS_FAIL =
-  'the scheduler failed (work items, and what it hears of pacing, projects, run requests, runners and their manifests), the steward (initiatives), the dispatcher (run requests, runners and projects), capabilities (manifests and runners) or sessions (agent sessions, maintenance runs and runners)'
+  'the scheduler failed (work items, and news of pacing, projects, run requests, runners and their manifests), the steward (initiatives), the dispatcher (run requests, runners and projects), capabilities (manifests and runners) or sessions (agent sessions, maintenance runs and runners)'
 
 /** By the name that each has in the log. */
 export function caretakersOf(service: ServiceContext): readonly [string, { readonly health: Health }][] {

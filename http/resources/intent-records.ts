@@ -43,7 +43,7 @@ export function visibleRecord(service: ServiceContext, exchange: Exchange): Reco
 /** Whether the scope stays within the repository. Returns false if a problem was answered. */
 export function staysWithin(exchange: Exchange, scope: RecordContent['scope'], pointer: string): boolean {
   const errors = pathFaults(scope, pointer)
-  if (errors.length > 0) exchange.problem('invalid_body', 'The fields named in `errors` are wrong.', { errors })
+  if (errors.length > 0) exchange.problem('invalid_body', 'The fields named in `errors` are invalid.', { errors })
   return errors.length === 0
 }
 
@@ -57,8 +57,8 @@ export function reviewLiesAhead(
   from: string,
 ): boolean {
   if ((utc(review_at) ?? '') > from) return true
-  exchange.problem('invalid_body', `The review of ${what} lies ahead.`, {
-    errors: [{ pointer, detail: `must be a time to come, got ${review_at}` }],
+  exchange.problem('invalid_body', `The review_at of ${what} is too early.`, {
+    errors: [{ pointer, detail: `must be later than ${from}, got ${review_at}` }],
   })
   return false
 }

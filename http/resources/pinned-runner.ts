@@ -7,7 +7,7 @@ import type { Exchange } from '../wire/exchange.ts'
 export function mayBePinned({ runtime }: ServiceContext, exchange: Exchange): boolean {
   const { runner_id: pin } = exchange.body as { readonly runner_id?: string }
   if (pin === undefined || !isRemovedRunner(runtime, pin, exchange.principal.projects)) return true
-  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+  exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
     errors: [{ pointer: '/runner_id', detail: removedForGood(pin) }],
   })
   return false

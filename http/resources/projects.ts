@@ -36,6 +36,6 @@ export function activeProject(
 /** Whether the project takes new work, which an archived one does not. Returns false if a problem was answered. */
 export function takesWork(exchange: Exchange, { value, context }: SnapshotOf<any>): boolean {
   if (value === 'active') return true
-  exchange.problem('project_archived', `The project ${context.key} is archived and takes no new work.`)
+  exchange.problem('project_archived', `The project ${context.key} is archived and accepts no new work.`)
   return false
 }

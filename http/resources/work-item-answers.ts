@@ -28,8 +28,8 @@ type WorkItemSnapshot = SnapshotOf<WorkItemContext>
 
 /** Reasons for waiting, used if the work waited for belongs to a project that the reader may not see. */
 const HELD_BY_OTHERS = {
-  dependency_cannot_land: 'other work, which it depends on, did not land',
-  stopping: 'other work has not ended',
+  dependency_cannot_land: 'other work that it depends on did not land',
+  stopping: 'other work has not finished',
   repository_busy: 'its repository is held by other work',
   dependency: 'waits for other work to land',
   handed_out: 'handed out, and its repository is held by other work',

@@ -119,8 +119,7 @@ const initiative = {
 
 const noRunner = {
   reason: 'no_runner',
-  advice:
-    'register a runner, or let one take it, as `because` says; or cancel it (the only way out with `runner_removed`)',
+  advice: 'register a runner, or let one take it, as `because` says; or cancel it (the only way with `runner_removed`)',
 } as const
 
 /** Most urgent first. */
@@ -132,34 +131,34 @@ const REASONS = {
   },
   escalated: {
     ...campaign,
-    advice: 'decide, resume, complete or cancel it; one that was paused then is resumed before it is decided',
+    advice: 'decide, resume, complete or cancel it; if it is paused, resume it before deciding',
   },
   paused: {
     ...campaign,
-    advice: 'its provider could not be used, and has not said until when: resume or cancel it',
+    advice: 'its provider is unavailable and did not say until when: resume or cancel it',
     isOf: (snapshot: SnapshotOf<CampaignContext>) => calledFor(needIn(snapshot)) === 'paused',
   },
   needs_decision: {
     ...openItem,
-    advice: 'decide: submit what is to be done now, and close it; one that never started may be released',
+    advice: 'decide: submit what should be done now, and close it; one that never started may be released',
   },
   preserved: {
     ...openItem,
-    advice: 'resume or close it; what `built_upon_by` a campaign goes on with that, or is closed',
+    advice: 'resume or close it; if it is `built_upon_by` a campaign, continue with the campaign, or close it',
   },
   failed: {
     ...openItem,
-    advice: 'close it, and submit it anew where it is still wanted',
+    advice: 'close it, and submit it again if it is still wanted',
     isToldOf: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
       isToldByResumption(service, snapshot) || isOfEscalated(service, snapshot),
   },
-  asked: { ...initiative, advice: 'decide what it asks, for the members that it asks about' },
+  asked: { ...initiative, advice: 'answer its question, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
   no_runner_online: {
     kind: 'project',
     called: 'stalled_project',
     advice:
-      'its work waits for nothing but runners, and none that may take it has been heard for minutes: start one of those that `because` names, or register another',
+      'its work waits only for a runner, and none that may take it has called for minutes: start one of those named in `because`, or register another',
     project: ({ context }: SnapshotOf<any>) => context.key,
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
     find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => stalledProjects(scheduler, sees),
@@ -198,7 +197,7 @@ const REASONS = {
   },
   lapsed: {
     kind: 'formation_brief',
-    advice: 'its approvals hold no more, for what `lapsed` says: approve it again, or archive it and write another',
+    advice: 'its approvals no longer hold, as `lapsed` explains: approve it again, or archive it and write another',
     moment: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => lapseOfBrief(runtime, snapshot),
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
     document: (_: ServiceContext, snapshot: SnapshotOf<any>, __: Principal, moment?: Moment) =>
@@ -265,15 +264,15 @@ function calledOf({ kind, called = kind }: Reason): string {
 }
 
 const told = {
-  project: Type.String({ description: 'Key of its project.' }),
-  since: Type.String({ format: 'date-time', description: 'Since when.' }),
+  project: Type.String({ description: 'Key of the project.' }),
+  since: Type.String({ format: 'date-time', description: 'Since when it needs attention.' }),
 }
 
 const governedBy = Type.Object(
   {
     id: Type.String({ description: 'The formation brief.' }),
     title: Type.Optional(Type.String({ description: 'Its title.' })),
-    objective: Type.String({ description: 'What it wants done, as it says now.' }),
+    objective: Type.String({ description: 'Its objective, as it reads now.' }),
   },
   { title: 'GoverningBrief', description: 'The formation brief that the run follows.' },
 )
@@ -281,7 +280,7 @@ const governedBy = Type.Object(
 /** One schema for each kind, so that `kind` determines which document the item holds. */
 const attentionItem = Type.Unsafe({
   title: 'AttentionItem',
-  description: 'What needs a person; its document stands under the name of its kind.',
+  description: 'What needs a person; its document is under the name of its kind.',
   oneOf: Object.entries(DOCUMENTS).map(([kind, schema]) => {
     const reasons = reasonsFor(kind)
     const advice = reasons.map((reason) => `\`${reason}\`: ${REASONS[reason as SectionName].advice}`).join('; ')
@@ -304,17 +303,17 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/attention',
       operation: 'listAttention',
       area: 'attention',
-      summary: 'What needs a person, most pressing first.',
+      summary: 'List what needs a person, most pressing first.',
       access: { right: 'view' },
       query: listQuery({
         project: projectFilter,
-        reason: Type.Optional(stringEnum(NAMES, { description: 'Only these.' })),
+        reason: Type.Optional(stringEnum(NAMES, { description: 'Only these reasons.' })),
       }),
       answers: {
         200: listAnswer(
           attentionItem,
-          'What needs a person.',
-          'Most pressing first; of one reason, the newest first, but projects by their key.',
+          'What needs a person’s attention.',
+          'Most pressing first; within one reason, newest first, but projects by key.',
         ),
       },
       problems: ['not_found'],

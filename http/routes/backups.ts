@@ -18,7 +18,7 @@ const backupBody = closedObject(
     name: Type.Optional(
       Type.String({
         pattern: BACKUP_NAME,
-        description: 'Folder under `backups` in the home folder; must not exist. Default: the time.',
+        description: 'Folder under `backups` in the home folder; must not exist. Default: the current time.',
       }),
     ),
   },
@@ -30,26 +30,26 @@ const waitQuery = closedObject({
     Type.Integer({
       minimum: 0,
       maximum: WAIT_MAX,
-      description: `Seconds for which the answer waits for the end; default ${WAIT_DEFAULT}.`,
+      description: `Seconds to wait for the backup to end before answering; default ${WAIT_DEFAULT}.`,
     }),
   ),
 })
 
 const backupDocument = Type.Object(
   {
-    name: Type.String({ description: 'Its folder under `backups` in the home folder.' }),
+    name: Type.String({ description: 'The backup’s folder under `backups` in the home folder.' }),
     state: stringEnum(['running', 'completed', 'damaged', 'failed'], {
-      description: '`damaged`: it is there, and is of a log that is damaged; `failed`: there is none.',
+      description: '`damaged`: the backup exists, but the log it copies is damaged; `failed`: there is no backup.',
     }),
-    path: Type.String({ description: 'Where the backup lies, or is to lie, on the machine of the service.' }),
+    path: Type.String({ description: 'Path of the backup on the machine of the service.' }),
     begun_at: Type.String({ format: 'date-time' }),
     ended_at: Type.Optional(Type.String({ format: 'date-time' })),
-    bytes: Type.Optional(Type.Integer({ description: 'Its size, when it is there.' })),
-    sequence: Type.Optional(Type.Integer({ description: 'Last event that it is sure to hold, when it is there.' })),
+    bytes: Type.Optional(Type.Integer({ description: 'Its size, once it exists.' })),
+    sequence: Type.Optional(Type.Integer({ description: 'Last event that it is certain to hold, once it exists.' })),
     failure: Type.Optional(
       Type.Object(
         { code: Type.String({ description: 'A problem code.' }), message: Type.String() },
-        { description: 'Why there is none, when it failed; what is wrong with it, when it is damaged.' },
+        { description: 'Why it failed, or what is damaged.' },
       ),
     ),
   },
@@ -63,11 +63,11 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/backups',
       operation: 'createBackup',
       area: AREA,
-      summary: 'Copy all that the service keeps into a new folder, while it runs.',
+      summary: 'Copy all data of the service into a new folder while it runs.',
       description:
-        'One at a time. A copy that takes longer than the answer waits goes on by itself, also when its client has gone: ' +
-        'follow it at `Location`. What was copied is looked at: of a log that is damaged the backup is there when ' +
-        '`backup_damaged` is answered, and `backup` is its name.',
+        'One at a time. A copy that takes longer than the wait continues, even if its client has gone: ' +
+        'follow it at `Location`. The copy is verified: if the log is damaged, the backup exists when ' +
+        '`backup_damaged` is answered, and `backup` gives its name.',
       access: { right: 'token.manage' },
       query: waitQuery,
       body: { schema: backupBody, optional: true },
@@ -75,15 +75,15 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       answers: {
         200: located({
           description:
-            'The key has made it before, and it is whole. A key is kept for 24 h after the end, also over a restart.',
+            'The backup made earlier with this key, complete. A key is kept for 24 h after its backup ended, also across restarts.',
           schema: backupDocument,
           headers: { 'Idempotent-Replay': '`true`' },
         }),
-        201: located({ description: 'The backup, which is whole.', schema: backupDocument }),
+        201: located({ description: 'The completed backup.', schema: backupDocument }),
         202: located({
-          description: 'It is being made.',
+          description: 'The backup is still running.',
           schema: backupDocument,
-          headers: { 'Idempotent-Replay': '`true` where the key had begun it before.' },
+          headers: { 'Idempotent-Replay': '`true` if an earlier request with this key started it.' },
         }),
       },
       problems: [
@@ -103,7 +103,7 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
       operation: 'readBackup',
       area: AREA,
       summary:
-        'How it stands with a backup: the last hundred are known; of those before a restart, the ones still in `backups`.',
+        'Read the status of a backup: the last hundred are kept; of those made before a restart, the ones still in `backups`.',
       access: { right: 'token.manage' },
       answers: { 200: { description: 'The backup.', schema: backupDocument } },
       problems: ['forbidden', 'not_found'],
@@ -125,7 +125,7 @@ function begin(service: ServiceContext, exchange: Exchange): void {
       const { name } = before.document
       exchange.problem(
         'idempotency_key_reused',
-        `This idempotency key was used for the backup ${name}, with another body.`,
+        `This idempotency key was used for the backup ${name} with another body.`,
       )
       return
     }
@@ -137,7 +137,7 @@ function begin(service: ServiceContext, exchange: Exchange): void {
   }
   const { running } = backups
   if (running !== undefined) {
-    const detail = `The backup ${running.name} has been under way since ${running.begun_at}.`
+    const detail = `The backup ${running.name} has been running since ${running.begun_at}.`
     exchange.problem('backup_running', detail, { members: { backup: running.name } })
     return
   }
@@ -176,9 +176,9 @@ function show(service: ServiceContext, exchange: Exchange): void {
 /** Returns undefined if a problem was answered. */
 function backupsFor({ backups }: ServiceContext, exchange: Exchange): Backups | undefined {
   if (exchange.principal.projects !== '*') {
-    exchange.problem('forbidden', 'A backup holds every project: the token must not be confined.')
+    exchange.problem('forbidden', 'A backup contains every project: the token must not be confined to projects.')
     return undefined
   }
-  if (backups === undefined) exchange.problem('backup_failed', 'This storage cannot be copied while it runs.')
+  if (backups === undefined) exchange.problem('backup_failed', 'This storage cannot be copied while the service runs.')
   return backups
 }

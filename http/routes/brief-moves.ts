@@ -31,7 +31,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'formation briefs'
 const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
-const frozen = { description: 'What the brief is compiled to.', schema: compiledBriefDocument }
+const frozen = { description: 'The compiled brief.', schema: compiledBriefDocument }
 
 export function briefMoveRoutes(service: ServiceContext): readonly Route[] {
   return [
@@ -50,8 +50,8 @@ function submitRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/submit',
     operation: 'submitFormationBrief',
     area: AREA,
-    summary: 'Give a draft to review.',
-    description: 'With `If-Match`, what was read is given to review, or nothing.',
+    summary: 'Submit a draft for review.',
+    description: 'With `If-Match`, only if it is unchanged since it was read.',
     access: { right: 'intent.write' },
     headers: [IF_MATCH_HEADER],
     answers: { 200: one },
@@ -70,12 +70,12 @@ function approveRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/approve',
     operation: 'approveFormationBrief',
     area: AREA,
-    summary: 'Approve a brief for one throttle, as it stands, with the intent behind it as it stands.',
+    summary: 'Approve a brief for one throttle, with its current content and the current intent behind it.',
     description:
-      'Of a brief that is not compiled yet, the approval names the digest that it will have. Throttle `dry_run` needs the ' +
-      'right `approve.dry_run`, `full` needs `approve.full`. Each waiting run with throttle `full` that this covers goes ahead. ' +
-      'With `If-Match`, what was read is approved, or nothing. What cannot be compiled as it stands is not approved: from ' +
-      'then on nobody can change it.',
+      'If the brief is not compiled yet, the approval names the digest that it will have. Throttle `dry_run` needs the ' +
+      'right `approve.dry_run`, `full` needs `approve.full`. Each waiting run with throttle `full` that this covers may start. ' +
+      'With `If-Match`, it is approved only if unchanged since it was read. A brief that cannot be compiled is not approved, since ' +
+      'nobody could change it afterwards.',
     access: { right: 'approve.dry_run', orRight: 'approve.full' },
     body: { schema: formationBriefApproveBody },
     headers: [IF_MATCH_HEADER],
@@ -89,7 +89,7 @@ function approve(service: ServiceContext, exchange: Exchange): void {
   const { throttle, revision } = exchange.body as FormationBriefApprove
   const right = throttle === 'full' ? 'approve.full' : 'approve.dry_run'
   if (!mayDo(exchange.principal, right)) {
-    exchange.problem('forbidden', `Approving for throttle ${throttle} needs the right ${right}.`)
+    exchange.problem('forbidden', `Approval for throttle ${throttle} needs the right ${right}.`)
     return
   }
   const read = readVersion(exchange)
@@ -109,10 +109,10 @@ function compileRoute(service: ServiceContext, path: string): Route {
     path: `${path}/compile-prompts`,
     operation: 'compileFormationBrief',
     area: AREA,
-    summary: 'Compile an approved brief: freeze it with the intent behind it, and make its prompts.',
+    summary: 'Compile an approved brief: freeze it with the intent behind it, and generate its prompts.',
     description:
-      'From then on its digest names exactly this. What was approved must be what is frozen: where the intent or the revision ' +
-      'has moved since, approve it again. A brief that is compiled stays as it is, and is answered.',
+      'From then on its digest identifies exactly this content. What is frozen must be what was approved: if the intent or the revision ' +
+      'has changed since, approve it again. An already compiled brief is returned unchanged.',
     access: { right: 'brief.compile' },
     body: { schema: formationBriefCompileBody, optional: true },
     answers: { 200: frozen },
@@ -145,13 +145,13 @@ function compiledRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/compiled',
     operation: 'readCompiledFormationBrief',
     area: AREA,
-    summary: 'Read what a brief is compiled to: the frozen snapshot, and its prompts phase by phase.',
+    summary: 'Read a compiled brief: the frozen snapshot, and its prompts phase by phase.',
     access: { right: 'view', runner: 'holder' },
     query: closedObject({
       digest: Type.Optional(
         Type.String({
           pattern: '^sha256:[0-9a-f]{64}$',
-          description: 'An earlier artifact of the brief. Default: the one that it is compiled to now.',
+          description: 'An earlier artifact of the brief. Default: the current one.',
         }),
       ),
     }),
@@ -161,7 +161,7 @@ function compiledRoute(service: ServiceContext): Route {
       withReadableBrief(service, exchange, (brief) => {
         const digest: string | undefined = exchange.query.digest ?? brief.context.compiled?.digest
         if (digest !== undefined) answerCompiled(service, exchange, brief, { digest })
-        else exchange.problem('not_found', `The brief is ${brief.value}: it is not compiled yet.`)
+        else exchange.problem('not_found', `The brief is ${brief.value} and not compiled yet.`)
       }),
   }
 }
@@ -172,11 +172,11 @@ function promptRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/prompts/:phase',
     operation: 'writeFormationBriefPrompt',
     area: AREA,
-    summary: 'Write a prompt anew: another artifact, with another digest, which needs an approval of its own.',
+    summary: 'Replace a prompt: this makes another artifact, with another digest, which needs its own approval.',
     description:
-      'It takes the place of the prompt of a phase that the pack has: a phase that it does not have is 404. ' +
-      'While a run of the brief waits or is under way its prompts stay as they are. ' +
-      'The brief has another version then. With `If-Match` (the ETag of the brief that was read) it is changed only if ' +
+      'The phase must be in the prompt pack, otherwise the answer is 404. ' +
+      'Refused while a run of the brief waits or is under way. ' +
+      'The version of the brief goes up. With `If-Match` (the ETag of the brief that was read) it is changed only if ' +
       'nobody else has changed it since.',
     access: { right: 'brief.compile' },
     body: { schema: promptEditBody },
@@ -193,7 +193,7 @@ function editPrompt(service: ServiceContext, exchange: Exchange): void {
   const brief = read === undefined ? undefined : visibleBrief(service, exchange)
   if (brief === undefined) return
   if (!(PROMPT_PHASES as readonly string[]).includes(phase)) {
-    notFound(exchange, 'phase', `${phase}: there are ${PROMPT_PHASES.join(', ')}`)
+    notFound(exchange, 'phase', `${phase}; the phases are ${PROMPT_PHASES.join(', ')}`)
     return
   }
   const message = { type: 'edit_prompt', phase, ...read, ...(exchange.body as PromptEdit) }
@@ -219,9 +219,9 @@ function archiveRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id/archive',
     operation: 'archiveFormationBrief',
     area: AREA,
-    summary: 'Keep a brief for audit only.',
+    summary: 'Archive a brief: it is kept for audit only.',
     description:
-      'One of which a run has not ended (it waits, is under way, or was lost) is not archived: cancel the run, or wait ' +
+      'Refused while a run of it has not ended (it waits, is under way, or was lost): cancel the run, or wait ' +
       'until it has ended.',
     access: { right: 'intent.write' },
     body: { schema: formationBriefArchiveBody, optional: true },

@@ -36,36 +36,37 @@ const campaigns: Moved<Campaign> = {
 const moves: readonly Move<Campaign>[] = [
   {
     name: 'advance',
-    summary: 'Ask for its next step: a read-only run forms it, and the service decides upon it.',
-    description: 'Of one that is staged or active. After its first step it advances by itself, with each task result.',
+    summary: 'Ask for the campaign’s next step: a read-only run forms it, and the service acts on the decision.',
+    description:
+      'The campaign must be staged or active. After its first step it advances by itself with each task result.',
     body: { schema: campaignAdvanceBody, optional: true },
     makesWork: true,
   },
   {
     name: 'pause',
     summary:
-      'Let nothing begin: what forms stands down, a task that nobody has begun waits, one that is under way goes on and its result is kept.',
-    description: 'What an escalated one asks stays open.',
+      'Pause a campaign: a formation stands down, a task that has not begun waits, and a running task continues and its result is kept.',
+    description: 'The question of an escalated campaign stays open.',
     body: { schema: campaignPauseBody, optional: true },
   },
   {
     name: 'resume',
-    summary: 'Go on with one that is paused or escalated.',
+    summary: 'Resume a paused or escalated campaign.',
     description:
-      'One that was escalated when it was paused is `escalated` again: it waits for its answer. ' +
-      'One whose budget is used up needs `add_cycles`. One that cannot find what its next task is to start from goes on with `from_trunk`.',
+      'A campaign that was escalated when it was paused is `escalated` again and waits for its answer. ' +
+      'If its budget is used up, `add_cycles` is needed. If the base of its next task cannot be found, resume it with `from_trunk`.',
     body: { schema: campaignResumeBody, optional: true },
     makesWork: true,
   },
   {
     name: 'decide',
-    summary: 'Answer what an escalated one asks: it goes on, bound by the decision.',
+    summary: 'Answer an escalated campaign: it continues, bound by the decision.',
     body: { schema: campaignDecideBody },
     makesWork: true,
   },
   {
     name: 'complete',
-    summary: 'Say that its mission is complete, whatever its evidence says.',
+    summary: 'Complete a campaign, whatever its evidence says.',
     body: { schema: campaignCompleteBody },
   },
 ]
@@ -77,11 +78,11 @@ export function campaignMoveRoutes(service: ServiceContext): readonly Route[] {
 function cancelRoute(service: ServiceContext): Route {
   const cancel: Move<Campaign> = {
     name: 'cancel',
-    summary: 'Give it up. Its running cycle finishes, or is stopped with `now`.',
+    summary: 'Cancel a campaign. Its running cycle finishes, or is stopped with `now`.',
     description:
-      'Without `now` it is cancelled at once, and a cycle that has begun finishes and is preserved. With `now` its ' +
-      'cycle is stopped first: it is `cancelling` until that has ended or its grace has passed. What forms stands down ' +
-      'either way. Asked again for more (`now`, `discard_work`), it does more.',
+      'Without `now` it is cancelled at once, and a cycle that has begun finishes and its work is preserved. With `now` its ' +
+      'cycle is stopped first: it is `cancelling` until the cycle has ended or its grace period has passed. A formation ' +
+      'stands down either way. A repeated call may add `now` or `discard_work`.',
     body: { schema: campaignCancelBody },
   }
   const handle = (exchange: Exchange) => {

@@ -31,10 +31,10 @@ function createRoute(service: ServiceContext): Route {
     path: '/api/campaigns',
     operation: 'createCampaign',
     area: AREA,
-    summary: 'Add a campaign: a mission that is worked off one task at a time, until its evidence holds.',
+    summary: 'Add a campaign: a mission pursued one task at a time until its done-evidence holds.',
     description:
-      'It is staged until it is advanced. Whoever adds it answers for what it starts, unless `authorized_by` says ' +
-      'otherwise, which needs the right `approve.full`: what it starts runs with throttle `full`.',
+      'It is staged until it is advanced. Whoever adds it is responsible for what it starts, unless `authorized_by` says ' +
+      'otherwise, which needs the right `approve.full`: its work runs with throttle `full`.',
     access: { right: 'work.submit' },
     body: { schema: campaignCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -42,7 +42,7 @@ function createRoute(service: ServiceContext): Route {
       201: located({ ...one, description: 'Staged.' }),
       200: {
         ...one,
-        description: 'The campaign that this key made before.',
+        description: 'The campaign added earlier with this key.',
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
@@ -95,11 +95,12 @@ function listRoute(service: ServiceContext): Route {
     operation: 'listCampaigns',
     area: AREA,
     summary: 'List campaigns, by project and status.',
-    description: 'With `status`, in the order in which they came to where they stand; else as they were added.',
+    description:
+      'With `status`, in the order in which they entered it; otherwise in the order in which they were added.',
     access: { right: 'view' },
     query: listQuery({
       project: projectFilter,
-      status: stateFilter(CAMPAIGN_STATUSES, 'Only those of one of these statuses.'),
+      status: stateFilter(CAMPAIGN_STATUSES, 'Only campaigns with one of these statuses.'),
     }),
     answers: { 200: listAnswer(campaignDocument, 'Campaigns, newest first.') },
     problems: ['not_found'],
@@ -136,7 +137,7 @@ function readRoute(service: ServiceContext): Route {
     operation: 'readCampaign',
     area: AREA,
     summary:
-      'Read a campaign: where it stands, which cycle runs, what waits and why, what it needs of a person, what its agents used.',
+      'Read a campaign: its status, running cycle, what waits and why, what it needs from a person, and what its agents used.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],

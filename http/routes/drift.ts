@@ -52,17 +52,17 @@ function listRoute(service: ServiceContext, path: string): Route {
     path,
     operation: 'listDrift',
     area: AREA,
-    summary: 'Read the drift of a project: each accepted or active record in a word, most pressing first.',
+    summary: 'List the drift of a project: the status of each accepted or active record, most pressing first.',
     access: { right: 'view' },
     query: listQuery({
-      status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'Only these.' })),
-      severity: Type.Optional(stringEnum(DRIFT_SEVERITIES, { description: 'Only these.' })),
+      status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'Only these statuses.' })),
+      severity: Type.Optional(stringEnum(DRIFT_SEVERITIES, { description: 'Only these severities.' })),
     }),
     answers: {
       200: listAnswer(
         driftDocument,
         'The drift of each record.',
-        'In the order of the statuses. Of contradicted, drifted and threatened ones that which began last comes first, of unobserved and holding ones that which becomes stale last; the order of stale ones means nothing.',
+        'Ordered by status. Contradicted, drifted and threatened records: latest start first; unobserved and holding records: latest to become stale first; the order of stale records is unspecified.',
       ),
     },
     problems: ['not_found'],
@@ -123,7 +123,7 @@ function guidingRecord(service: ServiceContext, exchange: Exchange): RecordSnaps
 /** Returns false if a problem was answered. */
 function guidesRuns(exchange: Exchange, { value: state }: RecordSnapshot): boolean {
   if (isGuiding(state)) return true
-  exchange.problem('illegal_move', `A record that is ${state} guides no runs: it has no drift.`, { state })
+  exchange.problem('illegal_move', `The record is ${state}: it guides no runs, so it has no drift.`, { state })
   return false
 }
 
@@ -152,11 +152,11 @@ function historyRoute(service: ServiceContext): Route {
     path: `${RECORD}/history`,
     operation: 'readDriftHistory',
     area: AREA,
-    summary: 'Read what has become of the drift of a record, newest first: its last hundred changes.',
+    summary: 'Read the history of a record’s drift, newest first: its last hundred changes.',
     access: { right: 'view' },
     answers: {
       200: {
-        description: 'Changes, newest first; older ones are events of the log.',
+        description: 'Changes, newest first; older ones are in the event log.',
         schema: Type.Object(
           { items: Type.Array(driftChangeDocument, { description: 'Newest first.' }) },
           { title: 'DriftHistory' },
@@ -179,10 +179,10 @@ function classifyRoute(service: ServiceContext): Route {
     path: `${RECORD}/classify`,
     operation: 'classifyDrift',
     area: AREA,
-    summary: 'Say what a drift is: real, an allowed exception until a date, or an obsolete intent.',
+    summary: 'Classify a drift as real, an allowed exception until a date, or an obsolete intent.',
     description:
-      'Kept with its reason, and ended by what it waits for: a real drift by the evidence that showed it passing anew, an ' +
-      'exception by the end of the drift, an obsolete intent by a new version of the record. `none` takes it back.',
+      'Kept with its reason until it is resolved: a real drift by its evidence passing again, an ' +
+      'exception by the end of the drift, an obsolete intent by a new version of the record. `none` removes it.',
     access: { right: 'drift.classify' },
     body: { schema: classifyBody },
     answers: { 200: one },
@@ -209,14 +209,14 @@ function repairRoute(service: ServiceContext): Route {
     path: `${RECORD}/repair-brief`,
     operation: 'draftDriftRepairBrief',
     area: AREA,
-    summary: 'Draft a formation brief that brings the code back to what the record says.',
+    summary: 'Draft a formation brief that brings the code back in line with the record.',
     description:
-      'A draft like any other: nothing runs before it is reviewed and approved. One drift has one of them, and another once that is archived.',
+      'A draft like any other: nothing runs before it is reviewed and approved. A drift has one such brief at a time; archive it to draft another.',
     access: { right: 'intent.write' },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: located(brief),
-      200: { ...brief, description: 'The brief that was drafted before.', headers: { 'Idempotent-Replay': '`true`' } },
+      200: { ...brief, description: 'The brief drafted earlier.', headers: { 'Idempotent-Replay': '`true`' } },
     },
     problems: ['not_found', 'illegal_move', 'project_archived', 'idempotency_key_reused'],
     handle: (exchange) => repair(service, exchange, underWay),
@@ -279,7 +279,7 @@ function draftOf(service: ServiceContext, exchange: Exchange, record: RecordSnap
   const drift = driftOf(record, utcNow(service))
   if (!PROBLEMS.has(drift.status)) {
     const { status } = drift
-    exchange.problem('illegal_move', `There is nothing to repair: it is ${status}.`, { state: status })
+    exchange.problem('illegal_move', `There is nothing to repair: the drift is ${status}.`, { state: status })
     return undefined
   }
   if (activeProject(service, exchange, project) === undefined) return undefined

@@ -31,7 +31,7 @@ const emitBody = closedObject(
     events: Type.Array(emittedEventSchema, {
       minItems: 1,
       maxItems: EVENTS_A_POST_MAX,
-      description: 'All of one project. All of them are recorded, or none; one already recorded is a duplicate.',
+      description: 'Events of one project, recorded all or none; one already recorded counts as a duplicate.',
     }),
   },
   { title: 'Emit' },
@@ -41,11 +41,11 @@ const emitAnswer = Type.Object(
   {
     accepted: Type.Integer({ description: 'Events recorded now.' }),
     duplicates: Type.Integer({ description: 'Events that the log already held.' }),
-    events: Type.Array(Type.String(), { description: 'Ids of all, in the order of the post.' }),
+    events: Type.Array(Type.String(), { description: 'Ids of all events, in the order of the request.' }),
     run_requests: Type.Array(Type.String(), {
-      description: 'Ids of the run requests that the commands among them make.',
+      description: 'Ids of the run requests created by the commands among them.',
     }),
-    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+    cursor: Type.String({ description: 'Watch from here to see what follows them.' }),
   },
   { title: 'EmitAnswer' },
 )
@@ -59,10 +59,10 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
       area: 'events',
       summary: 'Emit 1 to 1,000 events of one project, all or nothing.',
       description:
-        'An emitted `*_requested` is a command: it makes a run request with it as the entry event, and needs ' +
-        '`work.submit` too. An `initiative_advance_requested` or `campaign_advance_requested` goes to what it ' +
-        'names instead, and needs `work.operate`; a campaign takes it with throttle `full` only. One that the log already ' +
-        'holds is not asked for again.',
+        'An emitted `*_requested` event is a command: it creates a run request with that event as its entry event, and needs ' +
+        '`work.submit` too. An `initiative_advance_requested` or `campaign_advance_requested` goes to the entity it ' +
+        'names instead, and needs `work.operate`; a campaign accepts it only with throttle `full`. A command that the log already ' +
+        'holds is not carried out again.',
       access: { right: 'event.emit' },
       body: { schema: emitBody, limit: 'events' },
       headers: ['traceparent'],
@@ -89,7 +89,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   const key = events[0]!.project
   const stray = events.findIndex((event) => event.project !== key)
   if (stray >= 0) {
-    exchange.problem('invalid_event', 'The events of a post are of one project.', {
+    exchange.problem('invalid_event', 'All events of a request must belong to one project.', {
       errors: [{ pointer: `/events/${stray}/project`, detail: `must be ${key}, as the first event's` }],
     })
     return
@@ -97,7 +97,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   const project = visibleProject(service, exchange, key)
   if (project === undefined) return
   if (project.context.key !== key) {
-    exchange.problem('invalid_event', 'Events name a project by its key.', {
+    exchange.problem('invalid_event', 'Events must name a project by its key.', {
       errors: [{ pointer: '/events/0/project', detail: `must be ${project.context.key}` }],
     })
     return
@@ -115,13 +115,13 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     return
   }
   if (!mayDo(exchange.principal, 'work.submit')) {
-    exchange.problem('forbidden', `A ${command.event_type} asks for work: the right work.submit is needed.`)
+    exchange.problem('forbidden', `A ${command.event_type} asks for work: this needs the right work.submit.`)
     return
   }
   if (!isServed(service, exchange, project, admitted)) return
   const odd = commandWithoutTrace(admitted)
   if (odd >= 0) {
-    exchange.problem('invalid_event', 'A command begins a run, whose trace is a W3C one.', {
+    exchange.problem('invalid_event', 'A command starts a run, whose trace id must be a W3C one.', {
       errors: [{ pointer: `/events/${odd}/trace_id`, detail: 'must be 32 lower-case hex digits, not all zero' }],
     })
     return
@@ -131,9 +131,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     if (traces.inUse !== undefined) {
       const { trace_id } = admitted[traces.inUse]!
       exchange.problem('trace_in_use', `The trace ${trace_id} is in use in project ${key}.`, {
-        errors: [
-          { pointer: `/events/${traces.inUse}/trace_id`, detail: 'must be unused in the project, or be left out' },
-        ],
+        errors: [{ pointer: `/events/${traces.inUse}/trace_id`, detail: 'must be unused in the project, or left out' }],
       })
     }
     if (exchange.done || prepared === undefined) return

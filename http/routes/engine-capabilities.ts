@@ -30,18 +30,18 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
       path: PATH,
       operation: 'recordEngineCapabilities',
       area: AREA,
-      summary: 'Say what an engine can do; the newest manifest per runner it names, or per engine name, counts.',
+      summary: 'Post an engine’s capability manifest; the newest one per runner it names, or per engine name, counts.',
       description:
-        'A runner may speak for itself alone: its manifest names it, also where it leaves `runner_id` out. Without any ' +
-        'manifest there is no restriction. A runner that is named is offered only what its own serves, and this ' +
-        'restricts no other. A manifest that names no runner says what the project takes, for runners without one. ' +
-        'Briefs and run requests that none of all these could serve are refused (`engine_incapable`).',
+        'A runner may post only for itself: its manifest names it even if it omits `runner_id`. Without any ' +
+        'manifest there is no restriction. A named runner is offered only what its own manifest supports, and this ' +
+        'restricts no other runner. A manifest that names no runner applies to all runners without one of their own. ' +
+        'Briefs and run requests that no manifest supports are refused (`engine_incapable`).',
       access: { right: 'runner.manage', runner: 'allowed_project' },
       body: { schema: engineCapabilityBody },
       headers: [IDEMPOTENCY_HEADER],
       answers: {
         201: { ...one, description: 'Recorded.' },
-        200: { ...one, description: 'It stands already.', headers: { 'Idempotent-Replay': '`true`' } },
+        200: { ...one, description: 'The manifest already stands.', headers: { 'Idempotent-Replay': '`true`' } },
       },
       problems: ['not_found', 'not_the_runner', 'unknown_runner', 'project_archived', 'idempotency_key_reused'],
       handle: (exchange) => record(service, exchange),
@@ -68,10 +68,10 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
       path: `${PATH}/:capability_id`,
       operation: 'removeEngineCapabilities',
       area: AREA,
-      summary: 'Take a manifest back: what it says of its runner or engine counts no more.',
-      description: 'The same manifest may be posted again. Work that waits because of it alone is offered at once.',
+      summary: 'Withdraw a manifest: it no longer counts for its runner or engine.',
+      description: 'The same manifest may be posted again. Work that waited only because of it is offered at once.',
       access: { right: 'runner.manage' },
-      answers: { 204: { description: 'Taken back.' } },
+      answers: { 204: { description: 'Withdrawn.' } },
       problems: ['not_found'],
       handle: (exchange) => remove(service, exchange),
     },
@@ -102,7 +102,7 @@ function spokenFor(exchange: Exchange): EngineCapabilityBody | undefined {
   const { runnerId = body.runner_id } = exchange.principal
   if (runnerId === undefined) return body
   if (body.runner_id === undefined || body.runner_id === runnerId) return { ...body, runner_id: runnerId }
-  exchange.problem('not_the_runner', `A runner speaks for itself; the token is the one of ${runnerId}.`)
+  exchange.problem('not_the_runner', `A runner may post only for itself; the token belongs to ${runnerId}.`)
   return undefined
 }
 
@@ -122,7 +122,7 @@ function worksFor(
   const mayWork = allowed.some((key) => key === '*' || key === project)
   if (runner !== undefined && runner.value !== 'removed' && mayWork) return true
   exchange.problem('unknown_runner', `No runner ${id} works for the project ${project}.`, {
-    errors: [{ pointer: '/runner_id', detail: 'must be a runner that is allowed for the project' }],
+    errors: [{ pointer: '/runner_id', detail: 'must be a runner allowed for the project' }],
   })
   return false
 }

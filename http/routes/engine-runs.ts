@@ -98,11 +98,10 @@ function evidenceRoute(service: ServiceContext): Route {
     path: '/api/engine-runs/:id/evidence-observations',
     operation: 'recordEvidenceObservations',
     area: AREA,
-    summary:
-      'Post what was observed: 1 to 100 observations, all or nothing. One already recorded is not recorded twice.',
+    summary: 'Post 1 to 100 evidence observations, all or nothing. One already recorded is not recorded twice.',
     description:
-      'Evidence is named that the record has or had; of what it names no more it is recorded, and says nothing of its present version. ' +
-      'The review of a waiver lies ahead of when it was seen.',
+      'An observation may name evidence that the record has or had; for evidence it no longer has, it is recorded but says nothing about the current version. ' +
+      'The review_at of a waiver must be later than its observation.',
     access: { right: 'runner', runner: 'holder' },
     body: { schema: evidenceObservationsBody },
     answers: { 200: one },
@@ -128,7 +127,7 @@ function nameOneRecordEach(exchange: Exchange, observations: EvidenceObservation
   if (odd < 0) return true
   exchange.problem('invalid_body', 'An observation names two intent records.', {
     errors: [
-      { pointer: `/observations/${odd}/evidence_id`, detail: 'must be of the record that intent_record_id names' },
+      { pointer: `/observations/${odd}/evidence_id`, detail: 'must belong to the record that intent_record_id names' },
     ],
   })
   return false
@@ -218,7 +217,10 @@ function tell(
     if (runnerId !== undefined) service.dispatcher.touch(runnerId)
     // A runner that held the request in another attempt may not report on this one.
     if (runnerId !== undefined && run.runner_id !== runnerId) {
-      exchange.problem('not_the_runner', `The engine run is of attempt ${run.attempt}, which another runner has.`)
+      exchange.problem(
+        'not_the_runner',
+        `The engine run belongs to attempt ${run.attempt}, which another runner holds.`,
+      )
       return
     }
     if (!isTakeable(known)) return

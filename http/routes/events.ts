@@ -128,20 +128,20 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
       summary: "List recorded events, with Watch's filters.",
       description:
         'Oldest first, or newest first with `order=desc`. Traces, items and run requests have an index; other filters ' +
-        'read a bounded part of the log, and may answer a short page with a cursor to go on. So may the history of an ' +
-        'item or a trace of others, to a token that is confined. `Watch-Cursor` is where to watch from.',
+        'read a bounded part of the log, and may return a short page with a cursor to continue. So may the history of an ' +
+        'item or trace for a token confined to projects. Watch from `Watch-Cursor` to follow up.',
       access: { right: 'view' },
       query: closedObject({
         limit: Type.Optional(
           Type.Integer({
             minimum: 1,
             maximum: LIST_LIMIT_MAX,
-            description: `Events at most; default ${LIST_LIMIT_DEFAULT}.`,
+            description: `Maximum number of events; default ${LIST_LIMIT_DEFAULT}.`,
           }),
         ),
         cursor: Type.Optional(
           cursorParameter(
-            '`next_cursor` of the page before, or the cursor of a Watch frame: with `order=desc` what is up to there, else what is behind it.',
+            '`next_cursor` of the previous page, or the cursor of a Watch frame: events up to it with `order=desc`, otherwise events after it.',
           ),
         ),
         order: Type.Optional(stringEnum(['asc', 'desc'], { description: 'Oldest (default) or newest first.' })),
@@ -153,7 +153,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
           schema: Type.Object(
             {
               items: Type.Array(recordedEventSchema),
-              next_cursor: Type.Optional(cursorParameter('Goes on behind this page; absent on the last one.')),
+              next_cursor: Type.Optional(cursorParameter('Cursor for the next page; absent on the last page.')),
             },
             { title: 'EventList' },
           ),
@@ -169,10 +169,10 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
       operation: 'readEvent',
       area: 'events',
       summary: 'Read one event.',
-      description: 'With `trace_id` it is found wherever it is; without, among the newest 100,000 events.',
+      description: 'With `trace_id` it is found anywhere in the log; without, only among the newest 100,000 events.',
       access: { right: 'view' },
       query: closedObject({
-        trace_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The trace that it is in.' })),
+        trace_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The trace of the event.' })),
       }),
       answers: { 200: { description: 'The event.', schema: recordedEventSchema } },
       problems: ['not_found'],

@@ -25,7 +25,7 @@ const answers = {
   201: located(one),
   200: {
     ...one,
-    description: 'The brief that this key made before.',
+    description: 'The brief created earlier with this key.',
     headers: { ...one.headers, 'Idempotent-Replay': '`true`' },
   },
 }
@@ -93,7 +93,7 @@ function listRoute(service: ServiceContext): Route {
     summary: 'List the formation briefs of a project.',
     access: { right: 'view' },
     query: listQuery({
-      state: stateFilter(FORMATION_BRIEF_STATES, 'Only those in one of these states.'),
+      state: stateFilter(FORMATION_BRIEF_STATES, 'Only briefs in one of these states.'),
     }),
     answers: { 200: listAnswer(formationBriefDocument, 'Formation briefs, newest first.') },
     problems: ['not_found'],
@@ -118,7 +118,7 @@ function readRoute(service: ServiceContext, path: string): Route {
     path,
     operation: 'readFormationBrief',
     area: AREA,
-    summary: 'Read a formation brief: its sections, approvals, what it is compiled to, and its latest run.',
+    summary: 'Read a formation brief: its sections, approvals, compiled digest and latest run.',
     access: { right: 'view', runner: 'holder' },
     answers: { 200: one },
     problems: ['not_found'],
@@ -132,9 +132,9 @@ function patchRoute(service: ServiceContext): Route {
     path: '/api/formation-briefs/:id',
     operation: 'updateFormationBrief',
     area: AREA,
-    summary: 'Change sections of a brief that is a draft or under review.',
+    summary: 'Change sections of a brief in draft or under review.',
     description:
-      'Sections left out stay, null takes one away. With `If-Match` (the ETag that was read) it is changed only if nobody ' +
+      'Omitted sections are kept; null removes one. With `If-Match` (the ETag that was read) it is changed only if nobody ' +
       'else has changed it since.',
     access: { right: 'intent.write' },
     body: { schema: formationBriefPatchBody },

@@ -25,12 +25,12 @@ const TRACE_ID_CHARACTERS_MAX = 128
 /** The most that an event may have around its payload, in bytes. */
 const ENVELOPE_BYTES_MAX = 64 * 1024
 
-const lines = Type.String({ description: 'One event a line, as in `application/json`; blank lines are passed over.' })
+const lines = Type.String({ description: 'One event per line, as in `application/json`; blank lines are skipped.' })
 const events = Type.Array(ingestedTraceEventSchema, { description: 'The events, in any order.' })
 
 const noted = Type.Object(
   {
-    line: Type.Integer({ description: 'Its line, or its place in the array, from 1.' }),
+    line: Type.Integer({ description: 'Its line number, or its position in the array, counted from 1.' }),
     errors: Type.Array(fieldProblemSchema, { description: 'What is wrong.' }),
   },
   { title: 'IngestedLine' },
@@ -41,13 +41,13 @@ const ingestAnswer = Type.Object(
     trace_id: Type.String({ description: 'The trace.' }),
     accepted: Type.Integer({ description: 'Events recorded now.' }),
     duplicates: Type.Integer({ description: 'Events that the log already held.' }),
-    refused_count: Type.Integer({ description: 'Events that were not taken.' }),
-    refused: Type.Array(noted, { description: 'The first of them, with the reasons.' }),
+    refused_count: Type.Integer({ description: 'Events that were rejected.' }),
+    refused: Type.Array(noted, { description: 'The first of the rejected events, with the reasons.' }),
     marked_count: Type.Integer({
-      description: 'Events that were recorded although their type’s schema finds fault with them.',
+      description: 'Events recorded although they do not match the schema of their type.',
     }),
-    marked: Type.Array(noted, { description: 'The first of them, with the faults.' }),
-    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+    marked: Type.Array(noted, { description: 'The first of those, with what does not match.' }),
+    cursor: Type.String({ description: 'Watch from here to see what follows them.' }),
   },
   { title: 'IngestAnswer' },
 )
@@ -59,12 +59,12 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
       path: '/engine/traces/:trace_id/ingest',
       operation: 'ingestTrace',
       area: 'events',
-      summary: 'Take a whole trace of an engine into the log: JSON or JSON lines, streamed, up to 1 GiB.',
+      summary: 'Ingest a whole trace of an engine into the log: JSON or JSON lines, streamed, up to 1 GiB.',
       description:
         'A valid envelope is enough, and a given id is kept. `trace_id` defaults to the path’s and may not differ; `project` ' +
         'and `throttle` default to those of the run that the trace belongs to. Committed in batches of at most 250: what was ' +
-        'committed stays if the rest is not read, and the same trace sent again completes it, each event once. Nothing is ' +
-        'driven by it.',
+        'committed stays even if the rest fails, and sending the same trace again completes it, each event once. Ingested ' +
+        'events trigger nothing.',
       access: { right: 'event.emit', runner: 'holder' },
       query: closedObject({
         project: Type.Optional(
@@ -82,7 +82,7 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
           ...Object.fromEntries(LINE_TYPES.map((type) => [type, lines])),
         },
       },
-      answers: { 200: { description: 'The trace was read to its end.', schema: ingestAnswer } },
+      answers: { 200: { description: 'The trace was read to the end.', schema: ingestAnswer } },
       problems: ['not_found'],
       handle: (exchange) => ingest(service, exchange),
     },
@@ -137,7 +137,7 @@ async function firstRun(
 function ingest(service: ServiceContext, exchange: Exchange): void {
   const traceId = exchange.params[0]!
   if (traceId === '' || traceId.length > TRACE_ID_CHARACTERS_MAX || !traceId.isWellFormed()) {
-    exchange.problem('malformed_path', `A trace id has 1 to ${TRACE_ID_CHARACTERS_MAX} characters.`)
+    exchange.problem('malformed_path', `A trace id must have 1 to ${TRACE_ID_CHARACTERS_MAX} characters.`)
     return
   }
   const { runtime } = service
@@ -168,7 +168,7 @@ function doorOf(
   const why = (key: string): string | undefined => {
     if (principal.runnerId !== undefined && key !== owner.project) return `must be ${owner.project}, the run’s`
     const project = runtime.read({ kind: 'project', id: projectIdOf(key) })
-    return project !== undefined && maySee(principal, key) ? undefined : 'names no project by its key'
+    return project !== undefined && maySee(principal, key) ? undefined : 'is not the key of a project'
   }
   return {
     ...owner,
@@ -224,7 +224,7 @@ function answer(service: ServiceContext, exchange: Exchange, traceId: string, en
     exchange.problem('body_too_large', `The trace exceeds ${exchange.upload!.bytesMax} bytes.`, { members })
   else if (end.how === 'unauthenticated') {
     const { code, detail } = revocationFault(exchange.principal)
-    exchange.problem(code, `${detail} No more of the trace was taken.`, { members })
+    exchange.problem(code, `${detail} The rest of the trace was not ingested.`, { members })
   } else if (end.how === 'refused') refuse(exchange, end.refused)
   else if (end.how === 'failed') exchange.fault(end.error)
 }

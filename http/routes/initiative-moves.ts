@@ -48,13 +48,13 @@ const initiatives: Moved<Initiative> = {
 const moves: readonly Move<Initiative>[] = [
   {
     name: 'complete',
-    summary: 'Affirm that the shared outcome is reached.',
-    description: 'Nothing is steered any more; its members go on by themselves.',
+    summary: 'Complete an initiative: affirm that the shared outcome is reached.',
+    description: 'Steering ends; its members continue on their own.',
     body: { schema: completeBody },
   },
   {
     name: 'cancel',
-    summary: 'Give it up: the initiative, its members, and the work that it has started.',
+    summary: 'Cancel an initiative, its members, and the work that it started.',
     body: { schema: cancelBody },
     more: ({ runtime }, { context }) => ({ items: viewOf(runtime, context).items.map(({ item_id }) => item_id) }),
   },
@@ -109,16 +109,16 @@ function advanceRoute(service: ServiceContext): Route {
     path: '/api/initiatives/:name/advance',
     operation: 'advanceInitiative',
     area: AREA,
-    summary: 'Ask for one read-only assessment, of one member or of all.',
+    summary: 'Request one read-only assessment of one member or of all.',
     description:
-      'Assessments are paced on the campaign lane, one at a time: a request that comes during one waits. The same ' +
-      '`trigger_id` (by default the Idempotency-Key) is assessed once. Without either, one that waits stands for those ' +
-      'that ask for the same after it.',
+      'Assessments are paced on the campaign lane, one at a time: a request made during one waits. The same ' +
+      '`trigger_id` (by default the Idempotency-Key) is assessed once. Without either, a waiting request also answers later ' +
+      'requests for the same.',
     access: { right: 'work.operate' },
     body: { schema: advanceBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where it was asked for before.' } },
+      200: { ...one, headers: { 'Idempotent-Replay': '`true` if it was requested before.' } },
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
@@ -141,13 +141,13 @@ function decideRoute(service: ServiceContext): Route {
     path: '/api/initiatives/:name/decide',
     operation: 'decideInitiative',
     area: AREA,
-    summary: 'Decide something for the members that it is about.',
-    description: 'Every later assessment is told. What was asked about these members is answered by it.',
+    summary: 'Record an owner decision for the members it concerns.',
+    description: 'Every later assessment is given it. It answers the open questions about these members.',
     access: { right: 'work.operate' },
     body: { schema: decideBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      200: { ...one, headers: { 'Idempotent-Replay': '`true`, where it was decided so before.' } },
+      200: { ...one, headers: { 'Idempotent-Replay': '`true` if this was decided before.' } },
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
@@ -203,15 +203,15 @@ function ownerActionRoute(service: ServiceContext): Route {
     path: '/api/initiatives/:name/owner-actions',
     operation: 'recordInitiativeOwnerAction',
     area: AREA,
-    summary: 'Record what an owner did directly: a hold, a milestone, a word about a member.',
-    description: 'It binds later assessments, and asks for none.',
+    summary: 'Record an owner action: a hold, a milestone, or an override for a member.',
+    description: 'It binds later assessments, but requests none.',
     access: { right: 'work.operate' },
     body: { schema: ownerActionBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: { description: 'Recorded.', schema: shownOwnerAction },
       200: {
-        description: 'The key had recorded it before.',
+        description: 'Recorded earlier with this key.',
         schema: shownOwnerAction,
         headers: { 'Idempotent-Replay': '`true`' },
       },
@@ -231,14 +231,14 @@ function findingRoute(service: ServiceContext): Route {
     operation: 'recordInitiativeFinding',
     area: AREA,
     summary: 'Record a finding, for members to use.',
-    description: 'It is consumed when a cycle has landed whose formation saw it. The newest 128 are kept.',
+    description: 'It is consumed when a cycle lands whose formation saw it. The newest 128 are kept.',
     access: { right: 'work.operate' },
     body: { schema: findingBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: { description: 'Recorded.', schema: finding },
       200: {
-        description: 'The key had recorded it before.',
+        description: 'Recorded earlier with this key.',
         schema: finding,
         headers: { 'Idempotent-Replay': '`true`' },
       },
@@ -279,6 +279,6 @@ function record(
     const made = owner_actions.find(({ action_id }) => action_id === id) ?? findings.find((one) => one.id === id)
     if (repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')
     if (made !== undefined) return exchange.answer(repeat === 'replay' ? 200 : 201, made)
-    exchange.problem('not_found', 'It was recorded, and newer ones have taken its place since.')
+    exchange.problem('not_found', 'It was recorded, but newer ones have replaced it since.')
   })
 }

@@ -35,14 +35,17 @@ function createRoute(service: ServiceContext): Route {
     operation: 'createInitiative',
     area: AREA,
     summary: 'Add an initiative: a shared outcome, and the members that serve it.',
-    description:
-      'Nothing is steered until it is advanced. Its projects are those of its members and those that are named.',
+    description: 'Nothing is steered until it is advanced. Its projects are those of its members and those named.',
     access: { right: 'work.submit' },
     body: { schema: initiativeCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: located({ ...one, description: 'Added.' }),
-      200: { ...one, description: 'The key had added it before.', headers: { 'Idempotent-Replay': '`true`' } },
+      200: {
+        ...one,
+        description: 'The initiative added earlier with this key.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
     },
     problems: ['already_exists', 'idempotency_key_reused', 'unknown_member', 'unknown_project'],
     handle: (exchange) => create(service, exchange),
@@ -73,8 +76,8 @@ function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | u
   if (homes === undefined) return undefined
   const all = [...new Set([...projects, ...Object.values(homes)])]
   if (all.length > PROJECTS_MAX) {
-    exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
-      errors: [{ pointer: '/members', detail: `are of ${all.length} projects: at most ${PROJECTS_MAX}` }],
+    exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
+      errors: [{ pointer: '/members', detail: `span ${all.length} projects: at most ${PROJECTS_MAX} are allowed` }],
     })
     return undefined
   }
@@ -142,10 +145,10 @@ function listRoute(service: ServiceContext): Route {
     operation: 'listInitiatives',
     area: AREA,
     summary: 'List initiatives by status and project.',
-    description: 'One is seen by who may see each of its projects.',
+    description: 'Lists those whose projects the caller may all see.',
     access: { right: 'view' },
     query: listQuery({
-      status: stateFilter(INITIATIVE_STATUSES, 'Only those of one of these statuses.'),
+      status: stateFilter(INITIATIVE_STATUSES, 'Only initiatives with one of these statuses.'),
       project: projectFilter,
     }),
     answers: { 200: listAnswer(initiativeDocument, 'Initiatives, newest first.') },
@@ -175,7 +178,7 @@ function readRoute(service: ServiceContext): Route {
     path: '/api/initiatives/:name',
     operation: 'readInitiative',
     area: AREA,
-    summary: 'Read an initiative: where it stands, what is assessed, what was decided, what needs an owner.',
+    summary: 'Read an initiative: its status, running assessment, decisions, and what needs an owner.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],

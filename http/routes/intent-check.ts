@@ -19,10 +19,11 @@ export function intentCheckRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/projects/:id/intent-check',
       operation: 'checkIntent',
       area: INTENT_AREA,
-      summary: 'Check what a project means: links that lead nowhere, and what is left undone.',
-      description: 'Looks at every record and hypothesis of the project; the work is shared with other requests.',
+      summary: 'Check the intent of a project: broken links, and what is still to be done.',
+      description:
+        'Reads every record and hypothesis of the project, in slices so that other requests are not held up.',
       access: { right: 'view' },
-      answers: { 200: { description: 'What was found.', schema: intentCheckDocument } },
+      answers: { 200: { description: 'The findings.', schema: intentCheckDocument } },
       problems: ['not_found', 'view_behind'],
       handle: (exchange) => {
         const project = visibleProject(service, exchange, exchange.params[0]!)

@@ -29,8 +29,8 @@ import { INTENT_AREA, oneRecord } from './intent-records.ts'
 const MOVES = {
   accept: 'Accept a record: from now on it guides runs.',
   activate: 'Make an accepted record active.',
-  deprecate: 'Deprecate a record: it guides runs no more.',
-  contradict: 'Say that a record is not so. Terminal.',
+  deprecate: 'Deprecate a record: it no longer guides runs.',
+  contradict: 'Contradict a record: state that it is not true. Terminal.',
 } as const
 
 /**
@@ -86,7 +86,7 @@ function moveRoute(service: ServiceContext, endings: Endings, move: string, summ
     operation: `${move}IntentRecord`,
     area: INTENT_AREA,
     summary,
-    description: 'With `If-Match` (the ETag that was read) it is what was read that moves, or nothing.',
+    description: 'With `If-Match` (the ETag that was read) it moves only if it is unchanged since.',
     access: { right: 'intent.accept' },
     body: { schema: intentMoveBody, optional: true },
     headers: [IF_MATCH_HEADER],
@@ -109,11 +109,11 @@ function supersedeRoute(service: ServiceContext, endings: Endings): Route {
     path: '/api/intent-records/:id/supersede',
     operation: 'supersedeIntentRecord',
     area: INTENT_AREA,
-    summary: 'Let another record, or none, take the place of this one. Terminal.',
+    summary: 'Supersede a record by another one, or by none. Terminal.',
     description:
-      'Decided in one step of this record; the other one names it in `supersedes` from its next turn on. One that is ' +
-      'contradicted or superseded itself takes no place. With `If-Match` (the ETag that was read) it is what was read that ' +
-      'is superseded, or nothing.',
+      'Decided in one step of this record; the other record lists it in `supersedes` from its next turn on. A record that is ' +
+      'contradicted or superseded cannot supersede another. With `If-Match` (the ETag that was read) it is superseded only ' +
+      'if it is unchanged since.',
     access: { right: 'intent.accept' },
     body: { schema: supersedeBody, optional: true },
     headers: [IF_MATCH_HEADER],
@@ -155,7 +155,7 @@ function otherRecord(
   const other = findRecord(service, named, context.project_id)
   if (other !== undefined) return other
   exchange.problem('unknown_record', `The project ${context.project} has no intent record ${named}.`, {
-    errors: [{ pointer, detail: 'names no record of the same project' }],
+    errors: [{ pointer, detail: 'is not a record of the same project' }],
   })
   return undefined
 }
@@ -166,10 +166,10 @@ function relateRoute(service: ServiceContext): Route {
     path: '/api/intent-records/:id/relationships',
     operation: 'relateIntentRecord',
     area: INTENT_AREA,
-    summary: 'State how a record belongs together with another one of its project.',
+    summary: 'State how a record relates to another record of its project.',
     description:
-      'Said again it is the same. A record that took the place of another is told by `supersede`. `conflicts_with` needs ' +
-      '`intent.accept` too where one of the two guides runs.',
+      'Stating it again changes nothing. Use `supersede` for a record that replaces another. `conflicts_with` needs ' +
+      '`intent.accept` too if one of the two guides runs.',
     access: { right: 'intent.write' },
     body: { schema: relationshipBody },
     answers: { 200: oneRecord },
@@ -183,7 +183,7 @@ function relateRoute(service: ServiceContext): Route {
       const { id: to, drift } = other.context
       const isNew = drift.conflicts[record.context.id] === undefined
       if (relation === 'conflicts_with' && isNew && Object.keys(drift.conflicts).length >= CONFLICTS_MAX) {
-        return exchange.problem('illegal_move', `The record ${named} is in ${CONFLICTS_MAX} conflicts already.`)
+        return exchange.problem('illegal_move', `The record ${named} already has ${CONFLICTS_MAX} conflicts.`)
       }
       const rights = { to_guides: isGuiding(other.value), may_rewrite: mayDo(exchange.principal, 'intent.accept') }
       const message = { type: 'relate', relation, to, ...(notes === undefined ? {} : { notes }), ...rights }
@@ -220,8 +220,8 @@ function unrelateRoute(service: ServiceContext): Route {
     path: '/api/intent-records/:id/relationships/:relationship_id',
     operation: 'unrelateIntentRecord',
     area: INTENT_AREA,
-    summary: 'Take a relationship back.',
-    description: 'A conflict of which one side guides runs needs `intent.accept` too.',
+    summary: 'Remove a relationship.',
+    description: 'Removing a conflict in which one side guides runs needs `intent.accept` too.',
     access: { right: 'intent.write' },
     answers: { 200: oneRecord },
     problems: ['not_found', 'illegal_move'],

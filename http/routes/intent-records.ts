@@ -33,7 +33,7 @@ import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 export const INTENT_AREA = 'intent records'
-const ENTITY_TAG = { ETag: 'The version, in quotes: `If-Match` of a change.' }
+const ENTITY_TAG = { ETag: 'The version, in quotes: send it as `If-Match` of a change.' }
 export const oneRecord = { description: 'The record.', schema: intentRecordDocument, headers: ENTITY_TAG }
 /** Longest path in a query, which also bounds the number of parent folders looked up. */
 const PATH_CHARS_MAX = 512
@@ -63,8 +63,8 @@ function createRoute(service: ServiceContext, path: string): Route {
     path,
     operation: 'createIntentRecord',
     area: INTENT_AREA,
-    summary: 'Write an intent record: proposed, until somebody accepts it.',
-    description: 'Its slug never changes; without one it is made from the title.',
+    summary: 'Create an intent record: proposed until somebody accepts it.',
+    description: 'Its slug never changes; if omitted, it is derived from the title.',
     access: { right: 'intent.write' },
     body: { schema: intentRecordCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -72,7 +72,7 @@ function createRoute(service: ServiceContext, path: string): Route {
       201: located(oneRecord),
       200: {
         ...oneRecord,
-        description: 'The record that this key made before.',
+        description: 'The record created earlier with this key.',
         headers: { ...ENTITY_TAG, 'Idempotent-Replay': '`true`' },
       },
     },
@@ -89,8 +89,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const { slug: given, state, ...content } = body
   const slug = given ?? slugOf(body.title, SLUG_PATTERN)
   if (slug === undefined) {
-    exchange.problem('invalid_body', 'No slug can be made from the title: give one.', {
-      errors: [{ pointer: '/slug', detail: 'is missing, and the title has no letter or digit to make it from' }],
+    exchange.problem('invalid_body', 'No slug can be derived from the title: give one.', {
+      errors: [{ pointer: '/slug', detail: 'is missing, and the title has no letter or digit to derive it from' }],
     })
     return
   }
@@ -116,7 +116,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   }
   const refused = (_: Exchange, answer: Refused): void => {
     if (answer.refusal.code !== 'already_exists') refuse(exchange, answer)
-    else exchange.problem('already_exists', `The record ${recordKey(key, slug)} exists already: give another slug.`)
+    else exchange.problem('already_exists', `The record ${recordKey(key, slug)} already exists: give another slug.`)
   }
   createNamed(service, exchange, idempotency.key, named, whenHeard(exchange, made, refused))
 }
@@ -129,23 +129,23 @@ function listRoute(service: ServiceContext, path: string): Route {
     area: INTENT_AREA,
     summary: 'List the intent records of a project.',
     description:
-      'With `path`, those first whose scope names that very place, then those of the folders around it, `.` last. ' +
-      'State and path are indexed; a filter by words, each of which is to be found, in whatever order, may answer a short ' +
-      'page with a cursor to go on.',
+      'With `path`, records whose scope names exactly that path come first, then those of its parent folders, `.` last. ' +
+      'State and path are indexed; a filter by words, all of which must be found, in any order, may return a short ' +
+      'page with a cursor to continue.',
     access: { right: 'view' },
     query: listQuery({
-      state: stateFilter(INTENT_STATES, 'Only those in one of these states.'),
+      state: stateFilter(INTENT_STATES, 'Only records in one of these states.'),
       path: Type.Optional(
         Type.String({
           minLength: 1,
           maxLength: PATH_CHARS_MAX,
-          description: 'Only those whose scope covers this path, which may not lead out of the repository.',
+          description: 'Only records whose scope covers this path, which must stay within the repository.',
         }),
       ),
-      title: words('Only those whose title contains these words.'),
-      capability: words('Only those whose capability contains these words.'),
-      threat: words('Only those whose threat contains these words.'),
-      strategy: words('Only those whose strategy contains these words.'),
+      title: words('Only records whose title contains these words.'),
+      capability: words('Only records whose capability contains these words.'),
+      threat: words('Only records whose threat contains these words.'),
+      strategy: words('Only records whose strategy contains these words.'),
     }),
     answers: { 200: listAnswer(intentRecordDocument, 'Records, newest first.') },
     problems: ['not_found'],
@@ -156,7 +156,7 @@ function listRoute(service: ServiceContext, path: string): Route {
       const place = path === undefined ? undefined : placeOf(path)
       if (path !== undefined && place === undefined) {
         const errors = [{ pointer: '/path', detail: LEADS_OUT }]
-        return exchange.problem('invalid_query', 'The query parameters named in `errors` are wrong.', { errors })
+        return exchange.problem('invalid_query', 'The query parameters named in `errors` are invalid.', { errors })
       }
       answerSections(service, exchange, () => sectionsOf(project.context.key, exchange.query, place))
     },
@@ -227,10 +227,10 @@ function patchRoute(service: ServiceContext): Route {
     path: '/api/intent-records/:id',
     operation: 'updateIntentRecord',
     area: INTENT_AREA,
-    summary: 'Change what a record says: a new version. One that was accepted needs `intent.accept` too.',
+    summary: 'Change the content of a record, making a new version. An accepted record needs `intent.accept` too.',
     description:
-      'Needs `If-Match` with the ETag that was read, or `*`. A change that is there already is answered 200 whatever the ' +
-      'version (RFC 9110 section 13.1.1), so that a post whose answer was lost may be sent again.',
+      'Needs `If-Match` with the ETag that was read, or `*`. A change that already took effect is answered 200 whatever the ' +
+      'version (RFC 9110 section 13.1.1), so that a request whose answer was lost may be sent again.',
     access: { right: 'intent.write' },
     body: { schema: intentRecordPatchBody },
     headers: [IF_MATCH_HEADER],

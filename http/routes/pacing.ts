@@ -27,15 +27,15 @@ export function pacingRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/pacing',
       operation: 'readPacing',
       area: AREA,
-      summary: 'What runs, what waits and why, and which lanes are paused.',
+      summary: 'Read what runs, what waits and why, and which lanes are paused.',
       access: { right: 'view' },
-      answers: { 200: { description: 'Pacing now.', schema: pacingDocument } },
+      answers: { 200: { description: 'The current pacing.', schema: pacingDocument } },
       handle: (exchange) => {
         markCursor(service, exchange)
         answerPacing(service, exchange)
       },
     },
-    changeRoute(service, 'pause', 'Pause lanes: nothing in them starts. What runs goes on.'),
+    changeRoute(service, 'pause', 'Pause lanes: nothing in them starts. Running work continues.'),
     changeRoute(service, 'resume', 'Resume lanes.'),
   ]
 }
@@ -47,10 +47,10 @@ function changeRoute(service: ServiceContext, name: 'pause' | 'resume', summary:
     operation: `${name}Pacing`,
     area: AREA,
     summary,
-    description: 'A lane is every project’s: a token that is confined to projects may not.',
+    description: 'Lanes are shared by all projects: a token confined to projects may not use this.',
     access: { right: 'work.operate' },
     body: { schema: pacingBody, optional: true },
-    answers: { 200: { description: 'Pacing now.', schema: pacingDocument } },
+    answers: { 200: { description: 'The current pacing.', schema: pacingDocument } },
     problems: ['forbidden'],
     handle: (exchange) => change(service, exchange, name),
   }
@@ -59,7 +59,10 @@ function changeRoute(service: ServiceContext, name: 'pause' | 'resume', summary:
 function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 'resume'): void {
   const { principal } = exchange
   if (principal.projects !== '*') {
-    exchange.problem('forbidden', 'A lane is every project’s: a token confined to projects may not pause or resume it.')
+    exchange.problem(
+      'forbidden',
+      'Lanes are shared by all projects: a token confined to projects may not pause or resume them.',
+    )
     return
   }
   const { lanes = [] } = exchange.body as PacingBody

@@ -12,8 +12,8 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const newsHeaders = {
-  'Intendant-Draining': '`true`: the runner takes nothing new; it finishes what it holds.',
-  'Intendant-Cancel': 'Ids of the run requests that it is to stop, separated by commas.',
+  'Intendant-Draining': '`true`: the runner gets nothing new and finishes what it holds.',
+  'Intendant-Cancel': 'Ids of the run requests that the runner must stop, separated by commas.',
 }
 
 /** Bucket bounds in seconds: from an immediate wake-up to the longest wait. */
@@ -22,7 +22,7 @@ const WAIT_SECONDS = [0.005, 0.05, 0.5, 1, 5, 15, 30, POLL_WAIT_SECONDS_MAX]
 export function pollRoutes(service: ServiceContext): readonly Route[] {
   const waits = new Histogram({
     name: 'intendant_poll_wait_seconds',
-    help: 'How long parked polls waited for their answer.',
+    help: 'How long parked polls waited for their response.',
     buckets: WAIT_SECONDS,
     registers: [service.metrics.registry],
   })
@@ -32,10 +32,10 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/runners/:runner_id/run-requests/next',
       operation: 'pollRunRequest',
       area: 'run requests',
-      summary: 'A runner polls for its next run request.',
+      summary: 'Poll for the runner’s next run request.',
       description:
-        'Answers at once when there is work or news, else waits up to `wait` seconds. A runner has at most one ' +
-        'unaccepted offer: until it is accepted, released or over, a poll answers with it again.',
+        'Answers at once if there is work or news, otherwise waits up to `wait` seconds. A runner has at most one ' +
+        'unaccepted offer: until it is accepted, released or expired, each poll returns it again.',
       access: { right: 'runner', runner: 'own' },
       query: closedObject({
         wait: Type.Optional(
@@ -46,7 +46,7 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
         200: { description: 'Work for the runner.', schema: executionRequestDocument, headers: newsHeaders },
         204: {
           description: 'No work now.',
-          headers: { ...newsHeaders, 'Retry-After': 'Seconds: the service is stopping.' },
+          headers: { ...newsHeaders, 'Retry-After': 'Seconds to wait before polling again: the service is stopping.' },
         },
       },
       answersOnce: true,
@@ -92,7 +92,7 @@ function answerPoll(exchange: Exchange, answer: PollAnswer | PollRefusal): void 
 
 function refusePoll(exchange: Exchange, refusal: PollRefusal): void {
   if (refusal === 'too_many_polls') {
-    exchange.problem('too_many_polls', 'The runner has capacity + 1 polls parked already.')
+    exchange.problem('too_many_polls', 'The runner already has capacity + 1 polls parked.')
   } else if (refusal === 'runner_removed') {
     exchange.problem('runner_removed', 'The runner was removed.')
   } else {

@@ -26,7 +26,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'projects'
 const WHY_NO_KEY =
-  'is missing, and the name gives none: it has no letter or digit to make it from, or gives one that is reserved (`system`, `proj_...`)'
+  'is missing and cannot be derived from the name, which has no letter or digit or yields a reserved key (`system`, `proj_...`)'
 const document = (snapshot: SnapshotOf<any>): object => modules.project.document(snapshot)
 const one = { description: 'The project.', schema: projectDocument }
 
@@ -41,7 +41,8 @@ function createRoute(service: ServiceContext): Route {
     operation: 'createProject',
     area: AREA,
     summary: 'Create a project.',
-    description: 'Its key never changes; without one it is made from the name. Needs a token that is not confined.',
+    description:
+      'Its key never changes; if omitted, it is derived from the name. Needs a token that is not confined to projects.',
     access: { right: 'intent.write' },
     body: { schema: projectCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -49,7 +50,7 @@ function createRoute(service: ServiceContext): Route {
       201: located(one),
       200: {
         ...one,
-        description: 'The project that this key made before.',
+        description: 'The project created earlier with this key.',
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
@@ -62,13 +63,13 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as ProjectCreate
   const key = body.key ?? slugOf(body.name, PROJECT_KEY_PATTERN)
   if (key === undefined) {
-    exchange.problem('invalid_body', 'No key can be made from the name: give one.', {
+    exchange.problem('invalid_body', 'No key can be derived from the name: give one.', {
       errors: [{ pointer: '/key', detail: WHY_NO_KEY }],
     })
     return
   }
   if (!maySee(exchange.principal, key)) {
-    exchange.problem('forbidden', 'The token is confined to its projects: it cannot create another.')
+    exchange.problem('forbidden', 'The token is confined to projects and cannot create another.')
     return
   }
   const idempotency = readIdempotencyKey(exchange)
@@ -95,7 +96,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       summary: 'List the projects.',
       access: { right: 'view' },
       query: listQuery({
-        state: stateFilter(['active', 'archived'], 'Only those in one of these states.'),
+        state: stateFilter(['active', 'archived'], 'Only projects in one of these states.'),
       }),
       answers: { 200: listAnswer(projectDocument, 'Projects, newest first.') },
       handle: (exchange) => {
@@ -111,7 +112,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/projects/:id',
       operation: 'readProject',
       area: AREA,
-      summary: 'Read a project, and what its agents used.',
+      summary: 'Read a project, and its agents’ usage.',
       access: { right: 'view' },
       answers: { 200: one },
       problems: ['not_found'],
@@ -128,7 +129,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/projects/:id/charter',
       operation: 'readProjectCharter',
       area: AREA,
-      summary: "Read a project's charter: what it means, in its owner's words.",
+      summary: "Read a project's charter: what the project is for, in its owner's words.",
       access: { right: 'view' },
       answers: { 200: { description: 'The charter; empty until it is written.', schema: charterDocument } },
       problems: ['not_found'],
@@ -148,7 +149,7 @@ function patchRoute(service: ServiceContext): Route {
     path: '/api/projects/:id',
     operation: 'updateProject',
     area: AREA,
-    summary: 'Change a project’s name or repository, archive it, or bring it back.',
+    summary: 'Change a project’s name or repository, archive it, or restore it.',
     access: { right: 'intent.write' },
     body: { schema: projectPatchBody },
     answers: { 200: one },
@@ -167,7 +168,7 @@ function charterRoute(service: ServiceContext): Route {
     path: '/api/projects/:id/charter',
     operation: 'writeProjectCharter',
     area: AREA,
-    summary: "Write a project's charter, the whole of it: a field left out, or blank, is cleared.",
+    summary: "Replace a project's charter: an omitted or blank field is cleared.",
     access: { right: 'intent.write' },
     body: { schema: charterBody },
     answers: { 200: { description: 'The charter.', schema: charterDocument } },

@@ -28,10 +28,10 @@ import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
 
-const stateParameter = stateFilter(RUN_REQUEST_STATES, 'Only those in one of these states.')
+const stateParameter = stateFilter(RUN_REQUEST_STATES, 'Only run requests in one of these states.')
 const name = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
-const runnerFilter = name('Only those whose current attempt this runner holds or held.')
-const labelFilter = name('Only those that ask for this label.')
+const runnerFilter = name('Only run requests whose current attempt this runner holds or held.')
+const labelFilter = name('Only run requests that ask for this label.')
 
 const AREA = 'run requests'
 const one = { description: 'The run request.', schema: runRequestDocument }
@@ -47,20 +47,20 @@ function createRoute(service: ServiceContext): Route {
     path: '/api/projects/:id/run-requests',
     operation: 'createRunRequest',
     area: AREA,
-    summary: 'Ask for work: a run request, to be handed to one runner.',
+    summary: 'Create a run request, to be handed to one runner.',
     description:
-      'With throttle `full` it waits for an approval. A given idempotency key (header or field) is scoped to the ' +
+      'With throttle `full` it waits for an approval. An idempotency key (header or field) is scoped to the ' +
       'project and kept after settlement as long as the service keeps keys (24 h unless it is set otherwise); ' +
       'without one, a key derived from the project, repository and revision, brief, entry event, payload, throttle, access, ' +
-      'lane, labels, runner and who asks stops a twin: what is under way is answered (200), and so is work at throttle ' +
-      '`full` that has settled, unless `again`.',
+      'lane, labels, runner and caller prevents duplicates: the request under way is returned (200), and so is one at throttle ' +
+      '`full` that has settled, unless `again` is set.',
     access: { right: 'work.submit' },
     body: { schema: runRequestCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent', PREFER_HEADER],
     answers: {
       201: located({ description: 'Made.', schema: runRequestShown }),
       200: {
-        description: 'The request that has the key.',
+        description: 'The existing request with this key.',
         schema: runRequestShown,
         headers: { 'Idempotent-Replay': '`true`' },
       },
@@ -146,7 +146,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/run-requests/:id',
       operation: 'readRunRequest',
       area: AREA,
-      summary: 'Read a run request, and why it waits.',
+      summary: 'Read a run request, including why it waits.',
       access: { right: 'view' },
       answers: { 200: one },
       problems: ['not_found'],
@@ -216,22 +216,27 @@ const moves: readonly Move[] = [
   {
     name: 'cancel',
     right: 'work.operate',
-    summary: 'Stop it: at once while it waits; once its runner has it, the runner is told.',
+    summary: 'Cancel a run request: at once while it waits; if a runner has it, the runner is told to stop.',
     body: { schema: cancelBody, optional: true },
   },
   {
     name: 'requeue',
     right: 'work.operate',
-    summary: 'A lost request is handed out again, as its next attempt.',
+    summary: 'Requeue a lost run request: it is handed out again as its next attempt.',
   },
-  { name: 'fail', right: 'work.operate', summary: 'A lost request is given up.', body: { schema: operatorFailBody } },
+  {
+    name: 'fail',
+    right: 'work.operate',
+    summary: 'Give up a lost run request: it fails.',
+    body: { schema: operatorFailBody },
+  },
   {
     name: 'approve',
     right: 'approve.full',
-    summary: 'Let a request with throttle `full` be handed out.',
+    summary: 'Approve a run request with throttle `full`, so that it can be handed out.',
     description:
-      'One that follows a brief is approved only while an approval of that brief holds, of whichever throttle, as for ' +
-      'a request that is made now.',
+      'A request that follows a brief can be approved only while an approval of that brief holds, for either throttle, as for ' +
+      'a new request.',
     problems: ['reapproval_required', 'brief_incomplete'],
     whyNot: whyNotApprovable,
   },
@@ -269,14 +274,16 @@ const CANCEL_PER_POST_MAX = 500
 
 const cancelManyAnswer = Type.Object(
   {
-    cancelled: Type.Array(Type.String(), { description: 'Ids of those that were stopped, or told to stop.' }),
+    cancelled: Type.Array(Type.String(), {
+      description: 'Ids of the run requests that were cancelled, or whose runner was told to stop.',
+    }),
     refused: Type.Array(
       Type.Object(
         { id: Type.String(), code: Type.String(), detail: Type.String() },
-        { description: 'One that was not.' },
+        { description: 'A run request that was not cancelled.' },
       ),
     ),
-    more: Type.Boolean({ description: 'true: post again to go on.' }),
+    more: Type.Boolean({ description: 'true: post again to continue.' }),
   },
   { title: 'RunCancelManyAnswer' },
 )
@@ -287,10 +294,10 @@ function cancelManyRoute(service: ServiceContext): Route {
     path: '/api/run-requests/cancel',
     operation: 'cancelRunRequests',
     area: AREA,
-    summary: `Stop the unsettled requests that match every filter given, up to ${CANCEL_PER_POST_MAX} a post.`,
+    summary: `Cancel the unsettled run requests that match every given filter, up to ${CANCEL_PER_POST_MAX} per post.`,
     access: { right: 'work.operate' },
     body: { schema: cancelManyBody },
-    answers: { 200: { description: 'What came of each.', schema: cancelManyAnswer } },
+    answers: { 200: { description: 'The outcome of each.', schema: cancelManyAnswer } },
     problems: ['not_found', 'invalid_body'],
     handle: (exchange) => {
       exchange.await(cancelMany(service, exchange))
@@ -315,7 +322,7 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
   const { by } = exchange
   const { reason, discard_work, ...filter } = exchange.body
   if (Object.keys(filter).length === 0) {
-    return exchange.problem('invalid_body', 'At least one filter is needed: project, state, runner or label.', {
+    return exchange.problem('invalid_body', 'At least one filter is required: project, state, runner or label.', {
       errors: [{ pointer: '', detail: 'must name project, state, runner or label' }],
     })
   }

@@ -79,14 +79,14 @@ function createRoute(service: ServiceContext): Route {
     path: '/api/runners',
     operation: 'registerRunner',
     area: AREA,
-    summary: 'Register a runner. The answer carries its token, once.',
+    summary: 'Register a runner. The answer contains its token, once.',
     access: { right: 'runner.manage' },
     body: { schema: runnerCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: located({ description: 'The runner, with its token.', schema: runnerCreatedDocument, headers: UNCACHED }),
       200: {
-        description: 'The runner that this key made before. Its token is not shown again.',
+        description: 'The runner registered earlier with this key. Its token is not shown again.',
         schema: runnerDocument,
         headers: { 'Idempotent-Replay': '`true`' },
       },
@@ -122,7 +122,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
 
 /** Hides that a runner with this id was removed, which would disclose its state. */
 function withoutEnd(refusal: Refused['refusal']): Refused['refusal'] {
-  return refusal.code === 'runner_removed' ? { code: 'already_exists', detail: 'this runner exists already' } : refusal
+  return refusal.code === 'runner_removed' ? { code: 'already_exists', detail: 'this runner already exists' } : refusal
 }
 
 /** Nobody grants more than they hold, in projects or in trust. Returns false if a problem was answered. */
@@ -136,7 +136,7 @@ function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPat
     if (key === '*' ? principal.projects === '*' : maySee(principal, key)) continue
     exchange.problem(
       'grants_too_much',
-      `The token does not reach ${key === '*' ? 'all projects' : `project ${key}`} itself.`,
+      `The token itself does not have access to ${key === '*' ? 'all projects' : `project ${key}`}.`,
     )
     return false
   }
@@ -156,8 +156,8 @@ function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPat
  */
 function isLost(exchange: Exchange, allowed: readonly string[]): boolean {
   if (exchange.principal.projects === '*' || allowed.length > 0) return false
-  exchange.problem('invalid_body', 'The token is confined to projects, and would not see a runner of none of them.', {
-    errors: [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }],
+  exchange.problem('invalid_body', 'The token is confined to projects, and could not see a runner of none of them.', {
+    errors: [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token has access to' }],
   })
   return true
 }
@@ -169,7 +169,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/runners',
       operation: 'listRunners',
       area: AREA,
-      summary: 'List the runners, with presence and what they hold.',
+      summary: 'List the runners, with their presence and the run requests they hold.',
       access: { right: 'view' },
       query: listQuery(),
       answers: { 200: listAnswer(runnerDocument, 'Runners, newest first; removed ones are left out.') },
@@ -185,7 +185,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/runners/:runner_id',
       operation: 'readRunner',
       area: AREA,
-      summary: 'Read a runner, with presence and what it holds.',
+      summary: 'Read a runner, with its presence and the run requests it holds.',
       access: { right: 'view', runner: 'own' },
       answers: { 200: one },
       problems: ['not_found'],
@@ -226,7 +226,7 @@ function changeRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/runners/:runner_id',
       operation: 'removeRunner',
       area: AREA,
-      summary: 'Remove a runner: its token lets nobody in any more. What it held is queued again, or lost if begun.',
+      summary: 'Remove a runner: its token is no longer accepted. Its run requests are queued again, or lost if begun.',
       access: { right: 'runner.manage' },
       answers: { 204: { description: 'Removed.' } },
       problems: ['not_found'],
@@ -248,7 +248,7 @@ function mayManage(exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   const { principal } = exchange
   if (principal.projects === '*' || (context.allowed_projects as string[]).every((key) => maySee(principal, key)))
     return true
-  exchange.problem('forbidden', 'The runner also works for projects that the token does not reach.')
+  exchange.problem('forbidden', 'The runner also works for projects that the token has no access to.')
   return false
 }
 
@@ -289,7 +289,8 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/runners/:runner_id/token',
       operation: 'rotateRunnerToken',
       area: AREA,
-      summary: 'Rotate a runner’s token: the answer carries the new one, once; the old one lives 10 minutes.',
+      summary:
+        'Rotate a runner’s token: the answer contains the new one, once; the old one stays valid for 10 minutes.',
       access: { right: 'runner.manage', runner: 'own' },
       answers: { 201: { description: 'The new token.', schema: runnerTokenDocument, headers: UNCACHED } },
       problems: ['not_found', 'grants_too_much', 'runner_removed'],
@@ -298,10 +299,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
         if (runner === undefined) return
         if (exchange.principal.kind === 'token' && !(mayManage(exchange, runner) && mayTrust(exchange, runner))) return
         if (service.principals.isReplaced(exchange.principal)) {
-          exchange.problem(
-            'forbidden',
-            'This token was replaced, and its successor is in use: that one may make another.',
-          )
+          exchange.problem('forbidden', 'This token was replaced, and its successor is in use: rotate with that one.')
           return
         }
         rotate(service, exchange, runner.context.id)
@@ -327,7 +325,7 @@ function sessionRoute(service: ServiceContext): Route {
     path: '/api/runners/:runner_id/session',
     operation: 'startRunnerSession',
     area: AREA,
-    summary: 'A runner starts: a new instance ends what the old one held. Or it ends (`ended`).',
+    summary: 'Report that a runner process starts, which ends what the previous one held, or ends (`ended`).',
     access: { right: 'runner', runner: 'own' },
     body: { schema: runnerSessionBody },
     answers: { 200: one },

@@ -28,12 +28,12 @@ const healthDocument = Type.Object({ status: stringEnum(['ok']) }, { title: 'Hea
 const readinessDocument = Type.Object(
   {
     status: stringEnum(['ready']),
-    quarantined: Type.Integer({ description: 'Entities whose record cannot be read: the log names them.' }),
+    quarantined: Type.Integer({ description: 'Entities whose record cannot be read; the service log names them.' }),
     set_aside: Type.Integer({
-      description: 'Messages of the service to itself whose step failed: tried again, and named in the log each time.',
+      description: 'Internal messages whose step failed; retried, and named in the service log each time.',
     }),
     passed_over: Type.Integer({
-      description: `Entities at which ${CARETAKERS_FAIL}: tried again, later each time. The log names up to a hundred failures of each of them a minute, and says how many more there were.`,
+      description: `Entities on which ${CARETAKERS_FAIL}; retried with growing delays. The service log names up to a hundred failures of each part per minute, and counts the rest.`,
     }),
   },
   { title: 'Readiness' },
@@ -42,11 +42,11 @@ const versionDocument = Type.Object(
   {
     name: Type.String(),
     version: Type.String(),
-    api_version: Type.Integer({ description: 'What `API-Version` may ask for.' }),
+    api_version: Type.Integer({ description: 'Supported values of `API-Version`.' }),
     node: Type.String({ description: 'Version of Node.js.' }),
-    limits: mapOf(Type.Number(), 'Bounds, units last in the names.'),
+    limits: mapOf(Type.Number(), 'Limits; each name ends in its unit.'),
     settings: anyObject(
-      'The settings in force, without secrets. `home`, `host` and `port` only for a token of all projects that is no runner’s.',
+      'The settings in force, without secrets. `home`, `host` and `port` are shown only to a token for all projects that is not a runner’s.',
     ),
   },
   { title: 'Version' },
@@ -74,7 +74,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
       readsNothing: true,
       operation: 'readLiveness',
       area: AREA,
-      summary: 'Whether the process lives.',
+      summary: 'Whether the process is alive.',
       access: OPEN,
       answers: { 200: { description: 'It does.', schema: healthDocument } },
       handle: (exchange) => exchange.answer(200, '{"status":"ok"}'),
@@ -84,7 +84,7 @@ function probeRoutes(service: ServiceContext, about: About): readonly Route[] {
       path: '/readyz',
       operation: 'readReadiness',
       area: AREA,
-      summary: 'Whether the service takes work: 503 says why not.',
+      summary: 'Whether the service accepts work; a 503 says why not.',
       access: OPEN,
       answers: { 200: { description: 'It does.', schema: readinessDocument } },
       problems: ['stopping', 'disk_reserve', 'read_only', 'view_backlog', 'storage_failed'],
@@ -101,7 +101,7 @@ function ready(service: ServiceContext, about: About, exchange: Exchange): void 
   const { runtime } = service
   const reason = runtime.journal.refuses()
   if (reason !== undefined) {
-    exchange.problem(codeOfRefusal(reason), `The service takes no writes now: ${reason.replaceAll('_', ' ')}.`)
+    exchange.problem(codeOfRefusal(reason), `The service accepts no writes now: ${reason.replaceAll('_', ' ')}.`)
     return
   }
   exchange.answer(200, {
@@ -149,7 +149,7 @@ function documentRoutes(about: About): readonly Route[] {
       path: '/problems/:code',
       operation: 'readProblem',
       area: AREA,
-      summary: 'What a problem type means and what to do about it: the `type` of every problem leads here.',
+      summary: 'What a problem type means and what to do about it; the `type` of every problem links here.',
       access: OPEN,
       answers: { 200: { description: 'The problem type.', schema: problemTypeDocument } },
       problems: ['not_found'],
@@ -171,11 +171,11 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       path: '/metrics',
       operation: 'readMetrics',
       area: AREA,
-      summary: 'Measurements in the format of Prometheus.',
+      summary: 'Metrics in Prometheus format.',
       access: { right: 'view' },
       produces: ['text/plain'],
       answersOnce: true,
-      answers: { 200: { description: 'The measurements.', contentType: 'text/plain', schema: Type.String() } },
+      answers: { 200: { description: 'The metrics.', contentType: 'text/plain', schema: Type.String() } },
       handle: (exchange) => {
         exchange.await(registry.metrics(), (text) => {
           exchange.setHeader('Content-Type', registry.contentType).answer(200, visibleLines(exchange.principal, text))
@@ -187,7 +187,7 @@ function operatorRoutes(service: ServiceContext, about: About): readonly Route[]
       path: '/api/version',
       operation: 'readVersion',
       area: AREA,
-      summary: 'What runs here: version, limits, settings without secrets.',
+      summary: 'Version, limits, and settings without secrets.',
       access: { right: 'any', runner: 'own' },
       answers: { 200: { description: 'The version.', schema: versionDocument } },
       handle: (exchange) => exchange.answer(200, versionOf(service, about, exchange.principal)),

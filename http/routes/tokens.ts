@@ -1,4 +1,4 @@
-/** Tokens of people and programs. Nobody grants more than they hold; the secret is shown once. */
+/** Access tokens of people and programs. Nobody grants more than they hold; the secret is shown once. */
 
 import {
   RIGHTS,
@@ -44,16 +44,16 @@ function createRoute(service: ServiceContext): Route {
     path: '/api/tokens',
     operation: 'createToken',
     area: AREA,
-    summary: 'Make a token. The answer carries the secret, once.',
+    summary: 'Create a token. The answer contains the secret, once.',
     description:
-      'It holds roles, rights, or both, and may be confined to projects. Nobody grants what they do not hold, nor for longer than their own token lasts.',
+      'A token holds roles, rights, or both, and may be confined to projects. Nobody may grant what they do not hold, or for longer than their own token lasts.',
     access: { right: 'token.manage' },
     body: { schema: tokenCreateBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
       201: { description: 'The token, with its secret.', schema: tokenCreatedDocument, headers: UNCACHED },
       200: {
-        description: 'The token that this key made before. Its secret is not shown again.',
+        description: 'The token created earlier with this key. Its secret is not shown again.',
         schema: tokenDocument,
         headers: { 'Idempotent-Replay': '`true`' },
       },
@@ -68,8 +68,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const roles = body.roles ?? []
   const rights = body.rights ?? []
   if (roles.length + rights.length === 0) {
-    exchange.problem('invalid_body', 'A token holds at least one role or right.', {
-      errors: [{ pointer: '/roles', detail: 'is missing: name roles, rights, or both' }],
+    exchange.problem('invalid_body', 'A token must hold at least one role or right.', {
+      errors: [{ pointer: '/roles', detail: 'is missing: give roles, rights, or both' }],
     })
     return
   }
@@ -99,8 +99,8 @@ function create(service: ServiceContext, exchange: Exchange): void {
 function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: TokenCreate): boolean {
   // A leap second parses to no number, so it never counts as in the future.
   if (!isExpired(body, runtime.nature.wallMs())) return true
-  exchange.problem('invalid_body', 'The token would have expired already, or at no time that a clock shows.', {
-    errors: [{ pointer: '/expires_at', detail: 'must be in the future, and no leap second' }],
+  exchange.problem('invalid_body', 'The expiry is in the past, or in a leap second.', {
+    errors: [{ pointer: '/expires_at', detail: 'must be in the future, and not in a leap second' }],
   })
   return false
 }
@@ -111,7 +111,10 @@ function outlives(exchange: Exchange, { expires_at }: TokenCreate): boolean {
   if (expiresAtMs === undefined) return false
   if (expires_at !== undefined && instantMs(expires_at) <= expiresAtMs) return false
   const last = new Date(expiresAtMs).toISOString()
-  exchange.problem('grants_too_much', `The token itself expires at ${last}: what it makes needs an expires_at by then.`)
+  exchange.problem(
+    'grants_too_much',
+    `Your own token expires at ${last}: a token it creates needs an expires_at no later than that.`,
+  )
   return true
 }
 
@@ -124,14 +127,14 @@ function mayGrant(
   const { principal } = exchange
   const beyond = [...granted].filter((right) => !(principal.rights as ReadonlySet<string>).has(right))
   if (beyond.length > 0) {
-    exchange.problem('grants_too_much', `The token does not hold ${beyond.join(', ')} itself.`)
+    exchange.problem('grants_too_much', `The token itself does not hold ${beyond.join(', ')}.`)
     return false
   }
   const unreached = projects.filter((key) => (key === '*' ? principal.projects !== '*' : !maySee(principal, key)))
   if (unreached.length > 0) {
     exchange.problem(
       'grants_too_much',
-      `The token does not reach ${unreached[0] === '*' ? 'all projects' : unreached.join(', ')} itself.`,
+      `The token itself does not have access to ${unreached[0] === '*' ? 'all projects' : unreached.join(', ')}.`,
     )
     return false
   }
@@ -162,10 +165,10 @@ function listRoute(service: ServiceContext): Route {
     path: '/api/tokens',
     operation: 'listTokens',
     area: AREA,
-    summary: 'List the tokens, never their secrets.',
+    summary: 'List the tokens, without their secrets.',
     access: { right: 'token.manage' },
     query: listQuery(),
-    answers: { 200: listAnswer(tokenDocument, 'Tokens, newest first, with the revoked ones.') },
+    answers: { 200: listAnswer(tokenDocument, 'Tokens, newest first, including revoked ones.') },
     handle: (exchange) => {
       const { principal } = exchange
       const matches = (token: SnapshotOf<any>): boolean => isVisible(principal, token)
@@ -185,13 +188,13 @@ function revokeRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Revoke a token: its streams and parked polls end within a second.',
     description:
-      'Only by who holds all that the token holds. Revoking a revoked one is no error. The last that may do everything is revoked only with `last_admin`.',
+      'The caller must hold all that the token holds. Revoking a revoked token is not an error. The last unrestricted token is revoked only with `last_admin`.',
     access: { right: 'token.manage' },
     query: closedObject({
       last_admin: Type.Optional(
         Type.Boolean({
           description:
-            'Also the last that may do everything, after which another is made only on the machine of the service.',
+            'Revoke even the last unrestricted token. After that, a new one can only be created on the machine of the service.',
         }),
       ),
     }),
@@ -226,7 +229,7 @@ function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any>
   const held = rightsOf(token.context.roles, token.context.rights)
   const beyond = RIGHTS.filter((right) => held.has(right) && !principal.rights.has(right))
   if (beyond.length > 0) {
-    exchange.problem('grants_too_much', `That token holds ${beyond.join(', ')}, which yours does not.`)
+    exchange.problem('grants_too_much', `That token holds ${beyond.join(', ')}, which yours does not hold.`)
     return undefined
   }
   if (token.value === 'revoked') {
@@ -236,7 +239,7 @@ function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any>
   if (exchange.query.last_admin !== true && service.principals.isLastAdmin(id)) {
     exchange.problem(
       'last_admin_token',
-      `No other token that is let in may do everything: without ${id} none is made but by restoring the home on its machine.`,
+      `No other active token is unrestricted: without ${id}, a new one can only be created by restoring the home on its machine.`,
     )
     return undefined
   }

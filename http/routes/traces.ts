@@ -17,11 +17,11 @@ const traceDocument = Type.Object(
   {
     trace_id: Type.String(),
     complete: Type.Boolean({
-      description: 'Every run of the trace has ended, by the word of its runner and not by a stop.',
+      description: 'Every run of the trace has ended, as reported by its runner and not by a stop.',
     }),
     run_requests: Type.Array(Type.Object({ id: Type.String(), state: stringEnum(RUN_REQUEST_STATES) })),
     events: Type.Array(recordedEventSchema, { description: 'Oldest first.' }),
-    next_cursor: Type.Optional(cursorParameter('Goes on behind these events; absent on the last page.')),
+    next_cursor: Type.Optional(cursorParameter('Cursor for the next page; absent on the last page.')),
   },
   { title: 'Trace' },
 )
@@ -94,18 +94,18 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
       area: 'events',
       summary: 'Read a trace: its events in order, and the run requests that it belongs to.',
       description:
-        '`complete` is false while a run of the trace is open, and when one was stopped or ended without the last ' +
-        'word of its runner (cancelled, lost, timed out, never handed out): then the events are what there was of it.',
+        '`complete` is false while a run of the trace is open, and if one was stopped or ended without a final ' +
+        'report of its runner (cancelled, lost, timed out, never handed out): then the events are all there is.',
       access: { right: 'view' },
       query: closedObject({
         limit: Type.Optional(
           Type.Integer({
             minimum: 1,
             maximum: LIST_LIMIT_MAX,
-            description: `Events at most; default ${LIST_LIMIT_MAX}.`,
+            description: `Maximum number of events; default ${LIST_LIMIT_MAX}.`,
           }),
         ),
-        cursor: Type.Optional(cursorParameter('`next_cursor` of the page before.')),
+        cursor: Type.Optional(cursorParameter('`next_cursor` of the previous page.')),
       }),
       answers: {
         200: {

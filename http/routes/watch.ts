@@ -24,7 +24,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
   service.onClosing(() => stream.close())
   new Gauge({
     name: 'intendant_watchers',
-    help: 'Open Watch streams by what they do: live, reading the log, parked until their connection drains.',
+    help: 'Open Watch streams by activity: live, reading the log, or parked until their connection drains.',
     labelNames: ['state'],
     registers: [service.metrics.registry],
     collect() {
@@ -34,7 +34,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
 
   new Gauge({
     name: 'intendant_watch_lag_events',
-    help: 'Events that the stream which is furthest behind has still to pass.',
+    help: 'Events that the stream furthest behind has yet to process.',
     registers: [service.metrics.registry],
     collect() {
       this.set(stream.lagEvents())
@@ -59,10 +59,10 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       return { ok: false, fault: { code: 'stopping', detail: 'The service is stopping.' } }
     }
     if (stream.size >= watchersMax) {
-      return { ok: false, fault: { code: 'too_many_streams', detail: `There are ${watchersMax} streams already.` } }
+      return { ok: false, fault: { code: 'too_many_streams', detail: `${watchersMax} streams are already open.` } }
     }
     if (shares.of(exchange.principal) >= watchersPerTokenMax) {
-      const detail = `This token has ${watchersPerTokenMax} streams open already, which is all that one may have.`
+      const detail = `This token already has ${watchersPerTokenMax} streams open, the most that one token may have.`
       return { ok: false, fault: { code: 'too_many_streams', detail } }
     }
     const filtered = filterOf(exchange.query, exchange.principal, runtime)
@@ -78,7 +78,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       path: '/api/watch',
       operation: 'watchEvents',
       area: 'events',
-      summary: 'Follow events as they are committed, from any point of the log.',
+      summary: 'Watch events as they are committed, from any point of the log.',
       description:
         'As a WebSocket, or with `Accept: text/event-stream` as server-sent events. Resuming from any cursor gives ' +
         'every later matching event once, in order. Browsers authenticate a WebSocket with the subprotocols ' +
@@ -92,10 +92,13 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
       answers: {
         200: {
           description:
-            'The stream. The `data` of each server-sent event is such a frame; `/asyncapi.json` tells what the events of each type carry.',
+            'The stream. The `data` of each server-sent event is one such frame; `/asyncapi.json` describes the events of each type.',
           schema: frameSchema,
           contentType: 'text/event-stream',
-          headers: { 'Cache-Control': '`no-store`', 'X-Accel-Buffering': '`no`: asks proxies not to gather it.' },
+          headers: {
+            'Cache-Control': '`no-store`',
+            'X-Accel-Buffering': '`no`: asks proxies not to buffer the stream.',
+          },
         },
       },
       problems: ['cursor_too_old', 'cursor_of_another_log', 'too_many_streams', 'stopping'],

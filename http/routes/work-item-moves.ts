@@ -42,23 +42,23 @@ const items: Moved<Item> = {
 const moves: readonly Move<Item>[] = [
   {
     name: 'hold',
-    summary: 'Take a queued item out of the scheduler’s hands.',
+    summary: 'Hold a queued item: the scheduler leaves it alone until it is released.',
     body: { schema: operateBody, optional: true },
   },
   {
     name: 'release',
-    summary: 'Give a held item, or one that a dependency blocked, back to the queue.',
+    summary: 'Release a held item, or one blocked by a dependency, back to the queue.',
     body: { schema: operateBody, optional: true },
     more: releaseOf,
   },
   {
     name: 'close',
-    summary: 'Discharge what a preserved, failed or undecided item still owes.',
+    summary: 'Close a preserved, failed or undecided item: nothing more is owed.',
     body: { schema: closeItemBody },
   },
   {
     name: 'cancel',
-    summary: 'Stop it: at once while it waits; a running one when its run has ended.',
+    summary: 'Cancel an item: at once while it waits; a running one once its run has ended.',
     body: { schema: cancelItemBody, optional: true },
   },
 ]
@@ -80,14 +80,18 @@ function resumeRoute(service: ServiceContext): Route {
     path: '/api/work-items/:id/resume',
     operation: 'resumeWorkItem',
     area: AREA,
-    summary: 'Go on from preserved work: a new item from its ref. When that lands, this one has landed.',
-    description: 'Not of work that a campaign goes on from (`built_upon_by`): it would be done twice.',
+    summary: 'Resume preserved work with a new item that starts from its ref. When that lands, this one has landed.',
+    description: 'Refused for work that a campaign builds upon (`built_upon_by`): it would be done twice.',
     access: { right: 'work.operate' },
     body: { schema: resumeItemBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: located({ ...one, description: 'The item that goes on.' }),
-      200: { ...one, description: 'The item that this key made before.', headers: { 'Idempotent-Replay': '`true`' } },
+      201: located({ ...one, description: 'The new item, which continues the work.' }),
+      200: {
+        ...one,
+        description: 'The item created earlier with this key.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
     },
     problems: ['not_found', 'illegal_move', 'unknown_work_item', 'project_archived', 'idempotency_key_reused'],
     handle: (exchange) => resume(service, exchange),
@@ -125,10 +129,10 @@ function mayGoOn(service: ServiceContext, exchange: Exchange, item: Item): boole
   const campaign = builtUponBy(service, item)
   if (campaign !== undefined) {
     const ways =
-      'Close it where its work is not wanted; resume the campaign with `from_trunk`, or cancel it, to go on by hand.'
+      'Close it if its work is not wanted; to continue by hand, resume the campaign with `from_trunk`, or cancel it.'
     exchange.problem(
       'illegal_move',
-      `The campaign ${campaign} goes on from it, and the work would be done twice. ${ways}`,
+      `The campaign ${campaign} builds upon it, and the work would be done twice. ${ways}`,
       {
         state,
       },

@@ -47,19 +47,19 @@ function createRoute(service: ServiceContext): Route {
     path: '/api/work-items',
     operation: 'submitWorkItem',
     area: AREA,
-    summary: 'Submit work: an item that the scheduler starts when the pacing rules let it.',
+    summary: 'Submit a work item, which the scheduler starts when the pacing rules allow it.',
     description:
-      'Submitting is its approval: items run with throttle `full`. While an unsettled item of the project has the ' +
-      'same (objective, kind, payload, base, context, labels and runner), that one is answered as it is (200), unless ' +
-      '`allow_duplicate`: its lane, dependencies, times and source are not those of the second.',
+      'Submitting it approves it: items run with throttle `full`. While an unsettled item of the project has the ' +
+      'same objective, kind, payload, base, context, labels and runner, that item is returned unchanged (200), unless ' +
+      '`allow_duplicate` is set: the lane, dependencies, times and source of the second request are ignored.',
     access: { right: 'work.submit' },
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],
     answers: {
-      201: located({ ...one, description: 'In the ledger.' }),
+      201: located({ ...one, description: 'The item, now in the ledger.' }),
       200: {
         ...one,
-        description: 'The item that has the key, or that asks for the same.',
+        description: 'The existing item with this key, or that asks for the same work.',
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
@@ -135,7 +135,7 @@ function isSound(service: ServiceContext, exchange: Exchange, project: SnapshotO
   if (!dependenciesExist(service, exchange) || !mayBePinned(service, exchange)) return false
   if (!mayRepeat(service, exchange, project)) return false
   if (kind !== 'release' && kind !== 'remediation' && exchange.body.payload !== undefined) {
-    return invalid(exchange, '/payload', 'only a release or a remediation carries one: use context')
+    return invalid(exchange, '/payload', 'only a release or a remediation has a payload: use context')
   }
   const { entry_event } = entryEventOf(kind)
   const [fault] = kind === 'remediation' || kind === 'release' ? validatePayload(entry_event, payload) : []
@@ -173,14 +173,14 @@ export function dependenciesExist(service: ServiceContext, exchange: Exchange): 
   const { depends_on = [], not_before } = exchange.body as Pick<WorkItemCreate, 'depends_on' | 'not_before'>
   const unknown = depends_on.findIndex((id) => findWorkItem(service, exchange.principal, id) === undefined)
   if (unknown >= 0) {
-    exchange.problem('unknown_work_item', `There is no work item ${depends_on[unknown]} to wait on.`, {
+    exchange.problem('unknown_work_item', `There is no work item ${depends_on[unknown]} to depend on.`, {
       errors: [{ pointer: `/depends_on/${unknown}`, detail: 'must name a work item' }],
     })
     return false
   }
   // RFC 3339 allows leap seconds, which no clock here shows.
   if (not_before === undefined || !Number.isNaN(instantMs(not_before))) return true
-  return invalid(exchange, '/not_before', 'is in a leap second: give the second before or behind it')
+  return invalid(exchange, '/not_before', 'is in a leap second: give the second before or after it')
 }
 
 /** The entry event of an operator's item, which depends on its kind alone. */
@@ -189,7 +189,7 @@ function entryEventOf(kind: WorkItemKind): { readonly entry_event: string } {
 }
 
 function invalid(exchange: Exchange, pointer: string, detail: string): false {
-  exchange.problem('invalid_body', 'The fields named in `errors` are wrong; nothing was taken.', {
+  exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
     errors: [{ pointer, detail }],
   })
   return false
@@ -243,19 +243,19 @@ function listRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'List work items by project, state, kind, lane, source.',
     description:
-      'With `state`, in the order in which they came to it (running: by start, settled: by settlement), newest ' +
-      'first; else by submission.',
+      'With `state`, in the order in which they entered it (running: by start, settled: by settlement), newest ' +
+      'first; otherwise by submission.',
     access: { right: 'view' },
     query: listQuery({
       project: projectFilter,
-      state: stateFilter(WORK_ITEM_STATES, 'Only those in one of these states.'),
-      kind: Type.Optional(stringEnum(WORK_ITEM_KINDS, { description: 'Only this kind.' })),
-      lane: Type.Optional(stringEnum(LANES, { description: 'Only this lane.' })),
+      state: stateFilter(WORK_ITEM_STATES, 'Only items in one of these states.'),
+      kind: Type.Optional(stringEnum(WORK_ITEM_KINDS, { description: 'Only items of this kind.' })),
+      lane: Type.Optional(stringEnum(LANES, { description: 'Only items of this lane.' })),
       source: Type.Optional(
         Type.String({
           pattern: `^(${SOURCE_KINDS.join('|')}):.+$`,
           maxLength: 256,
-          description: 'Only those of this source, as `kind:ref`.',
+          description: 'Only items of this source, as `kind:ref`.',
         }),
       ),
     }),
@@ -302,7 +302,7 @@ function readRoute(service: ServiceContext): Route {
     path: '/api/work-items/:id',
     operation: 'readWorkItem',
     area: AREA,
-    summary: 'Read a work item: where it stands, why it waits, what owners did about it, what its agents used.',
+    summary: 'Read a work item: its state, why it waits, what owners did, and what its agents used.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],

@@ -97,9 +97,9 @@ class SocketSink implements Sink {
   }
 
   messaged(bytes: number): void {
-    if (bytes > messageBytesMax) this.#finish(() => this.#socket.end(MESSAGE_TOO_BIG, 'watch takes no messages'))
+    if (bytes > messageBytesMax) this.#finish(() => this.#socket.end(MESSAGE_TOO_BIG, 'watch accepts no messages'))
     else if (++this.#messages > messagesMax) {
-      this.#finish(() => this.#socket.end(POLICY_VIOLATION, 'watch takes no messages'))
+      this.#finish(() => this.#socket.end(POLICY_VIOLATION, 'watch accepts no messages'))
     }
   }
 

@@ -28,16 +28,16 @@ const meanings: Readonly<Record<FilterField, string>> = {
   project: 'Keys (or ids) of projects.',
   event_type: 'Event types.',
   trace_id: 'Trace ids.',
-  item_id: 'Work items: `item_id` of the payload.',
-  run_request_id: 'Run requests that the events belong to.',
-  session_id: 'Agent sessions: `session_id` of the payload.',
-  campaign: 'Campaigns: `campaign` of the payload.',
-  initiative: 'Initiatives: `initiative` of the payload.',
+  item_id: 'Work item ids: `item_id` of the payload.',
+  run_request_id: 'Ids of the run requests that the events belong to.',
+  session_id: 'Agent session ids: `session_id` of the payload.',
+  campaign: 'Campaign names: `campaign` of the payload.',
+  initiative: 'Initiative names: `initiative` of the payload.',
 }
 
 const listed = (field: FilterField) =>
   Type.Optional(
-    Type.String({ minLength: 1, maxLength: 8_192, description: `${meanings[field]} Several are separated by commas.` }),
+    Type.String({ minLength: 1, maxLength: 8_192, description: `${meanings[field]} Separate several with commas.` }),
   )
 
 /** The filters as query parameters, the same for Watch and for the list of events. */
@@ -70,8 +70,8 @@ export function filterOf(
     if (text === undefined) continue
     const values = text.split(',')
     count += values.length
-    if (values.includes('')) return fault(`/${field}`, 'a list has no empty entries')
-    if (count > filterValuesMax) return fault(`/${field}`, `a filter has at most ${filterValuesMax} values`)
+    if (values.includes('')) return fault(`/${field}`, 'a list must have no empty entries')
+    if (count > filterValuesMax) return fault(`/${field}`, `a filter may have at most ${filterValuesMax} values`)
     terms[field] = field === 'project' ? values.map((value) => projectKey(value, runtime)) : values
   }
   const visible = principal.projects === '*' ? undefined : principal.projects
@@ -82,7 +82,7 @@ function fault(pointer: string, detail: string): FilterResult {
   const extra = { errors: [{ pointer, detail }] }
   return {
     ok: false,
-    fault: { code: 'invalid_query', detail: 'The query parameters named in `errors` are wrong.', extra },
+    fault: { code: 'invalid_query', detail: 'The query parameters named in `errors` are invalid.', extra },
   }
 }
 
@@ -147,20 +147,20 @@ export function closeCodeOf(code: ProblemCode): number {
 
 const STOPPING: QueryFault = {
   code: 'stopping',
-  detail: 'The service is stopping: come back with the cursor of the last frame.',
+  detail: 'The service is stopping: reconnect with the cursor of the last frame.',
 }
 
 /** The problem that ends a stream, if its reader is to be sent one. */
 export function endFault(end: StreamEnd): QueryFault | undefined {
   if (end.code === 'quarantined' || end.code === 'overloaded')
-    return { code: end.code, detail: `The stream cannot go on: ${end.detail}.` }
+    return { code: end.code, detail: `The stream cannot continue: ${end.detail}.` }
   if (end.code === 'stopping') return STOPPING
   if (end.code !== 'cursor_too_old') return undefined
   return { code: end.code, detail: end.detail, extra: { members: { oldest: end.oldest } } }
 }
 
 const frameCursor = Type.String({
-  description: 'Where to go on from: everything up to here was sent or does not match.',
+  description: 'Resume from here: everything up to this point was sent or does not match the filter.',
 })
 
 /** The frames of Watch. */
@@ -168,8 +168,8 @@ export const frameSchemas = {
   hello: Type.Object(
     {
       type: Type.Literal('hello'),
-      cursor: Type.String({ description: 'The stream starts right after this place.' }),
-      oldest: Type.String({ description: 'The oldest cursor that works now.' }),
+      cursor: Type.String({ description: 'The stream starts right after this point.' }),
+      oldest: Type.String({ description: 'The oldest cursor that can be resumed from now.' }),
     },
     { title: 'HelloFrame' },
   ),

@@ -10,7 +10,7 @@ export interface Ending {
 
 /** Returns true if the service is about to end; the problem that says so was answered. */
 export function refusedAtEnd({ isClosing, hasFailed }: Ending, exchange: Exchange): boolean {
-  if (hasFailed()) exchange.problem('storage_failed', 'The log failed; the service is ending.')
+  if (hasFailed()) exchange.problem('storage_failed', 'The log failed; the service is shutting down.')
   else if (isClosing()) exchange.problem('stopping', 'The service is stopping.')
   else return false
   return true

@@ -132,7 +132,7 @@ export function notLoaded(cause: unknown): ServerFailure {
       ? 'There are binaries for Node.js 20, 22 and 24 on Linux with glibc, macOS and Windows.'
       : `This Linux is older than the binary: use one with glibc ${glibc} or newer, or Node.js 20, whose binary needs less.`
   return new ServerFailure(
-    `uWebSockets.js could not be loaded on ${machine}: ${reason}. ${advice} Its official build can take its place (OPERATIONS.md).`,
+    `uWebSockets.js could not be loaded on ${machine}: ${reason}. ${advice} Its official build can be used instead (OPERATIONS.md).`,
     { cause },
   )
 }
@@ -169,7 +169,7 @@ function checkTls({ certFile, keyFile }: TlsFiles): void {
   } catch (cause) {
     const reason = (cause as Error).message
     throw new ServerFailure(
-      `tls_cert (${certFile}) and tls_key (${keyFile}) cannot be used: ${reason}. A certificate chain and its private key, without a passphrase, are expected, both as PEM.`,
+      `tls_cert (${certFile}) and tls_key (${keyFile}) cannot be used: ${reason}. Give a certificate chain and its private key without a passphrase, both as PEM.`,
       { cause },
     )
   }
@@ -201,7 +201,7 @@ export function createServer(options: ServerOptions): Server {
           if (!socket) {
             reject(
               new ServerFailure(
-                `Cannot listen on ${host}:${port}: is it taken, or below 1024 and kept for root, or not an address of this machine (IPv6 without brackets)?`,
+                `Cannot listen on ${host}:${port}: is the port in use, or below 1024 and reserved for root, or is this not an address of this machine (IPv6 without brackets)?`,
               ),
             )
             return

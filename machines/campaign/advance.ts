@@ -165,10 +165,10 @@ export const answerBusy: Step = (draft, message: Of<'advance'>) => {
 
 function whyBusy(context: CampaignContext): string {
   const { role, cycle, item_id } = context.work!
-  if (role === 'advance') return `${joinedCount(context)} requests wait already for what is formed as ${item_id}`
+  if (role === 'advance') return `${joinedCount(context)} requests are already waiting for the formation ${item_id}`
   return context.stopping === undefined
-    ? `cycle ${cycle} is under way as ${item_id}, and its result advances the campaign`
-    : `cycle ${cycle} is being stopped as ${item_id}, and the campaign is cancelled with it`
+    ? `cycle ${cycle} is under way as ${item_id}, and its result will advance the campaign`
+    : `cycle ${cycle} is being stopped as ${item_id}, and the campaign will be cancelled with it`
 }
 
 export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {
@@ -182,7 +182,7 @@ export function pauseForProvider(draft: Draft, message: CampaignMessage, reason:
   const until = dueMs === undefined ? {} : { until: new Date(dueMs).toISOString() }
   draft.set({ paused: { by: 'provider', ...until } })
   if (dueMs !== undefined) draft.schedules.push({ timer: PROVIDER_TIMER, dueMs, message: { type: 'provider_back' } })
-  draft.stand(`its provider cannot be used: ${reason}`, message.at)
+  draft.stand(`its provider is unavailable: ${reason}`, message.at)
   draft.facts.push(facts.paused(draft.context, reason))
 }
 

@@ -57,7 +57,7 @@ export function buildUncharged(draft: Draft, message: Of<'item_settled'>): void 
   draft.keep({ kept: kept.map((one) => (one.item_id === item_id ? { ...one, uncharged: true } : one)) })
   const before = kept.find((one) => one.item_id === upon)
   if (before?.uncharged !== true) return
-  const close = { type: 'close', discharges: true, reason: `its work goes on in ${item_id}` } as const
+  const close = { type: 'close', discharges: true, reason: `its work continues in ${item_id}` } as const
   draft.sends.push({ to: { kind: 'work_item', id: before.item_id }, message: close })
   forget(draft, new Set([before.item_id]))
 }
@@ -153,7 +153,10 @@ function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void 
   draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
   if (paused !== undefined || stopping !== undefined || ended_at !== undefined) return
   const words = `cycle ${work.cycle} was to start from ${what}`
-  draft.stand(`${words}: it is formed anew, unless it has begun (intendant queue cancel ${work.item_id})`, at)
+  draft.stand(
+    `${words}: its step will be formed again, unless it has begun (intendant queue cancel ${work.item_id})`,
+    at,
+  )
 }
 
 /** Whether the cycle was stopped before a runner began it, because what it was to start from was given up. */

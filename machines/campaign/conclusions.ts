@@ -79,7 +79,7 @@ export const askOwner: Step = (draft, message: Of<'item_reported'>) => {
 export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
   const verdict = conclude(draft, message) as Verdict & { readonly is: 'outage' }
   const { reason, retry_after } = verdict
-  const words = `its provider cannot be used: ${reason}`
+  const words = `its provider is unavailable: ${reason}`
   draft.settle(message.item_id, 'landed', `stood down: ${words}`)
   pauseForProvider(draft, message, reason, retry_after)
   standsDown(draft, 'paused', words, saidOf(verdict))
@@ -87,7 +87,7 @@ export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
 
 /** The formation's item ended in another way: a person stopped it. */
 export const askAboutEnd: Step = (draft, message: Of<'item_settled'>) => {
-  const reason = `the forming of its next step ended: ${message.reason}`
+  const reason = `the formation of its next step ended: ${message.reason}`
   draft.speakOn(draft.context.work)
   draft.set({ work: undefined })
   const decided = { success: false, decision: 'escalate', reason } as const

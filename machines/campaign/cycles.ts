@@ -55,12 +55,12 @@ function reasonWithoutAgent(
   if (isUnbegun(message)) return reasonUnbegun(context, message as Of<'item_settled'>)
   if (result !== undefined) {
     const { verdict, finding, options, detail, summary } = result.payload
-    if (verdict !== 'blocked_on_decision') return `its task failed: ${detail ?? summary ?? 'it does not say why'}`
+    if (verdict !== 'blocked_on_decision') return `its task failed: ${detail ?? summary ?? 'no reason given'}`
     const choices = Array.isArray(options) && options.length > 0 ? ` (${options.join('; ')})` : ''
     return `its task needs a decision: ${finding}${choices}`
   }
   if (message.type === 'item_settled') return `cycle ${work?.cycle} ended without a task result: ${message.reason}`
-  return authorized_by === undefined ? 'nobody has authorized it' : 'it cannot go on'
+  return authorized_by === undefined ? 'nobody has authorized it' : 'it cannot continue'
 }
 
 /** Why the cycle could not begin, and the way out: the next cycle would fail in the same way. */
@@ -70,8 +70,8 @@ function reasonUnbegun(context: CampaignContext, message: Of<'item_settled'>): s
   const why = clipped(String(detail ?? summary ?? message.reason), WHY_CHARS_MAX)
   const words = `cycle ${work?.cycle} could not begin, and is not charged: ${why}`
   const base_ref = nextBaseRef(context)
-  if (!isBaseUnknown(message) || base_ref === undefined) return `${words}; see to its runner, and resume it`
-  const way = `bring ${clipped(base_ref, REF_CHARS_MAX)} back and resume it, or let it start from trunk`
+  if (!isBaseUnknown(message) || base_ref === undefined) return `${words}; check its runner, and resume it`
+  const way = `restore ${clipped(base_ref, REF_CHARS_MAX)} and resume it, or let it start from trunk`
   return `${words}; ${way}: intendant campaign resume ${name} --from-trunk`
 }
 

@@ -40,7 +40,7 @@ export function definitionFaults(
     ...done_evidence.flatMap((evidence, index) => {
       const command = elsewhere(evidence)
       if (command === undefined) return []
-      const detail = `asserts what another host or service manager says (${command}): no work can make it so; use a review, or required false`
+      const detail = `depends on another host or a service manager (${command}), which no task can change: use a review, or required false`
       return [{ pointer: `/done_evidence/${index}/command`, detail }]
     }),
     ...writable_repositories.flatMap((named, index) =>
@@ -49,7 +49,7 @@ export function definitionFaults(
         : [
             {
               pointer: `/writable_repositories/${index}`,
-              detail: 'must be the repository of the project, or be left out',
+              detail: 'must be the repository of the project, or left out',
             },
           ],
     ),

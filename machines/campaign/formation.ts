@@ -77,7 +77,7 @@ export function verdictOf(context: CampaignContext, message: Of<'item_reported'>
   const [wrong] = checkGates(result.gate_results ?? [])
   if (wrong !== undefined) return malformed(told, `gate_results${wrong.pointer} ${wrong.detail}`)
   const given = decisionIn(result)
-  if (given === undefined) return malformed(told, 'it carries no decision')
+  if (given === undefined) return malformed(told, 'it has no decision')
   const [fault] = checkAnswer(given)
   if (fault !== undefined) return malformed(told, `${fault.pointer === '' ? 'it' : fault.pointer} ${fault.detail}`)
   return { ...told, ...guarded(context, given as Answer, told.gate_results) }
@@ -95,12 +95,12 @@ function toldBy({ work }: CampaignContext, result: RunResult): Told {
 }
 
 function malformed(told: Told, why: string): Verdict {
-  return { ...told, is: 'fault', reason: `the answer of the formation is malformed: ${why}` }
+  return { ...told, is: 'fault', reason: `the formation’s answer is malformed: ${why}` }
 }
 
 /** Names the failure of each attempt. */
 function failuresOf({ outcome, failure, failures = [] }: Of<'item_reported'>): string {
-  if (failure === undefined) return `the run of the formation was ${outcome}`
+  if (failure === undefined) return `the formation run was ${outcome}`
   const words = [...failures, failure].map(({ class: failureClass, code, message }) => {
     return `(${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
   })
@@ -117,7 +117,7 @@ function guarded(context: CampaignContext, { decision, reason, objective }: Answ
   if (unproven.length > 0) {
     // A gate that was not run is neither red nor green.
     const names = unproven.map(({ name }) => name).join(', ')
-    return { is: 'fault', reason: `done was decided without a result of ${names}` } as const
+    return { is: 'fault', reason: `done was decided without results for ${names}` } as const
   }
   const red = missing.find((gate) => !gates.every((one) => !isOf(one, gate) || one.passed === true))
   if (red === undefined) return { is: 'done', reason } as const
@@ -139,7 +139,7 @@ function step({ cycles_completed, max_cycles, history }: CampaignContext, object
   if (before !== undefined) {
     const words = clipped(objective.replace(/\s+/g, ' ').trim(), CIRCLE_OBJECTIVE_CHARS_MAX)
     const which = `cycle ${before.cycle} had the same objective, "${words}"`
-    return { is: 'escalate', reason: `formation goes in a circle: ${which}; it is wanted again: ${reason}` } as const
+    return { is: 'escalate', reason: `formation is going in circles: ${which}; now proposed again: ${reason}` } as const
   }
   return { is: 'advance', objective, reason } as const
 }
@@ -156,9 +156,9 @@ function restoring(
 ): string {
   return [
     `Make \`${command}\` (${name}) succeed on trunk again.`,
-    'It is required evidence of the mission below, and it fails. Do not revert work that has landed, and do not loosen or skip any check.',
+    'It is required evidence for the mission below, and it fails. Do not revert work that has landed, and do not loosen or skip any check.',
     `The mission: ${asked.mission}`,
-    `The end of what it said: ${output.slice(-RED_OUTPUT_CHARS_MAX).toWellFormed()}`,
+    `The end of its output: ${output.slice(-RED_OUTPUT_CHARS_MAX).toWellFormed()}`,
   ]
     .join('\n\n')
     .slice(0, OBJECTIVE_LENGTH_MAX)

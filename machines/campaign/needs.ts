@@ -65,7 +65,9 @@ export function wordsOf(need: Need): string {
     case 'advance':
       return need.hasBegun ? 'advance it: nothing is under way' : 'advance it: it has not begun'
     case 'resume':
-      return need.lacksCycles ? 'resume it with more cycles when it may go on' : 'resume it when it may go on'
+      return need.lacksCycles
+        ? 'resume it with more cycles when it should continue'
+        : 'resume it when it should continue'
     default:
       return askedInWords(need)
   }
@@ -73,7 +75,7 @@ export function wordsOf(need: Need): string {
 
 function askedInWords({ asks, isPaused }: Need & { readonly is: 'escalated' }): string {
   if (asks === 'cycles') return 'resume it with more cycles, complete it or cancel it'
-  const toDecide = 'decide what its last cycle asks'
-  if (isPaused) return `resume it, then ${asks === 'answer' ? toDecide : 'it is escalated still'}`
+  const toDecide = 'answer the question of its last cycle'
+  if (isPaused) return `resume it, then ${asks === 'answer' ? toDecide : 'it is still escalated'}`
   return asks === 'answer' ? toDecide : 'decide, resume it, complete it or cancel it'
 }

@@ -22,16 +22,16 @@ const GATE_OUTPUT_CHARS_MAX = 512
 const GATES_CHARS_MAX = 2_048
 
 const TASK = [
-  'You form the next step of a campaign. You only read: you change nothing.',
-  'Judge whether the mission is done by what is on trunk alone. Cut the next objective as the mission, less what is on trunk, less what is preserved and not landed yet.',
-  'An objective that was given before is not given again: reconcile what it left, name the gap that blocks it, go another way, or escalate.',
+  'You form the next step of a campaign. This is read-only: change nothing.',
+  'Judge whether the mission is done only by what is on trunk. The next objective is taken from the mission, minus what is on trunk, minus work that is preserved and not landed yet.',
+  'Do not give an objective that was given before: reconcile what it left, name the gap that blocks it, take another approach, or escalate.',
 ].join('\n')
 
 const ANSWER = [
   'Decide exactly one of:',
   '- done: every piece of done-evidence holds on trunk now;',
-  '- advance: one objective, which one task can reach;',
-  '- escalate: an owner must decide, or one of the conditions below has come about.',
+  '- advance: one objective, which a single task can reach;',
+  '- escalate: an owner must decide, or one of the conditions below applies.',
   'Answer with one JSON object: {"decision": "done" | "advance" | "escalate", "reason": "...", "objective": "... (with advance only)"}.',
 ].join('\n')
 
@@ -43,13 +43,13 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
     section('Done-evidence', evidenceLines(context)),
     ANSWER,
     section('Budget', budgetLine(context)),
-    section('Conditions in which you escalate', bullets(asked.escalation ?? [])),
-    section('Decisions of the owners: they bind you', bullets(decisions(context))),
+    section('Conditions under which you must escalate', bullets(asked.escalation ?? [])),
+    section('Decisions of owners: these are binding', bullets(decisions(context))),
     section('The last task', lastTask(context, result)),
     section('Work that is preserved and has not landed', preserved(context)),
     section('Objectives so far', told(context.history.map(historyLine), 'the objectives so far')),
-    section('Gates that failed when it was looked last', gates(context)),
-    section('Findings of others who serve the same outcome', findings(context)),
+    section('Gates that failed when last run', gates(context)),
+    section('Findings of other members working towards the same outcome', findings(context)),
     section('Files to read first', bullets(asked.context_paths ?? [])),
     section('The intent behind it', bullets(asked.intent_refs ?? [])),
   ]
@@ -63,7 +63,7 @@ function fitted(sections: readonly string[]): string {
   for (const [index, text] of sections.entries()) {
     const bytes = Buffer.byteLength(text) + 2
     if (bytes > left) {
-      kept.push(`(${sections.length - index} more sections are left out: the prompt is long enough.)`)
+      kept.push(`(${sections.length - index} more sections are omitted to limit the length of the prompt.)`)
       break
     }
     kept.push(text)
@@ -75,7 +75,7 @@ function fitted(sections: readonly string[]): string {
 function evidenceLines({ asked }: CampaignContext): string {
   const lines = asked.done_evidence.map(({ kind, command, required = true, artifacts, statement }, index) => {
     if (kind === 'review') return `${evidenceName(index)}, to be judged: ${statement}`
-    const files = artifacts === undefined || artifacts.length === 0 ? '' : `, with ${artifacts.join(', ')} there`
+    const files = artifacts === undefined || artifacts.length === 0 ? '' : `, with ${artifacts.join(', ')} present`
     return `${evidenceName(index)}${required ? '' : ' (not required)'}: \`${command}\` succeeds on trunk${files}`
   })
   return bullets(lines)
@@ -101,7 +101,7 @@ function lastTask({ history }: CampaignContext, { item_id, payload }: Start = {}
   const rejected =
     given_up === undefined
       ? ''
-      : ` Its owner gave that work up, and nothing is built upon it: ${lineOf(given_up, REASON_CHARS_MAX)}`
+      : ` Its owner gave up that work, and nothing is built upon it: ${lineOf(given_up, REASON_CHARS_MAX)}`
   return `${head}${rejected}\n\n${fenced(clipped(said, RESULT_CHARS_MAX), 'the last task')}`
 }
 

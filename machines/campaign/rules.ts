@@ -84,10 +84,10 @@ function addsTooMany({ max_cycles }: CampaignContext, { add_cycles = 0 }: Of<'re
 }
 
 function tooManyCycles({ max_cycles }: CampaignContext): Refusal {
-  const detail = `must leave it at most ${CYCLES_IN_ALL_MAX} cycles in all: it has ${max_cycles}`
+  const detail = `must not raise its budget above ${CYCLES_IN_ALL_MAX} cycles: it has ${max_cycles}`
   return {
     code: 'invalid_body',
-    detail: 'The budget cannot grow so far.',
+    detail: 'The budget would become too large.',
     errors: [{ pointer: '/add_cycles', detail }],
   }
 }
@@ -170,7 +170,7 @@ export function refusal(
       return creationRefusal(context.internal.creation, message, { what: 'campaign', isIdFromKey: false })
     }
     const errors = definitionFaults(message)
-    const detail = 'The fields named in `errors` are wrong; nothing was taken.'
+    const detail = 'The fields named in `errors` are invalid; nothing was accepted.'
     return errors.length === 0 ? undefined : { code: 'invalid_body', detail, errors }
   }
   if (value === 'absent') return undefined
@@ -179,7 +179,7 @@ export function refusal(
       return illegalWhere(whyNotAdvanced({ value, context }, message))
     case 'resume':
       if (value !== 'paused' && value !== 'escalated')
-        return illegal(`only what is paused or escalated is resumed: it is ${value}`)
+        return illegal(`only a paused or escalated campaign can be resumed: it is ${value}`)
       if (addsTooMany(context, message)) return tooManyCycles(context)
       return {
         ...illegal(`its budget of ${context.max_cycles} cycles is used up: resume it with add_cycles`),
@@ -187,7 +187,7 @@ export function refusal(
       }
     case 'decide':
       if (context.paused?.escalated !== undefined) return illegal('it is paused: resume it first, then decide')
-      return illegal(`only what is escalated waits for a decision: it is ${value}`)
+      return illegal(`only an escalated campaign waits for a decision: it is ${value}`)
     case 'complete':
       return value === 'completed' ? decidedOtherwise(value, context.reason) : illegal(`it is ${value}`)
     default:
@@ -208,13 +208,13 @@ export function whyNotAdvanced(
   if (event_id !== undefined) {
     if (internal.requests.includes(event_id)) return undefined
     const waiting = joinedCount(context) + ahead
-    if (waiting >= JOINED_MAX) return `${waiting} requests wait already for its next step`
+    if (waiting >= JOINED_MAX) return `${waiting} requests are already waiting for its next step`
     if (!RUNNING.has(value) && value !== 'cancelling') return undefined
   }
   const isOver = OVER.has(value) || value === 'cancelling'
   if (!RUNNING.has(value)) return `it is ${value}: ${isOver ? 'nothing follows' : 'resume it'}`
   if (work?.role !== 'cycle') return undefined
-  return `cycle ${work.cycle} is under way as ${work.item_id}: its result advances the campaign`
+  return `cycle ${work.cycle} is under way as ${work.item_id}: its result will advance the campaign`
 }
 
 function illegalWhere(detail: string | undefined): Refusal | undefined {

@@ -6,10 +6,10 @@ const idOrStatement = (description: string) =>
   Type.Array(
     Type.Object(
       {
-        id: Type.Optional(name('The intent record that it comes from, by its id or key.')),
+        id: Type.Optional(name('The intent record it comes from, by its id or key.')),
         name: Type.Optional(name('Its name.')),
         statement: Type.Optional(text('What it says.')),
-        severity: Type.Optional(name('How bad its loss would be.')),
+        severity: Type.Optional(name('How severe it is.')),
         priority: Type.Optional(name('How much it matters.')),
         scope: Type.Optional(text('Where it holds.')),
         evidence_required: Type.Optional(strings('What would show that it holds.')),
@@ -22,13 +22,13 @@ const idOrStatement = (description: string) =>
 const ROLE_ACCESSES = ['read_only', 'full'] as const
 
 const INTENT_REFS = (kind: string): string =>
-  `${kind} intent that it serves: intent records of the project, by id (\`ir_...\`) or key (\`<project>.intent.<slug>\`); whatever else stands here is kept as a reference to elsewhere.`
+  `${kind} intent it serves: intent records of the project, by id (\`ir_...\`) or key (\`<project>.intent.<slug>\`); anything else is kept as an external reference.`
 
 const mission = Type.Object(
   {
     objective: Type.String({ minLength: 1, maxLength: LONG_TEXT_LENGTH_MAX, description: 'What to achieve.' }),
-    definition_of_done: Type.Optional(strings('What is true when it is done.')),
-    stop_conditions: Type.Optional(strings('What ends the work early.')),
+    definition_of_done: Type.Optional(strings('Conditions that are true when it is done.')),
+    stop_conditions: Type.Optional(strings('Conditions that end the work early.')),
     product_intent_refs: Type.Optional(strings(INTENT_REFS('Product'))),
     design_intent_refs: Type.Optional(strings(INTENT_REFS('Design'))),
     engineering_intent_refs: Type.Optional(strings(INTENT_REFS('Engineering'))),
@@ -46,8 +46,8 @@ const agentFormation = Type.Object(
             name: name('The role.'),
             access: Type.Optional(stringEnum(ROLE_ACCESSES, { description: 'What it may touch.' })),
             capabilities: Type.Optional(strings('What it can do.')),
-            model_preference: Type.Optional(name('Which model it would rather have.')),
-            handoff: Type.Optional(text('What it hands on, and to whom.')),
+            model_preference: Type.Optional(name('The model it prefers.')),
+            handoff: Type.Optional(text('What it hands over, and to whom.')),
           },
           { additionalProperties: true, title: 'AgentRole' },
         ),
@@ -62,12 +62,14 @@ const engineControls = Type.Object(
   {
     entry_event: Type.Optional(name('Type of the event that starts the work.')),
     throttle: Type.Optional(throttle),
-    max_iterations: Type.Optional(Type.Integer({ minimum: 1, description: 'Iterations at most.' })),
+    max_iterations: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum number of iterations.' })),
     actions: Type.Optional(anyObject('Which engine actions run: {iterate, maintain}.')),
     gate_profile: Type.Optional(name('Which gates run.')),
-    maintenance_may_chain: Type.Optional(Type.Boolean({ description: 'Maintenance may follow by itself.' })),
-    commit_allowed: Type.Optional(Type.Boolean({ description: 'The engine may commit.' })),
-    push_allowed: Type.Optional(Type.Boolean({ description: 'The engine may push.' })),
+    maintenance_may_chain: Type.Optional(
+      Type.Boolean({ description: 'Whether maintenance may follow automatically.' }),
+    ),
+    commit_allowed: Type.Optional(Type.Boolean({ description: 'Whether the engine may commit.' })),
+    push_allowed: Type.Optional(Type.Boolean({ description: 'Whether the engine may push.' })),
     payload: Type.Optional(anyObject('Payload of the entry event.')),
   },
   { additionalProperties: true, title: 'EngineControls', description: 'How the engine is to run.' },
@@ -88,21 +90,21 @@ const targetRepo = Type.Object(
 
 /** What people write. */
 export const briefSections = {
-  title: Type.Optional(name('What people call it.')),
+  title: Type.Optional(name('Title of the brief.')),
   mission,
-  relevant_intent: Type.Optional(anyObject('The values it was made from, known conflicts, open questions.')),
+  relevant_intent: Type.Optional(anyObject('Source values, known conflicts, and open questions.')),
   protected_capabilities: Type.Optional(idOrStatement('What must still hold afterwards.')),
   threats_to_watch: Type.Optional(strings('Patterns that signal drift.')),
-  strategies_to_prefer: Type.Optional(strings('How to go about it.')),
+  strategies_to_prefer: Type.Optional(strings('Preferred approaches.')),
   forbidden_moves: Type.Optional(strings('What not to do.')),
-  tradeoffs: Type.Optional(strings('What may be given up for what.')),
+  tradeoffs: Type.Optional(strings('Which tradeoffs are acceptable.')),
   evidence_plan: Type.Optional(
     Type.Object(
       {
         required: Type.Optional(strings('What must be shown.')),
-        suggested: Type.Optional(strings('What would help.')),
+        suggested: Type.Optional(strings('Helpful but not required evidence.')),
       },
-      { additionalProperties: true, title: 'EvidencePlan', description: 'What would prove that it held.' },
+      { additionalProperties: true, title: 'EvidencePlan', description: 'What would show that the intent held.' },
     ),
   ),
   agent_formation: Type.Optional(agentFormation),

@@ -26,12 +26,12 @@ export type PromptPhase = (typeof PROMPT_PHASES)[number]
 /** The longest prompt that a person may write, characters. */
 const PROMPT_LENGTH_MAX = 128_000
 
-const phase = stringEnum(PROMPT_PHASES, { description: 'The step of the run that it is for.' })
+const phase = stringEnum(PROMPT_PHASES, { description: 'The phase of the run that the prompt is for.' })
 const access = stringEnum(['read_only', 'full'], { description: 'What the agent may touch in this step.' })
 
 export const promptEditBody = Type.Object(
   {
-    prompt_text: Type.String({ minLength: 1, maxLength: PROMPT_LENGTH_MAX, description: 'The whole new text.' }),
+    prompt_text: Type.String({ minLength: 1, maxLength: PROMPT_LENGTH_MAX, description: 'The complete new text.' }),
     reason: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it was changed.' })),
   },
   { ...CLOSED, title: 'PromptEdit' },
@@ -53,18 +53,18 @@ const { title, mission, throttle, ...otherSections } = briefSections
 
 const snapshot = Type.Object(
   {
-    schema_version: Type.String({ description: 'Version of this snapshot’s shape.' }),
-    compiler_version: Type.String({ description: 'What compiled it.' }),
+    schema_version: Type.String({ description: 'Version of the snapshot schema.' }),
+    compiler_version: Type.String({ description: 'Version of the compiler.' }),
     formation_brief_id: serviceId('brief', 'The brief.'),
     brief_version: Type.Integer({ description: 'The version of its sections.' }),
-    project: Type.String({ description: 'Key of its project.' }),
-    project_id: Type.String({ description: 'Id of its project.' }),
+    project: Type.String({ description: 'Key of the project.' }),
+    project_id: Type.String({ description: 'Id of the project.' }),
     title,
     mission,
     throttle,
     ...otherSections,
     source_intent: Type.Array(sourceRecord, { description: 'The records behind the brief, by id.' }),
-    external_references: Type.Array(Type.String(), { description: 'What else its mission refers to.' }),
+    external_references: Type.Array(Type.String(), { description: 'Other references in its mission.' }),
     prompt_pack: Type.Object(
       {
         digest: digest('Digest of the prompt pack.'),
@@ -73,7 +73,7 @@ const snapshot = Type.Object(
       { description: 'The prompts that belong to it.' },
     ),
   },
-  { title: 'BriefSnapshot', description: 'What the digest is taken over (canonical JSON, RFC 8785).' },
+  { title: 'BriefSnapshot', description: 'The content that the digest covers (canonical JSON, RFC 8785).' },
 )
 export type BriefSnapshot = Static<typeof snapshot>
 
@@ -82,7 +82,7 @@ const humanEdit = Type.Object(
     phase,
     by,
     at: time('When.'),
-    previous_digest: digest('The pack before.'),
+    previous_digest: digest('Digest of the previous pack.'),
     reason: Type.Optional(Type.String({ description: 'Why.' })),
   },
   { title: 'PromptHumanEdit' },
@@ -92,11 +92,11 @@ export type HumanEdit = Static<typeof humanEdit>
 const prompt = Type.Object(
   {
     phase,
-    prompt_text: Type.String({ description: 'What the agent is told.' }),
-    context_refs: Type.Array(Type.String(), { description: 'The records and references that it speaks of.' }),
-    model_hint: Type.Optional(Type.String({ description: 'Which model the role would rather have.' })),
+    prompt_text: Type.String({ description: 'The text given to the agent.' }),
+    context_refs: Type.Array(Type.String(), { description: 'The records and references that it mentions.' }),
+    model_hint: Type.Optional(Type.String({ description: 'The model that the role prefers.' })),
     access_level: access,
-    edited: Type.Boolean({ description: 'A person wrote this text.' }),
+    edited: Type.Boolean({ description: 'True if a person wrote this text.' }),
   },
   { title: 'Prompt' },
 )
@@ -105,15 +105,15 @@ export type Prompt = Static<typeof prompt>
 const promptPack = Type.Object(
   {
     digest: digest('SHA-256 over the canonical JSON of the rest of the pack.'),
-    schema_version: Type.String({ description: 'Version of this pack’s shape.' }),
+    schema_version: Type.String({ description: 'Version of the prompt pack schema.' }),
     formation_brief_id: serviceId('brief', 'The brief.'),
     brief_version: Type.Integer({ description: 'The version of its sections.' }),
-    compiler_version: Type.String({ description: 'What compiled it.' }),
-    template_version: Type.String({ description: 'The templates that the texts were made with.' }),
+    compiler_version: Type.String({ description: 'Version of the compiler.' }),
+    template_version: Type.String({ description: 'Version of the templates that the texts were generated from.' }),
     source_intent: Type.Array(sourceVersion, { description: 'The records that the texts come from.' }),
-    external_references: Type.Array(Type.String(), { description: 'What else they come from.' }),
-    prompts: Type.Array(prompt, { description: 'One a phase, in the order of a run.' }),
-    human_edits: Type.Array(humanEdit, { description: 'What people changed, oldest first.' }),
+    external_references: Type.Array(Type.String(), { description: 'Other sources that the texts come from.' }),
+    prompts: Type.Array(prompt, { description: 'One per phase, in the order of a run.' }),
+    human_edits: Type.Array(humanEdit, { description: 'Edits by people, oldest first.' }),
   },
   { title: 'PromptPack' },
 )
@@ -121,9 +121,9 @@ export type PromptPack = Static<typeof promptPack>
 
 export const compiledBriefDocument = Type.Object(
   {
-    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
+    schema_version: Type.String({ description: 'Version of the document schema.' }),
     formation_brief_id: serviceId('brief', 'The brief.'),
-    project: Type.String({ description: 'Key of its project.' }),
+    project: Type.String({ description: 'Key of the project.' }),
     digest: digest('SHA-256 over the canonical JSON (RFC 8785) of `snapshot`.'),
     snapshot,
     prompt_pack: promptPack,

@@ -16,7 +16,7 @@ const SYMBOLS_MAX = 64
 const OBSERVATION_TYPES = ['structural', 'behavioural', 'historical', 'textual', 'evidence'] as const
 
 const observationFields = {
-  ref: name('Names it in this discovery.'),
+  ref: name('Identifies it in this discovery.'),
   observation_type: Type.Optional(stringEnum(OBSERVATION_TYPES, { description: 'What kind of signal.' })),
   files: Type.Optional(
     Type.Array(reference('A path in the repository.'), { maxItems: FILES_MAX, description: 'Files that show it.' }),
@@ -27,18 +27,18 @@ const observationFields = {
       description: 'Symbols that show it.',
     }),
   ),
-  summary: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What was seen.' }),
-  raw_data: Type.Optional(anyObject('What a tool said of it, as it said it.')),
+  summary: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What was observed.' }),
+  raw_data: Type.Optional(anyObject('Verbatim tool output about it.')),
 }
 
 const sourceFields = {
-  tool: Type.Optional(name('What inspected, such as an agent or a scanner.')),
+  tool: Type.Optional(name('The inspector, such as an agent or a scanner.')),
   tool_version: Type.Optional(name('Its version.')),
   trace_id: Type.Optional(name('Trace of the inspection.')),
 }
 
 const repositoryFields = {
-  path: Type.Optional(reference('The repository, as the inspector knows it.')),
+  path: Type.Optional(reference('The repository, as named by the inspector.')),
   revision: Type.Optional(
     Type.String({ minLength: 1, maxLength: REFERENCE_LENGTH_MAX, description: 'The revision that was inspected.' }),
   ),
@@ -54,12 +54,13 @@ export const discoveryCreateBody = Type.Object(
     observations: Type.Array(Type.Object(observationFields, CLOSED), {
       minItems: 1,
       maxItems: OBSERVATIONS_MAX,
-      description: 'What was seen. Their refs differ.',
+      description: 'The observations. Their refs must differ.',
     }),
     hypotheses: Type.Optional(
       Type.Array(hypothesis, {
         maxItems: HYPOTHESES_MAX,
-        description: 'What is drawn from it. Their keys differ; each is based on observations of this discovery.',
+        description:
+          'The hypotheses drawn from it. Their keys must differ; each is based on observations of this discovery.',
       }),
     ),
   },
@@ -79,20 +80,20 @@ const shownRepository = Type.Object(repositoryFields, {
 export const discoveryDocument = Type.Object(
   {
     id: serviceId('disc', 'The discovery.'),
-    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
-    project: Type.String({ description: 'Key of its project.' }),
-    project_id: Type.String({ description: 'Id of its project.' }),
+    schema_version: Type.String({ description: 'Version of the document schema.' }),
+    project: Type.String({ description: 'Key of the project.' }),
+    project_id: Type.String({ description: 'Id of the project.' }),
     untrusted,
     source: Type.Optional(shownSource),
     repository: Type.Optional(shownRepository),
-    observations: Type.Array(Type.Object(observationFields), { description: 'What was seen.' }),
+    observations: Type.Array(Type.Object(observationFields), { description: 'What was observed.' }),
     hypotheses: Type.Array(
       Type.Object({
         hypothesis_id: serviceId('hyp', 'The hypothesis.'),
         ...hypothesisFields,
-        key: Type.String({ description: 'Names it in the project.' }),
+        key: Type.String({ description: 'Identifies it in the project.' }),
       }),
-      { description: 'What was drawn from it, in the words of this discovery.' },
+      { description: 'The hypotheses drawn from it, as worded in this discovery.' },
     ),
     created_by: Type.Optional(by),
     created_at: time('When it was recorded.'),
@@ -105,12 +106,12 @@ export type Discovery = Static<typeof discoveryDocument>
 export const discoverySummaryDocument = Type.Object(
   {
     id: serviceId('disc', 'The discovery.'),
-    project: Type.String({ description: 'Key of its project.' }),
+    project: Type.String({ description: 'Key of the project.' }),
     untrusted,
     source: Type.Optional(shownSource),
     repository: Type.Optional(shownRepository),
-    observation_count: Type.Integer({ description: 'How many observations it has.' }),
-    hypothesis_ids: Type.Array(serviceId('hyp', 'A hypothesis.'), { description: 'What was drawn from it.' }),
+    observation_count: Type.Integer({ description: 'Number of observations.' }),
+    hypothesis_ids: Type.Array(serviceId('hyp', 'A hypothesis.'), { description: 'The hypotheses drawn from it.' }),
     created_by: Type.Optional(by),
     created_at: time('When it was recorded.'),
   },

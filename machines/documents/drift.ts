@@ -30,9 +30,9 @@ export const classifyBody = Type.Object(
         '`real`: the code is wrong; `allowed_exception`: it may differ until `review_at`; `obsolete_intent`: the record is out of date; `none` takes a classification back.',
     }),
     reason: Type.Optional(
-      Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Why. Required for an exception.' }),
+      Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'The reason. Required for an exception.' }),
     ),
-    review_at: Type.Optional(time('When to look again. Required for an exception, and only with it.')),
+    review_at: Type.Optional(time('When to review it. Required for an exception, and only allowed with one.')),
   },
   {
     ...CLOSED,
@@ -53,17 +53,17 @@ export const classifyBody = Type.Object(
 const observation = Type.Object(
   {
     id: serviceId('obs', 'The observation.'),
-    result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
-    observed_by: Type.String({ description: 'Who or what saw it.' }),
-    source_type: Type.String({ description: 'How it was seen.' }),
-    observed_at: time('When it was seen.'),
+    result: stringEnum(EVIDENCE_RESULTS, { description: 'The result.' }),
+    observed_by: Type.String({ description: 'Who or what observed it.' }),
+    source_type: Type.String({ description: 'How it was observed.' }),
+    observed_at: time('When it was observed.'),
     notes: Type.Optional(Type.String({ description: 'The beginning of its notes.' })),
     supporting_artifacts: Type.Optional(Type.Array(Type.String(), { description: 'The first of its artifacts.' })),
     trace_id: Type.Optional(Type.String({ description: 'Trace that shows it.' })),
     waiver: Type.Optional(
       Type.Object(
-        { waived_by: Type.String(), reason: Type.String(), review_at: time('When to look again.') },
-        { description: 'Who waived it, why, and when to look again.' },
+        { waived_by: Type.String(), reason: Type.String(), review_at: time('When to review it.') },
+        { description: 'Who waived it, why, and when to review it.' },
       ),
     ),
     engine_run_id: Type.String({ description: 'The engine run that reported it.' }),
@@ -90,9 +90,9 @@ const REASON_CODES = [
 
 const because = Type.Object(
   {
-    code: stringEnum(REASON_CODES, { description: 'What speaks for the status, in a word.' }),
-    detail: Type.String({ description: 'The same in a sentence.' }),
-    evidence_id: Type.Optional(evidenceId('The evidence that it is about.')),
+    code: stringEnum(REASON_CODES, { description: 'Code of the cause.' }),
+    detail: Type.String({ description: 'The cause in a sentence.' }),
+    evidence_id: Type.Optional(evidenceId('The evidence it concerns.')),
     intent_record_id: Type.Optional(serviceId('ir', 'The other record.')),
     observation: Type.Optional(observation),
   },
@@ -102,11 +102,11 @@ export type DriftReason = Static<typeof because>
 
 const classification = Type.Object(
   {
-    classification: stringEnum(CLASSIFICATIONS, { description: 'What a person says that the drift is.' }),
+    classification: stringEnum(CLASSIFICATIONS, { description: 'A person’s classification of the drift.' }),
     reason: Type.Optional(Type.String({ description: 'Why.' })),
-    review_at: Type.Optional(time('When to look again.')),
+    review_at: Type.Optional(time('When to review it.')),
     by: Type.Optional(by),
-    at: time('When it was said.'),
+    at: time('When it was classified.'),
   },
   { title: 'DriftClassification' },
 )
@@ -115,32 +115,34 @@ const record = Type.Object(
   {
     id: serviceId('ir', 'The record.'),
     key: Type.String({ description: '`<project>.intent.<slug>`.' }),
-    title: Type.String({ description: 'What people call it.' }),
-    state: stringEnum(INTENT_STATES, { description: 'Where the record stands.' }),
+    title: Type.String({ description: 'Title of the record.' }),
+    state: stringEnum(INTENT_STATES, { description: 'State of the record.' }),
     version: Type.Integer({ description: 'Its version.' }),
   },
-  { description: 'The record that it is the drift of.' },
+  { description: 'The record whose drift this is.' },
 )
 
 export const driftDocument = Type.Object(
   {
     project: Type.String({ description: 'Key of the project.' }),
     intent_record: record,
-    status: stringEnum(DRIFT_STATUSES, { description: 'The first of these words that holds.' }),
+    status: stringEnum(DRIFT_STATUSES, { description: 'The first of these statuses that applies.' }),
     since: time(
-      'Since when: a problem since the first sign of it that stands; the rest since the last, and never before what was ' +
-        'said before was over.',
+      'Since when the status holds: for a problem, since its first remaining sign; otherwise since the latest observation, and never before the ' +
+        'previous status ended.',
     ),
     severity: Type.Optional(
-      stringEnum(DRIFT_SEVERITIES, { description: '`high` when required evidence failed; absent while it holds.' }),
+      stringEnum(DRIFT_SEVERITIES, {
+        description: '`high` if required evidence failed; absent while the record holds.',
+      }),
     ),
     action: stringEnum(DRIFT_ACTIONS, { description: 'What to do about it.' }),
-    because: Type.Array(because, { description: 'What speaks for the status.' }),
+    because: Type.Array(because, { description: 'The causes of the status.' }),
     classification: Type.Optional(classification),
-    repair_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted to repair it.')),
-    observations: Type.Integer({ description: 'Observations of this record so far.' }),
+    repair_brief_id: Type.Optional(serviceId('brief', 'The brief drafted to repair it.')),
+    observations: Type.Integer({ description: 'Number of observations of this record so far.' }),
     last_observed_at: Type.Optional(
-      time('When it was last observed: what is seen of evidence that it names no more does not count.'),
+      time('When it was last observed; observations of evidence it no longer has do not count.'),
     ),
     stale_at: Type.Optional(time('When it becomes stale unless it is observed again.')),
   },
@@ -154,18 +156,20 @@ export const driftChangeDocument = Type.Object(
   {
     at: time('When the service took note of it.'),
     kind: stringEnum(CHANGE_KINDS, { description: 'What changed.' }),
-    status: stringEnum(DRIFT_STATUSES, { description: 'The status from then on.' }),
-    previous_status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'The status before, where it changed.' })),
-    since: Type.Optional(time('Since when the status holds, where it changed.')),
+    status: stringEnum(DRIFT_STATUSES, { description: 'The new status.' }),
+    previous_status: Type.Optional(stringEnum(DRIFT_STATUSES, { description: 'The previous status, if it changed.' })),
+    since: Type.Optional(time('Since when the new status holds, if it changed.')),
     cause: Type.Optional(
       Type.String({
         description: 'What changed it: `observation`, `classification`, `time`, `version`, `conflict`, `state`.',
       }),
     ),
     observation_id: Type.Optional(serviceId('obs', 'The observation that changed it.')),
-    classification: Type.Optional(stringEnum(CLASSIFICATIONS, { description: 'What was said, or ended.' })),
+    classification: Type.Optional(
+      stringEnum(CLASSIFICATIONS, { description: 'The classification that was made or ended.' }),
+    ),
     reason: Type.Optional(Type.String({ description: 'Why.' })),
-    formation_brief_id: Type.Optional(serviceId('brief', 'The brief that was drafted.')),
+    formation_brief_id: Type.Optional(serviceId('brief', 'The drafted brief.')),
     by: Type.Optional(by),
   },
   { title: 'DriftChange' },

@@ -133,7 +133,9 @@ export function byDefault<const S extends TSchema>(schema: S, value: string): S 
   return { ...schema, description: `${description} Default \`${value}\`.` }
 }
 
-export const throttle = stringEnum(THROTTLES, { description: '`full` may change things; `dry_run` only simulates.' })
+export const throttle = stringEnum(THROTTLES, {
+  description: '`full` may make changes; `dry_run` only simulates them.',
+})
 
 /** Longest description of where a person acted from: a host's name and a sentence. */
 const ORIGIN_LENGTH_MAX = 256
@@ -150,7 +152,7 @@ export const by = Type.Object(
     name: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Its name.' }),
     origin: Type.Optional(
       Type.String({
-        description: 'Where it came from, as stated, else `<token name>@<peer address>`. Not for runners.',
+        description: 'Where it came from, as stated, or else `<token name>@<peer address>`. Not present for runners.',
       }),
     ),
   },

@@ -12,11 +12,11 @@ const STATED_KINDS = ['note', 'gap', 'defect', 'audit'] as const
 
 /** The members of an audit (SPEC 6.18). */
 const audit = {
-  intent_ref: reference('The intent that was looked at.'),
-  classification: name('What the audit calls it.'),
+  intent_ref: reference('The intent that was audited.'),
+  classification: name('Its name in the audit.'),
   project: name('The registered project.'),
-  checked_paths: Type.Array(reference('A path.'), { maxItems: LIST_MAX, description: 'What was looked at.' }),
-  explanation: Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'Why it is so.' }),
+  checked_paths: Type.Array(reference('A path.'), { maxItems: LIST_MAX, description: 'What was audited.' }),
+  explanation: Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'The reason.' }),
 }
 
 const text = Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, pattern: '\\S', description: 'What was found.' })
@@ -27,20 +27,25 @@ export const findingBody = closedObject(
     text,
     from: Type.Optional(
       Type.Object(
-        { kind: name('What found it.'), id: name('Which one.') },
-        { ...CLOSED, description: 'The source. Default: the person who records it.' },
+        { kind: name('Kind of source.'), id: name('Id of the source.') },
+        { ...CLOSED, description: 'The source of the finding. Default: the person who records it.' },
       ),
     ),
     to: Type.Optional(
       Type.Array(memberSchema('A member.'), {
         maxItems: MEMBERS_MAX,
-        description: 'Members that it is for. Default: every one.',
+        description: 'Members that it is for. Default: all.',
       }),
     ),
     refs: Type.Optional(
-      Type.Array(reference('A reference.'), { maxItems: LIST_MAX, description: 'Where it can be looked up.' }),
+      Type.Array(reference('A reference.'), {
+        maxItems: LIST_MAX,
+        description: 'References to where it can be looked up.',
+      }),
     ),
-    audit: Type.Optional(closedObject(audit, { description: 'Of an audit, which needs it: what it looked at.' })),
+    audit: Type.Optional(
+      closedObject(audit, { description: 'Required for an audit finding: what the audit covered.' }),
+    ),
   },
   { title: 'FindingRecord', rules: [exactlyWith('kind', ['audit'], 'audit')] },
 )
@@ -50,20 +55,20 @@ export type FindingBody = Static<typeof findingBody>
 export const finding = Type.Object(
   {
     id: Type.String({ description: 'Its id.' }),
-    finding_id: Type.String({ description: 'The same: what `finding_consumed` names it by.' }),
+    finding_id: Type.String({ description: 'The same id, as `finding_consumed` names it.' }),
     initiative: Type.String({ description: 'The initiative that it belongs to.' }),
     from: Type.Object(
       {
-        kind: Type.String({ description: 'What found it.' }),
-        id: Type.String({ description: 'Which one.' }),
-        event_id: Type.Optional(Type.String({ description: 'Of a reviewer’s finding: the result that states it.' })),
+        kind: Type.String({ description: 'Kind of source.' }),
+        id: Type.String({ description: 'Id of the source.' }),
+        event_id: Type.Optional(Type.String({ description: 'For a reviewer’s finding: the result that states it.' })),
       },
       { description: 'The source.' },
     ),
     to: Type.Array(shownMember, { description: 'Members that it is for.' }),
-    kind: stringEnum(FINDING_KINDS, { description: 'What it is.' }),
+    kind: stringEnum(FINDING_KINDS, { description: 'The kind of finding.' }),
     text: Type.String({ description: 'What was found.' }),
-    refs: Type.Array(Type.String(), { description: 'Where it can be looked up.' }),
+    refs: Type.Array(Type.String(), { description: 'References to where it can be looked up.' }),
     consumed_by: Type.Array(
       Type.Object({
         member: shownMember,
@@ -81,7 +86,7 @@ export const finding = Type.Object(
           checked_paths: Type.Optional(audit.checked_paths),
           explanation: Type.Optional(audit.explanation),
         },
-        { description: 'What the audit looked at. One that was recorded by an earlier version may lack members.' },
+        { description: 'What the audit covered. Members may be missing in findings recorded by an earlier version.' },
       ),
     ),
     recorded_at: time('When it was recorded.'),

@@ -63,7 +63,9 @@ export type FormationBriefApprove = Static<typeof formationBriefApproveBody>
 
 export const formationBriefCompileBody = Type.Object(
   {
-    revision: Type.Optional(reference('The revision to pin. Default: that of the newest approval, else the brief’s.')),
+    revision: Type.Optional(
+      reference('The revision to pin. Default: that of the newest approval, or else the brief’s.'),
+    ),
   },
   { ...CLOSED, title: 'FormationBriefCompile' },
 )
@@ -78,12 +80,12 @@ const approval = Type.Object(
   {
     throttle,
     digest: digest('What was approved: the digest that the compiled brief has, or will have.'),
-    revision: Type.Optional(Type.String({ description: 'The revision it holds for; absent: any.' })),
+    revision: Type.Optional(Type.String({ description: 'The revision it is valid for; absent: any.' })),
     intent_digest: digest('SHA-256 over ids and versions of the intent records behind the brief at that time.'),
     by,
     at: time('When.'),
   },
-  { title: 'BriefApproval', description: 'A person’s word that exactly this may run.' },
+  { title: 'BriefApproval', description: 'A person’s approval for exactly this to run.' },
 )
 export type Approval = Static<typeof approval>
 
@@ -102,26 +104,26 @@ const compiledReference = Type.Object(
     prompt_pack_digest: digest('Digest of the prompts that belong to it.'),
     revision: Type.Optional(Type.String({ description: 'The revision it is pinned to.' })),
     source_intent: Type.Array(sourceVersion, { description: 'The records that it was frozen with.' }),
-    edited: Type.Boolean({ description: 'A person has changed a prompt since the compile.' }),
+    edited: Type.Boolean({ description: 'True if a person has changed a prompt since it was compiled.' }),
     compiled_by: Type.Optional(by),
     compiled_at: time('When this artifact was made.'),
   },
-  { title: 'CompiledReference', description: 'What the brief was frozen as. `GET .../compiled` shows the whole.' },
+  { title: 'CompiledReference', description: 'The frozen brief. `GET .../compiled` returns all of it.' },
 )
 export type CompiledReference = Static<typeof compiledReference>
 
 const briefRun = Type.Object(
   {
     run_request_id: Type.String({ description: 'The run request.' }),
-    requested_at: time('When it was asked for.'),
-    digest: digest('The digest that it runs.'),
+    requested_at: time('When it was requested.'),
+    digest: digest('The brief digest it runs.'),
     throttle,
-    state: Type.String({ description: 'The run’s state, as far as it moves the brief.' }),
-    reason: Type.Optional(Type.String({ description: 'Why it came to this.' })),
-    observations: Type.Integer({ description: 'Evidence about the records behind the brief that it left.' }),
-    changed_at: time('When it was last heard of.'),
+    state: Type.String({ description: 'The run’s state, as far as it matters for the brief.' }),
+    reason: Type.Optional(Type.String({ description: 'The reason for this state.' })),
+    observations: Type.Integer({ description: 'Evidence it left about the records behind the brief.' }),
+    changed_at: time('When it last changed.'),
   },
-  { title: 'BriefRun', description: 'The latest run that is under way; when none is, the one that was followed last.' },
+  { title: 'BriefRun', description: 'The latest run under way or, if none is, the last one followed.' },
 )
 export type BriefRun = Static<typeof briefRun>
 
@@ -129,17 +131,17 @@ const lapse = Type.Object(
   {
     code: stringEnum(['reapproval_required', 'brief_incomplete'], {
       description:
-        '`reapproval_required`: it may be approved again. `brief_incomplete`: a record that it was frozen with guides ' +
-        'runs no more, and no approval helps: archive it, and write another.',
+        '`reapproval_required`: it may be approved again. `brief_incomplete`: a record it was frozen with no longer guides ' +
+        'runs, and no approval can change that: archive it, and write another.',
     }),
-    detail: Type.String({ description: 'What has moved, by name, and what to do.' }),
+    detail: Type.String({ description: 'What has changed, by name, and what to do.' }),
     since: time('Since when.'),
   },
   {
     title: 'BriefLapse',
     description:
-      'None of its approvals holds as things stand, and no run may be asked for; absent: one does, or it is not ' +
-      'approved. Told where one brief is read, and in `attention`; lists of briefs leave it out.',
+      'Present if none of its approvals currently holds, so that no run may be requested; absent if one does, or if it is not ' +
+      'approved. Shown when a single brief is read and in `attention`, not in lists of briefs.',
   },
 )
 export type BriefLapse = Static<typeof lapse>
@@ -155,30 +157,30 @@ const missing = Type.Object(
 export const formationBriefDocument = Type.Object(
   {
     id: serviceId('brief', 'The brief.'),
-    schema_version: Type.String({ description: 'Version of this document’s shape.' }),
-    project: Type.String({ description: 'Key of its project.' }),
-    project_id: Type.String({ description: 'Id of its project.' }),
+    schema_version: Type.String({ description: 'Version of the document schema.' }),
+    project: Type.String({ description: 'Key of the project.' }),
+    project_id: Type.String({ description: 'Id of the project.' }),
     state: stringEnum(FORMATION_BRIEF_STATES, {
       description:
-        'Where it stands. From `compiled` on it is frozen; `queued` to `analyzed` follow its latest run, and a run that failed, ' +
-        'was cancelled or got lost leads back to `compiled`. Of several runs the latest that is under way counts.',
+        'Its state. From `compiled` on it is frozen; `queued` to `analyzed` follow its latest run; a run that failed, ' +
+        'was cancelled or was lost leads back to `compiled`. Of several runs, the latest under way counts.',
     }),
     version: Type.Integer({ description: 'Goes up with every change of its sections or of a prompt.' }),
-    digest: Type.Optional(digest('What a run request names: the digest of the compiled snapshot. Absent before.')),
+    digest: Type.Optional(digest('Digest of the compiled snapshot, which run requests name. Absent until compiled.')),
     ...briefSections,
     throttle,
-    approvals: Type.Array(approval, { description: 'Oldest first.' }),
+    approvals: Type.Array(approval, { description: 'Approvals, oldest first.' }),
     lapsed: Type.Optional(lapse),
     compiled: Type.Optional(compiledReference),
     run: Type.Optional(briefRun),
-    reason: Type.Optional(Type.String({ description: 'Why it is where it is, where somebody said so.' })),
+    reason: Type.Optional(Type.String({ description: 'The reason given for its state, if any.' })),
     missing: Type.Optional(
-      Type.Array(missing, { description: 'What a compile would refuse it for, as far as its own text tells.' }),
+      Type.Array(missing, { description: 'What would prevent compiling it, as far as its own text shows.' }),
     ),
     created_by: Type.Optional(by),
     created_at: time('When it was made.'),
     updated_at: Type.Optional(time('When its sections last changed.')),
-    submitted_at: Type.Optional(time('When it was given to review.')),
+    submitted_at: Type.Optional(time('When it was submitted for review.')),
     archived_at: Type.Optional(time('When it was archived.')),
   },
   { title: 'FormationBrief' },

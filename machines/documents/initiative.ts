@@ -64,42 +64,45 @@ const spoken = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
 
 const member = memberSchema('A campaign, a work item or a project that takes part.')
 
-const triggerId = name('Names what asks for it: the same one is assessed once.')
+const triggerId = name('Identifies the request: the same trigger is assessed once.')
 
 const budget = Type.Object(
   {
     max_assessments: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: BUDGET_MAX, description: 'Assessments that an agent may make.' }),
+      Type.Integer({ minimum: 1, maximum: BUDGET_MAX, description: 'Maximum number of assessments by agents.' }),
     ),
     max_actions: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: BUDGET_MAX, description: 'Actions that may be applied.' }),
+      Type.Integer({ minimum: 0, maximum: BUDGET_MAX, description: 'Maximum number of applied actions.' }),
     ),
   },
-  { ...CLOSED, description: 'How much steering it may cost.' },
+  { ...CLOSED, description: 'Limits on steering.' },
 )
 
 export const initiativeCreateBody = Type.Object(
   {
-    name: Type.String({ pattern: SLUG_PATTERN, description: 'Its name, unique and for ever.' }),
-    outcome: spoken('The shared outcome that is sought.', LONG_TEXT_LENGTH_MAX),
+    name: Type.String({ pattern: SLUG_PATTERN, description: 'Its name; unique, never changes.' }),
+    outcome: spoken('The shared outcome to be reached.', LONG_TEXT_LENGTH_MAX),
     projects: Type.Optional(
       Type.Array(Type.String({ pattern: PROJECT_KEY_PATTERN }), {
         maxItems: PROJECTS_MAX,
         uniqueItems: true,
-        description: 'Keys of projects that it is about, beside those of its members. The first is assessed in.',
+        description: 'Keys of its projects, besides those of its members. Assessments run in the first one.',
       }),
     ),
     intent_refs: Type.Optional(
-      Type.Array(reference('A reference, opaque.'), { maxItems: LIST_MAX, description: 'The intent behind it.' }),
+      Type.Array(reference('An opaque reference.'), { maxItems: LIST_MAX, description: 'The intent behind it.' }),
     ),
     members: Type.Array(member, {
       minItems: 1,
       maxItems: MEMBERS_MAX,
       uniqueItems: true,
-      description: 'What is steered.',
+      description: 'The members that are steered.',
     }),
     authorized_by: Type.Optional(
-      spoken('Who answers for what it starts. Default: the token’s name; another one needs `approve.full`.', 128),
+      spoken(
+        'Who is responsible for what it starts. Default: the token’s name; any other name needs `approve.full`.',
+        128,
+      ),
     ),
     budget: Type.Optional(budget),
   },
@@ -117,17 +120,17 @@ export const advanceBody = Type.Object(
 
 export const decideBody = Type.Object(
   {
-    decision: spoken('What the owner decides; every later assessment is told.'),
+    decision: spoken('The owner’s decision; given to every later assessment.'),
     reason: Type.Optional(spoken('Why.')),
     applicable_members: Type.Optional(
       Type.Array(member, {
         minItems: 1,
         maxItems: MEMBERS_MAX,
-        description: 'Whom it is about. Default: whom the named question is about, or all.',
+        description: 'The members it concerns. Default: the member of the named question, or all members.',
       }),
     ),
     question_id: Type.Optional(
-      name('The question that it answers, and that must be open: who answers it second hears what was answered.'),
+      name('The question it answers, which must be open; if it was already answered, the refusal gives that answer.'),
     ),
   },
   { ...CLOSED, title: 'InitiativeDecide' },
@@ -136,23 +139,23 @@ export const decideBody = Type.Object(
 const reasonBody = (title: string, description: string) =>
   Type.Object({ reason: spoken(description) }, { ...CLOSED, title })
 export const completeBody = reasonBody('InitiativeComplete', 'What shows that the outcome is reached.')
-export const cancelBody = reasonBody('InitiativeCancel', 'Why it is given up.')
+export const cancelBody = reasonBody('InitiativeCancel', 'Why it is cancelled.')
 
 export const ownerActionBody = closedObject(
   {
     action: stringEnum(OWNER_ACTIONS, {
       description:
-        '`hold`: nothing is decided about the member (or, without one, about any) until it is lifted; `milestone`: ' +
-        'something was reached; `member_override`: the member takes part past the holds of its owner, or does not at all.',
+        '`hold`: nothing is decided about the member (or about any, if none is named) until it is lifted; `milestone`: ' +
+        'something was reached; `member_override`: the member takes part despite holds, or is excluded.',
     }),
     member: Type.Optional(member),
-    reason: spoken('What for, or what was reached.'),
-    lifted: Type.Optional(Type.Boolean({ description: 'Of a hold: it ends.' })),
+    reason: spoken('The reason, or what was reached.'),
+    lifted: Type.Optional(Type.Boolean({ description: 'Only with `hold`: true ends the hold.' })),
     override: Type.Optional(
       stringEnum(OVERRIDES, {
         description:
-          'Of a `member_override`. `exclude`: it does not advance, whatever else is so. `include`: that, and its own hold, ' +
-          'are over, and a hold of all leaves it in; what waits for an answer, is under way or has ended does not advance.',
+          'Only with `member_override`. `exclude`: the member never advances. `include`: ends the exclusion and its own hold, ' +
+          'and exempts it from a hold of all; it still does not advance while it waits for an answer, is under way or has ended.',
       }),
     ),
   },
@@ -170,17 +173,19 @@ export type OwnerActionBody = Static<typeof ownerActionBody>
 /** The decision in the Run Result of an assessment. Open: an engine may add members. */
 export const decisionSchema = Type.Object(
   {
-    decision: stringEnum(STEERING_DECISIONS, { description: 'Exactly one.' }),
+    decision: stringEnum(STEERING_DECISIONS, { description: 'Exactly one decision.' }),
     reason: spoken('Why.'),
-    member: Type.Optional(memberSchema('Whom it is about.', { additionalProperties: true })),
-    objective: Type.Optional(spoken('Of `dispatch` and `stage`: what is to be done.', LONG_TEXT_LENGTH_MAX)),
-    question: Type.Optional(spoken('Of `ask`: what an owner has to answer.')),
-    options: Type.Optional(Type.Array(spoken('An answer.'), { maxItems: OPTIONS_MAX, description: 'Of `ask`.' })),
-    text: Type.Optional(spoken('Of `relay`: what is passed on.')),
+    member: Type.Optional(memberSchema('The member it concerns.', { additionalProperties: true })),
+    objective: Type.Optional(spoken('For `dispatch` and `stage`: what is to be done.', LONG_TEXT_LENGTH_MAX)),
+    question: Type.Optional(spoken('For `ask`: the question an owner must answer.')),
+    options: Type.Optional(
+      Type.Array(spoken('A possible answer.'), { maxItems: OPTIONS_MAX, description: 'Of `ask`.' }),
+    ),
+    text: Type.Optional(spoken('For `relay`: the text that is passed on.')),
     to: Type.Optional(
-      Type.Array(memberSchema('Whom for.', { additionalProperties: true }), {
+      Type.Array(memberSchema('A recipient.', { additionalProperties: true }), {
         maxItems: MEMBERS_MAX,
-        description: 'Of `relay`. Default: every member.',
+        description: 'For `relay`: its recipients. Default: all members.',
       }),
     ),
     refs: Type.Optional(Type.Array(reference('A reference.'), { maxItems: LIST_MAX, description: 'Of `relay`.' })),
@@ -195,21 +200,21 @@ const shownBudget = Type.Object(
     max_assessments: Type.Integer({ description: 'At most.' }),
     max_actions: Type.Integer({ description: 'At most.' }),
   },
-  { description: 'How much steering it may cost.' },
+  { description: 'Limits on steering.' },
 )
 export type Budget = Static<typeof shownBudget>
 
 const followUp = Type.Object(
   {
     steer_id: Type.String({ description: 'The assessment that it follows.' }),
-    step: stringEnum(STEERING_DECISIONS, { description: 'What that decided.' }),
+    step: stringEnum(STEERING_DECISIONS, { description: 'The decision of that assessment.' }),
   },
-  { title: 'FollowUp', description: 'Only of a follow-up.' },
+  { title: 'FollowUp', description: 'Only for a follow-up.' },
 )
 export type FollowUp = Static<typeof followUp>
 
 const trigger = {
-  trigger_id: Type.String({ description: 'What asked for it.' }),
+  trigger_id: Type.String({ description: 'What requested it.' }),
   member: Type.Optional(shownMember),
   follow_up_of: Type.Optional(followUp),
   requested_at: time('When.'),
@@ -218,70 +223,70 @@ const waitingTrigger = Type.Object(trigger)
 const current = Type.Object(
   {
     ...trigger,
-    item_id: serviceId('wi', 'The work item that it is.'),
-    phase: stringEnum(['assessing', 'deciding'], { description: 'An agent looks; or the guards do.' }),
+    item_id: serviceId('wi', 'The work item of the assessment.'),
+    phase: stringEnum(['assessing', 'deciding'], {
+      description: 'Its stage: an agent assesses, or the guards check its decision.',
+    }),
   },
   { description: 'The assessment under way.' },
 )
 
 const assessed = Type.Object({
   steer_id: Type.String({ description: 'The assessment’s id.' }),
-  item_id: Type.String({ description: 'The work item that it was.' }),
-  trigger_id: Type.String({ description: 'What asked for it.' }),
-  outcome: stringEnum(STEERING_OUTCOMES, { description: 'What came of it.' }),
+  item_id: Type.String({ description: 'The work item of the assessment.' }),
+  trigger_id: Type.String({ description: 'What requested it.' }),
+  outcome: stringEnum(STEERING_OUTCOMES, { description: 'Its outcome.' }),
   decision: Type.Optional(stringEnum(STEERING_DECISIONS, { description: 'What it decided.' })),
   detail: Type.Optional(Type.String({ description: 'The reason or the error.' })),
-  provider: Type.Optional(Type.String({ description: 'Who decided.' })),
+  provider: Type.Optional(Type.String({ description: 'The agent provider that decided.' })),
   at: time('When.'),
 })
 export type Assessed = Static<typeof assessed>
 
 const action = Type.Object({
-  action_id: Type.String({ description: 'Its identity: the same one is applied once.' }),
+  action_id: Type.String({ description: 'Its id: the same action is applied once.' }),
   steer_id: Type.String({ description: 'The assessment that decided it.' }),
-  decision: stringEnum(STEERING_DECISIONS, { description: 'What is done.' }),
+  decision: stringEnum(STEERING_DECISIONS, { description: 'The kind of action.' }),
   reason: Type.String({ description: 'Why.' }),
   member: Type.Optional(shownMember),
   objective: Type.Optional(Type.String({ description: 'What is to be done.' })),
-  question: Type.Optional(Type.String({ description: 'Of `ask`: what an owner has to answer.' })),
-  options: Type.Optional(Type.Array(Type.String(), { description: 'Answers to choose from.' })),
-  provider: Type.Optional(Type.String({ description: 'Who decided.' })),
-  context_fingerprint: Type.String({ description: 'Hash of what was decided upon.' }),
-  item_id: Type.Optional(Type.String({ description: 'The work item that it made.' })),
-  finding_id: Type.Optional(Type.String({ description: 'The finding that it made.' })),
+  question: Type.Optional(Type.String({ description: 'For `ask`: the question an owner must answer.' })),
+  options: Type.Optional(Type.Array(Type.String(), { description: 'Suggested answers.' })),
+  provider: Type.Optional(Type.String({ description: 'The agent provider that decided.' })),
+  context_fingerprint: Type.String({ description: 'Hash of the state that was decided on.' }),
+  item_id: Type.Optional(Type.String({ description: 'The work item that it created.' })),
+  finding_id: Type.Optional(Type.String({ description: 'The finding that it created.' })),
   at: time('When.'),
 })
 export type Action = Static<typeof action>
 
 const question = Type.Object({
-  id: Type.String({ description: 'The action that asked.' }),
+  id: Type.String({ description: 'The action that asked the question.' }),
   kind: stringEnum(['ask', 'escalate'], { description: 'A question, or a call for the owner’s judgment.' }),
   member: Type.Optional(shownMember),
   text: Type.String({ description: 'What.' }),
-  options: Type.Optional(Type.Array(Type.String(), { description: 'Answers to choose from.' })),
-  at: time('Since when.'),
+  options: Type.Optional(Type.Array(Type.String(), { description: 'Suggested answers.' })),
+  at: time('When it was asked.'),
 })
 export type Question = Static<typeof question>
 
 const closeProposal = Type.Object({
   id: Type.String({ description: 'The action that proposed it.' }),
-  reason: Type.String({ description: 'Why the outcome is reached.' }),
+  reason: Type.String({ description: 'Why the outcome is considered reached.' }),
   at: time('When.'),
 })
 export type CloseProposal = Static<typeof closeProposal>
 
 const ownerDecision = Type.Object({
-  decision: Type.String({ description: 'What was decided.' }),
+  decision: Type.String({ description: 'The decision.' }),
   reason: Type.Optional(Type.String({ description: 'Why.' })),
   applicable_members: Type.Optional(
     Type.Array(shownMember, {
-      description: 'About whom; absent: about all, or only about the question that it named.',
+      description: 'The members it concerns; absent: all, or only the question it named.',
     }),
   ),
-  question_id: Type.Optional(
-    Type.String({ description: 'The question that it named; older versions did not keep it.' }),
-  ),
-  answers: Type.Optional(Type.Array(Type.String(), { description: 'Ids of the questions that it answered.' })),
+  question_id: Type.Optional(Type.String({ description: 'The question it named; not recorded by older versions.' })),
+  answers: Type.Optional(Type.Array(Type.String(), { description: 'Ids of the questions it answered.' })),
   by: Type.Optional(by),
   at: time('When.'),
 })
@@ -292,10 +297,10 @@ export const shownOwnerAction = Type.Object(
     action_id: Type.String({ description: 'Its id.' }),
     action: stringEnum(OWNER_ACTIONS, { description: 'What.' }),
     member: Type.Optional(shownMember),
-    reason: Type.String({ description: 'What for.' }),
-    lifted: Type.Optional(Type.Boolean({ description: 'The hold ends.' })),
-    override: Type.Optional(stringEnum(OVERRIDES, { description: 'Of a `member_override`.' })),
-    operator_origin: Type.String({ description: 'Where from.' }),
+    reason: Type.String({ description: 'The reason.' }),
+    lifted: Type.Optional(Type.Boolean({ description: 'True if the hold ends.' })),
+    override: Type.Optional(stringEnum(OVERRIDES, { description: 'Only with `member_override`.' })),
+    operator_origin: Type.String({ description: 'Where it was done from.' }),
     by: Type.Optional(by),
     at: time('When.'),
   },
@@ -306,24 +311,30 @@ export type OwnerAction = Static<typeof shownOwnerAction>
 export const initiativeDocument = Type.Object(
   {
     name: initiativeName,
-    outcome: Type.String({ description: 'The shared outcome that is sought.' }),
-    status: stringEnum(INITIATIVE_STATUSES, { description: 'Where it stands.' }),
+    outcome: Type.String({ description: 'The shared outcome to be reached.' }),
+    status: stringEnum(INITIATIVE_STATUSES, { description: 'Its status.' }),
     reason: Type.Optional(Type.String({ description: 'Why it ended.' })),
-    projects: Type.Array(Type.String(), { description: 'Keys of its projects. It is seen by who may see each.' }),
+    projects: Type.Array(Type.String(), {
+      description: 'Keys of its projects. Visible only to those who may see all of them.',
+    }),
     intent_refs: Type.Array(Type.String(), { description: 'The intent behind it.' }),
-    members: Type.Array(shownMember, { description: 'What is steered.' }),
-    authorized_by: Type.String({ description: 'Who answers for what it starts.' }),
+    members: Type.Array(shownMember, { description: 'The members that are steered.' }),
+    authorized_by: Type.String({ description: 'Who is responsible for what it starts.' }),
     budget: shownBudget,
-    assessments_made: Type.Integer({ description: 'Of its budget: assessments that an agent began.' }),
-    actions_applied: Type.Integer({ description: 'Of its budget: actions.' }),
+    assessments_made: Type.Integer({ description: 'Budget used: assessments that an agent began.' }),
+    actions_applied: Type.Integer({ description: 'Budget used: actions applied.' }),
     assessment: Type.Optional(current),
-    waiting: Type.Array(waitingTrigger, { description: 'Requests that wait for it to end, in their order.' }),
-    questions: Type.Array(question, { description: 'What waits for an owner’s decision.' }),
-    close_proposals: Type.Array(closeProposal, { description: 'Assessments that found the outcome reached.' }),
-    owner_decisions: Type.Array(ownerDecision, { description: 'Binding for every later assessment; oldest first.' }),
-    owner_actions: Type.Array(shownOwnerAction, { description: 'Oldest first.' }),
+    waiting: Type.Array(waitingTrigger, { description: 'Requests waiting for it to end, in order.' }),
+    questions: Type.Array(question, { description: 'Questions waiting for an owner’s decision.' }),
+    close_proposals: Type.Array(closeProposal, {
+      description: 'Proposals to complete it, from assessments that found the outcome reached.',
+    }),
+    owner_decisions: Type.Array(ownerDecision, {
+      description: 'Decisions of owners, binding for every later assessment; oldest first.',
+    }),
+    owner_actions: Type.Array(shownOwnerAction, { description: 'Actions of owners, oldest first.' }),
     assessments: Type.Array(assessed, { description: `The last ${ASSESSMENTS_SHOWN_MAX}, oldest first.` }),
-    actions: Type.Array(action, { description: 'What was applied, oldest first.' }),
+    actions: Type.Array(action, { description: 'Applied actions, oldest first.' }),
     findings: Type.Array(finding, { description: 'What members may learn from each other; oldest first.' }),
     created_by: by,
     created_at: time('When it was added.'),

@@ -19,10 +19,10 @@ export type IntentCheckCode = (typeof CODES)[number]
 const finding = Type.Object(
   {
     level: stringEnum(['error', 'warning'], {
-      description: 'An error is a fault of the data, a warning is for a person.',
+      description: 'An error is a fault in the data; a warning is for a person to resolve.',
     }),
-    code: stringEnum(CODES, { description: 'What was found, in a word.' }),
-    detail: Type.String({ description: 'The same in a sentence.' }),
+    code: stringEnum(CODES, { description: 'Code of the finding.' }),
+    detail: Type.String({ description: 'The finding in a sentence.' }),
     id: Type.Optional(Type.String({ description: 'The record or hypothesis that it is about.' })),
     key: Type.Optional(Type.String({ description: 'Key of that record.' })),
   },
@@ -32,12 +32,12 @@ const finding = Type.Object(
 export const intentCheckDocument = Type.Object(
   {
     project: Type.String({ description: 'Key of the project.' }),
-    records: Type.Integer({ description: 'Records looked at.' }),
-    hypotheses: Type.Integer({ description: 'Hypotheses looked at.' }),
-    errors: Type.Integer({ description: 'How many errors there are.' }),
-    warnings: Type.Integer({ description: 'How many warnings there are.' }),
-    findings: Type.Array(finding, { description: 'The first of them, errors before warnings.' }),
-    more: Type.Boolean({ description: 'Whether there are more findings than are listed.' }),
+    records: Type.Integer({ description: 'Number of records checked.' }),
+    hypotheses: Type.Integer({ description: 'Number of hypotheses checked.' }),
+    errors: Type.Integer({ description: 'Number of errors.' }),
+    warnings: Type.Integer({ description: 'Number of warnings.' }),
+    findings: Type.Array(finding, { description: 'The first findings, errors before warnings.' }),
+    more: Type.Boolean({ description: 'Whether there are more findings than listed.' }),
   },
   { title: 'IntentCheck' },
 )

@@ -11,8 +11,8 @@ export const MEMBERS_MAX = 64
 export function memberSchema(description: string, options: object = { ...CLOSED, title: 'MemberReference' }) {
   return Type.Object(
     {
-      kind: stringEnum(MEMBER_KINDS, { description: 'What it is.' }),
-      ref: name('Name of the campaign, id of the work item, key of the project.'),
+      kind: stringEnum(MEMBER_KINDS, { description: 'Kind of the member.' }),
+      ref: name('Name of the campaign, id of the work item, or key of the project.'),
     },
     { ...options, description },
   )

@@ -22,30 +22,30 @@ export function evidenceId(description: string) {
 }
 
 const observationFields = {
-  intent_record_id: Type.Optional(serviceId('ir', 'The intent record that it speaks of.')),
-  evidence_id: Type.Optional(evidenceId('The evidence of that record that it speaks of; names the record too.')),
+  intent_record_id: Type.Optional(serviceId('ir', 'The intent record that it concerns.')),
+  evidence_id: Type.Optional(evidenceId('The evidence of that record that it concerns; implies the record.')),
   about: Type.Optional(
     stringEnum(ABOUT, {
       description:
-        '`evidence` (default): `pass` says that the intent holds. `threat`: `fail` says that what threatens it was seen. ' +
-        '`contradiction`: `fail` says that the record itself is at odds with the code or with another record.',
+        '`evidence` (default): `pass` means that the intent holds. `threat`: `fail` means that a threat to it was seen. ' +
+        '`contradiction`: `fail` means that the record itself contradicts the code or another record.',
     }),
   ),
   result: stringEnum(EVIDENCE_RESULTS, { description: 'What was seen.' }),
-  observed_by: name('Who or what saw it, such as `engine`.'),
+  observed_by: name('Who or what observed it, such as `engine`.'),
   source_type: name(
-    '`engine_gate`, `manual_review`, `test_run`, `static_analysis`, `trace_analysis`, or a word of the engine’s.',
+    '`engine_gate`, `manual_review`, `test_run`, `static_analysis`, `trace_analysis`, or an engine-specific word.',
   ),
   supporting_artifacts: Type.Optional(strings('URIs of traces, files, logs.', REFERENCE_LENGTH_MAX)),
-  notes: Type.Optional(text('What else to know.')),
-  observed_at: time('When it was seen.'),
+  notes: Type.Optional(text('Further notes.')),
+  observed_at: time('When it was observed.'),
   trace_id: Type.Optional(name('Trace that shows it.')),
   waiver: Type.Optional(
     Type.Object(
       {
         waived_by: name('Who waived it.'),
         reason: text('Why.'),
-        review_at: time('When to look again.'),
+        review_at: time('When to review it.'),
       },
       { ...CLOSED, title: 'Waiver', description: 'Required with `waived`, and only with it.' },
     ),
@@ -62,7 +62,11 @@ type EvidenceObservationCreate = Static<typeof evidenceObservation>
 
 /** An observation as stored by the engine run and served. */
 export const evidenceObservationDocument = Type.Object(
-  { id: serviceId('obs', 'The observation.'), ...observationFields, recorded_at: time('When the service took it.') },
+  {
+    id: serviceId('obs', 'The observation.'),
+    ...observationFields,
+    recorded_at: time('When the service recorded it.'),
+  },
   { title: 'EvidenceObservation' },
 )
 export type EvidenceObservation = Static<typeof evidenceObservationDocument>

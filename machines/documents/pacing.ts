@@ -13,7 +13,7 @@ export const pacingBody = Type.Object(
       Type.Array(lane, {
         uniqueItems: true,
         maxItems: LANES.length,
-        description: 'Default, and when empty: all lanes.',
+        description: 'Default, or if empty: all lanes.',
       }),
     ),
   },
@@ -24,39 +24,39 @@ export type PacingBody = Static<typeof pacingBody>
 const pacedItem = Type.Object(
   {
     id: Type.String({ description: 'The item.' }),
-    project: Type.String({ description: 'Key of its project.' }),
+    project: Type.String({ description: 'Key of the project.' }),
     objective: Type.String({ description: 'What is to be done.' }),
     lane,
-    repository: Type.Optional(Type.String({ description: 'What it needs for itself; absent: nothing.' })),
-    state: stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' }),
+    repository: Type.Optional(Type.String({ description: 'The repository it needs exclusively; absent: none.' })),
+    state: stringEnum(WORK_ITEM_STATES, { description: 'Its state.' }),
     reason: Type.String({ description: 'One line: why it is in that state.' }),
     waiting_because: Type.Optional(itemWaitingBecause),
-    since: time('When it came to that state.'),
+    since: time('When it entered that state.'),
   },
   { title: 'PacedItem' },
 )
 
 export const pacingDocument = Type.Object(
   {
-    max_running: Type.Integer({ description: 'Most items that run or are handed out at one time.' }),
-    running_count: Type.Integer({ description: 'How many do.' }),
-    waiting_count: Type.Integer({ description: 'How many wait, held ones included.' }),
+    max_running: Type.Integer({ description: 'Maximum number of items running or handed out at the same time.' }),
+    running_count: Type.Integer({ description: 'Number of items running or handed out.' }),
+    waiting_count: Type.Integer({ description: 'Number of items waiting, including held ones.' }),
     paused: Type.Array(lane, { description: 'Paused lanes, in lane order.' }),
     unreadable: Type.Optional(
-      Type.Boolean({ description: 'true: the pause state cannot be read, and so every lane counts as paused.' }),
+      Type.Boolean({ description: 'true: the pause state cannot be read, so every lane counts as paused.' }),
     ),
     lanes: Type.Array(
       Type.Object({
         lane,
-        paused: Type.Boolean({ description: 'Nothing in it starts.' }),
-        since: Type.Optional(time('Since when.')),
-        origin: Type.Optional(Type.String({ description: 'Where the pause was asked for.' })),
+        paused: Type.Boolean({ description: 'While true, nothing in the lane starts.' }),
+        since: Type.Optional(time('Since when it is paused.')),
+        origin: Type.Optional(Type.String({ description: 'Where the pause was requested from.' })),
         by: Type.Optional(by),
       }),
     ),
-    running: Type.Array(pacedItem, { description: 'Oldest start first; handed-out items behind them.' }),
+    running: Type.Array(pacedItem, { description: 'Running items, oldest start first, then handed-out items.' }),
     waiting: Type.Array(pacedItem, {
-      description: 'In the order in which they start, then held ones; a bounded number.',
+      description: 'Waiting items in the order in which they will start, then held ones; a bounded number.',
     }),
   },
   { title: 'Pacing' },

@@ -20,8 +20,8 @@ const charterText = (description: string) =>
 
 const charterFields = {
   mission: charterText('What the project is for.'),
-  target_audience: charterText('Whom it serves.'),
-  problem_space: charterText('The problem it works on.'),
+  target_audience: charterText('Who it is for.'),
+  problem_space: charterText('The problem it solves.'),
   differentiators: charterText('What sets it apart.'),
   out_of_scope: charterText('What it deliberately leaves to others.'),
 }
@@ -32,7 +32,7 @@ export const charterBody = Type.Object(charterFields, { ...CLOSED, title: 'Chart
 export const charterDocument = Type.Object(charterFields, {
   ...CLOSED,
   title: 'Charter',
-  description: 'What a project means, in its owner’s words. All fields are optional.',
+  description: 'What a project is for, in its owner’s words. All fields are optional.',
 })
 export type Charter = Static<typeof charterDocument>
 
@@ -41,7 +41,7 @@ export const projectCreateBody = Type.Object(
     key: Type.Optional(
       projectKey('Lower-case letters, digits, `_` and `-`; unique, never changes. Derived from `name` when absent.'),
     ),
-    name: shownName('What people call it.'),
+    name: shownName('Display name.'),
     repository: Type.Optional(reference('Where its code lives: a URL or a path that its runners understand.')),
   },
   { ...CLOSED, title: 'ProjectCreate' },
@@ -56,11 +56,11 @@ export const projectPatchBody = Type.Object(
         Type.String({
           minLength: 1,
           maxLength: REFERENCE_LENGTH_MAX,
-          description: 'A new repository; null takes it away.',
+          description: 'A new repository; null removes it.',
         }),
       ),
     ),
-    archived: Type.Optional(Type.Boolean({ description: 'true archives the project, false brings it back.' })),
+    archived: Type.Optional(Type.Boolean({ description: 'true archives the project, false restores it.' })),
   },
   { ...CLOSED, minProperties: 1, title: 'ProjectPatch' },
 )
@@ -70,10 +70,10 @@ const PROJECT_STATES = ['active', 'archived'] as const
 export const projectDocument = Type.Object(
   {
     id: serviceId('proj', 'Derived from the key.'),
-    key: Type.String({ description: 'Unique; never changes. Every `:id` of a project takes either.' }),
-    name: Type.String({ description: 'What people call it.' }),
+    key: Type.String({ description: 'Unique; never changes. Every `:id` of a project accepts the id or the key.' }),
+    name: Type.String({ description: 'Display name.' }),
     repository: Type.Optional(Type.String({ description: 'Where its code lives.' })),
-    state: stringEnum(PROJECT_STATES, { description: 'An archived project takes no new work.' }),
+    state: stringEnum(PROJECT_STATES, { description: 'An archived project accepts no new work.' }),
     created_at: time('When it was created.'),
     updated_at: Type.Optional(time('When it last changed.')),
     archived_at: Type.Optional(time('When it was archived.')),

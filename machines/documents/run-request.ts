@@ -46,17 +46,17 @@ export type Lane = (typeof LANES)[number]
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:
-    'Who must act: `validation` the brief, `dispatch` the fleet, `execution` the code, `safety` a person, `semantic` the intent; `cancelled`: nobody.',
+    'Where to act: `validation`: the brief; `dispatch`: the fleet; `execution`: the code; `safety`: a person decides; `semantic`: the intent; `cancelled`: nowhere.',
 })
 const access = stringEnum(ACCESSES, { description: '`read_only` work neither holds nor waits for a repository.' })
-const lane = stringEnum(LANES, { description: 'A paused lane offers nothing.' })
+const lane = stringEnum(LANES, { description: 'While a lane is paused, nothing in it is offered.' })
 const eventTypeName = (description: string) =>
   Type.String({ pattern: '^[a-z][a-z0-9_]*$', maxLength: NAME_LENGTH_MAX, description })
 
 const briefReference = Type.Object(
   {
     id: serviceId('brief', 'The formation brief.'),
-    digest: digest('The digest that was approved: a runner refuses a brief with another one.'),
+    digest: digest('The approved digest: a runner refuses a brief with another digest.'),
   },
   { ...CLOSED, title: 'BriefReference', description: 'The formation brief that the run follows.' },
 )
@@ -75,24 +75,26 @@ const retryPolicy = Type.Object(
     max_attempts: Type.Integer({
       minimum: 1,
       maximum: RETRY_ATTEMPTS_MAX,
-      description: 'Runs in all, with the first.',
+      description: 'Maximum number of runs, including the first.',
     }),
     on: Type.Array(failureClass, {
       minItems: 1,
       maxItems: FAILURE_CLASSES.length,
       uniqueItems: true,
-      description: 'Classes after which it runs again, but for `provider_unavailable` and `usage_limit`.',
+      description:
+        'Failure classes after which it runs again, except with code `provider_unavailable` or `usage_limit`.',
     }),
     backoff_seconds: Type.Number({
       minimum: 0,
       maximum: BACKOFF_SECONDS_MAX,
-      description: 'Pause before the second run; twice as long before each after it, an hour at most.',
+      description: 'Pause before the second run; doubled before each later run, up to an hour.',
     }),
   },
   {
     ...CLOSED,
     title: 'RetryPolicy',
-    description: 'Whether a failed run is queued again by itself. For `full` work it holds only as approved.',
+    description:
+      'When a failed run is queued again automatically. For `full` work it must be part of what was approved.',
   },
 )
 
@@ -100,22 +102,21 @@ const reporting = Type.Object(
   {
     trace_summary_required: Type.Optional(
       Type.Boolean({
-        description: 'The runner is asked for a trace summary; a run without one is taken all the same. Default false.',
+        description: 'Ask the runner for a trace summary; a run without one is still accepted. Default false.',
       }),
     ),
     evidence_observations_required: Type.Optional(
       Type.Boolean({
-        description:
-          'The runner is asked for evidence observations; a run without any is taken all the same. Default false.',
+        description: 'Ask the runner for evidence observations; a run without any is still accepted. Default false.',
       }),
     ),
   },
-  { ...CLOSED, title: 'Reporting', description: 'What the run must report beside its result.' },
+  { ...CLOSED, title: 'Reporting', description: 'What the run should report besides its result.' },
 )
 
 const runRequestFields = {
   entry_event: eventTypeName('Type of the event that starts the engine’s work.'),
-  payload: Type.Optional(anyObject('Payload of the entry event, as a known one may carry. Default {}.')),
+  payload: Type.Optional(anyObject('Payload of the entry event; must match its type if that is known. Default {}.')),
   throttle: Type.Optional(byDefault(throttle, 'dry_run')),
   access: Type.Optional(byDefault(access, 'full')),
   lane: Type.Optional(byDefault(lane, 'interactive')),
@@ -127,25 +128,34 @@ const runRequestFields = {
     Type.Integer({
       minimum: PRIORITY_MIN,
       maximum: PRIORITY_MAX,
-      description: 'Higher goes first within its project. Default 0; above 0 needs `work.operate`.',
+      description: 'Higher goes first within the project. Default 0; above 0 needs `work.operate`.',
     }),
   ),
   idempotency_key: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: IDEMPOTENCY_KEY_LENGTH_MAX,
-      description: 'The same as the header Idempotency-Key. Without one, a key is derived from what is asked for.',
+      description:
+        'Same as the header Idempotency-Key. Without either, a key is derived from the content of the request.',
     }),
   ),
-  again: Type.Optional(Type.Boolean({ description: 'Run once more although a settled `full` twin exists.' })),
-  timeout_seconds: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run, from `started`.' }),
+  again: Type.Optional(
+    Type.Boolean({ description: 'Run again even though an identical settled `full` request exists.' }),
   ),
-  expires_at: Type.Optional(time('Cancelled if it is still queued then; `retry` begins nothing anew that late.')),
-  not_before: Type.Optional(time('Not offered before.')),
+  timeout_seconds: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: TIMEOUT_SECONDS_MAX,
+      description: 'Maximum duration of the run, from `started`.',
+    }),
+  ),
+  expires_at: Type.Optional(time('Cancelled if still queued then; `retry` starts no new run after it.')),
+  not_before: Type.Optional(time('Not to be offered before this time.')),
   retry: Type.Optional(retryPolicy),
   reporting: Type.Optional(reporting),
-  trace_id: Type.Optional(traceId('Trace of the run; must be unused in its project. Made by the service when absent.')),
+  trace_id: Type.Optional(
+    traceId('Trace of the run; must be unused in its project. Generated by the service if absent.'),
+  ),
 }
 
 export const runRequestCreateBody = Type.Object(runRequestFields, { ...CLOSED, title: 'RunRequestCreate' })
@@ -154,8 +164,8 @@ export type RunRequestCreate = Static<typeof runRequestCreateBody>
 export const failure = Type.Object(
   {
     class: failureClass,
-    code: Type.Optional(Type.String({ description: 'A word for the cause.' })),
-    message: Type.String({ description: 'What happened.' }),
+    code: Type.Optional(Type.String({ description: 'Short code for the cause.' })),
+    message: Type.String({ description: 'Description of the cause.' }),
   },
   { title: 'RunFailure', description: 'Why it failed.' },
 )
@@ -163,22 +173,22 @@ export type Failure = Static<typeof failure>
 
 const cancellation = Type.Object(
   {
-    requested_at: time('When the stop was asked for.'),
+    requested_at: time('When the stop was requested.'),
     requested_by: Type.Optional(by),
     reason: Type.Optional(Type.String({ description: 'Why.' })),
-    code: Type.Optional(Type.String({ description: '`timeout` or `expired` when the service itself stopped it.' })),
+    code: Type.Optional(Type.String({ description: '`timeout` or `expired` if the service itself stopped it.' })),
     discard_work: Type.Boolean({ description: 'The runner throws uncommitted work away.' }),
   },
-  { title: 'RunCancellation', description: 'That and why it was stopped.' },
+  { title: 'RunCancellation', description: 'Present if a stop was requested: when, by whom and why.' },
 )
 export type Cancellation = Static<typeof cancellation>
 
 export const runRequestDocument = Type.Object(
   {
     id: serviceId('runreq', 'The request’s id.'),
-    project: Type.String({ description: 'Key of its project.' }),
-    project_id: Type.String({ description: 'Id of its project.' }),
-    state: stringEnum(RUN_REQUEST_STATES, { description: 'Where it stands.' }),
+    project: Type.String({ description: 'Key of the project.' }),
+    project_id: Type.String({ description: 'Id of the project.' }),
+    state: stringEnum(RUN_REQUEST_STATES, { description: 'Its state.' }),
     attempt: Type.Integer({
       description: 'The fencing token: 1 for the first offer, one more each time it is queued again.',
     }),
@@ -192,16 +202,16 @@ export const runRequestDocument = Type.Object(
     labels: Type.Array(Type.String(), { description: 'A runner must carry all of them.' }),
     runner_id: Type.Optional(Type.String({ description: 'Only this runner may take it.' })),
     priority: Type.Integer({ description: 'Higher goes first within its project.' }),
-    idempotency_key: Type.String({ description: 'The given key, or the derived one.' }),
-    again: Type.Optional(Type.Boolean({ description: 'Asked for although a settled twin exists.' })),
-    timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run, from `started`.' })),
-    expires_at: Type.Optional(time('Cancelled if it is still queued then; `retry` begins nothing anew that late.')),
-    not_before: Type.Optional(time('Not offered before. A retry sets it to the end of its pause.')),
+    idempotency_key: Type.String({ description: 'The given or derived key.' }),
+    again: Type.Optional(Type.Boolean({ description: 'Requested although an identical settled request exists.' })),
+    timeout_seconds: Type.Optional(Type.Integer({ description: 'Maximum duration of the run, from `started`.' })),
+    expires_at: Type.Optional(time('Cancelled if still queued then; `retry` starts no new run after it.')),
+    not_before: Type.Optional(time('Not to be offered before this time. A retry sets it to the end of its pause.')),
     retry: Type.Optional(retryPolicy),
     reporting: Type.Optional(reporting),
     trace_id: Type.String({ description: 'Trace of the run.' }),
     offered_to: Type.Optional(Type.String({ description: 'The runner that holds or held the current attempt.' })),
-    lease_expires_at: Type.Optional(time('When it leaves its runner unless that is heard of.')),
+    lease_expires_at: Type.Optional(time('When it is taken from its runner unless the runner calls before.')),
     engine_run_id: Type.Optional(Type.String({ description: 'The engine’s run of the current attempt.' })),
     result: Type.Optional(runResult),
     failure: Type.Optional(failure),
@@ -209,7 +219,7 @@ export const runRequestDocument = Type.Object(
     cancel: Type.Optional(cancellation),
     requested_by: by,
     approved_by: Type.Optional(by),
-    work_item_id: Type.Optional(Type.String({ description: 'The work item it was made for.' })),
+    work_item_id: Type.Optional(Type.String({ description: 'The work item it was created for.' })),
     created_at: time('When it was made.'),
     approved_at: Type.Optional(time('When it was approved.')),
     offered_at: Type.Optional(time('Of the current attempt.')),
@@ -218,7 +228,7 @@ export const runRequestDocument = Type.Object(
     completed_at: Type.Optional(time('When it was completed.')),
     failed_at: Type.Optional(time('When it failed.')),
     cancelled_at: Type.Optional(time('When it was cancelled.')),
-    lost_at: Type.Optional(time('When its runner was last given up.')),
+    lost_at: Type.Optional(time('When it was last declared lost.')),
   },
   { title: 'RunRequest' },
 )
@@ -237,7 +247,7 @@ const attempt = Type.Optional(
   }),
 )
 const engineRunId = Type.Optional(
-  serviceId('run', 'The engine’s own run; made by the service when absent. The latest one named holds.'),
+  serviceId('run', 'Id of the engine’s run; generated by the service if absent. The latest one given applies.'),
 )
 
 /** Body of `accepted` and of `started`. */
@@ -257,7 +267,7 @@ export const heartbeatBody = Type.Object(
           },
           CLOSED,
         ),
-        { maxItems: SESSIONS_A_HEARTBEAT_MAX, description: 'Agent sessions that run now; kept in memory.' },
+        { maxItems: SESSIONS_A_HEARTBEAT_MAX, description: 'Agent sessions running now; kept in memory only.' },
       ),
     ),
   },
@@ -273,7 +283,7 @@ export const eventsBody = Type.Object(
     events: Type.Array(postedEventSchema, {
       minItems: 1,
       maxItems: EVENTS_A_POST_MAX,
-      description: 'All of them are recorded, or none. An event already recorded counts as a duplicate.',
+      description: 'The events to record, all or none. An event already recorded counts as a duplicate.',
     }),
   },
   { ...CLOSED, title: 'RunEvents' },
@@ -285,8 +295,8 @@ export const failedBody = Type.Object(
   {
     attempt,
     class: failureClass,
-    code: Type.Optional(name('A word for the cause, such as `provider_unavailable`.')),
-    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What happened.' }),
+    code: Type.Optional(name('Short code for the cause, such as `provider_unavailable`.')),
+    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Description of the cause.' }),
     result: Type.Optional(runResult),
   },
   { ...CLOSED, title: 'RunFailed' },
@@ -295,10 +305,8 @@ export const failedBody = Type.Object(
 /** Operator: stops a run request. */
 export const cancelBody = Type.Object(
   {
-    reason: Type.Optional(text('Why; shown to the runner’s owner.')),
-    discard_work: Type.Optional(
-      Type.Boolean({ description: 'The runner throws uncommitted work away. Default false.' }),
-    ),
+    reason: Type.Optional(text('The reason, shown to the runner’s owner.')),
+    discard_work: Type.Optional(Type.Boolean({ description: 'The runner discards uncommitted work. Default false.' })),
   },
   { ...CLOSED, title: 'RunCancel' },
 )
@@ -313,9 +321,7 @@ export const cancelManyBody = Type.Object(
     runner: Type.Optional(runnerId('The runner that holds them.')),
     label: Type.Optional(name('A label they ask for.')),
     reason: Type.Optional(text('Why.')),
-    discard_work: Type.Optional(
-      Type.Boolean({ description: 'The runners throw uncommitted work away. Default false.' }),
-    ),
+    discard_work: Type.Optional(Type.Boolean({ description: 'The runners discard uncommitted work. Default false.' })),
   },
   { ...CLOSED, minProperties: 1, title: 'RunCancelMany' },
 )
@@ -324,7 +330,7 @@ export const cancelManyBody = Type.Object(
 export const operatorFailBody = Type.Object(
   {
     class: Type.Optional(failureClass),
-    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'What is known.' }),
+    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'The status.' }),
   },
   { ...CLOSED, title: 'RunFailByOperator' },
 )
@@ -340,7 +346,7 @@ const runRequestStandingDocument = Type.Object(
   {
     ...CLOSED,
     title: 'RunRequestStanding',
-    description: 'Where a run request stands: the answer to `Prefer: return=minimal`.',
+    description: 'The status of a run request: the answer to `Prefer: return=minimal`.',
   },
 )
 
@@ -353,16 +359,16 @@ const answerFields = {
   cancel: Type.Optional(
     Type.Object(
       {
-        requested_at: time('When the stop was asked for.'),
-        discard_work: Type.Boolean({ description: 'Throw uncommitted work away.' }),
+        requested_at: time('When the stop was requested.'),
+        discard_work: Type.Boolean({ description: 'Discard uncommitted work.' }),
         reason: Type.Optional(Type.String({ description: 'Why.' })),
       },
       { title: 'RunStop', description: 'How to stop.' },
     ),
   ),
-  lease_expires_at: Type.Optional(time('The next post or heartbeat must come before.')),
-  already_accepted: Type.Optional(Type.Boolean({ description: 'The same was said before.' })),
-  already_started: Type.Optional(Type.Boolean({ description: 'The same was said before.' })),
+  lease_expires_at: Type.Optional(time('The next post or heartbeat must arrive before this time.')),
+  already_accepted: Type.Optional(Type.Boolean({ description: 'True if the same was reported before.' })),
+  already_started: Type.Optional(Type.Boolean({ description: 'True if the same was reported before.' })),
 }
 
 /** Answer to every post of a runner about a run request. */
@@ -373,9 +379,9 @@ export const runEventsAnswer = Type.Object(
     ...answerFields,
     accepted: Type.Integer({ description: 'Events recorded now.' }),
     duplicates: Type.Integer({
-      description: 'Events that the log already held: not recorded again, and heard by the run all the same.',
+      description: 'Events that the log already held: not recorded again, but they still count for the run.',
     }),
-    cursor: Type.String({ description: 'Watch from here to see what comes after them.' }),
+    cursor: Type.String({ description: 'Watch from here to see what follows them.' }),
   },
   { title: 'RunEventsAnswer' },
 )

@@ -9,15 +9,21 @@ import { CLOSED, labels, NAME_LENGTH_MAX, projects, runnerId, shownName, time } 
 const CAPACITY_MAX = 1_000
 
 const settable = {
-  name: Type.Optional(shownName('What people call it.')),
+  name: Type.Optional(shownName('Display name.')),
   allowed_projects: Type.Optional(
     projects(
-      'Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none, which a token that is confined to projects may not leave it at.',
+      'Keys of the projects whose work it may take. Empty: none; `["*"]`: all. Default: none; a token confined to projects must name at least one.',
     ),
   ),
-  labels: Type.Optional(labels('What it offers; a request is eligible when the runner carries all of its labels.')),
+  labels: Type.Optional(
+    labels('Labels it carries; it is eligible for a request if it carries all of the request’s labels.'),
+  ),
   capacity: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: CAPACITY_MAX, description: 'Run requests it holds at once. Default 1.' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: CAPACITY_MAX,
+      description: 'Maximum number of run requests it holds at once. Default 1.',
+    }),
   ),
   trusted: Type.Optional(
     Type.Boolean({
@@ -27,7 +33,7 @@ const settable = {
 }
 
 const draining = Type.Optional(
-  Type.Boolean({ description: 'true: finishes what it holds and takes nothing new. Default false.' }),
+  Type.Boolean({ description: 'true: it finishes what it holds and gets nothing new. Default false.' }),
 )
 
 export const runnerCreateBody = Type.Object(
@@ -44,19 +50,19 @@ export type RunnerPatch = Static<typeof runnerPatchBody>
 
 export const runnerSessionBody = Type.Object(
   {
-    instance: shownName('Identity of this process of the runner. A new one ends what the old one held.'),
+    instance: shownName('Identity of this runner process. A new one ends what the previous one held.'),
     version: shownName('The runner’s version.'),
     ended: Type.Optional(
       Type.Boolean({
         description:
-          'true: this process ends. It is offline at once, and what it holds is over; of a process that is not the runner’s newest it changes nothing.',
+          'true: this process is ending. The runner is offline at once, and what it holds ends; ignored unless the process is the runner’s newest.',
       }),
     ),
   },
   {
     ...CLOSED,
     title: 'RunnerSession',
-    description: 'Posted by a runner that starts, and with `ended` as its last call.',
+    description: 'Posted by a runner when it starts, and with `ended` as its last call.',
   },
 )
 
@@ -66,23 +72,23 @@ const RUNNER_STATES = ['registered', 'draining', 'removed'] as const
 /** The part of a runner that is stored. */
 export const runnerKept = Type.Object({
   id: Type.String({ description: 'Chosen by the caller.' }),
-  name: Type.Optional(Type.String({ description: 'What people call it.' })),
+  name: Type.Optional(Type.String({ description: 'Display name.' })),
   state: stringEnum(RUNNER_STATES, {
-    description: 'A draining runner takes nothing new; a removed one may do nothing.',
+    description: 'A draining runner gets nothing new; a removed one may do nothing.',
   }),
   allowed_projects: Type.Array(Type.String(), { description: 'Project keys; `["*"]`: all; empty: none.' }),
-  labels: Type.Array(Type.String(), { description: 'What it offers.' }),
-  capacity: Type.Integer({ description: 'Run requests it holds at once.' }),
+  labels: Type.Array(Type.String(), { description: 'Labels it carries.' }),
+  capacity: Type.Integer({ description: 'Maximum number of run requests it holds at once.' }),
   trusted: Type.Boolean({ description: 'May take `throttle: full` work with `access: full`.' }),
-  draining: Type.Boolean({ description: 'Finishes what it holds and takes nothing new.' }),
+  draining: Type.Boolean({ description: 'It finishes what it holds and gets nothing new.' }),
   session: Type.Optional(
     Type.Object(
       {
         instance: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'Identity of the process.' }),
         version: Type.String({ maxLength: NAME_LENGTH_MAX, description: 'The runner’s version.' }),
-        started_at: time('When the service heard of it.'),
+        started_at: time('When the service learned of it.'),
       },
-      { title: 'RunnerProcess', description: 'The runner’s newest process; absent where that said that it ended.' },
+      { title: 'RunnerProcess', description: 'The runner’s newest process; absent if it reported that it ended.' },
     ),
   ),
   created_at: time('When it was registered.'),
@@ -96,10 +102,10 @@ export const runnerDocument = Type.Object(
   {
     ...runnerKept.properties,
     presence: stringEnum(PRESENCES, {
-      description: 'Offline once it has said that it ends, and after three minutes without a call.',
+      description: 'Offline once it has reported that it is ending, or after three minutes without a call.',
     }),
-    last_seen_at: Type.Optional(time('Its last call, as far as is known; absent when it has never called.')),
-    in_flight: Type.Array(Type.String(), { description: 'Ids of the run requests that use one of its slots.' }),
+    last_seen_at: Type.Optional(time('Its last call, as far as known; absent if it has never called.')),
+    in_flight: Type.Array(Type.String(), { description: 'Ids of the run requests that occupy one of its slots.' }),
   },
   { title: 'Runner' },
 )
@@ -116,7 +122,7 @@ export const runnerCreatedDocument = Type.Object(
 export const runnerTokenDocument = Type.Object(
   {
     token: Type.String({ description: 'The new bearer token. Shown once.' }),
-    previous_expires_at: time('Until then the old one is taken too.'),
+    previous_expires_at: time('Until then the old token is accepted too.'),
   },
   { title: 'RunnerToken' },
 )

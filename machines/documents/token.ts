@@ -28,19 +28,19 @@ const role = stringEnum(ROLES, { description: 'A named set of rights.' })
 
 export const tokenCreateBody = Type.Object(
   {
-    name: shownName('Whose it is: shown in every event that it causes.'),
+    name: shownName('Name of its holder: shown in every event it causes.'),
     roles: Type.Optional(
       Type.Array(role, { maxItems: ROLES.length, uniqueItems: true, description: 'Roles it holds.' }),
     ),
     rights: Type.Optional(
-      Type.Array(right, { maxItems: RIGHTS.length, uniqueItems: true, description: 'Rights it holds one by one.' }),
+      Type.Array(right, { maxItems: RIGHTS.length, uniqueItems: true, description: 'Individual rights it holds.' }),
     ),
     projects: Type.Optional(
       projects(
-        'The projects it is confined to; `["*"]` (the default): all. What it may not see does not exist for it.',
+        'The projects it is confined to; `["*"]` (the default): all. Entities outside of them do not exist for it.',
       ),
     ),
-    expires_at: Type.Optional(time('From then on it is not taken.')),
+    expires_at: Type.Optional(time('From then on it is not accepted.')),
   },
   { ...CLOSED, title: 'TokenCreate' },
 )
@@ -51,16 +51,16 @@ const TOKEN_STATES = ['active', 'expired', 'revoked'] as const
 export const tokenDocument = Type.Object(
   {
     id: serviceId('tok', 'The token’s id, not the secret.'),
-    name: Type.String({ description: 'Whose it is.' }),
+    name: Type.String({ description: 'Name of its holder.' }),
     state: stringEnum(TOKEN_STATES, {
-      description: 'Only an active token is taken; an expired one can be revoked, too.',
+      description: 'Only an active token is accepted; an expired one can still be revoked.',
     }),
     roles: Type.Array(role, { description: 'Roles it holds.' }),
-    rights: Type.Array(right, { description: 'Rights it holds one by one.' }),
+    rights: Type.Array(right, { description: 'Individual rights it holds.' }),
     projects: Type.Array(Type.String(), { description: 'Project keys, or `["*"]` for all.' }),
     created_at: time('When it was made.'),
     created_by: Type.Optional(by),
-    expires_at: Type.Optional(time('From then on it is not taken.')),
+    expires_at: Type.Optional(time('From then on it is not accepted.')),
     last_used_at: Type.Optional(time('About when it was last used.')),
     revoked_at: Type.Optional(time('When it was revoked.')),
   },

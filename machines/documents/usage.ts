@@ -19,16 +19,20 @@ export const amounts = mapOf(Type.Number({ minimum: 0 }), 'Amounts by currency. 
 
 export const usageDocument = Type.Object(
   {
-    scope: stringEnum(USAGE_SCOPES, { description: 'What it is the sum of.' }),
-    ref: Type.String({ description: 'Id of the item, name of the campaign, key of the project.' }),
-    sessions: Type.Integer({ description: 'Agent sessions that have ended.' }),
-    measured: Type.Integer({ description: 'Those that told what they used; the rest is unknown.' }),
-    priced: Type.Integer({ description: 'Those that told what they cost; the rest is unknown.' }),
+    scope: stringEnum(USAGE_SCOPES, { description: 'Kind of entity that it sums up.' }),
+    ref: Type.String({ description: 'Id of the item, name of the campaign, or key of the project.' }),
+    sessions: Type.Integer({ description: 'Number of agent sessions that have ended.' }),
+    measured: Type.Integer({
+      description: 'Number of those that reported their tokens; the usage of the others is unknown.',
+    }),
+    priced: Type.Integer({
+      description: 'Number of those that reported their cost; the cost of the others is unknown.',
+    }),
     tokens: Type.Optional(tokensByModel),
     cost: Type.Optional(amounts),
-    cost_basis: Type.Optional(mapOf(Type.Integer(), 'How many sessions were priced on which basis.')),
+    cost_basis: Type.Optional(mapOf(Type.Integer(), 'Number of sessions by pricing basis.')),
     updated_at: time('When a session was last added.'),
   },
-  { title: 'Usage', description: 'What the agent sessions of something used, summed. What is unknown is not zero.' },
+  { title: 'Usage', description: 'Total usage of an entity’s agent sessions. Unknown usage is not zero.' },
 )
 export type Usage = Static<typeof usageDocument>

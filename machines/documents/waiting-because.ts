@@ -23,12 +23,12 @@ const WAITING_CODES = [
 export const waitingBecause = Type.Object(
   {
     code: stringEnum(WAITING_CODES, { description: 'Why it is not with a runner yet.' }),
-    detail: Type.String({ description: 'The same for people.' }),
+    detail: Type.String({ description: 'The same in words.' }),
   },
   {
     title: 'WaitingBecause',
     description:
-      'Why a queued request waits. Told where requests are asked for, moved, read and listed, to people and not to runners; known while the service runs.',
+      'Why a queued request waits. Shown to people, not to runners, in answers to creates, moves, reads and lists; computed by the running service, not stored.',
   },
 )
 export type WaitingBecause = Static<typeof waitingBecause>

@@ -98,21 +98,21 @@ const DEPENDENCIES_MAX = LIST_MAX
 /** How many owner actions are remembered, newest last. */
 export const OPERATOR_ACTIONS_MAX = 64
 
-const state = stringEnum(WORK_ITEM_STATES, { description: 'Where it stands.' })
+const state = stringEnum(WORK_ITEM_STATES, { description: 'Its state.' })
 const lane = stringEnum(LANES, { description: 'A paused lane starts nothing.' })
 export const itemId = (description: string) => serviceId('wi', description)
 const objective = Type.String({
   minLength: 1,
   maxLength: LONG_TEXT_LENGTH_MAX,
   pattern: '\\S',
-  description: 'What is to be done, for whoever does it.',
+  description: 'What is to be done, addressed to the agent that does it.',
 })
-const dependsOn = Type.Array(itemId('An item that must have landed first.'), {
+const dependsOn = Type.Array(itemId('An item that must land first.'), {
   maxItems: DEPENDENCIES_MAX,
   uniqueItems: true,
-  description: 'Items that must have landed first.',
+  description: 'Items that must land first.',
 })
-const context = anyObject('What the engine is told beside the objective; handed through as it is.')
+const context = anyObject('Additional context for the engine; passed through unchanged.')
 
 export const workItemCreateBody = Type.Object(
   {
@@ -121,25 +121,25 @@ export const workItemCreateBody = Type.Object(
     kind: Type.Optional(stringEnum(SUBMITTED_KINDS, { description: 'Default `task`.' })),
     lane: Type.Optional(
       stringEnum(LANES, {
-        description: 'Default: `interactive`, for maintenance and major upgrades `maintenance`.',
+        description: 'Default: `interactive`; for maintenance and major upgrades, `maintenance`.',
       }),
     ),
     depends_on: Type.Optional(dependsOn),
-    not_before: Type.Optional(time('Not started before.')),
+    not_before: Type.Optional(time('Not to be started before this time.')),
     base_ref: Type.Optional(reference('The ref that the work starts from. Default: trunk.')),
     context: Type.Optional(context),
-    payload: Type.Optional(anyObject('Of a release or a remediation: what its entry event carries.')),
+    payload: Type.Optional(anyObject('For a release or a remediation: payload of its entry event.')),
     labels: Type.Optional(labels('A runner must carry all of them.')),
     runner_id: Type.Optional(runnerId('Only this runner may take it.')),
     timeout_seconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Longest run.' }),
+      Type.Integer({ minimum: 1, maximum: TIMEOUT_SECONDS_MAX, description: 'Maximum duration of a run.' }),
     ),
-    sentinel: Type.Optional(name('The cron trigger that submits it; kept as its source.')),
+    sentinel: Type.Optional(name('The cron trigger that submits it; recorded as its source.')),
     repeats: Type.Optional(
       itemId('The item of the project whose work is asked for again; kept as its source. Not beside `sentinel`.'),
     ),
     allow_duplicate: Type.Optional(
-      Type.Boolean({ description: 'Take it although an unsettled item of the project asks for the same.' }),
+      Type.Boolean({ description: 'Accept it even if an unsettled item of the project asks for the same.' }),
     ),
   },
   { ...CLOSED, title: 'WorkItemCreate' },
@@ -164,9 +164,7 @@ export const closeItemBody = Type.Object(
 export const cancelItemBody = Type.Object(
   {
     reason: Type.Optional(text('Why.')),
-    discard_work: Type.Optional(
-      Type.Boolean({ description: 'Its runner throws uncommitted work away. Default false.' }),
-    ),
+    discard_work: Type.Optional(Type.Boolean({ description: 'Its runner discards uncommitted work. Default false.' })),
   },
   { ...CLOSED, title: 'WorkItemCancel' },
 )
@@ -175,7 +173,7 @@ export const resumeItemBody = Type.Object(
   {
     objective: Type.Optional(objective),
     depends_on: Type.Optional(dependsOn),
-    not_before: Type.Optional(time('Not started before.')),
+    not_before: Type.Optional(time('Not to be started before this time.')),
   },
   { ...CLOSED, title: 'WorkItemResume' },
 )
@@ -183,11 +181,12 @@ export type ResumeItem = Static<typeof resumeItemBody>
 
 const source = Type.Object(
   {
-    kind: stringEnum(SOURCE_KINDS, { description: 'What kind of thing submitted it.' }),
-    ref: Type.String({ description: 'Which one.' }),
+    kind: stringEnum(SOURCE_KINDS, { description: 'Kind of the submitter.' }),
+    ref: Type.String({ description: 'Reference of the submitter.' }),
     role: Type.Optional(
       stringEnum(SOURCE_ROLES, {
-        description: 'What it is to a campaign or an initiative: the work, forming the next step, an assessment.',
+        description:
+          'Its role for a campaign or an initiative: the work itself, forming the next step, or an assessment.',
       }),
     ),
     cycle: Type.Optional(Type.Integer({ description: 'The campaign’s cycle.' })),
@@ -199,12 +198,12 @@ export type Source = Static<typeof source>
 const disposition = Type.Object(
   {
     verdict: Type.Optional(Type.String({ description: 'The reviewer’s verdict.' })),
-    landed_commit: Type.Optional(Type.String({ description: 'Trunk commit that the work landed as.' })),
+    landed_commit: Type.Optional(Type.String({ description: 'Trunk commit as which the work landed.' })),
     preservation_ref: Type.Optional(
       Type.String({ description: 'Branch or `bundle:<path>` that holds unlanded work.' }),
     ),
     worktree: Type.Optional(Type.String({ description: 'Isolated worktree used.' })),
-    worktree_removed: Type.Optional(Type.Boolean({ description: 'The worktree was gone by then.' })),
+    worktree_removed: Type.Optional(Type.Boolean({ description: 'True if the worktree was gone by then.' })),
   },
   { description: 'How it ended.' },
 )
@@ -212,11 +211,11 @@ export type Disposition = Static<typeof disposition>
 
 const operatorAction = Type.Object(
   {
-    command: stringEnum(OPERATOR_COMMANDS, { description: 'What was asked for.' }),
-    origin: Type.String({ description: 'Where from.' }),
+    command: stringEnum(OPERATOR_COMMANDS, { description: 'What was requested.' }),
+    origin: Type.String({ description: 'Where it was requested from.' }),
     previous_state: state,
-    previous_reason: Type.String({ description: 'The reason that it had.' }),
-    previous_settled_at: Type.Optional(time('When it had settled.')),
+    previous_reason: Type.String({ description: 'Its reason until then.' }),
+    previous_settled_at: Type.Optional(time('When it settled.')),
     at: time('When.'),
     by: Type.Optional(by),
   },
@@ -226,24 +225,24 @@ export type OperatorAction = Static<typeof operatorAction>
 
 const resumption = Type.Object({
   item_id: itemId('The item that continues the work.'),
-  state: Type.Optional(stringEnum(SETTLED_STATES, { description: 'How it settled; absent while it has not.' })),
+  state: Type.Optional(stringEnum(SETTLED_STATES, { description: 'How it settled; absent until then.' })),
 })
 export type Resumption = Static<typeof resumption>
 
 export const itemWaitingBecause = Type.Object(
   {
     code: stringEnum(WAITING_CODES, { description: 'The first rule that holds it back.' }),
-    detail: Type.String({ description: 'The same for people.' }),
+    detail: Type.String({ description: 'The same in words.' }),
   },
-  { title: 'ItemWaitingBecause', description: 'Why it has not started. Known while the service runs.' },
+  { title: 'ItemWaitingBecause', description: 'Why it has not started. Computed by the running service, not stored.' },
 )
 export type ItemWaitingBecause = Static<typeof itemWaitingBecause>
 
 export const workItemDocument = Type.Object(
   {
     id: itemId('The item’s id.'),
-    project: Type.String({ description: 'Key of its project.' }),
-    project_id: Type.String({ description: 'Id of its project.' }),
+    project: Type.String({ description: 'Key of the project.' }),
+    project_id: Type.String({ description: 'Id of the project.' }),
     objective: Type.String({ description: 'What is to be done.' }),
     kind: stringEnum(WORK_ITEM_KINDS, { description: 'What kind of work it is.' }),
     lane,
@@ -252,25 +251,25 @@ export const workItemDocument = Type.Object(
     waiting_because: Type.Optional(itemWaitingBecause),
     origin: Type.String({ description: 'Where it was submitted from; opaque.' }),
     source,
-    depends_on: Type.Optional(Type.Array(Type.String(), { description: 'Items that must have landed first.' })),
-    not_before: Type.Optional(time('Not started before.')),
+    depends_on: Type.Optional(Type.Array(Type.String(), { description: 'Items that must land first.' })),
+    not_before: Type.Optional(time('Not to be started before this time.')),
     base_ref: Type.Optional(Type.String({ description: 'The ref that the work starts from.' })),
     context: Type.Optional(context),
-    payload: Type.Optional(anyObject('What its entry event carries beside.')),
+    payload: Type.Optional(anyObject('Payload of its entry event, for a release or a remediation.')),
     labels: Type.Optional(Type.Array(Type.String(), { description: 'A runner must carry all of them.' })),
     runner_id: Type.Optional(Type.String({ description: 'Only this runner may take it.' })),
-    timeout_seconds: Type.Optional(Type.Integer({ description: 'Longest run.' })),
+    timeout_seconds: Type.Optional(Type.Integer({ description: 'Maximum duration of a run.' })),
     resumes: Type.Optional(Type.String({ description: 'The preserved item whose work it continues.' })),
     resumptions: Type.Optional(Type.Array(resumption, { description: 'Items that continue its work, oldest first.' })),
     built_upon_by: Type.Optional(
       Type.String({
-        description: 'Of work that was kept: the campaign that goes on from it. It is not resumed beside that.',
+        description: 'For preserved work: the campaign that builds upon it. It cannot also be resumed.',
       }),
     ),
-    trace_id: traceId('Its own trace: an exact trace names one item.'),
+    trace_id: traceId('Its own trace; no other item has it.'),
     submitted_trace_id: Type.Optional(Type.String({ description: 'Trace of the request that submitted it.' })),
-    run_request_id: Type.Optional(Type.String({ description: 'The run request that it was last handed out as.' })),
-    running_on: Type.Optional(Type.String({ description: 'The runner that began it last.' })),
+    run_request_id: Type.Optional(Type.String({ description: 'The run request it was last handed out as.' })),
+    running_on: Type.Optional(Type.String({ description: 'The runner that last began it.' })),
     disposition: Type.Optional(disposition),
     operator_action: Type.Optional(operatorAction),
     operator_actions: Type.Optional(

@@ -20,11 +20,11 @@ export function repairBrief({ id, content }: IntentRecordContext, drift: Drift):
   const required = shows(true)
   const suggested = shows(false)
   const paths = scope?.paths ?? []
-  const confirmed = `A person confirms that it holds: ${title}`
+  const confirmed = `A person confirms that this holds: ${title}`
   return {
     title: clipped(`Repair: ${title}`, NAME_LENGTH_MAX),
     mission: {
-      objective: `Bring the code back to what the intent record ${key} says: ${title}.`,
+      objective: `Bring the code back in line with the intent record ${key}: ${title}.`,
       definition_of_done:
         required.length > 0 ? required.map((description) => `It passes: ${description}`) : [confirmed],
       stop_conditions: [
@@ -60,6 +60,6 @@ function relevantIntent({ status, since, because }: Drift): Record<string, unkno
   return {
     drift: { status, since, because: because.map((reason) => ({ ...reason, untrusted: true })) },
     ...(conflicts.length === 0 ? {} : { known_conflicts: conflicts }),
-    ...(status === 'contradicted' ? { open_questions: ['Which is to change: the code, or the record?'] } : {}),
+    ...(status === 'contradicted' ? { open_questions: ['Which should change: the code or the record?'] } : {}),
   }
 }

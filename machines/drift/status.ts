@@ -45,12 +45,12 @@ export function standing(subject: Subject, at: string): Standing {
 
 function contradictionsOf({ drift }: Subject): Cause[] {
   const observed = drift.contradictions.map((noted) =>
-    causeOf('contradiction_observed', noted, `${noted.observed_by} saw the record at odds with what is there`),
+    causeOf('contradiction_observed', noted, `${noted.observed_by} saw the record contradict what is there`),
   )
   const conflicting = Object.entries(drift.conflicts)
     .filter(([, { guiding }]) => guiding)
     .map(([intent_record_id, { key = intent_record_id, since }]) => {
-      const detail = `it conflicts with ${key}, which guides runs too`
+      const detail = `it conflicts with ${key}, which also guides runs`
       return { ...sign('conflicting_record', detail, since), intent_record_id }
     })
   return [...observed, ...conflicting]
@@ -66,7 +66,7 @@ function driftsOf(subject: Subject, classification: Classification | undefined):
 
 function threatsOf(subject: Subject): Cause[] {
   const { threats, latest } = subject.drift
-  const seen = threats.map((noted) => causeOf('threat_observed', noted, `${noted.observed_by} saw what threatens it`))
+  const seen = threats.map((noted) => causeOf('threat_observed', noted, `${noted.observed_by} saw a threat to it`))
   const general = latest[NO_EVIDENCE]
   const fails = failuresOf(subject, false)
   if (general?.result === 'fail') fails.push(causeOf('evidence_failed', general, `${general.observed_by} saw it fail`))
@@ -113,11 +113,14 @@ function quiet(subject: Subject, at: string): Standing {
   const { evidence, drift, versioned_at } = subject
   const { newest_at } = drift
   if (newest_at === undefined) {
-    return { status: 'unobserved', causes: [sign('never_observed', 'nobody has looked', utc(subject.state_at)!)] }
+    return {
+      status: 'unobserved',
+      causes: [sign('never_observed', 'it has never been observed', utc(subject.state_at)!)],
+    }
   }
   const versionedAt = utc(versioned_at)!
   if (newest_at < versionedAt) {
-    const detail = 'its present version has not been observed'
+    const detail = 'its current version has not been observed'
     return { status: 'stale', causes: [sign('version_not_observed', detail, versionedAt)] }
   }
   const lapse = lapseOf(subject, newest_at)
@@ -129,7 +132,7 @@ function quiet(subject: Subject, at: string): Standing {
   if (missing.length > 0) return { status: 'unobserved', causes: missing, staleAt }
   const shown = passesOf(subject)
   if (shown.length > 0) return { status: 'holding', causes: shown, staleAt }
-  const detail = 'what was seen says neither yes nor no'
+  const detail = 'the observations are inconclusive'
   return { status: 'unobserved', causes: [sign('never_observed', detail, newest_at)], staleAt }
 }
 
@@ -158,7 +161,10 @@ function passesOf({ evidence, drift }: Subject): Cause[] {
 /** What will make the record stale, and when: its newest observation grows too old, or a waiver is due for review. */
 function lapseOf(subject: Subject, newest: string): Cause {
   const tooOldAt = new Date(Date.parse(newest) + STALE_AFTER_MS).toISOString()
-  const lapses = [sign('not_observed_since', `nobody has looked since ${newest}`, tooOldAt), ...waiverEnds(subject)]
+  const lapses = [
+    sign('not_observed_since', `it has not been observed since ${newest}`, tooOldAt),
+    ...waiverEnds(subject),
+  ]
   return lapses.reduce((first, lapse) => (lapse.since < first.since ? lapse : first))
 }
 

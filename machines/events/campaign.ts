@@ -68,10 +68,10 @@ const moved = {
   decision: Type.Optional(Type.String()),
   from_trunk: Type.Optional(Type.Boolean({ description: 'its next task starts from trunk, not from kept work' })),
   authorized_by: Type.Optional(Type.String()),
-  budget: Type.Optional(openObject({ max_cycles: count('tasks that it may dispatch in all') })),
+  budget: Type.Optional(openObject({ max_cycles: count('maximum number of tasks it may dispatch in all') })),
 }
 const ownerMove = openObject(moved)
-const added = openObject({ ...moved, mission: Type.Optional(Type.String({ description: 'what is to be reached' })) })
+const added = openObject({ ...moved, mission: Type.Optional(Type.String({ description: 'what is to be achieved' })) })
 
 export const campaignEvents = {
   campaign_advance_requested: engineEvent(
@@ -107,5 +107,5 @@ export const campaignEvents = {
   campaign_added: serviceEvent('own', 'a campaign entered the store', added),
   campaign_owner_paused: serviceEvent('own', 'an owner paused a campaign', ownerMove),
   campaign_resumed: serviceEvent('own', 'an owner resumed a campaign', ownerMove),
-  campaign_decided: serviceEvent('own', 'an owner decided what a campaign asked', ownerMove),
+  campaign_decided: serviceEvent('own', 'an owner answered the question of a campaign', ownerMove),
 }

@@ -47,11 +47,11 @@ export const engineRunEvents = {
   engine_run_opened: serviceEvent('own', 'a runner began to carry out a run request', openObject(run)),
   trace_summary_recorded: serviceEvent(
     'own',
-    'a summary of an engine run was given',
+    'a trace summary of an engine run was posted',
     openObject({ ...run, summary: Type.Optional(anyObject()) }),
   ),
-  trace_ingested: serviceEvent('own', 'events of a trace were taken from another log', ingested),
+  trace_ingested: serviceEvent('own', 'events of a trace were ingested from another log', ingested),
   evidence_observed: serviceEvent('own', 'evidence for or against an intent was observed', observed),
-  engine_capabilities_recorded: serviceEvent('own', 'an engine said what it can do', capabilities),
-  engine_capabilities_removed: serviceEvent('own', 'what an engine said that it can do counts no more', capabilities),
+  engine_capabilities_recorded: serviceEvent('own', 'a capability manifest of an engine was posted', capabilities),
+  engine_capabilities_removed: serviceEvent('own', 'a capability manifest of an engine was withdrawn', capabilities),
 }

@@ -191,7 +191,7 @@ export const recordedEventSchema = closedObject(
     id,
     project,
     recorded_at: timestamp('when it was logged'),
-    run_request_id: Type.Optional(Type.String({ description: 'run request on which it was stated' })),
+    run_request_id: Type.Optional(Type.String({ description: 'run request to which it was posted' })),
     throttle,
   },
   { title: 'Event', description: 'The common envelope of every event' },
@@ -231,7 +231,7 @@ export const ingestedEventSchema = openObject({
   ...optionalCorrelation,
   id,
   project,
-  recorded_at: Type.Optional(timestamp('when the other log took it')),
+  recorded_at: Type.Optional(timestamp('when the other log recorded it')),
   throttle,
 })
 
@@ -254,7 +254,7 @@ export const ingestedTraceEventSchema = openObject(
     ...optionalCorrelation,
     id: Type.Optional(id),
     project: Type.Optional(project),
-    recorded_at: Type.Optional(timestamp('when the other log took it')),
+    recorded_at: Type.Optional(timestamp('when the other log recorded it')),
     throttle: Type.Optional(throttle),
   },
   { title: 'IngestedEvent' },

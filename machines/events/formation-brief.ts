@@ -35,13 +35,13 @@ const pack = openObject({
 })
 
 export const formationBriefEvents = {
-  formation_brief_created: serviceEvent('own', 'a formation brief was made', brief),
+  formation_brief_created: serviceEvent('own', 'a formation brief was created', brief),
   formation_brief_updated: serviceEvent('own', 'a draft or reviewable formation brief changed', brief),
   formation_brief_submitted: serviceEvent('own', 'a formation brief is ready for review', brief),
   formation_brief_approved: serviceEvent('own', 'a formation brief was approved for a throttle', brief),
   formation_brief_compiled: serviceEvent('own', 'a formation brief was compiled and frozen', brief),
-  formation_brief_run_changed: serviceEvent('own', 'a formation brief followed its latest run', brief),
-  formation_brief_archived: serviceEvent('own', 'a formation brief is kept for audit only', brief),
+  formation_brief_run_changed: serviceEvent('own', 'a formation brief changed state with its latest run', brief),
+  formation_brief_archived: serviceEvent('own', 'a formation brief was archived: kept for audit only', brief),
   prompt_pack_compiled: serviceEvent('own', 'a prompt pack was compiled from a brief', pack),
-  prompt_pack_edited: serviceEvent('own', 'a person edited a prompt: a new pack with a new digest', pack),
+  prompt_pack_edited: serviceEvent('own', 'a person edited a prompt, making a new pack with a new digest', pack),
 }

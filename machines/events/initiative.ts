@@ -19,7 +19,7 @@ const DECIDED = ['applied', 'waited', 'no_op', 'rejected', 'stale'] as const
 
 const lifecycle = openObject({
   initiative,
-  outcome: Type.String({ description: 'the shared outcome that is sought' }),
+  outcome: Type.String({ description: 'the shared outcome to be reached' }),
   projects: texts,
   intent_refs: texts,
   members: Type.Array(member),
@@ -32,7 +32,7 @@ const lifecycle = openObject({
   applicable_members: Type.Optional(
     Type.Array(member, {
       description:
-        'about whom; absent: about all, or only about a question, which the initiative’s document names (`owner_decisions[].answers`)',
+        'the members it concerns; absent: all, or only a question, which the initiative’s document names (`owner_decisions[].answers`)',
     }),
   ),
 })
@@ -90,8 +90,8 @@ export const initiativeEvents = {
       action_id: Type.String({ description: 'identity: a replay acknowledges instead of dispatching' }),
       initiative,
       decision: stringEnum(STEERING_DECISIONS),
-      question: Type.Optional(Type.String({ description: 'of an ask: what an owner has to answer' })),
-      options: Type.Optional(Type.Array(Type.String(), { description: 'answers to choose from' })),
+      question: Type.Optional(Type.String({ description: 'for an ask: the question an owner must answer' })),
+      options: Type.Optional(Type.Array(Type.String(), { description: 'suggested answers' })),
       provider: Type.Optional(Type.String()),
       context_fingerprint: Type.Optional(Type.String()),
     }),

@@ -22,7 +22,7 @@ const record = openObject({
   notes: text,
   reason: text,
   changed,
-  values: Type.Optional(anyObject('what the record says from then on: all of it, or the members that changed')),
+  values: Type.Optional(anyObject('the record’s content from then on: all of it, or the members that changed')),
 })
 
 const driftStatus = stringEnum(DRIFT_STATUSES)
@@ -52,22 +52,22 @@ const hypothesis = openObject({
 })
 
 export const intentEvents = {
-  intent_record_created: serviceEvent('own', 'an intent record was made', record),
-  intent_record_updated: serviceEvent('own', 'a new version of an intent record was made', record),
+  intent_record_created: serviceEvent('own', 'an intent record was created', record),
+  intent_record_updated: serviceEvent('own', 'an intent record was changed: a new version', record),
   intent_record_accepted: serviceEvent('own', 'a person accepted an intent record', record),
   intent_record_activated: serviceEvent('own', 'an intent record guides runs', record),
-  intent_record_deprecated: serviceEvent('own', 'an intent record guides runs no longer', record),
-  intent_record_contradicted: serviceEvent('own', 'an intent record was found not to be so', record),
-  intent_record_superseded: serviceEvent('own', 'another record took the place of an intent record', record),
+  intent_record_deprecated: serviceEvent('own', 'an intent record no longer guides runs', record),
+  intent_record_contradicted: serviceEvent('own', 'an intent record was found not to be true', record),
+  intent_record_superseded: serviceEvent('own', 'an intent record was superseded', record),
   intent_record_related: serviceEvent('own', 'a relationship between two intent records was recorded', record),
-  intent_record_unrelated: serviceEvent('own', 'a relationship between two intent records was taken back', record),
-  intent_record_drift_changed: serviceEvent('own', 'what was observed of an intent record says another word', drift),
+  intent_record_unrelated: serviceEvent('own', 'a relationship between two intent records was removed', record),
+  intent_record_drift_changed: serviceEvent('own', 'the drift status of an intent record changed', drift),
   hypothesis_opened: serviceEvent('own', 'a discovery led to a hypothesis', hypothesis),
   hypothesis_accepted: serviceEvent('own', 'a person accepted a hypothesis', hypothesis),
   hypothesis_seen_again: serviceEvent('own', 'another discovery led to the same hypothesis', hypothesis),
   hypothesis_relinked: serviceEvent(
     'own',
-    'its record got another slug, since the first was given meanwhile',
+    'its record got another slug, since the first was taken meanwhile',
     hypothesis,
   ),
   hypothesis_rejected: serviceEvent('own', 'a person rejected a hypothesis', hypothesis),
@@ -83,7 +83,7 @@ export const intentEvents = {
   ),
   drift_classified: serviceEvent(
     'own',
-    'a person said what a drift is',
+    'a person classified a drift',
     openObject({
       intent_record_id: Type.String(),
       key: text,

@@ -50,22 +50,22 @@ const cancelRequested = openObject({
 })
 
 export const runRequestEvents = {
-  run_request_created: serviceEvent('own', 'a run request was made', created),
-  run_request_approved: serviceEvent('own', 'a run request may change things: somebody approved it', moved),
-  run_request_offered: serviceEvent('own', 'a runner was offered the request', moved),
-  run_request_accepted: serviceEvent('own', 'the runner took the request', moved),
+  run_request_created: serviceEvent('own', 'a run request was created', created),
+  run_request_approved: serviceEvent('own', 'a run request was approved to make changes', moved),
+  run_request_offered: serviceEvent('own', 'the request was offered to a runner', moved),
+  run_request_accepted: serviceEvent('own', 'the runner accepted the request', moved),
   run_request_started: serviceEvent('own', 'the runner began the work', moved),
   run_request_completed: serviceEvent('own', 'the work ended with a Run Result', ended),
   run_request_failed: serviceEvent('own', 'the work, or handing it out, failed', ended),
-  run_request_cancel_requested: serviceEvent('own', 'the runner is to stop', cancelRequested),
-  run_request_cancelled: serviceEvent('own', 'the request ended without having been carried out', ended),
-  run_request_lost: serviceEvent('own', 'the runner fell silent while work may have happened', moved),
-  run_request_requeued: serviceEvent('own', 'the request waits again, for its next attempt', moved),
-  run_request_released: serviceEvent('own', 'the runner gave the request back', moved),
+  run_request_cancel_requested: serviceEvent('own', 'a stop was requested', cancelRequested),
+  run_request_cancelled: serviceEvent('own', 'the request ended without being completed', ended),
+  run_request_lost: serviceEvent('own', 'the runner fell silent after work may have begun', moved),
+  run_request_requeued: serviceEvent('own', 'the request was queued again for its next attempt', moved),
+  run_request_released: serviceEvent('own', 'the runner released the request', moved),
 
   run_output: engineEvent(
     'own',
-    'plain output lines of the command a runner ran, batched',
+    'plain output lines of the command that a runner ran, in batches',
     openObject({
       stream: stringEnum(['stdout', 'stderr']),
       text: shortText(OUTPUT_BYTES_MAX, 'Lines as they were written.'),

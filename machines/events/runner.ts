@@ -27,6 +27,10 @@ export const runnerEvents = {
   runner_registered: serviceEvent('own', 'a runner was registered', payload),
   runner_updated: serviceEvent('own', 'grants, labels, capacity, drain or credential of a runner changed', payload),
   runner_removed: serviceEvent('own', 'a runner was removed', payload),
-  runner_online: serviceEvent('own', 'a runner called after having been offline', payload),
-  runner_offline: serviceEvent('own', 'a runner has not called for the length of its presence', payload),
+  runner_online: serviceEvent('own', 'a runner called after being offline', payload),
+  runner_offline: serviceEvent(
+    'own',
+    'a runner went offline: it has not called for too long, or reported that it is ending',
+    payload,
+  ),
 }

@@ -19,6 +19,6 @@ const payload = openObject(
 )
 
 export const tokenEvents = {
-  token_created: serviceEvent('own', 'a token was made', payload),
+  token_created: serviceEvent('own', 'a token was created', payload),
   token_revoked: serviceEvent('own', 'a token was revoked', payload),
 }

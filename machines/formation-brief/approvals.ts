@@ -65,7 +65,7 @@ export function withdrawal(context: FormationBriefContext, sources: Sources): Re
   const errors = danglingFaults(context, sources)
   if (errors.length === 0) return undefined
   const named = [...new Set(errors.map(({ detail }) => detail))].join('; ')
-  const detail = `The intent behind it guides runs no more: ${named}. No approval helps: archive the brief, and write another.`
+  const detail = `The intent behind it no longer guides runs: ${named}. No approval can change that: archive the brief, and write another.`
   return { code: 'brief_incomplete', detail, errors }
 }
 
@@ -94,7 +94,8 @@ export function lapseOf(
   const intent = intentDigest(sources)
   if (here.some((one) => one.intent_digest === intent)) return undefined
   const { at } = here.at(-1)!
-  const next = compiled === undefined ? 'as it stands now' : 'if what is frozen is still to run, or write another'
+  const next =
+    compiled === undefined ? 'in its current form' : 'if the frozen version should still run, or write another'
   return again(
     `${intentMoved(sources, at)}: approve it again ${next}.`,
     earliest(movedSince(sources, at), sources) ?? at,
@@ -114,10 +115,10 @@ export function revisionMoved(approvals: readonly Approval[], revision: string |
 /** A sentence naming the records whose version has changed since the approval was given. */
 export function intentMoved(sources: Sources, approvedAt: string): string {
   const moved = movedSince(sources, approvedAt).map(({ id, key, version }) => {
-    return `${key} is version ${version} since ${sources.since[id]}`
+    return `${key} has been at version ${version} since ${sources.since[id]}`
   })
   const named = moved.length === 0 ? '' : `: ${moved.join('; ')}`
-  return `The intent behind it has moved since it was approved at ${approvedAt}${named}`
+  return `The intent behind it has changed since it was approved at ${approvedAt}${named}`
 }
 
 function movedSince({ records, since }: Sources, at: string): Sources['records'] {

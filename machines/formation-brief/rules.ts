@@ -69,11 +69,12 @@ function movedSinceApproval(
   revision: string | undefined,
 ): string {
   const { intent_digest, at } = approvals.at(-1)!
-  if (intent_digest !== intentDigest(sources)) return `${intentMoved(sources, at)}: approve it again as it stands now.`
+  if (intent_digest !== intentDigest(sources))
+    return `${intentMoved(sources, at)}: approve it again in its current form.`
   if (approvals.every((one) => one.revision !== undefined && one.revision !== revision)) {
     return revisionMoved(approvals, revision)
   }
-  return 'This version of the service makes other prompts of it than those that were approved: approve it again.'
+  return 'This version of the service generates different prompts from those that were approved: approve it again.'
 }
 
 /** Whether this message makes the run the latest one under way, so that the brief follows it. */
@@ -207,9 +208,9 @@ export function refusal(
     case 'compile':
       return value === 'approved' ? compileRefusal(context, message) : undefined
     case 'edit_prompt':
-      return EDITABLE.has(value) ? editRefusal(context, message) : untilRunsEnd(context, 'its prompts are written anew')
+      return EDITABLE.has(value) ? editRefusal(context, message) : untilRunsEnd(context, 'its prompts can be replaced')
     case 'archive':
-      return untilRunsEnd(context, 'it is archived')
+      return untilRunsEnd(context, 'it can be archived')
     default:
       return undefined
   }
@@ -225,22 +226,25 @@ function untilRunsEnd({ internal: { runs } }: FormationBriefContext, what: strin
     return `${run_request_id} ${waiting === undefined ? `is ${state}` : 'waits for an approval'}`
   })
   const more = runs.length > RUNS_NAMED_MAX ? `, and ${runs.length - RUNS_NAMED_MAX} more` : ''
-  const detail = `the brief has runs that have not ended (${named.join(', ')}${more}): ${what} once they have, so cancel them or wait`
+  const detail = `the brief has runs that have not ended (${named.join(', ')}${more}): ${what} only once they have, so cancel them or wait`
   return { code: 'illegal_move', detail }
 }
 
 function notRead({ version }: FormationBriefContext): Refusal {
-  return { code: 'precondition_failed', detail: `the brief is at version ${version} by now` }
+  return { code: 'precondition_failed', detail: `the brief is now at version ${version}` }
 }
 
 function editRefusal(context: FormationBriefContext, message: Of<'edit_prompt'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context)
   if (!isCurrent(context, message)) {
-    return { code: 'precondition_failed', detail: 'the prompts were changed by somebody else meanwhile' }
+    return { code: 'precondition_failed', detail: 'the prompts have been changed by somebody else meanwhile' }
   }
   if (!isOfPack(message)) {
     const phases = message.artifact!.prompt_pack.prompts.map(({ phase }) => phase).join(', ')
-    return { code: 'not_found', detail: `the prompts of the brief have no phase ${message.phase}: there are ${phases}` }
+    return {
+      code: 'not_found',
+      detail: `the prompts of the brief have no phase ${message.phase}; the phases are ${phases}`,
+    }
   }
   if (editTakesRoom(message)) return undefined
   return { code: 'brief_incomplete', detail: 'the brief with its prompts would be too large: shorten the text' }

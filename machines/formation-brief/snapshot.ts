@@ -96,7 +96,7 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
   const evidence = [...(evidence_plan?.required ?? []), ...(evidence_plan?.suggested ?? [])].filter(isSaid)
   const faults: Fault[] = []
   if (recordIdsOf(brief).length === 0) {
-    faults.push({ pointer: '/mission', detail: 'names no intent record: a run needs the intent that it serves' })
+    faults.push({ pointer: '/mission', detail: 'names no intent record: a run needs the intent it serves' })
   }
   if (protected_capabilities.length === 0) {
     faults.push({ pointer: '/protected_capabilities', detail: 'is missing: name what must still hold afterwards' })
@@ -105,9 +105,9 @@ export function textFaults(brief: BriefReferring): readonly Fault[] {
     if (reference.recordId !== undefined || !namesRecord(reference)) continue
     const { named, pointer } = reference
     const why = named.startsWith(RECORD_ID_PREFIX)
-      ? `the id of one is ${RECORD_ID_PREFIX} with ${ID_DIGITS} digits of 0-9 and a-f behind it`
-      : 'a run is guided by its own project’s'
-    faults.push({ pointer, detail: `${named} is no record of ${brief.project}: ${why}` })
+      ? `an id is ${RECORD_ID_PREFIX} followed by ${ID_DIGITS} digits of 0-9 and a-f`
+      : 'a run can only be guided by records of its own project'
+    faults.push({ pointer, detail: `${named} is not a record of ${brief.project}: ${why}` })
   }
   for (const [i, { id, name, statement = '' }] of protected_capabilities.entries()) {
     if (id !== undefined || name !== undefined || isSaid(statement)) continue

@@ -310,9 +310,10 @@ export function requestRefused(context: InitiativeContext, message: Of<'advance'
 }
 
 function whyRefused(context: InitiativeContext, { member }: Of<'advance'>, isReused: boolean): string {
-  if (isReused) return 'its trigger was used for another member'
-  if (member !== undefined && !isMember(context, member)) return `${memberText(member)} is no member of the initiative`
-  return `${context.waiting.length} requests wait already`
+  if (isReused) return 'its trigger was already used for another member'
+  if (member !== undefined && !isMember(context, member))
+    return `${memberText(member)} is not a member of the initiative`
+  return `${context.waiting.length} requests are already waiting`
 }
 
 export function recordOwnerAction(context: InitiativeContext, message: Of<'record_owner_action'>): Conclusion {

@@ -50,13 +50,13 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
   const { context, view } = scopeOf(whole, trigger, all)
   const { name, outcome, budget, assessments_made, actions_applied } = context
   return document(
-    `You steer the initiative ${name}. Look, and decide exactly one next step. Change nothing: this run is read-only.`,
-    section('Outcome that is sought', paragraphs(outcome)),
-    `Budget: assessment ${assessments_made + 1} of ${budget.max_assessments}; ${actions_applied} of ${budget.max_actions} actions are spent.`,
-    trigger.member === undefined ? '' : `Decide about ${memberText(trigger.member)} alone.`,
+    `You steer the initiative ${name}. Assess it, and decide exactly one next step. Change nothing: this run is read-only.`,
+    section('Outcome to be reached', paragraphs(outcome)),
+    `Budget: assessment ${assessments_made + 1} of ${budget.max_assessments}; ${actions_applied} of ${budget.max_actions} actions used.`,
+    trigger.member === undefined ? '' : `Decide only about ${memberText(trigger.member)}.`,
     trigger.follow_up_of === undefined
       ? ''
-      : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is there more to do now?`,
+      : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is anything else to be done now?`,
     section(
       'Members',
       told(
@@ -66,14 +66,14 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
     ),
     section('Work that this initiative has started', told(view.items.map(itemLine), 'work items')),
     section(
-      'Decisions of the owner: they bind you',
+      'Decisions of the owner: these are binding',
       bullets(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
-    section('What the owner did', bullets(context.owner_actions.map(ownerLine))),
+    section('Owner actions', bullets(context.owner_actions.map(ownerLine))),
     section('Open questions', told(context.questions.map(questionLine), 'assessments')),
     section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
-      'Assessments before this one',
+      'Previous assessments',
       told(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
     ),
     ANSWER,
@@ -82,12 +82,12 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
 
 const ANSWER = `Answer in the run's result, as {"decision": {...}, "agent_provider": "who you are"}. Members of the decision:
 - decision: one of
-  advance (a campaign goes on, held work is released), dispatch (a task is started in a project),
+  advance (a campaign continues, held work is released), dispatch (a task is started in a project),
   stage (a task is prepared in a project and held until a person releases it), hold (a campaign or waiting work stops),
-  relay (a finding is passed on), ask (an owner has to answer a question), escalate (an owner has to judge),
-  done (the outcome is reached: an owner is asked to affirm it), wait (nothing is to be done now)
-- reason: why, in a sentence
-- member {kind, ref}: for advance, dispatch, stage, hold; where it is about one, for ask and escalate
+  relay (a finding is passed on), ask (an owner must answer a question), escalate (an owner must judge),
+  done (the outcome is reached: an owner is asked to confirm it), wait (there is nothing to do now)
+- reason: why, in one sentence
+- member {kind, ref}: for advance, dispatch, stage and hold; also for ask and escalate if they concern one member
 - objective: for dispatch and stage; question, options[]: for ask; text, to[], refs[]: for relay`
 
 function oneLine(text: string): string {

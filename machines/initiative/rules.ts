@@ -32,12 +32,12 @@ export function whyNotAssessed(
 ): string | undefined {
   if (isKnownRequest(context, trigger_id)) return undefined
   const status = statusOf(value)
-  return status === 'active' ? crowdOf(context, ahead) : `it is ${status}: nothing is steered any more`
+  return status === 'active' ? crowdOf(context, ahead) : `it is ${status}: steering has ended`
 }
 
 function crowdOf({ waiting }: InitiativeContext, ahead: number): string | undefined {
   const count = waiting.length + ahead
-  return count >= TRIGGERS_MAX ? `${count} requests wait already` : undefined
+  return count >= TRIGGERS_MAX ? `${count} requests are already waiting` : undefined
 }
 
 export function isNextRequest({ waiting }: InitiativeContext, { trigger_id }: Of<'assess'>): boolean {

@@ -26,10 +26,10 @@ type Given = { readonly decision: Decision } | { readonly fault: string }
 /** The decision in a Run Result, or what is wrong with it. */
 function decisionOf(result: RunResult): Given {
   const given = decisionIn(result)
-  if (given === undefined) return { fault: 'the run’s result carries no decision' }
+  if (given === undefined) return { fault: 'the run’s result has no decision' }
   const [fault] = checkDecision(given)
   if (fault === undefined) return { decision: given as Decision }
-  return { fault: `the run’s result carries no steering decision: ${fault.pointer} ${fault.detail}` }
+  return { fault: `the run’s result has no valid steering decision: ${fault.pointer} ${fault.detail}` }
 }
 
 /** `status` is the initiative's at the time the answer is judged. */
@@ -41,7 +41,7 @@ export function verdictOf(status: string, context: InitiativeContext, view: View
   const said = (outcome: Verdict['outcome'], detail: string): Verdict => ({ outcome, detail, decision })
   if (status === 'completed' || status === 'cancelled') return said('rejected', `the initiative is ${status}`)
   if (fingerprint(context, view) !== assessment.fingerprint) {
-    return said('stale', 'what was decided upon has moved since: it is assessed anew')
+    return said('stale', 'the state it was decided on has changed since: it will be assessed again')
   }
   if (decision.decision === 'wait') return said('waited', decision.reason)
   const refused = refusedBy(context, assessment, decision, view)
@@ -72,13 +72,13 @@ function refusedBy(
   const kinds = MEMBER_NEEDED[step]
   if (kinds !== undefined && member === undefined) return `${step} names no member`
   for (const one of [...(member === undefined ? [] : [member]), ...(decision.to ?? [])]) {
-    if (!isMember(context, one)) return `${memberText(one)} is no member of the initiative`
+    if (!isMember(context, one)) return `${memberText(one)} is not a member of the initiative`
   }
   if (kinds !== undefined && !kinds.includes(member!.kind)) {
-    return `${step} is for a ${kinds.join(' or a ')}, and ${memberText(member!)} is none`
+    return `${step} is for a ${kinds.join(' or a ')}, but ${memberText(member!)} is not one`
   }
   if (pinned !== undefined && member !== undefined && !isSameMember(pinned, member)) {
-    return `the assessment is about ${memberText(pinned)} alone, not ${memberText(member)}`
+    return `the assessment is only about ${memberText(pinned)}, not ${memberText(member)}`
   }
   return lackOf(context, decision) ?? (kinds === undefined ? undefined : barredBy(context, decision, view))
 }
@@ -93,7 +93,7 @@ function lackOf(
     case 'stage':
       return objective === undefined ? `${step} names no objective` : undefined
     case 'ask':
-      return question === undefined ? 'ask asks no question' : tooManyQuestions(context)
+      return question === undefined ? 'ask has no question' : tooManyQuestions(context)
     case 'escalate':
       return tooManyQuestions(context)
     case 'relay':
@@ -104,7 +104,9 @@ function lackOf(
 }
 
 function tooManyQuestions({ questions }: InitiativeContext): string | undefined {
-  return questions.length < QUESTIONS_MAX ? undefined : `${questions.length} questions are open: an owner decides first`
+  return questions.length < QUESTIONS_MAX
+    ? undefined
+    : `${questions.length} questions are open: an owner must decide first`
 }
 
 /** States in which a member can be held. */
@@ -137,17 +139,17 @@ function inForceBy(context: InitiativeContext, decision: Decision, view: View): 
         ? `${memberText(member!)} is ${sight.state}`
         : undefined
     case 'relay':
-      return untold(context, decision).length === 0 ? 'it is recorded already' : undefined
+      return untold(context, decision).length === 0 ? 'it is already recorded' : undefined
     case 'ask':
       return context.questions.some((one) => one.text === decision.question && isSameMember(one.member, member))
-        ? 'the question is open'
+        ? 'the question is already open'
         : undefined
     case 'escalate':
       return context.questions.some((one) => one.kind === 'escalate' && isSameMember(one.member, member))
-        ? 'the owner has been called already'
+        ? 'the owner has already been called'
         : undefined
     case 'done':
-      return context.close_proposals.length > 0 ? 'its completion is proposed already' : undefined
+      return context.close_proposals.length > 0 ? 'its completion is already proposed' : undefined
     default:
       return undefined
   }

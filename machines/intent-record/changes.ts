@@ -110,8 +110,8 @@ export function evidenceFaults({ content }: Context, { patch }: Of<'update'>): F
   return named.flatMap((id, index) => {
     const pointer = `/evidence/${index}/id`
     if (id === undefined) return []
-    if (!known.has(id)) return [{ pointer, detail: `names no evidence of the record: ${id}` }]
-    return named.indexOf(id) === index ? [] : [{ pointer, detail: `names an entry before it: ${id}` }]
+    if (!known.has(id)) return [{ pointer, detail: `is not evidence of the record: ${id}` }]
+    return named.indexOf(id) === index ? [] : [{ pointer, detail: `repeats the id of an earlier entry: ${id}` }]
   })
 }
 

@@ -34,4 +34,4 @@ export function pathFaults(scope: RecordContent['scope'] | null, pointer: string
   )
 }
 
-export const LEADS_OUT = 'must stay within the repository: it leads out of it'
+export const LEADS_OUT = 'must not lead out of the repository'

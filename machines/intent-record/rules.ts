@@ -28,17 +28,21 @@ const GONE: ReadonlySet<string> = new Set(['contradicted', 'superseded'])
 export function whyNotReplacedBy({ id }: Context, message: Of<'supersede'>): Refusal | undefined {
   const { replacement, replacement_key: key = replacement, replacement_state: state } = message
   if (replacement === id) {
-    return { code: 'invalid_body', detail: 'a record cannot take its own place', pointer: '/replacement' }
+    return { code: 'invalid_body', detail: 'a record cannot supersede itself', pointer: '/replacement' }
   }
   if (state === undefined || !GONE.has(state)) return undefined
-  return { code: 'illegal_move', detail: `the record ${key} is ${state}: it takes no place`, isOfContent: true }
+  return {
+    code: 'illegal_move',
+    detail: `the record ${key} is ${state}: it cannot supersede another`,
+    isOfContent: true,
+  }
 }
 
 export function whyNotUpdate(context: Context, message: Of<'update'>): Refusal | undefined {
   if (!isVersionRead(context, message)) return notRead(context, message)
   const errors = [...evidenceFaults(context, message), ...pathFaults(message.patch.scope, '/scope')]
   if (errors.length === 0) return undefined
-  return { code: 'invalid_body', detail: 'the fields named in `errors` are wrong', errors }
+  return { code: 'invalid_body', detail: 'the fields named in `errors` are invalid', errors }
 }
 
 export function whyNotClassify(context: Context, { classification }: Of<'classify'>): Refusal | undefined {
@@ -47,17 +51,18 @@ export function whyNotClassify(context: Context, { classification }: Of<'classif
     return { code: 'illegal_move', detail: 'nobody has classified its drift', isOfContent: true }
   }
   if (classification !== 'allowed_exception' || speaksOfDrift(subjectOf(context))) return undefined
-  const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has' : `it is ${drift.status}`
-  return { code: 'illegal_move', detail: `nothing has drifted that could be allowed: ${why}`, isOfContent: true }
+  const why = PROBLEMS.has(drift.status!) ? 'only a person has said that it has drifted' : `it is ${drift.status}`
+  return { code: 'illegal_move', detail: `there is no drift to allow: ${why}`, isOfContent: true }
 }
 
 export function whyNotRelate(context: Context, message: Of<'relate'>): Refusal | undefined {
   const { id, relationships } = context
   const { relation, to, to_guides, may_rewrite } = message
-  if (to === id) return { code: 'invalid_body', detail: 'a record has no relationship with itself', pointer: '/to' }
+  if (to === id)
+    return { code: 'invalid_body', detail: 'a record cannot have a relationship with itself', pointer: '/to' }
   if (relation === 'conflicts_with' && !may_rewrite && (to_guides || hasDrift(context))) return CONFLICT_FORBIDDEN
   if (relationships.length < RELATIONSHIPS_MAX) return undefined
-  return { code: 'illegal_move', detail: `a record states at most ${RELATIONSHIPS_MAX} relationships` }
+  return { code: 'illegal_move', detail: `a record may state at most ${RELATIONSHIPS_MAX} relationships` }
 }
 
 export function whyNotUnrelate(context: Context, message: Of<'unrelate'>): Refusal | undefined {
@@ -72,5 +77,5 @@ export function whyNotUnrelate(context: Context, message: Of<'unrelate'>): Refus
 /** A conflict with accepted content opens or ends a contradiction in it. */
 const CONFLICT_FORBIDDEN: Refusal = {
   code: 'forbidden',
-  detail: 'one of the two records guides runs: a conflict with it is changed with the right intent.accept too',
+  detail: 'one of the two records guides runs: changing a conflict with it also needs the right intent.accept',
 }

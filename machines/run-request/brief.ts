@@ -41,6 +41,6 @@ export const tellBriefLost = telling((_, message) => ({
 export const tellBriefEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => {
     if (outcome === 'completed') return { type: 'run_completed' }
-    const reason = outcome === 'failed' ? c.failure!.message : (c.cancel?.reason ?? 'a stop was asked for')
+    const reason = outcome === 'failed' ? c.failure!.message : (c.cancel?.reason ?? 'a stop was requested')
     return { type: 'run_stopped', outcome, reason }
   })

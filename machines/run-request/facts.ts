@@ -54,7 +54,7 @@ export const facts = {
     payload: {
       attempt: c.attempt,
       engine_run_id: c.engine_run_id,
-      reason: 'its runner was heard of again',
+      reason: 'its runner called again',
       run_request_id: c.id,
       runner_id: c.offered_to,
       state: 'started',
@@ -100,7 +100,7 @@ export const facts = {
         attempt,
         ...failureOf(c, message),
         not_before,
-        reason: 'it failed, and its retry policy runs it again',
+        reason: 'it failed, and its retry policy requeues it',
         run_request_id: c.id,
         state: 'queued',
       },
@@ -128,7 +128,7 @@ function settled(c: RunRequestContext, state: string): object {
 }
 
 function stopOf({ cancel }: RunRequestContext): object {
-  return { ...cancel, reason: cancel?.reason ?? 'a stop was asked for' }
+  return { ...cancel, reason: cancel?.reason ?? 'a stop was requested' }
 }
 
 function reasonOf(message: RunRequestMessage): string {
@@ -141,14 +141,14 @@ function reasonOf(message: RunRequestMessage): string {
     case 'offer_aborted':
       if (message.why === 'project_archived') return 'its project was archived before it was accepted'
       if (message.why === 'lane_paused') return 'its lane was paused before it was accepted'
-      if (message.why === 'runner_changed') return 'its runner was no more to have it before it was accepted'
+      if (message.why === 'runner_changed') return 'its runner was no longer eligible before it accepted'
       return 'the poll ended before the offer reached its runner'
     case 'lease_expired':
-      return 'nothing was heard of its runner for the length of the lease'
+      return 'its runner made no call for the length of the lease'
     case 'release':
-      return 'its runner gave it back'
+      return 'its runner released it'
     default:
-      return 'an operator asked for it'
+      return 'an operator requested it'
   }
 }
 

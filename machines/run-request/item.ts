@@ -33,7 +33,7 @@ export const tellRequeued = telling(({ not_before }, message) => {
     return { type: 'run_requeued', ...(by === undefined ? {} : { reason: `requeued by ${by.name}` }) }
   const { class: failureClass, code, message: words } = message
   const failure = { class: failureClass, ...(code === undefined ? {} : { code }), message: words }
-  return { type: 'run_requeued', reason: `not before ${not_before}, as it failed: ${words}`, failure }
+  return { type: 'run_requeued', reason: `not before ${not_before}, since it failed: ${words}`, failure }
 })
 export const tellEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => ({ type: 'run_ended', outcome, ...endOf(c, outcome) }))

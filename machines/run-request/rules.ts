@@ -233,10 +233,10 @@ export function refusal(
   if (message.type === 'create') {
     return twin(value, context, message) === 'reused'
       ? reusedKey('request')
-      : { code: 'settled_twin', detail: 'the request of this key has settled: a new one takes its place' }
+      : { code: 'settled_twin', detail: 'the request with this key has settled: a new one replaces it' }
   }
   if (message.type === 'requeue' && isSettledRun(value)) {
-    return { code: 'illegal_move', detail: 'a settled request is not queued again: make a new request' }
+    return { code: 'illegal_move', detail: 'a settled request cannot be requeued: make a new request' }
   }
   return RUNNER_POSTS.has(message.type) ? fenced(context, message as Of<'accepted'>, message.type) : undefined
 }
@@ -247,7 +247,7 @@ function fenced(context: RunRequestContext, post: Post, type: string): Refusal |
     return { code: 'stale_attempt', detail: `runner ${post.runner_id} does not hold this request` }
   }
   if (post.attempt === undefined && attempt > 1) {
-    return { code: 'attempt_required', detail: `attempt must be given from the second attempt on` }
+    return { code: 'attempt_required', detail: `attempt is required from the second attempt on` }
   }
   const given = post.attempt ?? 1
   if (given !== attempt) {
@@ -256,7 +256,7 @@ function fenced(context: RunRequestContext, post: Post, type: string): Refusal |
   }
   const last = context.internal.last_post
   if ((type === 'completed' || type === 'failed') && last !== undefined && last.attempt === attempt) {
-    return { code: 'result_conflict', detail: `this attempt was reported as ${last.type} before, with another body` }
+    return { code: 'result_conflict', detail: `this attempt was already reported as ${last.type}, with another body` }
   }
   return undefined
 }

@@ -191,7 +191,9 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
   const why = reason === undefined ? '' : `: ${reason}`
   const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
   return {
-    ...(internal.stopping ? {} : { reason: reasonOf(`its run waits for a runner again (attempt ${attempt})${why}`) }),
+    ...(internal.stopping
+      ? {}
+      : { reason: reasonOf(`its run is waiting for a runner again (attempt ${attempt})${why}`) }),
     // The next attempt may find the provider back.
     run: { ...run!, attempt, waits: true, outage: undefined, result: undefined, ...failures },
   }
@@ -316,7 +318,7 @@ export function passOn(context: WorkItemContext, { commit }: Of<'superseded'>): 
 
 /** The work that this item was to continue has reached trunk another way. */
 export function supersede({ commit, at }: Of<'superseded'>): Change {
-  return { reason: reasonOf(`not begun: the work that it was to go on with is on trunk${as(commit)}`), settled_at: at }
+  return { reason: reasonOf(`not begun: the work it was to continue is on trunk${as(commit)}`), settled_at: at }
 }
 
 export function openResumption({ resumptions }: WorkItemContext): string | undefined {

@@ -66,7 +66,7 @@ function ofTask(payload: Payload): Settlement {
   const summary = text(payload.summary)
   switch (verdict) {
     case 'complete':
-      if (blocked !== undefined) return settled('preserved', `complete, and could not land (${blocked}): ${summary}`)
+      if (blocked !== undefined) return settled('preserved', `complete, but could not land (${blocked}): ${summary}`)
       return settled('landed', landed === true ? `complete: ${summary}` : `complete, nothing to land: ${summary}`)
     case 'remainder':
       return settled(landed === true ? 'landed' : 'preserved', `remainder: ${listed(payload.gaps) || summary}`)

@@ -180,14 +180,14 @@ export function refusal(
     case 'create':
       return creationRefusal(context.internal.creation, message, { what: 'work item', isIdFromKey: true })
     case 'hold':
-      return illegal(`only what waits in the queue is held: it is ${value}`)
+      return illegal(`only queued items can be held: it is ${value}`)
     case 'release':
-      if (value === 'needs_decision') return illegal('it has started: close it, or submit what is to be done next')
-      return illegal(`only held items, and those that a dependency blocked, are released: it is ${value}`)
+      if (value === 'needs_decision') return illegal('it has already started: close it, or submit new work')
+      return illegal(`only held items, and those blocked by a dependency, can be released: it is ${value}`)
     case 'close':
-      return illegal(`only what has ended and still owes something is closed: it is ${value}`)
+      return illegal(`only items that have ended and still owe something can be closed: it is ${value}`)
     case 'cancel':
-      return illegal(`it is ${value}: there is nothing to stop`)
+      return illegal(`it is ${value}: there is nothing to cancel`)
     case 'resume':
       return illegal(whyNotResume(value, context))
     default:
@@ -196,9 +196,11 @@ export function refusal(
 }
 
 function whyNotResume(value: string, context: WorkItemContext): string {
-  if (value !== 'preserved') return `only preserved work is resumed: it is ${value}`
+  if (value !== 'preserved') return `only preserved items can be resumed: it is ${value}`
   const open = openResumption(context)
-  return open === undefined ? 'it names no ref that its work is preserved under' : `it is being resumed as ${open}`
+  return open === undefined
+    ? 'it has no ref under which its work is preserved'
+    : `it is already being resumed as ${open}`
 }
 
 function illegal(detail: string): Refusal {

@@ -101,7 +101,10 @@ export class Guard {
     this.ticksFailed++
     this.failures++
     const waitMs = pauseMs(this.failures, tickRetryMsMax)
-    log.error({ by: name, failures: this.failures, retry_in_ms: waitMs, err: error }, `the ${name} failed: it pauses`)
+    log.error(
+      { by: name, failures: this.failures, retry_in_ms: waitMs, err: error },
+      `the ${name} failed; pausing before the retry`,
+    )
     return waitMs
   }
 
@@ -116,6 +119,6 @@ export class Guard {
     if (nowMs - this.readToldMs < readFailureToldMs) return
     this.readToldMs = nowMs
     const { name, log } = this.parts
-    log.error({ by: name, kind, id, err: error }, `the ${name} failed to say how it stands`)
+    log.error({ by: name, kind, id, err: error }, `the ${name} failed to report a status`)
   }
 }

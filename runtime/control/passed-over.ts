@@ -101,7 +101,10 @@ export class PassedOver {
     if (this.named === 0) this.minuteEndMs = nowMs + passedOverToldMs
     if (this.named < passedOverToldMax) {
       this.named++
-      log.error({ by: name, ...ref, failures, retry_in_ms, err: error }, `the ${name} failed at it: it is passed over`)
+      log.error(
+        { by: name, ...ref, failures, retry_in_ms, err: error },
+        `the ${name} failed on this entity; skipping it until the retry`,
+      )
     } else if (++this.unnamed === 1) tryAfter(this.minuteEndMs - nowMs)
   }
 
@@ -112,7 +115,7 @@ export class PassedOver {
     this.named = 0
     this.unnamed = 0
     const { log, name } = this.parts
-    if (unnamed > 0) log.error({ by: name, unnamed }, `the ${name} failed more often than is named`)
+    if (unnamed > 0) log.error({ by: name, unnamed }, `the ${name} had more failures than are logged individually`)
   }
 }
 

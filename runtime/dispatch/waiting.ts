@@ -31,7 +31,7 @@ interface Circumstances {
 
 const PASSED_OVER: WaitingBecause = {
   code: 'passed_over',
-  detail: 'The dispatcher failed at it, and tries again later: the log of the service says why.',
+  detail: 'The dispatcher failed on this request and will retry; see the service log.',
 }
 
 /** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
@@ -60,7 +60,7 @@ export class Waiting implements Stranding {
     if (this.guard.passesOver(ref)) return PASSED_OVER
     const held = this.now.holdings.get(runRequestId)
     // Its offer is being committed: the usual answer to whoever just created it while a poll is parked.
-    if (held !== undefined) return { code: 'next', detail: `On its way to ${held.runner.id}.` }
+    if (held !== undefined) return { code: 'next', detail: `Being handed to ${held.runner.id}.` }
     const demand = this.queue.demandOfRequest(runRequestId)
     if (demand === undefined) return undefined
     const because = () => beforeRunners(snapshot.context, demand, this.now) ?? this.afterRunners(demand, visible)
@@ -80,7 +80,7 @@ export class Waiting implements Stranding {
   /** The runner that the request names was removed for good. */
   private removed({ pin }: Asking, { depth }: Furthest, visible: Visible): WaitingBecause | undefined {
     if (pin === undefined || depth !== DEPTH.nowhere || !isRemovedRunner(this.runtime, pin, visible)) return undefined
-    return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed for good.` }
+    return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed.` }
   }
 
   private furthestFor(demand: Demand, visible: Visible): Furthest {
@@ -170,16 +170,16 @@ function beforeRunners(
 
 /** Whose approval lets the request go: its own always does. */
 function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: RunRequestContext): string {
-  if (brief === undefined) return 'of itself'
+  if (brief === undefined) return 'of its own'
   if (!goesBeyond({ retries: retry !== undefined, again, elsewhere })) {
-    return 'of itself, or of its brief if that is for its entry event'
+    return 'of its own, or of its brief if that covers its entry event'
   }
   const what = [
     ...(retry === undefined ? [] : ['a retry policy']),
-    ...(again === true ? ['doing it again'] : []),
+    ...(again === true ? ['repeating the work'] : []),
     ...(elsewhere === true ? ['another repository or branch'] : []),
   ]
-  return `of itself: one of its brief does not speak for ${what.join(', or ')}`
+  return `of its own: an approval of its brief does not cover ${what.join(' or ')}`
 }
 
 /** Most runners named in a sentence. */
@@ -218,7 +218,7 @@ function withoutRunner(asking: Asking, furthest: Furthest): WaitingBecause {
     case DEPTH.online:
       return { code: 'draining', detail: `Draining: ${who}.` }
     case DEPTH.silent:
-      return { code: 'next', detail: `Goes to the next poll of ${who}: none waits here now, and nothing is heard.` }
+      return { code: 'next', detail: `Goes to the next poll of ${who}, which is not polling now.` }
     case DEPTH.taking:
       return { code: 'all_busy', detail: `All slots are taken: ${who}.` }
     case DEPTH.free:
@@ -235,10 +235,13 @@ function withoutTaker(asking: Asking, furthest: Furthest): WaitingBecause {
   if (depth <= DEPTH.granted) return { code: 'no_runner_allowed', detail: noneAllowed(asking, furthest) }
   if (depth === DEPTH.allowed) {
     const labels = asking.labels.join(', ')
-    return { code: 'no_runner_with_labels', detail: `No runner allowed for ${asking.project.key} carries: ${labels}.` }
+    return {
+      code: 'no_runner_with_labels',
+      detail: `No runner allowed for ${asking.project.key} has the labels: ${labels}.`,
+    }
   }
   const work = `${asking.entryEvent} at throttle ${asking.throttle}`
-  return { code: 'no_capable_engine', detail: `The manifests of ${names(furthest)} do not serve ${work}.` }
+  return { code: 'no_capable_engine', detail: `The manifests of ${names(furthest)} do not support ${work}.` }
 }
 
 /** One pass, since each create pays for it: some 20 us with a thousand runners, where a list for each rule took 70. */

@@ -51,7 +51,10 @@ export function briefOfRun(
     return refused('brief_digest_mismatch', detail, '/brief/digest')
   }
   if (brief.context.internal.runs.length >= OPEN_RUNS_MAX) {
-    return refused('brief_busy', `${OPEN_RUNS_MAX} runs of the brief have not ended: let some end, or cancel them.`)
+    return refused(
+      'brief_busy',
+      `${OPEN_RUNS_MAX} runs of the brief have not ended: wait for some to end, or cancel them.`,
+    )
   }
   return approvedBrief(runtime, { brief: brief.context, repository: project.context.repository }, body)
 }

@@ -15,7 +15,7 @@ export function sourcesOf(runtime: Pick<Runtime, 'read'>, brief: BriefReferring)
   for (const id of recordIdsOf(brief)) {
     const snapshot: SnapshotOf<IntentRecordContext> | undefined = runtime.read({ kind: 'intent_record', id })
     if (snapshot === undefined || snapshot.context.project !== brief.project) {
-      unfit.push({ id, why: 'is no intent record of the project' })
+      unfit.push({ id, why: 'is not an intent record of the project' })
     } else if (isGuiding(snapshot.value)) {
       records.push(sourceOf(snapshot.context))
       since[id] = snapshot.context.versioned_at

@@ -75,7 +75,7 @@ export class Capabilities {
     const work = `${entryEvent ?? 'work'} at throttle ${throttle}`
     const own = runnerId === undefined ? undefined : ownOf(manifests, runnerId)
     if (own !== undefined && this.counts(own, project)) {
-      return serves(own, asked) ? undefined : `The manifest of runner ${runnerId} does not serve ${work}.`
+      return serves(own, asked) ? undefined : `The manifest of runner ${runnerId} does not support ${work}.`
     }
     // For work pinned to one runner, the manifests of other runners say nothing.
     const speaks = (one: Served): boolean => runnerId === undefined || one.runnerId === undefined
@@ -84,7 +84,7 @@ export class Capabilities {
     const counting = [...manifests.values()].filter((one) => speaks(one) && this.counts(one, project))
     if (counting.length === 0 || (counting.every(namesRunner) && this.hasUnsaid(project, manifests))) return undefined
     const engines = [...new Set(counting.map(({ engine }) => engine))].sort()
-    return `No manifest of the project serves ${work}: there are those of ${engines.join(', ')}.`
+    return `No manifest of the project supports ${work}; there are manifests of ${engines.join(', ')}.`
   }
 
   /** Whether a runner of the project has no manifest of its own: it is given whatever the project takes. */

@@ -80,5 +80,5 @@ export function idOfGeneration({ key, idOf }: Keyed, generation: number): string
 
 const TOO_MANY: Refused = {
   ok: false,
-  refusal: { code: 'overloaded', detail: 'The key was free again too often to walk through at once.' },
+  refusal: { code: 'overloaded', detail: 'The key has been reused too often to look through at once.' },
 }

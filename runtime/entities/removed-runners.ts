@@ -13,5 +13,5 @@ export function isRemovedRunner(runtime: Pick<Runtime, 'read'>, id: string, visi
 
 /** Why work cannot name it as its only runner. */
 export function removedForGood(id: string): string {
-  return `runner ${id} was removed for good: name another, or none`
+  return `runner ${id} was removed: name another, or none`
 }

@@ -205,7 +205,7 @@ function factsOf(project: string, body: RunRequestCreate, by: By) {
 
 function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused | undefined {
   if (value === 'active') return undefined
-  return refused('project_archived', `the project ${context.key} is archived and takes no new work`)
+  return refused('project_archived', `the project ${context.key} is archived and accepts no new work`)
 }
 
 /**
@@ -215,7 +215,7 @@ function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused 
 function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
   if (!LOOKING_ENTRY_EVENTS.has(entry_event)) return undefined
   const owner = entry_event === 'campaign_advance_requested' ? 'campaign' : 'initiative'
-  const detail = `A ${entry_event} is made by its ${owner} alone: advance that.`
+  const detail = `Only a ${owner} may create a ${entry_event}: advance the ${owner}.`
   return refused('invalid_body', detail, '/entry_event')
 }
 
@@ -224,7 +224,7 @@ function whyNotPayload({ entry_event, payload = {} }: RunRequestCreate): Refused
   const faults = validatePayload(entry_event, payload)
   if (faults.length === 0) return undefined
   const errors = faults.map(({ pointer, detail }) => ({ pointer: `/payload${pointer}`, detail }))
-  const detail = `The payload is none of ${entry_event}: the fields named in \`errors\` are wrong.`
+  const detail = `The payload does not match ${entry_event}: the fields named in \`errors\` are invalid.`
   return { ok: false, refusal: { code: 'invalid_body', detail, errors } }
 }
 
@@ -245,7 +245,11 @@ function whyNotTimes({ not_before, expires_at }: RunRequestCreate): Refused | un
   for (const [name, time] of Object.entries({ not_before, expires_at })) {
     // RFC 3339 allows a leap second, but no timer can be set to one.
     if (time === undefined || !Number.isNaN(instantMs(time))) continue
-    return refused('invalid_body', `The field ${name} is in a leap second: give a second beside it.`, `/${name}`)
+    return refused(
+      'invalid_body',
+      `The field ${name} is in a leap second: give the second before or after it.`,
+      `/${name}`,
+    )
   }
   if (not_before === undefined || expires_at === undefined) return undefined
   if (instantMs(not_before) < instantMs(expires_at)) return undefined

@@ -107,5 +107,5 @@ async function importFile(runtime: Runtime, file: string, by: By, report: Import
 /** A project's id derives from its key, so the same import completes once the project is added. */
 function refusalOf(project: string, { code, detail }: { readonly code: string; readonly detail: string }): string {
   if (code !== 'not_found') return `project ${project}: ${detail}`
-  return `There is no project ${project} here. Add it (intendant project add --key ${project} --name NAME), and import again.`
+  return `There is no project ${project} here. Add it (intendant project add --key ${project} --name NAME), then import again.`
 }

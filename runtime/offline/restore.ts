@@ -70,7 +70,7 @@ export async function makeAdminToken(runtime: Runtime, by: By): Promise<string> 
   const { token, hash } = newSecret()
   const id = deriveId('tok', 'token', 'admin', runtime.journal.epoch)
   const answer = await createAdminToken(runtime, { id, hash, by, reservation: restoredMark(runtime.journal.epoch) })
-  if (!answer.ok) throw new Error(`the admin token could not be made: ${answer.refusal.detail}`)
+  if (!answer.ok) throw new Error(`the admin token could not be created: ${answer.refusal.detail}`)
   return token
 }
 

@@ -195,7 +195,9 @@ export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances)
     case 'dependency':
       return `waits for ${subject} to land`
     case 'stopping':
-      return detail === undefined ? sentence(rule, item, now) : `other work that looks for ${detail} has not ended`
+      return detail === undefined
+        ? sentence(rule, item, now)
+        : `another formation or assessment for ${detail} has not ended`
     case 'repository_busy':
       return `${named(detail!)} is busy`
     default:
@@ -217,13 +219,13 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'campaign_paused':
       return `its campaign ${subject} is paused`
     case 'stopping':
-      if (detail !== undefined) return `${subject}, which looks for ${detail}, has not ended`
-      return `${subject}, which it was taken back from, is being stopped`
+      if (detail !== undefined) return `${subject}, which forms or assesses for ${detail}, has not ended`
+      return `its previous run ${subject} is being stopped`
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
       return now.maxRunning() === 0
-        ? 'no runner that is online may take it'
+        ? 'no online runner may take it'
         : `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':
       return `not before ${new Date(item.notBeforeMs!).toISOString()}`
@@ -232,15 +234,15 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'lane_paused':
       return `lane ${subject} is paused`
     case 'no_runner':
-      return 'no runner that is online may take it'
+      return 'no online runner may take it'
     case 'runner_removed':
-      return `runner ${subject}, which it names, was removed for good`
+      return `runner ${subject}, which it names, was removed`
     case 'held':
-      return 'an operator holds it'
+      return 'held by an operator'
     case 'submitted':
       return 'the scheduler has not looked at it yet'
     case 'passed_over':
-      return 'the scheduler failed at it, and tries again later: the service’s log says why'
+      return 'the scheduler failed on this item and will retry; see the service log'
     case 'handed_out':
       return `handed out: ${subject}${detail === undefined ? '' : ` (${detail})`}`
     default:

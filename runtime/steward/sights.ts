@@ -63,7 +63,11 @@ const isWaiting = (state: string): boolean => (WAITING_STATES as readonly string
 
 function seenItem(context: InitiativeContext, { value, context: item }: SnapshotOf<WorkItemContext>): Seen {
   const busy =
-    value === 'running' ? 'it runs' : value !== 'held' && isWaiting(value) ? 'it waits in the queue' : undefined
+    value === 'running'
+      ? 'it is running'
+      : value !== 'held' && isWaiting(value)
+        ? 'it is waiting in the queue'
+        : undefined
   return {
     state: value,
     ...(busy === undefined ? {} : { busy }),

@@ -61,7 +61,7 @@ export function oldestCursor(log: LogRange): string {
 export function placeOf(cursor: string, log: LogRange): CursorPlace {
   const decoded = decodeCursor(cursor)
   if (decoded === undefined) {
-    return { ok: false, code: 'invalid_cursor', detail: 'this is not a cursor that this service gave out' }
+    return { ok: false, code: 'invalid_cursor', detail: 'this is not a cursor issued by this service' }
   }
   const { epoch, sequence } = decoded
   if (epoch !== log.epoch) {
@@ -69,7 +69,7 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
       ok: false,
       code: 'cursor_of_another_log',
       detail:
-        'the cursor belongs to another log (restored or made anew): begin with `earliest`, or list again and watch from there',
+        'the cursor belongs to another log (restored or newly created): start from `earliest`, or list again and watch from there',
       oldest: oldestCursor(log),
     }
   }
@@ -79,7 +79,7 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
       ok: false,
       code: 'cursor_of_another_log',
       detail:
-        'the cursor belongs to events that this log does not hold: an older copy of the home was put back. Begin with `earliest`, or list again and watch from there',
+        'the cursor belongs to events that this log does not hold: an older copy of the home was restored. Start from `earliest`, or list again and watch from there',
       oldest: oldestCursor(log),
       isOfLostPast: true,
     }
@@ -92,5 +92,5 @@ export function placeOf(cursor: string, log: LogRange): CursorPlace {
 
 /** The sentence that goes with `cursor_too_old`. */
 export function tooOld(log: LogRange): string {
-  return `events after this cursor have left the log; the oldest cursor that works is ${oldestCursor(log)}`
+  return `events after this cursor have been removed from the log; the oldest usable cursor is ${oldestCursor(log)}`
 }

@@ -169,7 +169,7 @@ function scanned(log: Log, query: EventQuery, from: number, limit: number): Rows
     return { events, taken: events.length, isLast: (events.at(-1)?.sequence ?? 0) <= oldestSequence }
   }
   const page = log.events(from, limit, charsPerTurnMax)
-  if (page.oldestSequence > from + 1) throw new LeftTheLog(`events after ${from} have left the log`)
+  if (page.oldestSequence > from + 1) throw new LeftTheLog(`events after ${from} have been removed from the log`)
   const last = page.events.at(-1)?.sequence ?? page.lastSequence
   return { events: page.events, taken: page.events.length, isLast: last >= page.lastSequence }
 }

@@ -142,8 +142,9 @@ export class LogWindow {
     const page = this.#source.events(after, this.#limits.frameEventsMax, this.#limits.frameCharsMax)
     const first = page.events[0]
     if (page.oldestSequence > after + 1) return undefined
-    if (first === undefined) throw new Error(`the log ends at ${page.lastSequence}, a commit beyond ${after} was told`)
-    if (first.sequence !== after + 1) throw new Error(`the log has a hole after sequence ${after}`)
+    if (first === undefined)
+      throw new Error(`the log ends at ${page.lastSequence}, but a commit after ${after} was reported`)
+    if (first.sequence !== after + 1) throw new Error(`the log has a gap after sequence ${after}`)
     return this.#chunkOf(after, page.events)
   }
 

@@ -27,6 +27,6 @@ export class Unreadable {
     const [oldest] = this.#metMs.keys()
     if (this.#metMs.size > unreadableFaultsMax) this.#metMs.delete(oldest!)
     if (metMs !== undefined && nowMs - metMs < unreadableQuietMs) return
-    this.#log.error({ err: error, after }, 'the log cannot be read: streams that need what is there end')
+    this.#log.error({ err: error, after }, 'the log cannot be read: ending the streams that need this part')
   }
 }

@@ -76,7 +76,7 @@ export class BelievedClock {
         const times = { clock: new Date(wallMs).toISOString(), expected: new Date(passedMs).toISOString() }
         log.warn(
           { ...times, believed_after_ms: clockBelievedAfterMs },
-          'the clock is ahead of the time that has passed: nothing is forgotten by it yet',
+          'the clock is ahead of the elapsed time: nothing is removed by it yet',
         )
       }
       return passedMs

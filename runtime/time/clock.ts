@@ -38,7 +38,7 @@ export function serviceClock(
   return new Clock(
     () => nature.wallMs(),
     clockStartMicros(journal, nature.wallMs()),
-    (byMs) => log.warn({ by_ms: Math.round(byMs) }, 'the clock was set back: the times of the service go back with it'),
+    (byMs) => log.warn({ by_ms: Math.round(byMs) }, 'the clock was set back; the service’s times go back with it'),
   )
 }
 

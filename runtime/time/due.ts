@@ -127,7 +127,7 @@ export class Due {
     this.unheard.stoodStillMs = nature.monotonicMs()
     log.warn(
       { late_ms: Math.round(lateMs) },
-      'the process stood still: offers and leases that ended meanwhile begin anew, once',
+      'the process was suspended: offers and leases that expired meanwhile start over, once',
     )
   }
 

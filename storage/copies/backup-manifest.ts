@@ -65,7 +65,7 @@ function manifestIn(path: string): Manifest {
     return JSON.parse(readFileSync(path, 'utf8')) as Manifest
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    throw new HomeRefused('corrupt', `${path} is no JSON: put it back, or restore a backup`, { cause: error })
+    throw new HomeRefused('corrupt', `${path} is not JSON: put it back, or restore a backup`, { cause: error })
   }
 }
 
@@ -80,7 +80,7 @@ export function assertManifest(directory: string): void {
   for (const part of ['log', 'view'] as const) {
     const [then, now] = [made[`${part}_bytes`], found[`${part}_bytes`]]
     if (then === now) continue
-    const what = now < then ? 'is cut short' : 'was changed'
+    const what = now < then ? 'is truncated' : 'was changed'
     throw new HomeRefused(
       'corrupt',
       `${join(directory, part)} ${what}: it has ${now} of ${then} bytes; put it back, or restore a backup`,

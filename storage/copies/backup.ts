@@ -98,7 +98,7 @@ class Watch {
     const { reserveBytes } = this.#bounds
     if (freeBytes >= bytes + reserveBytes) return
     throw new BackupAborted(
-      `a backup takes ${bytes} bytes and leaves the disk reserve of ${reserveBytes}, and ${freeBytes} are free`,
+      `a backup needs ${bytes} bytes besides the disk reserve of ${reserveBytes}, but only ${freeBytes} are free`,
     )
   }
 
@@ -124,7 +124,7 @@ class Watch {
     else if (this.#copy.grownBytes() > growthBytesMax)
       this.crossed ??= new BackupAborted(`the log grew by more than ${growthBytesMax} bytes during the backup`)
     else if ((await this.#freeBytes()) < reserveBytes)
-      this.crossed ??= new BackupAborted('less than the disk reserve was free during the backup')
+      this.crossed ??= new BackupAborted('free disk space fell below the disk reserve during the backup')
     if (this.crossed === undefined) return
     this.#releaseRedo()
     this.#copy.giveUp()
@@ -230,7 +230,7 @@ function assertThere(from: string, environment: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw damaged(environment, error)
   }
   if (dataFilesOf(environment).length > 0) return
-  throw new HomeRefused('corrupt', `${from} is no backup: ${environment} is missing`)
+  throw new HomeRefused('corrupt', `${from} is not a backup: ${environment} is missing`)
 }
 
 /**
@@ -314,7 +314,7 @@ async function giveFreshEpoch(
   const epoch = mintEpoch(nature)
   const previousEpoch = log.head.get(HEAD_EPOCH)
   const marker = view.marker.get(MARKER)
-  if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is no backup`)
+  if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is not a backup`)
   log.env.transactionSync(() => {
     log.head.put(HEAD_EPOCH, epoch)
   })

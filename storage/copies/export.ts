@@ -60,10 +60,10 @@ function assertOfThisLog(place: ExportPlace, source: EventSource): void {
   if (isKnown && isInside) return
   let which = `its last event is ${source.lastSequence}`
   if (epoch !== undefined && epoch !== source.epoch) which = `this log is ${source.epoch}`
-  else if (isInside) which = `its event ${sequence} is another (an older copy of the home was put back)`
+  else if (isInside) which = `its event ${sequence} is a different one (an older copy of the home was restored)`
   throw new HomeRefused(
     'another_log',
-    `the export to go on with was of another log: ${which}. A restored home is one; export it whole into a folder of its own`,
+    `the export to continue is of another log: ${which}. A restored home has a new log; export all of it into a new folder`,
   )
 }
 

@@ -44,7 +44,7 @@ export function apartElsewhere(environment: string): Apart {
   } catch (error) {
     apart?.remove()
     throw new TemporaryFolderFailed(
-      `the view is read by way of a temporary folder, and none can be made in ${tmpdir()} (${(error as Error).message}): set TMPDIR to a folder that can be written, with some room`,
+      `reading the view needs a temporary folder, and none can be created in ${tmpdir()} (${(error as Error).message}): set TMPDIR to a writable folder with some free space`,
       { cause: error },
     )
   }

@@ -39,7 +39,7 @@ export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inn
   if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
       'log_missing',
-      `${log} is empty or was removed, and ${view}, which was made from it, is there: put the log back, or restore a backup`,
+      `${log} is empty or was removed, but ${view}, which was made from it, exists: put the log back, or restore a backup`,
     )
   }
   await assertDataFile(log, depth)
@@ -67,9 +67,9 @@ function assertEveryFrame(path: string): void {
 function sentence(file: string, fault: DataFault): string {
   switch (fault.kind) {
     case 'not_a_data_file':
-      return `${file} does not begin as a data file does: put it back, or restore a backup`
+      return `${file} does not begin like a data file: put the right file back, or restore a backup`
     case 'cut_short':
-      return `${file} is cut short: its last ${fault.missingPages} pages are missing; put it back, or restore a backup`
+      return `${file} is truncated: its last ${fault.missingPages} pages are missing; put it back, or restore a backup`
     case 'damaged_page':
       return `${file} is damaged (${fault.detail}): put it back, or restore a backup`
   }
@@ -78,7 +78,7 @@ function sentence(file: string, fault: DataFault): string {
 /** `except`: names that a killed restore may have left. Throws HomeRefused `not_empty`. */
 export function assertEmpty(directory: string, except: readonly string[] = []): void {
   if (existsSync(directory) && readdirSync(directory).some((name) => !except.includes(name))) {
-    throw new HomeRefused('not_empty', `${directory} is not empty: choose a directory that is empty or absent`)
+    throw new HomeRefused('not_empty', `${directory} is not empty: choose an empty or new directory`)
   }
 }
 
@@ -90,7 +90,7 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
     if (log.lastBatch > 0 && first !== 1) {
       throw new HomeRefused(
         'redo_missing',
-        `${home}/view is empty or was removed, and ${home}/log no longer holds what made it: put the view back, or restore a backup`,
+        `${home}/view is empty or was removed, and ${home}/log can no longer rebuild it: put the view back, or restore a backup`,
       )
     }
     return { epoch: log.epoch, batch: 0, sequence: 0 }
@@ -98,7 +98,7 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
   if (marker.epoch !== log.epoch) {
     throw new HomeRefused(
       'view_of_another_log',
-      `${home}/view belongs to log ${marker.epoch}, ${home}/log is ${log.epoch}: put back the two that belong together, or restore a backup`,
+      `${home}/view belongs to log ${marker.epoch}, ${home}/log is ${log.epoch}: put back a matching pair, or restore a backup`,
     )
   }
   if (marker.batch > log.lastBatch) {
@@ -110,7 +110,7 @@ export function assertMarker(view: View, log: EventLog, home: string): Marker {
   if (!knowsEvent(view, log, marker.sequence)) {
     throw new HomeRefused(
       'view_of_another_log',
-      `${home}/view is of this log as it went on elsewhere: event ${marker.sequence} of ${home}/log is not in it; put back the two that belong together, or restore a backup`,
+      `${home}/view belongs to another copy of this log, which diverged: event ${marker.sequence} of ${home}/log is not in it; put back a matching pair, or restore a backup`,
     )
   }
   return marker
@@ -156,12 +156,11 @@ export function damaged(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
   const { code, path: named = path } = error as NodeJS.ErrnoException
   if (NOT_PERMITTED.includes(code)) {
-    const advice = `the user that runs this (id ${process.getuid?.()}) must own it, as all else of a home (chown -R), or choose another place`
+    const advice = `the user running this (id ${process.getuid?.()}) must own it and everything else in the home (chown -R), or choose another place`
     return new HomeRefused('not_permitted', `${named} cannot be opened (${error.message}): ${advice}`, { cause: error })
   }
   if (DISK_FAILED.includes(code)) {
-    const advice =
-      'see to the disk and start again; nothing that was acknowledged is lost as long as it keeps what it holds'
+    const advice = 'repair the disk and start again; nothing acknowledged is lost as long as the disk keeps its data'
     return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })
   }
   if (!(error instanceof CorruptRow || error instanceof SyntaxError || DAMAGE.test(error.message))) return error

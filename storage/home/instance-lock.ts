@@ -39,7 +39,7 @@ const ENDING_LOOKS_MAX = 50
 const ENDING_LOOK_MS = 20
 const LOCK = 'lock'
 /** The alternative that a refusal suggests to a process that wants to use the home, or only to read it. */
-const OTHERWISE = { used: 'choose another home', read: 'take a backup instead, which that process makes' } as const
+const OTHERWISE = { used: 'choose another home', read: 'take a backup through that process instead' } as const
 
 /**
  * Takes the lock, creating the home if need be. Throws HomeRefused `locked`, naming the holder, without changing

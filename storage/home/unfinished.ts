@@ -24,7 +24,7 @@ export function isUnfinished(path: string): boolean {
   if (new Salvage(path).head()[HEAD_LAST] === undefined) return true
   throw new HomeRefused(
     'corrupt',
-    `${marker} says that this log was never finished, and there are commits in it: where they are this home's, remove that file`,
+    `${marker} says that this log was never completed, but it contains commits: if they belong to this home, remove that file`,
   )
 }
 

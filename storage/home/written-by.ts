@@ -42,7 +42,7 @@ export function assertSchema(head: Pick<LogTables['head'], 'get'>, home: string)
   if (!(schema >= OLDEST_SCHEMA)) {
     throw new HomeRefused(
       'schema_version',
-      `${home} was written by an older version of Intendant (schema ${text}, ${range}): export its events with that one and import them into a new home`,
+      `${home} was written by an older version of Intendant (schema ${text}, ${range}): export its events with that version and import them into a new home`,
     )
   }
   const noted = head.get(HEAD_MACHINES)
@@ -57,7 +57,7 @@ export function assertMachines(noted: MachineVersions, home: string): void {
   const newer = Object.entries(noted).flatMap(([kind, version]) => {
     const knows = known[kind]
     if (knows !== undefined && version <= knows) return []
-    return [`${kind} of version ${version}, this program knows ${knows ?? 'none'}`]
+    return [`${kind} of version ${version}; this program knows ${knows ?? 'none'}`]
   })
   if (newer.length > 0) throw ofNewer(home, newer.join('; '))
 }
@@ -65,6 +65,6 @@ export function assertMachines(noted: MachineVersions, home: string): void {
 function ofNewer(home: string, what: string): HomeRefused {
   return new HomeRefused(
     'schema_version',
-    `${home} was written by a newer version of Intendant (${what}): start that one, or restore a backup of before`,
+    `${home} was written by a newer version of Intendant (${what}): start that version, or restore a backup from before the upgrade`,
   )
 }

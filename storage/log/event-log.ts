@@ -164,7 +164,7 @@ export class EventLog implements LogIdentity {
       if (text === undefined) {
         throw new HomeRefused(
           'redo_missing',
-          `the view is at batch ${batch}, and the log has no redo of batch ${expected}: restore a backup`,
+          `the view is at batch ${batch}, but the log has no redo of batch ${expected}: restore a backup`,
         )
       }
       yield this.#decoded(expected, text, recordBefore)
@@ -247,7 +247,7 @@ export class EventLog implements LogIdentity {
       return decodeBatch(text, { eventAt: (sequence) => this.#eventAt(sequence), recordBefore })
     } catch (error) {
       if (!(error instanceof ChangeMisplaced)) throw error
-      const message = `redo of batch ${number} does not follow what is before it (${error.message}): restore a backup`
+      const message = `redo of batch ${number} does not follow the batches before it (${error.message}): restore a backup`
       throw new HomeRefused('corrupt', message, { cause: error })
     }
   }

@@ -42,5 +42,5 @@ export function openLmdbLog(path: string): LogTables {
 }
 
 function unwritten(): never {
-  throw new Error('a log of an older schema is only read')
+  throw new Error('a log of an older schema is read-only')
 }

@@ -60,7 +60,7 @@ async function assertRoom(path: string): Promise<void> {
   if ((await freeBytesOf(path)()) > size) return
   throw new HomeRefused(
     'disk_reserve',
-    `${path} is of an older version, and is carried over into new files: free as much space as it has bytes (${size}), then start again`,
+    `${path} is of an older version and has to be copied into new files: free as much space as its size (${size} bytes), then start again`,
   )
 }
 

@@ -157,6 +157,6 @@ export function decodeBatch(text: string, sources: RedoSources): Batch {
 
 function recordOf({ k, i, r, d }: StepEntry, before: string | undefined): string {
   if (d === undefined) return JSON.stringify(r)
-  if (before === undefined) throw new ChangeMisplaced(`it changes the record of ${k} ${i}, and there is none`)
+  if (before === undefined) throw new ChangeMisplaced(`it changes the record of ${k} ${i}, which does not exist`)
   return changedRecord(before, JSON.stringify(d))
 }

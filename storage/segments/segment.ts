@@ -108,7 +108,7 @@ export class Segment {
         segment.#sealAt(size, trailerIn(file, size))
         return segment
       }
-      if (hasFrameFrom(file, 0, size)) throw new SegmentFault(`${path} does not begin as a file of the log does`)
+      if (hasFrameFrom(file, 0, size)) throw new SegmentFault(`${path} does not begin like a log file`)
     } catch (error) {
       closeSync(file)
       throw error
@@ -295,7 +295,7 @@ export class Segment {
 
   #assertOwn({ at, frame }: FrameAt): void {
     if (frame.ordinal !== this.ordinal)
-      throw new SegmentFault(`${this.path} is damaged (byte ${at} is of another file)`)
+      throw new SegmentFault(`${this.path} is damaged (byte ${at} belongs to another file)`)
   }
 
   #ending(number: number): Buffer {

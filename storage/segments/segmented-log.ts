@@ -109,7 +109,7 @@ export class SegmentedLog implements LogEnvironment {
   /** Adds a row after the last of its kind. Call within a transaction. */
   append(kind: RowsOf, key: number, texts: readonly string[], between: string): void {
     const writing = this.#writing()
-    if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not behind the last row of its table`)
+    if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not after the last row of its table`)
     this.#frame.add(kind, key, texts, between)
     writing.last = withPart(writing.last, kind, key)
   }
@@ -123,7 +123,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   transactionSync(write: () => void): void {
-    if (this.#readOnly) throw new Error('this log was opened for reading')
+    if (this.#readOnly) throw new Error('this log was opened read-only')
     if (this.#failure !== undefined) throw this.#failure
     const changes: Changes = { head: {}, from: this.#from, last: this.#last }
     this.#changes = changes
@@ -305,7 +305,7 @@ export class SegmentedLog implements LogEnvironment {
     const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, this.#use) : undefined
     if (before?.isSealed) return before
     before?.close()
-    throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin as a file of the log does`)
+    throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin like a log file`)
   }
 
   #openBefore(ordinal: number): void {
@@ -316,7 +316,7 @@ export class SegmentedLog implements LogEnvironment {
     // In a log that another process writes it stays open, so that it can be read after its removal.
     if (this.#use !== 'followed') segment?.unload()
     if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
-      throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end as the file behind it says`)
+      throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end where the next file says`)
   }
 
   /** Adds the next newest file. The state of the log follows from its beginning and each of its frames. */
@@ -335,7 +335,7 @@ export class SegmentedLog implements LogEnvironment {
     segment.follow(rows, (one) => {
       const { frame } = one
       if (frame.number !== this.#number + 1)
-        throw new SegmentFault(`${segment.path} is damaged (frame ${frame.number} is behind frame ${this.#number})`)
+        throw new SegmentFault(`${segment.path} is damaged (frame ${frame.number} follows frame ${this.#number})`)
       this.#number = frame.number
       this.#lastFrameAt = one.at
       for (const { kind, key } of frame.rows)

@@ -8,8 +8,11 @@ import { HomeRefused } from '../home/home-refused.ts'
 import { hasFrameFrom } from './frames-in.ts'
 
 export function writtenByAnother(path: string, end: number): HomeRefused {
-  const what = `another process wrote this log (${path} does not end at byte ${end}), although the lock of its home was free`
-  return new HomeRefused('locked', `${what}: stop one of the two, then start again; what it wrote is there`)
+  const what = `another process wrote to this log (${path} does not end at byte ${end}), although the lock of its home was free`
+  return new HomeRefused(
+    'locked',
+    `${what}: stop one of the two, then start again; what the other process wrote is kept`,
+  )
 }
 
 /**

@@ -63,7 +63,7 @@ export class Assertions {
     }
     const { madeAt } = witness
     if (madeAt !== undefined && this.#place(row, CREATION) === undefined && this.#isRetained(madeAt)) {
-      this.#of.findings.add('creation_missing', where, `made at ${madeAt}, and no event of the log says so`)
+      this.#of.findings.add('creation_missing', where, `created at ${madeAt}, but no event in the log says so`)
     }
     for (const [sequence, aspects] of this.#standing(row)) {
       const text = this.#of.text(sequence)

@@ -14,6 +14,6 @@ const FAULTS_MAX = 10
  */
 export async function faultsOfLog(folder: string, signal: AbortSignal): Promise<readonly string[]> {
   const args = [folder, String(FAULTS_MAX)]
-  const said = await ownProcess(CHECKER, args, 'the copy of the log is of no use', signal)
+  const said = await ownProcess(CHECKER, args, 'the copy of the log is unusable', signal)
   return said === '' ? [] : (JSON.parse(said) as string[])
 }

@@ -157,7 +157,8 @@ class Verification {
     const versions = new Map<string, number>()
     for (let batch = this.#marker.batch + 1; batch <= lastBatch; batch += 1) {
       const row = this.#read(`redo of batch ${batch}`, () => redo.get(batch, this.#ofLog))
-      if (row === undefined) this.#find('redo_missing', `redo of batch ${batch}`, 'the view cannot be carried on')
+      if (row === undefined)
+        this.#find('redo_missing', `redo of batch ${batch}`, 'the view cannot be brought up to date')
       else this.#redo(batch, row, versions)
     }
     this.#lastSequence = lastSequence
@@ -279,7 +280,7 @@ class Verification {
         const identity = this.#identity(sequence)
         const said = identity === undefined ? [] : of === 'trace' ? [identity.traceId ?? ''] : identity.itemIds
         if (said.some((name) => keyPart(name) === id)) continue
-        this.#find('history_wrong', `history of ${of} ${id}`, `event ${sequence} is not of it`)
+        this.#find('history_wrong', `history of ${of} ${id}`, `event ${sequence} does not belong to it`)
       }
     }
   }

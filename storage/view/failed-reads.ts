@@ -29,7 +29,7 @@ export function withFailedReads(
     // One turn later: what the writer posted while this thread was busy is delivered after the timers.
     if (!isRefused) nature.setTimer(() => nature.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
     isRefused = true
-    return new JournalFailure(`what is stored cannot be read any more: ${error.message}`, { cause: error })
+    return new JournalFailure(`stored data can no longer be read: ${error.message}`, { cause: error })
   }
   const reads: Reads = { told, probe: () => view.marker.doesExist(MARKER) }
   return Object.fromEntries(

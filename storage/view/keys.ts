@@ -48,5 +48,5 @@ function assertName(text: string, what: string): void {
   if (text.length > NAME_CHARS_MAX || text.length === 0) {
     throw new RangeError(`${what} has ${text.length} characters; 1 to ${NAME_CHARS_MAX} are allowed`)
   }
-  if (CONTROL.test(text)) throw new RangeError(`${what} holds a control character`)
+  if (CONTROL.test(text)) throw new RangeError(`${what} contains a control character`)
 }

@@ -141,7 +141,7 @@ export function recordedTables(
 ): Omit<ViewTables, 'env'> & { readonly commit: ViewEnvironment['commit'] } {
   let recording: PackedRows | undefined
   const rows = (): PackedRows => {
-    if (recording === undefined) throw new Error('a row is put outside of a commit')
+    if (recording === undefined) throw new Error('a row was put outside a commit')
     return recording
   }
 

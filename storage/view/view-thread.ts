@@ -25,7 +25,7 @@ const REST_MS = 60_000
 /** Few texts are alive at once. */
 const YOUNG_MB_MAX = 16
 
-const ENDED = 'the thread that writes the view has ended'
+const ENDED = 'the view writer thread ended'
 
 /** What the thread starts with. */
 export interface Begun {

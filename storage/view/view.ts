@@ -82,7 +82,7 @@ export class View {
   async write(fold: Fold, epoch: string, isHurried: () => boolean): Promise<Marker> {
     const held = this.marker() ?? { epoch, batch: 0, sequence: 0 }
     if (held.batch >= fold.lastBatch) return held
-    assert.equal(fold.firstBatch, held.batch + 1, 'the fold does not begin where the view ends')
+    assert.equal(fold.firstBatch, held.batch + 1, 'the fold does not start where the view ends')
     const marker: Marker = { epoch, batch: fold.lastBatch, sequence: fold.lastSequence }
     await this.#tables.env.commit(() => this.#put(fold, marker, isHurried))
     return marker

@@ -1187,9 +1187,9 @@ cancelled, cycle being stopped:
 `
 
 exports[`dist/test/machines/campaign.test.js > TAP > the prompt shows the state of the campaign, and fences the words of others > prompt 1`] = `
-You form the next step of a campaign. You only read: you change nothing.
-Judge whether the mission is done by what is on trunk alone. Cut the next objective as the mission, less what is on trunk, less what is preserved and not landed yet.
-An objective that was given before is not given again: reconcile what it left, name the gap that blocks it, go another way, or escalate.
+You form the next step of a campaign. This is read-only: change nothing.
+Judge whether the mission is done only by what is on trunk. The next objective is taken from the mission, minus what is on trunk, minus work that is preserved and not landed yet.
+Do not give an objective that was given before: reconcile what it left, name the gap that blocks it, take another approach, or escalate.
 
 ## Mission
 
@@ -1203,15 +1203,15 @@ Let customers pay by invoice
 
 Decide exactly one of:
 - done: every piece of done-evidence holds on trunk now;
-- advance: one objective, which one task can reach;
-- escalate: an owner must decide, or one of the conditions below has come about.
+- advance: one objective, which a single task can reach;
+- escalate: an owner must decide, or one of the conditions below applies.
 Answer with one JSON object: {"decision": "done" | "advance" | "escalate", "reason": "...", "objective": "... (with advance only)"}.
 
 ## Budget
 
 1 of 2 tasks were dispatched, 0 landed.
 
-## Conditions in which you escalate
+## Conditions under which you must escalate
 
 - The price of anything would change.
 

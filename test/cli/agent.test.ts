@@ -41,11 +41,11 @@ t.test('missing configuration or a faulty Execution Request is reported to the r
     t.match(agent(configured, input).failure, {
       class: 'dispatch',
       code: 'malformed_execution_request',
-      message: /^standard input holds no Execution Request/,
+      message: /^standard input is not an Execution Request/,
     })
   const request = { schema_version: 'intendant.execution_request.v2', request_id: 'runreq_1', attempt: 1 }
   t.match(agent(configured, JSON.stringify(request)).failure, { code: 'unsupported_schema_version' })
   const landing = agent({ ...configured, LAND: 'main' })
-  t.equal(landing.stderr, 'LAND says nothing without PUSH: nothing is landed\n')
+  t.equal(landing.stderr, 'LAND has no effect without PUSH: nothing is landed\n')
   t.end()
 })

@@ -328,7 +328,7 @@ t.test('verify and restore report that no temporary folder can be made, and noth
   ]) {
     const { code, out, err } = await runCommand(argv, env)
     t.same([code, out], [2, ''], argv.join(' '))
-    t.match(err, /none can be made in \/dev\/null\/nowhere \(.*\): set TMPDIR to a folder that can be written/)
+    t.match(err, /none can be created in \/dev\/null\/nowhere \(.*\): set TMPDIR to a writable folder/)
   }
   t.notOk(existsSync(restored))
   t.match(await runCommand(['verify', home], ENV), { code: 0, out: /nothing is wrong/ })

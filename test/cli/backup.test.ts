@@ -44,7 +44,7 @@ t.test('a repeated backup command follows the backup of that name, and one witho
 t.test(
   'a repeated backup command reports the completed backup of that name, or the refusal if there is none',
   async (t) => {
-    const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+    const problem = { code: 'already_exists', detail: 'A backup of that name already exists.' }
     const { env } = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [200, completed]))
     t.match(await cli(env, 'backup', '--name', 'today'), { code: 0, out: /is in \/h\/backups\/today/ })
     for (const answer of [
@@ -54,13 +54,13 @@ t.test(
       const unknown = await service(t, ({ method }) => (method === 'POST' ? [409, problem] : [...answer]))
       const told = await cli(unknown.env, 'backup', '--name', 'today')
       t.not(told.code, 0)
-      t.match(told.err, /A backup of that name is there already\./)
+      t.match(told.err, /A backup of that name already exists\./)
     }
   },
 )
 
 t.test('a repeated backup command does not pass off a backup older than an hour as a new one', async (t) => {
-  const problem = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+  const problem = { code: 'already_exists', detail: 'A backup of that name already exists.' }
   const ended = (minutesAgo: number) => new Date(Date.now() - minutesAgo * 60_000).toISOString()
   const told = async (ended_at: string) => {
     const { env } = await service(t, ({ method }) =>
@@ -86,7 +86,7 @@ t.test(
     const failure = { code: 'backup_damaged', message: 'The backup is in /h, and is of a log that is damaged.' }
     const damaged = { ...completed, state: 'damaged', failure }
     const problem = { code: 'backup_damaged', detail: failure.message, backup: 'today' }
-    const there = { code: 'already_exists', detail: 'A backup of that name is there already.' }
+    const there = { code: 'already_exists', detail: 'A backup of that name already exists.' }
     for (const answer of [
       [500, problem],
       [202, running],

@@ -116,7 +116,7 @@ t.test('a brief can name a record by the beginning of its id, and shows its othe
 
   const mistyped = ['--engineering-intent', key, '--design-intent', `${recordId}0`, '--protect', 'It is fast.']
   const other = await say('brief', 'create', '--project', 'shop', '--objective', 'x', '--evidence', 'y', ...mistyped)
-  t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is no record of shop`)
+  t.match(other, `still missing: /mission/design_intent_refs/0 ${recordId}0 is not a record of shop`)
 })
 
 t.test('a brief approved for full is offered with a run command for full', async (t) => {
@@ -147,7 +147,7 @@ t.test('a brief whose intent was withdrawn is shown without a run command', asyn
   t.match(await say('brief', 'compile', id), 'Run it with: ')
   await say('intent', 'supersede', key)
   const shown = await say('brief', 'show', id)
-  t.match(shown, /No approval holds any longer:?\n +The intent behind it guides runs no more: .*is superseded/)
+  t.match(shown, /No approval holds any longer:?\n +The intent behind it no longer guides runs: .*is superseded/)
   t.match(shown, `Archive it with: intendant brief archive ${id}`)
   t.notOk(shown.includes('Run it with'))
   t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor after a repeated compile')

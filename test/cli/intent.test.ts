@@ -167,7 +167,7 @@ t.test('an inspection is posted from a file or standard input, and its hypothese
   t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all are decided')
   const late = await run('hypothesis', 'reject', id, '--reason', 'late')
   t.equal(late.code, 3)
-  t.match(late.err, 'It is accepted')
+  t.match(late.err, 'The hypothesis is accepted')
   const missing = await run('discover', '--project', 'shop', `${service.home}/nothing.json`)
   t.equal(missing.code, 2)
   t.match(missing.err, `${service.home}/nothing.json cannot be read: ENOENT`)

@@ -223,7 +223,7 @@ t.test('an unreachable service exits with 4 and suggests a remedy', async (t) =>
 
 t.test('a refused request exits with 3 and shows the detail, fields, state, allowed moves and code', async (t) => {
   const problem = {
-    title: 'The state does not allow this',
+    title: 'Not allowed in the current state',
     status: 409,
     detail: 'A completed request cannot be cancelled.',
     code: 'illegal_move',
@@ -302,10 +302,14 @@ t.test('a token with characters that no header can carry is refused, neither sen
   const token = `itd_${'s'.repeat(40)}`
   const home = t.testdir({ 'two.token': `${token}\n${token}\n`, 'word.token': '# mine\n', 'one.token': `${token}\n` })
   const bad = [
-    [{ ...env, ENGINE_TOKEN: `${token}\n${token}` }, ['queue'], /ENGINE_TOKEN holds more than a token/],
-    [{ ...env, ENGINE_TOKEN: 'itd_ü“' }, ['queue', '--json'], /ENGINE_TOKEN holds more than a token/],
-    [env, ['queue', '--token-file', `${home}/two.token`], /token file .*two.token holds more than a token/],
-    [env, ['runner', '--id', 'r1', '--exec', 'true', '--token-file', `${home}/word.token`], /holds more than a token/],
+    [{ ...env, ENGINE_TOKEN: `${token}\n${token}` }, ['queue'], /ENGINE_TOKEN contains more than a token/],
+    [{ ...env, ENGINE_TOKEN: 'itd_ü“' }, ['queue', '--json'], /ENGINE_TOKEN contains more than a token/],
+    [env, ['queue', '--token-file', `${home}/two.token`], /token file .*two.token contains more than a token/],
+    [
+      env,
+      ['runner', '--id', 'r1', '--exec', 'true', '--token-file', `${home}/word.token`],
+      /contains more than a token/,
+    ],
   ] as const
   for (const [given, argv, words] of bad) {
     const { code, out, err } = await cli(given, ...argv)
@@ -326,7 +330,7 @@ t.test('an id of only dots is refused without a request', async (t) => {
   ]) {
     const { code, err } = await cli(env, ...argv)
     t.equal(code, 3, argv.join(' '))
-    t.match(err, /names nothing/)
+    t.match(err, /does not exist/)
   }
   t.same(asked, [])
 })
@@ -361,7 +365,7 @@ t.test('watch --count and events print the cursor to continue from', async (t) =
 t.test('with --json every error is one JSON object on standard error, with the same exit code', async (t) => {
   const problem = {
     type: '/problems/illegal_move',
-    title: 'The state does not allow this',
+    title: 'Not allowed in the current state',
     status: 409,
     detail: 'A completed request cannot be cancelled.',
     code: 'illegal_move',
@@ -539,7 +543,7 @@ t.test('create --wait tries again when something other than the service answers'
   })
   const { code, err } = await cli(env, 'run-request', 'create', '--project', 'demo', '--entry-event', 'x', '--wait')
   t.equal(code, 0)
-  t.match(err, 'something other than the service has answered, with status 404: 404 page not found; trying again')
+  t.match(err, 'something other than the service answered, with status 404: 404 page not found; trying again')
 })
 
 t.test('a wait longer than a timer allows is refused', async (t) => {
@@ -607,10 +611,13 @@ t.test('run-request show says why a request waits and which command helps', asyn
 })
 
 t.test('run-request show suggests cancelling a request for a removed runner, not adding a runner', async (t) => {
-  const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed for good.' }
+  const why = { code: 'runner_removed', detail: 'Runner r9, which it names, was removed.' }
   const { env } = await service(t, () => [200, { ...RUN, runner_id: 'r9', waiting_because: why }])
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
-  t.match(out, /was removed for good[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/)
+  t.match(
+    out,
+    /, which it names, was removed[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/,
+  )
   t.notMatch(out, /runner add/)
 })
 

@@ -94,7 +94,7 @@ t.test('a redirect to another host is not followed, and its target is named', as
 t.test('a redirect within the host or without a target is reported, a long one shortened', async (t) => {
   for (const [location, told] of [
     ['/login', /redirects to http:\/\/127\.0\.0\.1:\d+\/login: set/],
-    ['http://', /something other than the service has answered, with status 302/],
+    ['http://', /something other than the service answered, with status 302/],
     [`/${'x'.repeat(1_000)}`, /redirects to http:\/\/127\.0\.0\.1:\d+\/x{100,199}: set/],
   ] as const) {
     const { env } = await service(t, () => [302, 'moved', { location }])
@@ -148,7 +148,7 @@ t.test(
       const { code, err } = await runner.ended
       t.equal(code, 4)
       t.ok(performance.now() - begunMs < soonMs, `${performance.now() - begunMs} ms`)
-      t.match(err, /the service has not taken the last word/)
+      t.match(err, /the service has not accepted the final post/)
     }
   },
 )

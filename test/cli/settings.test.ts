@@ -36,8 +36,8 @@ t.test('a faulty setting is refused under the name it was given by, with what is
   t.equal(load({ lease: '3s' }, {}).leaseMs, 3_000)
   t.throws(() => load({}, {}, { body_max: '1 parsec' }), /^"body_max" in \/srv\/x\/config.json is "1 parsec"/)
   t.throws(() => load({}, { ENGINE_LOG_LEVEL: 'loud' }), /one of fatal, error/)
-  t.throws(() => load({}, {}, { prot: 7171 }), /"prot" in .*config.json is not a setting. Known are: .*port/)
-  t.throws(() => load({}, {}, { port: true }), /must be a text or a number/)
+  t.throws(() => load({}, {}, { prot: 7171 }), /"prot" in .*config.json is not a setting. Known settings: .*port/)
+  t.throws(() => load({}, {}, { port: true }), /must be a string or a number/)
   t.throws(() => load({}, {}, '[]'), /must hold one JSON object/)
   t.throws(() => load({}, {}, '{'), /config.json is not JSON/)
 })
@@ -51,7 +51,8 @@ t.test('the room for bodies in flight must hold the largest body, or is refused 
   t.equal(roomOf({ body_max: '300MiB', bodies_in_flight_max: '300MiB' }), 300)
   t.throws(() => load({ body_max: '1GiB', bodies_in_flight_max: '256MiB' }, {}), {
     exitCode: 2,
-    message: /^--bodies-in-flight-max is 256MiB, less than --body-max, which is 1GiB: no such body could ever be taken/,
+    message:
+      /^--bodies-in-flight-max is 256MiB, less than --body-max, which is 1GiB: no such body could ever be received/,
   })
   t.throws(() => load({}, { ENGINE_BODIES_IN_FLIGHT_MAX: '4MiB' }, { events_body_max: '5MiB' }), {
     message:

@@ -146,7 +146,7 @@ t.test('an unfinished request delays a stop for a bounded time only', async (t) 
   const tookMs = performance.now() - begunMs
   t.ok(tookMs > 4_500, 'the request had its time')
   t.ok(tookMs < 5_000 + SOON_MS, `${tookMs} ms`)
-  t.match(service.log(), /cuts off requests/)
+  t.match(service.log(), /stopping: cutting off requests/)
 })
 
 t.test('a second signal ends the stop at once', async (t) => {

@@ -54,12 +54,12 @@ t.test('a sound home is served completely', async (t) => {
 t.test('a truncated file is refused, whatever its length', async (t) => {
   const half = (part: (typeof PARTS)[number]) => readFileSync(dataFile(home, part)).length / 2 + 100
   for (const [part, bytes, words] of [
-    ['view', 0, /does not begin as a data file does/],
-    ['view', PAGE_BYTES, /does not begin as a data file does/],
-    ['view', 2 * PAGE_BYTES, /is cut short/],
-    ['view', half('view'), /is cut short/],
-    ['log', 0, /does not begin as a file of the log does/],
-    ['log', 100, /does not begin as a file of the log does/],
+    ['view', 0, /does not begin like a data file/],
+    ['view', PAGE_BYTES, /does not begin like a data file/],
+    ['view', 2 * PAGE_BYTES, /is truncated/],
+    ['view', half('view'), /is truncated/],
+    ['log', 0, /does not begin like a log file/],
+    ['log', 100, /does not begin like a log file/],
     ['log', PAGE_BYTES, /the log has lost batches/],
     ['log', half('log'), /the log has lost batches/],
   ] as const) {

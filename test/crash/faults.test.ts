@@ -244,7 +244,7 @@ t.test(
     await one.service.kill()
     one.orders.leaveRoom(MIB)
     await one.service.start({ ...one.env, ENGINE_DISK_RESERVE: '32MiB' })
-    await until(() => one.service.errors.includes('it takes no writes'), 'it says so')
+    await until(() => one.service.errors.includes('it accepts no writes'), 'it says so')
     const at = { url: one.service.url, token: one.service.adminToken }
     t.same(holdsWhatWasTold(one.memory, await wholeLog(at)), [])
     const made = await ask({

@@ -45,10 +45,10 @@ t.test('a failure is posted again without its Run Result if the service refuses 
 t.test('a Run Result with a failure or an invalid status fails the run', async (t) => {
   const word = { class: 'execution', code: 'run_result_status' }
   for (const [said, told] of [
-    [{ status: 'failed' }, { ...word, message: /status failed: a good end is completed or/ }],
+    [{ status: 'failed' }, { ...word, message: /status failed: a successful status is completed or/ }],
     [{ status: 7 }, { ...word, message: /status 7/ }],
     [{ failure: 'boom' }, { class: 'execution', message: 'boom' }],
-    [{ failure: { class: 'nope', message: 'm' } }, { class: 'execution', message: 'm (of class nope, which is none)' }],
+    [{ failure: { class: 'nope', message: 'm' } }, { class: 'execution', message: 'm (its class nope is unknown)' }],
   ] as const) {
     const { ends, service } = await ran(
       t,
@@ -119,7 +119,7 @@ t.test('a task_run_completed in a line over the limit fails the run as line_too_
   ] as const) {
     const { ends, service, logs } = await ran(t, printsLong(head, tail), undefined, TASK)
     t.same(ends, ['failed'])
-    const message = 'a line of more than 524288 characters is not read: it names task_run_completed'
+    const message = 'a line of more than 524288 characters was ignored: it names task_run_completed'
     const [told, ...more] = verdicts(service)
     t.match(told, { success: false, landed: false, verdict: 'runner_error', detail: message })
     t.same(more, [])

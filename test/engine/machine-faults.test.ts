@@ -122,6 +122,6 @@ t.test('brief files that cannot be removed are logged, and the run is unaffected
       async () => logs.join('\n'),
       (text) => text.includes('stay'),
     ),
-    /the brief's files stay: .*ENAMETOOLONG/,
+    /the brief's files remain: .*ENAMETOOLONG/,
   )
 })

@@ -37,7 +37,7 @@ t.test('a foreign page instead of a session or poll answer is retried and logged
   await service.until(({ verb }) => verb === 'completed')
   runner.drain()
   t.same(await runner.finished, ['completed'])
-  t.match(logs.join('\n'), /something other than the service has answered, with status 404: 404 page not found/)
+  t.match(logs.join('\n'), /something other than the service answered, with status 404: 404 page not found/)
 })
 
 t.test('a foreign page instead of an answer to a post or heartbeat is retried', async (t) => {
@@ -78,7 +78,7 @@ t.test('output that is too large is split in half in order, and lost output is l
   t.same(await runner.finished, ['completed'])
   const texts = service.events().map(({ payload }) => payload.text)
   t.equal(texts.join(''), lines)
-  t.match(logs.join('\n'), /6 bytes of output are lost, refused by the service: event_too_large/)
+  t.match(logs.join('\n'), /6 bytes of output were lost, refused by the service: event_too_large/)
 })
 
 t.test('server errors on a session or poll are retried without limit', async (t) => {

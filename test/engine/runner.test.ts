@@ -257,7 +257,7 @@ t.test('the runner logs when the service stops answering and when it answers aga
     (said) => said.includes('connected'),
   )
   runner.stop()
-  t.match(logs, [/^[^.]+; trying again$/, 'answered again', /connected to/])
+  t.match(logs, [/^[^.]+; trying again$/, 'the service answers again', /connected to/])
 })
 
 t.test('after a lost answer or a 503 the same text is posted again', async (t) => {

@@ -6,7 +6,7 @@ import { outgoing, PostQueue } from '../../engine/post-queue.ts'
 import { hired } from './hired.ts'
 import { executionRequest } from './stand-in.ts'
 
-const tooLong = () => new AnswerTimeout('http://x', new Error('the answer took too long'))
+const tooLong = () => new AnswerTimeout('http://x', new Error('the response took too long'))
 
 t.test('heartbeats continue until the final post is answered, and their refusals then end nothing', async (t) => {
   const { service, runner } = await hired(t, 'exit 0', { answerMs: 400, heartbeatMs: 40 })
@@ -31,7 +31,7 @@ t.test('a post that times out gets more time at the next try', async (t) => {
   service.misbehave = ({ verb }) => (verb === 'completed' ? { afterMs: 300 } : undefined)
   service.offer(executionRequest('runreq_l'))
   t.same(await runner.finished, ['completed'])
-  t.match(logs.join('\n'), /the answer took too long/)
+  t.match(logs.join('\n'), /the response took too long/)
 })
 
 /** A command that counts, one event per number. */
@@ -48,7 +48,7 @@ t.test('a post of events that times out is split into smaller ones, each event o
     [...new Set(service.events().map(({ payload }) => payload.n))],
     Array.from({ length: 40 }, (_, i) => i + 1),
   )
-  t.match(logs.join('\n'), /the answer took too long; again with fewer events at a time/)
+  t.match(logs.join('\n'), /the response took too long; retrying with fewer events at a time/)
 })
 
 t.test('a post of events whose connection breaks after a while is split into smaller ones', async (t) => {
@@ -61,7 +61,7 @@ t.test('a post of events whose connection breaks after a while is split into sma
     service.events().map(({ payload }) => payload.n),
     Array.from({ length: 40 }, (_, i) => i + 1),
   )
-  t.match(logs.join('\n'), /no answer from .*; again with fewer events at a time/)
+  t.match(logs.join('\n'), /no answer from .*; retrying with fewer events at a time/)
 })
 
 t.test('a connection that breaks at once does not reduce the size of posts', async (t) => {
@@ -140,7 +140,7 @@ t.test('a service that takes only small posts is rarely sent larger ones', async
     service.events().map(({ payload }) => payload.n),
     Array.from({ length: 300 }, (_, i) => i + 1),
   )
-  const slow = logs.filter((line) => line.includes('again with fewer events at a time')).length
+  const slow = logs.filter((line) => line.includes('retrying with fewer events at a time')).length
   t.ok(slow <= 16, `${slow} posts took too long`)
 })
 

@@ -33,7 +33,7 @@ t.test('a stopped runner gives up its final report if the service is unreachable
   t.same(await runner.finished, ['untold'])
   t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
-  t.match(logs.at(-1), /the service has not taken the last word/)
+  t.match(logs.at(-1), /the service has not accepted the final post/)
 })
 
 t.test('a stopped runner whose output is blocked by the service gives up', async (t) => {

@@ -24,7 +24,7 @@ t.test('a faulty body, header or path is answered with a problem that names the 
     s.call('POST', '/api/projects', body, { headers })
   const malformed = await post('{"key": "a",\n "name": }')
   t.match(malformed, { status: 400, body: { code: 'malformed_body' } })
-  t.match(malformed.body.detail, /Line 2, column 10: "}" was not expected/)
+  t.match(malformed.body.detail, /Line 2, column 10: unexpected "}"/)
   t.match(await post('{"key": "a"'), { status: 400, body: { code: 'malformed_body' } })
   t.match(await post('\ufeff{"name":"a"}'), { status: 400, body: { code: 'malformed_body' } })
   t.match(await post('[]'), { status: 422, body: { code: 'invalid_body' } })
@@ -270,8 +270,8 @@ t.test(
     }
     t.same(told(), [])
     for (const [reason, msg] of [
-      ['disk_reserve', /takes no writes until more than disk_reserve is free/],
-      ['read_only', /takes no writes until it is restarted with more than disk_reserve free/],
+      ['disk_reserve', /accepts no writes until more than disk_reserve is free/],
+      ['read_only', /accepts no writes until it is restarted with more than disk_reserve free/],
     ] as const) {
       journal.refuse(reason)
       await look()
@@ -283,6 +283,6 @@ t.test(
     t.same(told(), [], 'nothing is logged: a view backlog passes within moments')
     journal.refuse(undefined)
     await look()
-    t.match(told(), [{ reason: 'read_only', msg: /there is room: the service takes writes again/ }])
+    t.match(told(), [{ reason: 'read_only', msg: /disk space is available: the service accepts writes again/ }])
   },
 )

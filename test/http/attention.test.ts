@@ -65,7 +65,7 @@ t.test('a run request that no registered runner may take needs attention until o
   await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
   t.same(await stranded(s), [`${id} no_runner_with_labels`])
   t.match((await s.expect(200, 'GET', NO_RUNNER)).body.items, [
-    { kind: 'run_request', project: 'shop', because: { detail: 'No runner allowed for shop carries: gpu.' } },
+    { kind: 'run_request', project: 'shop', because: { detail: 'No runner allowed for shop has the labels: gpu.' } },
   ])
   await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
   t.same(await stranded(s), [], 'an offline runner counts')

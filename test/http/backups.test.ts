@@ -122,7 +122,7 @@ t.test('a backup of a damaged log is kept, and answered as a problem that names 
   t.ok(existsSync(join(told.path, 'backup.json')))
   flip(path!, 9)
   const refused = await s.expect(500, 'POST', PATH, { name: 'no-more' })
-  t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin as a file of the log does` })
+  t.match(refused.body, { code: 'backup_failed', detail: `${path} does not begin like a log file` })
   t.notOk(existsSync(join(home, 'backups/no-more')))
   // The last flush may start a new log file, so close while its folder exists.
   await s.service.close()

@@ -57,7 +57,7 @@ t.test('a run repeated with again: true needs its own approval, whatever the app
   const once = runOf(brief, { throttle: 'full', payload: { n: 1 } })
   const { id, waiting_because } = (await s.expect(201, 'POST', REQUESTS, { ...once, again: true })).body
   const detail =
-    'Work with throttle full waits for an approval of itself: one of its brief does not speak for doing it again.'
+    'Work with throttle full waits for an approval of its own: an approval of its brief does not cover repeating the work.'
   t.strictSame(waiting_because, { code: 'not_approved', detail })
   const { token } = (await s.expect(201, 'POST', '/api/tokens', { name: 'other', roles: ['admin'] })).body
   await s.expect(200, 'POST', `${brief.path}/approve`, approve, { token })
@@ -174,7 +174,7 @@ t.test('a waiting run can be approved once its brief is approved again with the 
   const { s, record, brief, ask, run } = await start(t)
   const asked = await ask(1, 'full')
   await rewriteRecord(s, record, 'It works twice.')
-  const refused = { code: 'reapproval_required', detail: /shop\.intent\.one-order is version 2 since 20/ }
+  const refused = { code: 'reapproval_required', detail: /shop\.intent\.one-order has been at version 2 since 20/ }
   t.match((await s.expect(409, 'POST', `/api/run-requests/${asked}/approve`)).body, refused)
   t.match((await s.expect(409, 'POST', REQUESTS, runOf(brief, { payload: { n: 2 } }))).body, refused)
   t.match((await s.expect(200, 'GET', brief.path)).body.lapsed, refused)

@@ -28,7 +28,7 @@ t.test('a campaign does not build upon preserved work that its owner has closed'
   await until(reading(s), ({ base_ref }) => base_ref === undefined)
   await move(s, 'resume')
   const { engine } = await form(s, runner, step('Go another way'))
-  t.match(engine.payload.prompt, 'Its owner gave that work up, and nothing is built upon it: closed: wrong approach')
+  t.match(engine.payload.prompt, 'Its owner gave up that work, and nothing is built upon it: closed: wrong approach')
   await runningCycle(s)
   const second = await work(s, runner)
   t.equal(second.engine.payload.base_ref, undefined)
@@ -89,7 +89,7 @@ t.test('preserved work that a campaign builds upon cannot be resumed separately'
   t.match(refused.body, {
     code: 'illegal_move',
     state: 'preserved',
-    detail: /^The campaign pay goes on from it, .*`from_trunk`/,
+    detail: /^The campaign pay builds upon it, .*`from_trunk`/,
   })
   await form(s, runner, step('Mend it'))
   await runningCycle(s)
@@ -197,7 +197,7 @@ t.test('work preserved in an outage lands with the task built upon it', async (t
   }
   const [first, second] = items
   const closed = await inState(s, first.id, 'cancelled')
-  t.match(closed, { reason: `closed: its work goes on in ${second.id}` })
+  t.match(closed, { reason: `closed: its work continues in ${second.id}` })
   t.equal((await work(s, runner)).engine.payload.base_ref, 'origin/more')
   t.match(await inState(s, second.id, 'landed'), { disposition: { landed_commit: 'abc1234' } })
   t.match((await s.expect(200, 'GET', '/api/attention?reason=failed')).body, { items: [] })

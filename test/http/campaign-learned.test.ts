@@ -98,7 +98,7 @@ t.test('learned 6: a formation prompt is bounded, and reaches the runner in the 
   await move(s, 'advance')
   const { engine } = await begin(s, runner)
   t.ok(engine.payload.prompt.length < 60_000)
-  t.match(engine.payload.prompt, /more sections are left out/)
+  t.match(engine.payload.prompt, /more sections are omitted/)
 })
 
 t.test(
@@ -210,7 +210,7 @@ t.test(
     const { work: waiting } = await until(reading(s), (one) => one.work.reason.includes('attempt 2'))
     t.match(
       waiting.reason,
-      /^its run waits for a runner again \(attempt 2\): not before 2\S+Z, as it failed: no route$/,
+      /^its run is waiting for a runner again \(attempt 2\): not before 2\S+Z, since it failed: no route$/,
     )
     const { request_id, attempt } = await beginAttempt(s, runner)
     t.equal(attempt, 2)
@@ -248,7 +248,7 @@ t.test('learned 9: a malformed formation answer is not retried, and escalates wi
     await move(s, 'advance', {}, name)
     await form(s, runner, result)
     const { reason } = await until(reading(s, name), ({ status }) => status === 'escalated')
-    t.match(reason, /^the answer of the formation is malformed: \S/)
+    t.match(reason, /^the formation’s answer is malformed: \S/)
     const [{ payload }] = await events(s, 'campaign_advance_completed', name)
     t.match(payload, { success: false, decision: 'escalate', gate_results: [] })
   }
@@ -406,7 +406,7 @@ t.test('learned 11: an objective is not chosen twice, and the next cycle builds 
   await form(s, runner, step('  add   INVOICES'))
   t.match(await comesTo(s, 'escalated'), {
     reason:
-      'formation goes in a circle: cycle 1 had the same objective, "add INVOICES"; it is wanted again: add INVOICES is missing',
+      'formation is going in circles: cycle 1 had the same objective, "add INVOICES"; now proposed again: add INVOICES is missing',
   })
 })
 

@@ -230,7 +230,7 @@ t.test('a formation after pause and resume waits until the run of the first form
     async () => (await s.expect(200, 'GET', `/api/work-items/${work.item_id}`)).body.waiting_because,
     (because) => because?.code === 'stopping',
   )
-  t.match(waiting.detail, new RegExp(`^${request_id}, which looks for campaign pay`))
+  t.match(waiting.detail, new RegExp(`^${request_id}, which forms or assesses for campaign pay`))
   await s.expect(204, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: step('Too late') }, runner)
   const again = await form(s, runner, done)
@@ -424,7 +424,7 @@ t.test("resume refuses add_cycles that would raise the campaign's total budget a
   await move(s, 'pause')
   const { status, body } = await s.call('POST', '/api/campaigns/pay/resume', { add_cycles: 1 })
   t.match({ status, ...body }, { status: 422, code: 'invalid_body', errors: [{ pointer: '/add_cycles' }] })
-  t.match(body.errors[0].detail, /at most 10000 cycles in all: it has 10000/)
+  t.match(body.errors[0].detail, /above 10000 cycles: it has 10000/)
   t.match(await move(s, 'resume'), { status: 'active', budget: { max_cycles: 10_000 } })
 })
 
@@ -544,7 +544,7 @@ t.test(
     await move(s, 'resume')
     const many = Array.from({ length: 33 }, (_, n) => ({ ...event, occurred_at: `2026-03-01T00:00:00.${100 + n}Z` }))
     const refused = await s.call('POST', '/api/events', { events: many })
-    t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests wait already/ })
+    t.match(refused.body, { status: 409, code: 'illegal_move', detail: /32 requests are already waiting/ })
     t.equal((await s.call('POST', '/api/events', { events: many.slice(1) })).status, 200)
     await until(
       async () => emit({ occurred_at: '2026-03-02T00:00:00Z' }),
@@ -709,7 +709,7 @@ t.test("a cycle's question is gone once the owner has decided it", async (t) => 
   await work(s, runner, verdict('blocked_on_decision', { finding: 'Which currency?', options: ['EUR', 'USD'] }))
   t.match(await comesTo(s, 'escalated'), {
     question: { finding: 'Which currency?' },
-    needs: /what its last cycle asks/,
+    needs: /answer the question of its last cycle/,
   })
   t.notOk('question' in (await move(s, 'decide', { decision: 'EUR' })))
   await form(s, runner, { decision: 'escalate', reason: 'the price would change' })

@@ -250,7 +250,9 @@ t.test(
     const s = await startTestService(t)
     await s.project('mine')
     const as = { token: await s.token('confined', { roles: ['operator'], projects: ['mine'] }) }
-    const pointed = [{ pointer: '/allowed_projects', detail: 'must name at least one project that the token reaches' }]
+    const pointed = [
+      { pointer: '/allowed_projects', detail: 'must name at least one project that the token has access to' },
+    ]
     for (const body of [{ id: 'n' }, { id: 'n', allowed_projects: [] }]) {
       t.match((await s.expect(422, 'POST', '/api/runners', body, as)).body, { code: 'invalid_body', errors: pointed })
     }
@@ -306,7 +308,7 @@ t.test('the reasons why work waits reveal nothing about hidden runners', async (
   t.same(await told(), allowed)
   await s.expect(204, 'DELETE', '/api/runners/secret')
   t.same(await told(as), some, 'nor does removing a hidden runner')
-  t.equal((await told())[1], 'Runner secret, which it names, was removed for good.')
+  t.equal((await told())[1], 'Runner secret, which it names, was removed.')
   const again = { entry_event: 'greet_requested', payload: { name: 'Ada' }, runner_id: 'secret' }
   const path = '/api/projects/mine/run-requests'
   await s.expect(201, 'POST', path, again, {
@@ -328,7 +330,7 @@ t.test('an item whose runner was removed waits under running_cap, without naming
   await until(reading(s, item.id), waits('running_cap'))
   for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
     const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
-    t.match(text, /no runner that is online may take it/, path)
+    t.match(text, /no online runner may take it/, path)
     t.notMatch(text, /secret|is allowed for/, path)
   }
 })

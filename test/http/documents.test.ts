@@ -55,7 +55,7 @@ t.test('openapi.json documents next links, the oldest cursor, list orders and de
   const listOf = (path: string) => schemas[answerOf(path).content['application/json'].schema.$ref.split('/').pop()]
   const orderOf = (path: string) => listOf(path).properties.items.description
   t.match(orderOf('/api/attention'), /^Most pressing first/)
-  t.match(orderOf('/api/projects/{id}/drift'), /^In the order of the statuses/)
+  t.match(orderOf('/api/projects/{id}/drift'), /^Ordered by status/)
   t.equal(orderOf('/api/work-items'), 'Newest first.')
   for (const [field, value] of Object.entries({ throttle: 'dry_run', access: 'full', lane: 'interactive' }))
     t.ok(schemas.RunRequestCreate.properties[field].description.endsWith(`Default \`${value}\`.`), field)

@@ -129,12 +129,12 @@ t.test(
     const waits = (await s.expect(201, 'POST', REQUESTS, { ...scan, payload: { n: 2 } })).body
     await s.expect(201, 'POST', PATH, narrow, { token: good })
     const late = await s.expect(422, 'POST', REQUESTS, { ...scan, payload: { n: 3 } })
-    t.match(late.body, { code: 'engine_incapable', detail: /No manifest of the project serves scan_requested/ })
+    t.match(late.body, { code: 'engine_incapable', detail: /No manifest of the project supports scan_requested/ })
     const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
     const why = (id: string) => items.find((item: any) => (item.run_request ?? item.work_item).id === id)?.because
     t.match(why(waits.id), {
       code: 'no_capable_engine',
-      detail: /The manifests of .*good.* do not serve scan_requested/,
+      detail: /The manifests of .*good.* do not support scan_requested/,
     })
     t.same([...new Set(items.map((item: any) => item.because.code))], ['no_capable_engine'], 'the task as well')
   },

@@ -536,7 +536,7 @@ t.test(
     t.same((await s.expect(200, 'GET', '/api/attention', undefined, { token })).body.items, [])
     const stranger = await briefIn(s, 'reviewable', 'theirs', sectionsFor(record))
     const refused = await s.expect(422, 'POST', `${stranger.path}/approve`, { throttle: 'dry_run' })
-    t.match(refused.body.errors, [{ detail: /is no intent record of the project/ }, {}])
+    t.match(refused.body.errors, [{ detail: /is not an intent record of the project/ }, {}])
     const run = await s.expect(422, 'POST', '/api/projects/theirs/run-requests', runOf(brief))
     t.equal(run.body.code, 'unknown_brief')
   },

@@ -146,7 +146,7 @@ t.test('each outcome of an assessment settles its item with its reason', async (
   t.same(await settled((await steer(w, 't3', { decision: 'done' })).ended), [
     'no_op',
     'landed',
-    'steering decision already in force: its completion is proposed already',
+    'steering decision already in force: its completion is already proposed',
   ])
   t.same(await settled((await steer(w, 't4', { decision: 'dispatch' })).ended), [
     'rejected',
@@ -156,7 +156,7 @@ t.test('each outcome of an assessment settles its item with its reason', async (
   t.same(await settled((await steer(w, 't5', { decision: 'jump' })).ended), [
     'failed',
     'failed',
-    'steering failed: the run’s result carries no steering decision: /decision must be one of advance, dispatch, hold, relay, ask, escalate, stage, done, wait; got "jump"',
+    'steering failed: the run’s result has no valid steering decision: /decision must be one of advance, dispatch, hold, relay, ask, escalate, stage, done, wait; got "jump"',
   ])
   const before = (await read(w)).assessments.length
   await s.expect(200, 'POST', `/api/initiatives/${NAME}/advance`, { trigger_id: 't6' })

@@ -67,7 +67,7 @@ t.test('learned 9: a decision, completion or cancellation of an initiative witho
   const w = await world(s)
   t.match((await steer(w, 't1', { decision: 'wait', reason: ' \n' })).ended, {
     outcome: 'failed',
-    detail: /carries no steering decision: \/reason/,
+    detail: /has no valid steering decision: \/reason/,
   })
   for (const name of ['complete', 'cancel']) {
     t.equal((await post(w, name, { reason: '  ' })).status, 422, name)
@@ -85,7 +85,7 @@ t.test('learned 14: no request and no event revives an initiative that has ended
   const payload = { initiative: NAME, operator_origin: 'cron', trigger_id: 'nightly' }
   const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
   const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
-  t.match((await s.call('POST', '/api/events', posted)).body, { status: 409, detail: /nothing is steered any more/ })
+  t.match((await s.call('POST', '/api/events', posted)).body, { status: 409, detail: /steering has ended/ })
   await submit(s)
   await finish(s, w.runner, (await take(s, w.runner)).request_id)
   t.match(await read(w), { status: 'cancelled', waiting: [], assessments: [] })
@@ -102,7 +102,7 @@ t.test(
     const event = { event_type: 'initiative_advance_requested', project: 'shop', throttle: 'full', payload }
     const posted = { events: [{ ...event, occurred_at: '2026-01-31T12:00:00Z' }] }
     t.equal((await s.call('POST', '/api/events', posted)).status, 422)
-    t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is no member/ })
+    t.match((await steer(w, 't1', { ...dispatch, member })).ended, { outcome: 'rejected', detail: /is not a member/ })
     t.same((await read(w)).waiting, [])
   },
 )

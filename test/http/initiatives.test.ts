@@ -154,7 +154,7 @@ t.test(
     const w = await world(s)
     await s.expect(200, 'PATCH', '/api/runners/r1', { allowed_projects: ['shop'] })
     const { ended } = await steer(w, 't1', { decision: 'dispatch', member: BANK, objective: 'x' }, { member: SHOP })
-    t.match(ended, { outcome: 'rejected', detail: 'the assessment is about project:shop alone, not project:bank' })
+    t.match(ended, { outcome: 'rejected', detail: 'the assessment is only about project:shop, not project:bank' })
   },
 )
 
@@ -484,7 +484,7 @@ t.test(
     }
     const asked = await emitAtOnce(w, { trigger_id: 'nightly', member: SHOP }, { trigger_id: 'nightly', member: BANK })
     const [[refused, ...why]] = (await endsOf(1)) as [string[]]
-    t.same(why, ['skipped', 'its trigger was used for another member'])
+    t.same(why, ['skipped', 'its trigger was already used for another member'])
     t.ok(asked.includes(refused!))
     await answer(w, { decision: 'wait' })
     t.same(new Set((await endsOf(2)).map(([cause]) => cause)), new Set(asked))
@@ -499,7 +499,7 @@ t.test(
     )
     const crowd = await emitAtOnce(w, { trigger_id: 'late1' }, { trigger_id: 'late2' })
     const [cause, ...outcome] = (await endsOf(3))[2]!
-    t.same(outcome, ['skipped', `${TRIGGERS_MAX} requests wait already`])
+    t.same(outcome, ['skipped', `${TRIGGERS_MAX} requests are already waiting`])
     t.ok(crowd.includes(cause as string))
     t.equal((await read(w)).waiting.length, TRIGGERS_MAX)
   },
@@ -558,7 +558,7 @@ t.test('an emitted initiative_advance_requested requests an assessment and is na
   t.equal((await read(w)).waiting.length, 0)
   const many = Array.from({ length: 33 }, (_, n) => emitted({ trigger_id: `t${n}` }).events[0]!)
   const full = (await s.expect(409, 'POST', '/api/events', { events: many })).body
-  t.match(full, { code: 'illegal_move', detail: /: 32 requests wait already/ })
+  t.match(full, { code: 'illegal_move', detail: /: 32 requests are already waiting/ })
   const simulated = emitted({})
   Object.assign(simulated.events[0]!, { throttle: 'dry_run' })
   t.equal((await s.call('POST', '/api/events', simulated)).body.errors[0].pointer, '/events/0/throttle')

@@ -96,8 +96,8 @@ t.test('a change must name the version it was based on, and is refused if that i
   t.match((await patch(422, { evidence: [known, known, unknown] }, '*')).body, {
     code: 'invalid_body',
     errors: [
-      { pointer: '/evidence/1/id', detail: /names an entry before it/ },
-      { pointer: '/evidence/2/id', detail: /names no evidence of the record/ },
+      { pointer: '/evidence/1/id', detail: /repeats the id of an earlier entry/ },
+      { pointer: '/evidence/2/id', detail: /is not evidence of the record/ },
     ],
   })
 })
@@ -300,7 +300,7 @@ t.test('of records superseding each other in a circle at once at least one remai
       const refused = said.filter(({ status }) => status !== 200)
       t.not(refused.length, 0, `${length} records, round ${round}`)
       for (const { status, body } of refused)
-        t.match({ status, body }, { status: 409, body: { code: 'illegal_move', detail: /takes no place/ } })
+        t.match({ status, body }, { status: 409, body: { code: 'illegal_move', detail: /cannot supersede another/ } })
     }
   }
   const { findings } = (await s.expect(200, 'GET', '/api/projects/shop/intent-check')).body
@@ -390,7 +390,7 @@ t.test(
     t.match(refused, {
       code: 'illegal_move',
       state: 'proposed',
-      detail: /shop\.intent\.b is contradicted: it takes no place/,
+      detail: /shop\.intent\.b is contradicted: it cannot supersede another/,
     })
     t.ok(refused.allowed.includes('supersede'), 'another record could supersede it')
   },
@@ -442,7 +442,7 @@ t.test('intent records are filtered by state, words and path, in pages', async (
   t.same(await slugs('title=receipts%20nobody'), [])
   for (const path of ['..', 'src/../..', './../src']) {
     const { body } = await s.expect(400, 'GET', `${LIST}?path=${path}`)
-    t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /leads out/ }] }, path)
+    t.match(body, { code: 'invalid_query', errors: [{ pointer: '/path', detail: /must not lead out/ }] }, path)
   }
   for (const query of ['', 'path=src/auth/login.ts', 'state=accepted', 'state=accepted,proposed']) {
     const all = await slugs(query)
@@ -467,7 +467,7 @@ t.test('scope paths are normalized, and must not lead out of the repository', as
     (await s.expect(200, 'GET', `${LIST}?path=${path}`)).body.items.map(({ slug }: any) => slug)
   t.same([await slugs('etc/passwd'), await slugs('lib')], [['etc'], []])
   const scope = { paths: ['src', 'src/../../x'] }
-  const refused = (pointer: string) => ({ code: 'invalid_body', errors: [{ pointer, detail: /leads out/ }] })
+  const refused = (pointer: string) => ({ code: 'invalid_body', errors: [{ pointer, detail: /must not lead out/ }] })
   t.match((await s.expect(422, 'POST', LIST, { title: 'Out', scope })).body, refused('/scope/paths/1'))
   const patched = await s.expect(422, 'PATCH', `/api/intent-records/${id}`, { scope }, { headers: { 'if-match': '*' } })
   t.match(patched.body, refused('/scope/paths/1'))

@@ -181,8 +181,8 @@ t.test('a query is converted by its schema; unknown, repeated and undecodable pa
   t.same(parser.parse('name=5'), { ok: true, query: { name: '5' } })
   t.same(parser.parse('of=a,b%2Cc'), { ok: true, query: { of: ['a', 'b', 'c'] } })
   const told = (of: QueryParser) => of.parse('limti=5') as { readonly errors?: unknown }
-  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known are limit, name, all, of' }])
-  const none = [{ pointer: '/limti', detail: 'unknown; the path takes no parameters' }]
+  t.same(told(parser).errors, [{ pointer: '/limti', detail: 'unknown; known parameters: limit, name, all, of' }])
+  const none = [{ pointer: '/limti', detail: 'unknown; the path has no parameters' }]
   t.same(told(new QueryParser(closedObject({}))).errors, none)
   for (const text of [
     'limit=0',

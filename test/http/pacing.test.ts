@@ -155,7 +155,7 @@ t.test('a requeued run behind a paused lane shows why it waits, and its item fre
   const again = await until(read(s, first.id), waits('handed_out'))
   t.match(again, {
     state: 'running',
-    reason: /waits for a runner again/,
+    reason: /is waiting for a runner again/,
     waiting_because: { detail: /lane campaign/i },
   })
   t.match((await s.expect(200, 'GET', '/api/pacing')).body.running, [{ id: first.id, waiting_because: {} }])

@@ -124,7 +124,7 @@ t.test('a runner that reports its end is offline at once, and its offers return 
   await parked
   t.equal((await s.expect(200, 'GET', path)).body.presence, 'offline')
   const { items } = (await s.expect(200, 'GET', '/api/events?event_type=runner_offline')).body
-  t.match(items, [{ payload: { runner_id: 'r1', reason: 'it said that it ends' } }])
+  t.match(items, [{ payload: { runner_id: 'r1', reason: 'it reported that it is ending' } }])
   await session('two')
   const made = await s.request('greeter')
   await s.expect(200, 'GET', `${path}/run-requests/next?wait=2`, undefined, { token })

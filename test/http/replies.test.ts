@@ -11,7 +11,7 @@ const SNAPSHOT = { value: 'active', context: { name: 'pay' } }
 const MADE = { ok: true, snapshot: SNAPSHOT, version: 1, sequence: 7, accepted: 0, duplicates: 0 } as unknown as Answer
 const TAKEN = {
   ok: false,
-  refusal: { code: 'already_exists', detail: 'this campaign exists already' },
+  refusal: { code: 'already_exists', detail: 'this campaign already exists' },
   state: 'active',
   allowed: ['pause'],
 } as Answer

@@ -106,7 +106,7 @@ t.test('work for a removed runner waits with that reason, and new work that name
   await s.expect(204, 'DELETE', '/api/runners/r9')
   const code = 'runner_removed'
   t.match(await until(reading(s, item.id), waits(code)), {
-    reason: 'runner r9, which it names, was removed for good',
+    reason: 'runner r9, which it names, was removed',
   })
   t.match((await s.expect(200, 'GET', `/api/run-requests/${run.id}`)).body.waiting_because, { code })
   const { items } = (await s.expect(200, 'GET', '/api/attention?reason=no_runner')).body
@@ -123,7 +123,7 @@ t.test('work for a removed runner waits with that reason, and new work that name
     const refused = await s.expect(422, 'POST', path, body)
     t.match(
       refused.body,
-      { code: 'invalid_body', errors: [{ pointer: '/runner_id', detail: /removed for good/ }] },
+      { code: 'invalid_body', errors: [{ pointer: '/runner_id', detail: /was removed: name another/ }] },
       path,
     )
   }
@@ -166,7 +166,7 @@ t.test(
     const alone = await submit(free, {})
     t.match(await reading(free, alone.id)(), {
       waiting_because: { code: 'running_cap' },
-      reason: 'no runner that is online may take it',
+      reason: 'no online runner may take it',
     })
     const token = await free.runner('r1', { trusted: true })
     await free.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })

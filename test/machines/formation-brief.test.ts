@@ -152,7 +152,7 @@ t.test('a compiled brief whose intent no longer guides runs is not approved agai
 t.test('the reason why no approval holds names what has moved', (t) => {
   const since = { [RECORD.id]: '2026-09-01T00:00:00.000000Z' }
   const moved = { ...MOVED, since }
-  const named = new RegExp(`${RECORD.key} is version 4 since 2026-09-01`)
+  const named = new RegExp(`${RECORD.key} has been at version 4 since 2026-09-01`)
   t.equal(lapseOf(COMPILED.context, SOURCES), undefined)
   t.match(lapseOf(COMPILED.context, moved), { code: 'reapproval_required', detail: named, since: since[RECORD.id] })
   t.match(whyNot(S.approved!, { ...M['compile (moved intent)'], sources: moved })?.detail, named)
@@ -315,9 +315,9 @@ t.test(
     const both = step(module, S.executing!, M['run_queued (later run)']).snapshot
     t.match(whyNot(both, M.archive), {
       code: 'illegal_move',
-      detail: `(${RUN} is started, ${OTHER_RUN} waits for an approval): it is archived once they have`,
+      detail: `(${RUN} is started, ${OTHER_RUN} waits for an approval): it can be archived only once they have`,
     })
-    t.match(whyNot(both, M.edit_prompt)?.detail, /: its prompts are written anew once they have/)
+    t.match(whyNot(both, M.edit_prompt)?.detail, /: its prompts can be replaced only once they have/)
     const one = step(module, both, later(M['run_stopped (failed)'])).snapshot
     t.equal(step(module, one, M.archive).refused, 'illegal_move')
     t.equal(step(module, one, M.edit_prompt).refused, 'illegal_move')

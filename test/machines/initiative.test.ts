@@ -74,7 +74,7 @@ t.test('each outcome settles the assessment’s item as SPEC 3.4 says, and state
     stale: [
       ended({ decision: 'wait' }, MOVED_VIEW),
       'landed',
-      'steering stale: what was decided upon has moved since: it is assessed anew',
+      'steering stale: the state it was decided on has changed since: it will be assessed again',
     ],
     failed: [failed, 'failed', 'steering failed: no model (execution)'],
   } as const
@@ -134,14 +134,14 @@ t.test('each of the nine decisions does what it says, and nothing else', (t) => 
 t.test('a decision that breaks a guard is rejected with the reason', (t) => {
   const refused: readonly (readonly [object, RegExp, Message<any>?])[] = [
     [{ decision: 'advance' }, /names no member/],
-    [{ decision: 'advance', member: STRANGER }, /is no member of the initiative/],
+    [{ decision: 'advance', member: STRANGER }, /is not a member of the initiative/],
     [{ decision: 'advance', member: PROJECT }, /is for a campaign or a work_item/],
     [{ decision: 'dispatch', member: CAMPAIGN, objective: 'x' }, /is for a project/],
     [{ decision: 'dispatch', member: PROJECT }, /names no objective/],
-    [{ decision: 'relay', text: 'x', to: [STRANGER] }, /is no member/],
+    [{ decision: 'relay', text: 'x', to: [STRANGER] }, /is not a member/],
     [{ decision: 'relay' }, /has no text/],
-    [{ decision: 'ask' }, /asks no question/],
-    [{ decision: 'advance', member: CAMPAIGN }, /about project:shop alone/, M['advance (t2, pinned)']],
+    [{ decision: 'ask' }, /has no question/],
+    [{ decision: 'advance', member: CAMPAIGN }, /only about project:shop/, M['advance (t2, pinned)']],
   ]
   for (const [decision, words, trigger] of refused) {
     const asked = trigger ?? M['advance (t1)']
@@ -435,7 +435,7 @@ t.test(
     ]) {
       const { context } = before
       const refused = step(module, before, other)
-      skipped(refused, 'evt_2', 'its trigger was used for another member')
+      skipped(refused, 'evt_2', 'its trigger was already used for another member')
       const after = refused.snapshot
       t.equal(after.value, before.value)
       t.strictSame(
@@ -454,7 +454,7 @@ t.test(
     const many = Array.from({ length: TRIGGERS_MAX }, (_, n) => emitted(n, `t${n}`))
     const full = run(M.create, ...many)
     const late = step(module, full, emitted(99, 't99'))
-    skipped(late, 'evt_99', `${TRIGGERS_MAX} requests wait already`)
+    skipped(late, 'evt_99', `${TRIGGERS_MAX} requests are already waiting`)
     t.strictSame(late.snapshot.context.waiting, full.context.waiting)
     t.equal(step(module, late.snapshot, emitted(99, 't99')).repeat, 'already_requested')
     t.end()

@@ -138,12 +138,12 @@ t.test('a replacement that nobody has accepted is reported, whatever became of i
     return found.result().findings.map(({ code, detail }) => `${code} ${detail}`)
   }
   const told = (how: string) => [
-    `replacement_not_accepted Nothing guides runs in its place: acme.intent.b, which superseded it, ${how}.`,
+    `replacement_not_accepted Nothing guides runs in its place: its replacement acme.intent.b ${how}.`,
   ]
   t.strictSame(said('hypothesized'), told('is only hypothesized'))
   t.strictSame(said('proposed'), told('is only proposed'))
-  t.strictSame(said('contradicted'), told('was contradicted before anybody had accepted it'))
-  t.strictSame(said('superseded'), told('was itself superseded, by no other, before anybody had accepted it'))
+  t.strictSame(said('contradicted'), told('was contradicted before anybody accepted it'))
+  t.strictSame(said('superseded'), told('was itself superseded by no other record, before anybody accepted it'))
   t.strictSame(said('superseded', { superseded_by: idOf('c') }), [], 'reported for that record')
   const wasAccepted = { drift_history: [{ kind: 'status', status: 'unobserved' }] }
   for (const state of ['accepted', 'active', 'deprecated', 'contradicted', 'superseded'])

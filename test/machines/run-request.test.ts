@@ -370,7 +370,7 @@ t.test('the retry policy requeues a listed failure after its pause while attempt
   })
   t.equal(other.snapshot.value, 'failed', 'a class that is not listed')
   const cancelled = run(at(0, { ...CREATE, retry }), offer, M.accepted, M.started, M.cancel)
-  t.equal(step(module, cancelled, M.failed).snapshot.value, 'failed', 'a stop was asked for')
+  t.equal(step(module, cancelled, M.failed).snapshot.value, 'failed', 'a stop was requested')
   t.end()
 })
 

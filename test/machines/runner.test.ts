@@ -61,7 +61,9 @@ t.test(
   (t) => {
     const { snapshot, sends, facts } = step(module, connected, M.end_session)
     t.match(sends, [{ message: { attempt: 1, reason: 'its runner ended' } }, { message: { attempt: 3 } }])
-    t.match(facts, [{ type: 'runner_offline', payload: { presence: 'offline', reason: 'it said that it ends' } }])
+    t.match(facts, [
+      { type: 'runner_offline', payload: { presence: 'offline', reason: 'it reported that it is ending' } },
+    ])
     t.match(snapshot.context, {
       session: undefined,
       internal: { online: false, seen_at: '2026-01-01T00:00:03.000000Z' },

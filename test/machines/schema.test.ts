@@ -46,7 +46,7 @@ t.test('every fault is listed with a pointer and a sentence that says what was e
     '/name is missing: it is required',
     '/odd~1na~0me must be true or false, got "x"',
     '/since must be an RFC 3339 date and time such as 2026-01-31T12:00:00Z, got "now"',
-    '/surplus is not a known member; known are name, age, odd/na~me, tags, since, colour',
+    '/surplus is not a known member; known members: name, age, odd/na~me, tags, since, colour',
     '/tags/1 must be a string, got 7',
   ])
   t.strictSame(refused(person, 'x'), [' must be an object, got "x"'])
@@ -55,7 +55,7 @@ t.test('every fault is listed with a pointer and a sentence that says what was e
   t.strictSame(refused(Type.Array(Type.Integer(), { minItems: 1 }), []), [' must have 1 or more entries, got 0'])
   t.strictSame(refused(Type.Array(Type.Integer(), { maxItems: 2 }), [1, 2, 3]), [' must have at most 2 entries, got 3'])
   const patch = { ...closedObject({ a: Type.Optional(count()), b: Type.Optional(count()) }), minProperties: 1 }
-  t.strictSame(refused(patch, {}), [' must have 1 or more members, got 0; known are a, b'])
+  t.strictSame(refused(patch, {}), [' must have 1 or more members, got 0; known members: a, b'])
   t.strictSame(refused(person, { name: ['x'.repeat(100)] }), ['/name must be a string, got an array'])
 })
 
@@ -117,7 +117,7 @@ t.test('null passes only where the schema allows it', async (t) => {
   t.strictSame(refused(schema, { text: 7, choice: 'b', either: true }), [
     '/text must be a string or null, got 7',
     '/choice must be one of a, null; got "b"',
-    '/either must be one of the forms that are allowed here, got true',
+    '/either must have one of the allowed forms, got true',
   ])
   t.strictSame(refused(schema, { text: null, choice: 7, either: null }), ['/choice must be one of a, null; got 7'])
   t.strictSame(refused(anyObject(), null), [' must be an object, got null'])

@@ -205,7 +205,7 @@ t.test('an item with a lost run stays running until a person has decided', (t) =
   t.equal(lost.value, 'running')
   t.match(lost.context.reason, /its run is lost: its runner fell silent/)
   const again = step(module, lost, M.run_requeued).snapshot
-  t.equal(again.context.reason, 'its run waits for a runner again (attempt 2): requeued by ann')
+  t.equal(again.context.reason, 'its run is waiting for a runner again (attempt 2): requeued by ann')
   t.equal(step(module, again, M['run_event (complete)']).repeat, 'of_another_run', 'the old attempt is over')
   const second = step(module, again, at(20, { ...M.run_started, attempt: 2, runner_id: 'runner-2' }))
   t.strictSame(second.facts, [], 'its start is stated once')
@@ -386,7 +386,7 @@ t.test('preserved work without a ref cannot be resumed', (t) => {
   const preserved = run(...RUNNING, runEvent(8, result('defect', { diagnosis: 'x' })))
   const { refused } = step(module, preserved, M.resume)
   t.equal(refused, 'illegal_move')
-  t.match(module.refusal(preserved, M.resume as never), { detail: 'it names no ref that its work is preserved under' })
+  t.match(module.refusal(preserved, M.resume as never), { detail: 'it has no ref under which its work is preserved' })
   t.end()
 })
 

@@ -18,7 +18,7 @@ import type { World } from './world.ts'
 const FATAL_EXIT_MS = 200
 
 /** What the service may log as an error, because the disk broke. Anything else is an error of its own. */
-const EXCUSED: readonly string[] = ['the storage failed', 'the journal has failed', 'a retention sweep was cut short']
+const EXCUSED: readonly string[] = ['the storage failed', 'the journal has failed', 'a retention sweep ended early']
 
 export class Process implements Opener {
   readonly number: number

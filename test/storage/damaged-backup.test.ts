@@ -59,7 +59,7 @@ t.test('a backup of a sound log reports no faults', async (t) => {
 
 t.test('no backup is made of a log that a start would refuse, and the file is named', async (t) => {
   const { root, home, journal, to } = await inUse(t, (home) => flip(fileOf(home, 2), 9))
-  const message = `${fileOf(home, 2)} does not begin as a file of the log does`
+  const message = `${fileOf(home, 2)} does not begin like a log file`
   await t.rejects(backup(journal, to, FREELY), { message })
   t.same(readdirSync(root), ['home'])
 })

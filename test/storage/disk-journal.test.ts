@@ -84,7 +84,7 @@ t.test('a failed append leaves nothing visible, is reported once, and makes the 
   // Another writer: the file does not end where this journal wrote last.
   appendFileSync(segmentPath(join(journal.home, 'log'), 1), 'x')
   await t.rejects(append(journal, step('a', 2, { events: [event('2')] })), {
-    message: /another process wrote this log/,
+    message: /another process wrote to this log/,
   })
   await t.rejects(append(journal, step('b', 1)), { name: 'JournalFailure' })
   t.equal(failures.length, 1)
@@ -172,7 +172,7 @@ t.test('a start whose log another process writes, although the lock was free, is
     appendFileSync(segmentPath(join(home, 'log'), 1), 'x')
     return environments
   }
-  const words = /another process wrote this log .* although the lock of its home was free: stop one of the two/
+  const words = /another process wrote to this log .* although the lock of its home was free: stop one of the two/
   await t.rejects(openIn(t, home, { medium: { ...folder, open } }), {
     name: 'HomeRefused',
     code: 'locked',

@@ -129,7 +129,7 @@ t.test('a backup that would not leave the disk reserve free is not begun', async
   })
   await t.rejects(backup(journal, join(root, 'backup'), bounds), {
     name: 'BackupAborted',
-    message: /^a backup takes \d+ bytes and leaves the disk reserve of 1000000, and \d+ are free$/,
+    message: /^a backup needs \d+ bytes besides the disk reserve of 1000000, but only \d+ are free$/,
   })
   t.same(readdirSync(root), ['home'])
   missing = 0
@@ -153,7 +153,7 @@ t.test('a backup that reaches the disk reserve is aborted', async (t) => {
   })
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
     name: 'BackupAborted',
-    message: /less than the disk reserve was free/,
+    message: /fell below the disk reserve during the backup/,
   })
   t.same(readdirSync(root), ['home'])
   t.equal((await appendEvents(journal, event('2'))).batch, 2)
@@ -178,7 +178,7 @@ t.test('free space is looked at again after each part of a backup', async (t) =>
   })
   await t.rejects(backup(journal, join(root, 'backup'), { ...FREELY, reserveBytes: 1_000 }), {
     name: 'BackupAborted',
-    message: /less than the disk reserve was free/,
+    message: /fell below the disk reserve during the backup/,
   })
   t.same(readdirSync(root), ['home'])
 })
@@ -301,7 +301,7 @@ t.test('a backup or home with a truncated file is refused', async (t) => {
   await journal.settled()
   await backup(journal, join(root, 'backup'), FREELY)
   await journal.close()
-  const cut = { code: 'corrupt', message: /is cut short: .*restore a backup/ }
+  const cut = { code: 'corrupt', message: /is truncated: .*restore a backup/ }
   for (const name of ['log/0000000001.segment', 'view/data.mdb']) {
     for (const place of ['backup', 'home']) {
       const isLogOfHome = place === 'home' && name.startsWith('log')
@@ -312,7 +312,7 @@ t.test('a backup or home with a truncated file is refused', async (t) => {
       const use = async () =>
         place === 'backup' ? restoreFiles(join(root, place), join(root, 'to')) : openIn(t, join(root, place))
       await t.rejects(use, { name: 'HomeRefused', ...refusal })
-      const found = isLogOfHome ? [{ code: 'view_ahead' }] : [{ code: 'unreadable', detail: /cut short/ }]
+      const found = isLogOfHome ? [{ code: 'view_ahead' }] : [{ code: 'unreadable', detail: /is truncated/ }]
       t.match((await verifyHome(join(root, place))).findings.slice(0, 1), found)
       writeFileSync(file, bytes)
     }
@@ -321,7 +321,7 @@ t.test('a backup or home with a truncated file is refused', async (t) => {
   writeFileSync(join(root, 'backup', 'backup.json'), '{"log')
   await t.rejects(restoreFiles(join(root, 'backup'), join(root, 'to')), {
     code: 'corrupt',
-    message: /backup\.json is no JSON/,
+    message: /backup\.json is not JSON/,
   })
 })
 

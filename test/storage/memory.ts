@@ -252,7 +252,7 @@ export class MemoryJournal implements Journal {
   #commit(steps: readonly Step[], done: Done): void {
     if (this.#failNext !== undefined) this.#failure ??= new JournalFailure(this.#failNext)
     if (this.#failure !== undefined || this.#closed) {
-      done(this.#failure ?? new JournalFailure('the journal takes no writes'), null)
+      done(this.#failure ?? new JournalFailure('the journal accepts no writes'), null)
       return
     }
     this.#lastBatch += 1

@@ -123,7 +123,7 @@ t.test('an unreadable backup is refused as not permitted, and an incomplete one 
   renameSync(join(from, 'log'), join(from, 'gone'))
   await t.rejects(restoreFiles(from, home), {
     code: 'corrupt',
-    message: `is no backup: ${join(from, 'log')} is missing`,
+    message: `is not a backup: ${join(from, 'log')} is missing`,
   })
 })
 

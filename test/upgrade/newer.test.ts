@@ -21,7 +21,8 @@ import { rewriteLog } from '../storage/log-surgery.ts'
 import { openIn } from '../storage/open.ts'
 import { folders, schemaOf, unpack } from './unpack.ts'
 
-const WORDS = /was written by a newer version of Intendant \((.*)\): start that one, or restore a backup of before/
+const WORDS =
+  /was written by a newer version of Intendant \((.*)\): start that version, or restore a backup from before the upgrade/
 
 /** Makes this process the next version of the program until the returned function is called. */
 function raised(t: Test, kind: ActorKind): () => void {
@@ -94,7 +95,7 @@ t.test(
     await next.expect(201, 'POST', '/api/work-items', { project: 'demo', objective: 'Be of the next version.' })
     await next.service.close()
     lower()
-    await refusedByAll(t, home, `work_item of version ${version + 1}, this program knows ${version}`)
+    await refusedByAll(t, home, `work_item of version ${version + 1}; this program knows ${version}`)
     raised(t, 'work_item')
     t.equal((await (await startOnDisk(t, home)).expect(200, 'GET', '/api/work-items')).body.items.length, 2)
   },
@@ -189,7 +190,7 @@ t.test('machine versions that programs of schema 3 noted in the view are checked
   await close()
   await t.rejects(openIn(t, home), { code: 'schema_version', message: `campaign of version ${version + 1}` })
   const { code, err } = await command('verify', home)
-  t.same([code, WORDS.exec(err)?.[1]], [7, `campaign of version ${version + 1}, this program knows ${version}`])
+  t.same([code, WORDS.exec(err)?.[1]], [7, `campaign of version ${version + 1}; this program knows ${version}`])
   t.equal(await schemaOf(home).catch(({ code }) => code), 'schema_version')
 })
 

@@ -146,7 +146,7 @@ const brief = {
   state: 'draft',
   version: 1,
   title: `Repair: ${says.title}`,
-  mission: { objective: `Bring the code back to what the intent record ${KEY} says: ${says.title}.` },
+  mission: { objective: `Bring the code back in line with the intent record ${KEY}: ${says.title}.` },
   throttle: 'dry_run',
   approvals: [],
   created_at: AT,

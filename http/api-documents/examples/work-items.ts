@@ -36,7 +36,7 @@ const held = { ...item, state: 'held', reason: 'held by ada', ...after('hold', '
 const preserved = {
   ...item,
   state: 'preserved',
-  reason: 'complete, and could not land (trunk_moved_conflict): French added',
+  reason: 'complete, but could not land (trunk_moved_conflict): French added',
   disposition: { verdict: 'complete', preservation_ref: 'engine-task/greet-in-french' },
   started_at: AT,
   settled_at: AT,
@@ -67,7 +67,7 @@ const pacing = {
       repository: 'https://example.org/greeter.git',
       state: 'held',
       reason: 'held by ada',
-      waiting_because: { code: 'held', detail: 'an operator holds it' },
+      waiting_because: { code: 'held', detail: 'held by an operator' },
       since: AT,
     },
   ],

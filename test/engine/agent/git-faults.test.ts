@@ -85,7 +85,7 @@ for (const [what, AGENT] of [
     git(at.folder, 'init', '--quiet', join(at.folder, 'tmp'))
     const { detail, worktree, failure_class, ...rest } = givenUp(t, run(at, task(), { AGENT, GATE: 'true' }))
     t.equal(failure_class, 'execution')
-    t.match(detail, `; what was done is in ${worktree}`)
+    t.match(detail, `; the work is in ${worktree}`)
     t.equal(readFileSync(join(worktree, 'y'), 'utf8'), 'x\n')
     t.notOk('preservation_ref' in rest)
     t.equal(git(at.repository, 'rev-parse', BRANCH), at.base)
@@ -103,7 +103,7 @@ t.test('files that git cannot commit stay in the worktree, and everything else i
     preservation_ref: `origin/${BRANCH}`,
     diagnosis: /sub\/' does not have a commit/,
   })
-  const [, left] = /; what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  const [, left] = /; the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.equal(readFileSync(join(left!, 'sub', 's'), 'utf8'), 'in\n')
   t.equal(git(remote, 'show', `${BRANCH}:y`), 'x')
   t.equal(trunk(), at.base)
@@ -120,7 +120,7 @@ t.test('a worktree that the agent or a gate has removed fails the run, and commi
   t.equal(git(at.repository, 'show', `${BRANCH}:w`), 'w', 'its commits are kept')
   assertTidy(t, at)
   const gated = givenUp(t, run(at, { ...task(), attempt: 2 }, { AGENT: 'echo x > y', GATE: 'rm .git' }))
-  t.match(gated, { preservation_ref: 'intendant/runreq_1-2', detail: /; what was done is in intendant\/runreq_1-2$/ })
+  t.match(gated, { preservation_ref: 'intendant/runreq_1-2', detail: /; the work is in intendant\/runreq_1-2$/ })
   t.equal(git(at.repository, 'show', 'intendant/runreq_1-2:y'), 'x')
   const again = { ...task({ base_ref: 'intendant/runreq_1-2' }), attempt: 3 }
   const before = givenUp(t, run(at, again, { AGENT: `touch ${at.folder}/launched`, GATE: 'rm .git' }))

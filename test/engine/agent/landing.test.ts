@@ -141,7 +141,7 @@ t.test("an agent that resumes work that failed the gate is shown the gate's outp
   t.match(said(t, mended, 'task_run_completed'), [{ verdict: 'complete' }])
   t.match(
     git(at.repository, 'show', 'intendant/runreq_1-2:asked'),
-    /begun before[\s\S]*As it stands the gate does not pass: echo left[\s\S]*\n1 test failed$/,
+    /begun earlier[\s\S]*In its current state, the gate does not pass: echo left[\s\S]*\n1 test failed$/,
   )
   t.equal(git(at.repository, 'ls-tree', '--name-only', 'intendant/runreq_1-2'), 'README\nasked')
   assertTidy(t, at)

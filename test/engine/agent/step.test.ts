@@ -165,7 +165,7 @@ t.test('a campaign or initiative step without a work item is refused, and its ga
   for (const entry_event of ['campaign_advance_requested', 'initiative_advance_requested']) {
     const done = run(at, step(entry_event, { prompt: 'Decide.', gates }, {}), { AGENT: 'touch ../../../ran' })
     t.equal(done.code, 1)
-    t.match(done.lines, [{ failure: { code: 'unsupported_entry_event', message: /campaign or the initiative/ } }])
+    t.match(done.lines, [{ failure: { code: 'unsupported_entry_event', message: /campaign or initiative/ } }])
     t.notOk(existsSync(join(at.folder, 'ran')))
   }
 })

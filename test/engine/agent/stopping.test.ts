@@ -85,7 +85,7 @@ t.test(
     // The usual grace of a runner for a command that it stops.
     const end = await Promise.race([one.ended, pause(10_000, 'is late', { ref: false })])
     t.equal(end, 1)
-    t.match(one.printed.err, /stopped in the push to main, which may have taken it: [0-9a-f]{40}/)
+    t.match(one.printed.err, /stopped during the push to main, which may have succeeded: [0-9a-f]{40}/)
     t.notMatch(one.printed.out, /"landed":true/)
     await pause(4_000)
     t.equal(trunk(), at.base)

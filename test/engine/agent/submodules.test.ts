@@ -40,7 +40,7 @@ for (const [what, more] of [
     const done = run(at, task(), { ...lands, AGENT, GATE: 'grep -q fixed vendor/l' })
     const [completed] = said(t, done, 'task_run_completed')
     t.match(completed, { verdict: 'defect', landed: false, diagnosis: /changes in vendor are not committed there/ })
-    const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+    const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
     t.equal(readFileSync(join(left!, 'vendor', 'l'), 'utf8'), 'l\nfixed\n')
     t.equal(trunk(), at.base)
     t.end()
@@ -56,14 +56,17 @@ t.test('a submodule commit that was not pushed does not land, and is kept in the
     diagnosis: /^no remote of vendor has [0-9a-f]{40}; /,
     preservation_ref: `origin/${BRANCH}`,
   })
-  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.equal(git(join(left!, 'vendor'), 'log', '-1', '--format=%s'), 'fixed')
   t.equal(trunk(), at.base)
   // On another machine that commit would not exist at all.
   const again = { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }
   const resumed = run(at, again, { ...lands, AGENT: `cat > ${at.folder}/asked` })
   t.match(said(t, resumed, 'task_run_completed'), [{ verdict: 'defect', summary: /not pushed/ }])
-  t.match(readFileSync(join(at.folder, 'asked'), 'utf8'), /As it stands a submodule is at a commit that was not pushed/)
+  t.match(
+    readFileSync(join(at.folder, 'asked'), 'utf8'),
+    /In its current state, a submodule is at a commit that was not pushed/,
+  )
   t.equal(trunk(), at.base)
   git(join(left!, 'vendor'), 'push', '--quiet', remoteLibrary, 'HEAD:main')
   const pushed = run(at, { ...again, attempt: 3 }, { ...lands, AGENT: 'true' })
@@ -78,7 +81,7 @@ t.test('work with an earlier commit that names an unpushed submodule commit does
   const done = run(at, task(), { ...lands, AGENT: `${UPDATE}; (cd vendor; git checkout -qb mine; ${COMMIT}); ${back}` })
   const [completed] = said(t, done, 'task_run_completed')
   t.match(completed, { verdict: 'defect', success: false, diagnosis: /not be found on any remote/ })
-  const [, left] = /what is there stays in (.*)$/.exec(completed!.diagnosis)!
+  const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.ok(existsSync(join(left!, 'vendor', '.git')))
   t.equal(trunk(), at.base)
   t.end()
@@ -107,7 +110,7 @@ t.test('a clone in the worktree that is no submodule does not land, and is kept 
   const [{ diagnosis }] = said(t, clean, 'task_run_completed') as [Record<string, any>]
   t.match(diagnosis, /^of dep a commit holds no more than the name/)
   for (const told of [completed!.diagnosis, diagnosis]) {
-    const [, left] = /what is there stays in (.*)$/.exec(told)!
+    const [, left] = /the work stays in (.*)$/.exec(told)!
     t.ok(existsSync(join(left!, 'dep', 'l')))
   }
   t.equal(trunk(), at.base)

@@ -20,7 +20,7 @@ t.test('without LAND the changes of the agent are kept on a branch, complete if 
       project: 'demo',
       success: false,
       landed: false,
-      summary: `I said hello\n(kept on ${BRANCH}, for LAND names no branch to land it on)`,
+      summary: `I said hello\n(kept on ${BRANCH}, since LAND names no branch to land it on)`,
       verdict: 'complete',
       preservation_ref: BRANCH,
       land_blocked: 'checkout_not_ready',
@@ -184,7 +184,7 @@ t.test(
     t.match(failure({ ...lands, AGENT: 'echo x > y', GATE: 'echo 1 failed; false' }), {
       class: 'semantic',
       code: 'defect',
-      message: /1 failed\nwhat was done is in origin\/intendant\/runreq_1-1$/,
+      message: /1 failed\nthe work is in origin\/intendant\/runreq_1-1$/,
     })
     t.match(failure({ ...lands, AGENT: `echo '{"question": "Net or gross?"}'` }), {
       code: 'blocked_on_decision',
@@ -225,7 +225,7 @@ t.test('no commit is lost when the agent detaches HEAD, moves back or makes a re
     { ...task(), attempt: 4 },
     { AGENT: `git init -q sub; git -C sub ${who} commit -qm s --allow-empty` },
   )
-  const [, left] = /what was done is in (.*)/.exec(within.stderr)!
+  const [, left] = /the work is in (.*)/.exec(within.stderr)!
   t.ok(existsSync(join(left!, 'sub')), 'a repository within the worktree is kept there')
 })
 

@@ -164,7 +164,7 @@ t.test('an embedded repository that is not a declared submodule does not land', 
   const done = run(at, task(), { ...lands, AGENT })
   t.match(said(t, done, 'task_run_completed'), [{ verdict: 'defect', diagnosis: /^of sub a commit holds no more/ }])
   t.equal(trunk(), at.base)
-  const [, left] = /what is there stays in (.*)$/.exec(said(t, done, 'task_run_completed')[0]!.diagnosis)!
+  const [, left] = /the work stays in (.*)$/.exec(said(t, done, 'task_run_completed')[0]!.diagnosis)!
   t.ok(existsSync(join(left!, 'sub', '.git')))
   t.match(said(t, run(at, again(2), { ...lands, AGENT: 'true' }), 'task_run_completed'), [{ verdict: 'defect' }])
   execFileSync('git', ['-C', at.repository, 'worktree', 'remove', '--force', '--force', left!])

@@ -95,7 +95,7 @@ t.test('work that the campaign itself discharges is still built upon', (t) => {
 t.test('the next formation’s prompt says what was given up, and why', (t) => {
   const { snapshot } = went(walk(...toCycle, keeps('task/1'), says('pause')), closes(1), says('resume'))
   const { prompt } = snapshot.context.work
-  t.match(prompt, /Its owner gave that work up, and nothing is built upon it: closed: wrong approach/)
+  t.match(prompt, /Its owner gave up that work, and nothing is built upon it: closed: wrong approach/)
   t.match(prompt, /cycle 1 \(defect, not landed, given up by its owner: closed: wrong approach\): Add invoices/)
   t.notMatch(prompt, /Work that is preserved/)
   t.match(module.document(snapshot), { objective_history: [{ outcome: { given_up: /wrong approach/ } }] })
@@ -108,7 +108,7 @@ t.test('a waiting cycle whose base is closed is called off, formed again and not
   const { item_id } = waiting.context.work!
   const closed = went(waiting, closes(1))
   t.match(sent(closed, 'cancel_waiting'), [{ to: { id: item_id }, message: { reason: /was given up$/ } }])
-  t.match(closed.snapshot.context.reason, /formed anew, unless it has begun \(intendant queue cancel wi_/)
+  t.match(closed.snapshot.context.reason, /formed again, unless it has begun \(intendant queue cancel wi_/)
   const anew = went(closed.snapshot, calledOff)
   t.match(anew.snapshot, { value: 'active', context: { cycles_completed: 1, work: { role: 'advance' } } })
   t.equal(baseOf(went(anew.snapshot, next)), undefined)
@@ -292,7 +292,7 @@ t.test('a cycle whose run could not begin is not charged, and the reason says ho
   t.match(snapshot, { value: 'escalated', context: { cycles_completed: 1, work: undefined } })
   t.equal(snapshot.context.history.length, 1)
   t.match(snapshot.context.reason, /^cycle 2 could not begin, and is not charged: \/srv\/shop has no commit task\/1/)
-  t.match(snapshot.context.reason, /bring task\/1 back and resume it, .*: intendant campaign resume pay --from-trunk$/)
+  t.match(snapshot.context.reason, /restore task\/1 and resume it, .*: intendant campaign resume pay --from-trunk$/)
   t.match((facts.at(-1) as OwnFact).payload, { cycles_completed: 1, reason: snapshot.context.reason })
   const again = went(snapshot, says('resume'), next, unbegun).snapshot
   t.match(again, { value: 'escalated', context: { cycles_completed: 1 } }, 'it escalates each time')
@@ -333,7 +333,7 @@ t.test('a cycle whose run reports only by its failure that it could not begin is
     settled(it, 40, { state: 'failed', failure, reason: 'run failed (dispatch, not_configured): no agent' })
   const { context, value } = went(walk(...toCycle), fails).snapshot
   t.strictSame([value, context.cycles_completed, context.history], ['escalated', 0, []])
-  t.match(context.reason, /not_configured\): no agent; see to its runner, and resume it$/)
+  t.match(context.reason, /not_configured\): no agent; check its runner, and resume it$/)
   const begun = ends(taskResult('runner_error', { failure_class: 'execution' }), { state: 'failed' })
   t.match(went(walk(...toCycle), begun).snapshot, { value: 'escalated', context: { cycles_completed: 1 } })
   t.end()
@@ -367,7 +367,7 @@ t.test('in repeated outages the work of the last one is built upon, and the item
     const again = went(snapshot, back, third, half(n))
     const { item_id } = again.snapshot.context.internal.kept.at(-1)
     const closed = sent(again, 'close') as any[]
-    t.match(closed, [{ to: { id: before }, message: { discharges: true, reason: `its work goes on in ${item_id}` } }])
+    t.match(closed, [{ to: { id: before }, message: { discharges: true, reason: `its work continues in ${item_id}` } }])
     snapshot = again.snapshot
   }
   t.strictSame(

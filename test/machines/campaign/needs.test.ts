@@ -33,7 +33,7 @@ t.test('a question comes before a spent budget', (t) => {
   const before = STATES['escalated by a cycle']!
   const spent = { ...before, context: { ...before.context, max_cycles: before.context.cycles_completed } }
   t.match(needIn(spent), { is: 'escalated', asks: 'answer' })
-  t.match(module.document(spent), { needs: 'decide what its last cycle asks' })
+  t.match(module.document(spent), { needs: 'answer the question of its last cycle' })
   t.equal(step(module, spent, at(60, MOVES.decide)).refused, undefined)
   t.end()
 })
@@ -54,10 +54,10 @@ t.test('a person is called when a campaign is escalated, or paused by a provider
 t.test('each need has its words, and a paused campaign’s say what comes after', (t) => {
   const words = (more: object) => wordsOf(needOf({ status: 'paused', isIdle: true, cyclesLeft: 1, ...more })!)
   const paused = { by: 'owner', escalated: 'the price' }
-  t.equal(words({ paused: { by: 'owner' } }), 'resume it when it may go on')
-  t.equal(words({ paused: { by: 'owner' }, cyclesLeft: 0 }), 'resume it with more cycles when it may go on')
-  t.equal(words({ paused, question: {} }), 'resume it, then decide what its last cycle asks')
-  t.equal(words({ paused }), 'resume it, then it is escalated still')
+  t.equal(words({ paused: { by: 'owner' } }), 'resume it when it should continue')
+  t.equal(words({ paused: { by: 'owner' }, cyclesLeft: 0 }), 'resume it with more cycles when it should continue')
+  t.equal(words({ paused, question: {} }), 'resume it, then answer the question of its last cycle')
+  t.equal(words({ paused }), 'resume it, then it is still escalated')
   t.equal(words({ paused, cyclesLeft: 0 }), 'resume it with more cycles, complete it or cancel it')
   t.equal(words({ status: 'staged' }), 'advance it: it has not begun')
   t.equal(words({ status: 'active' }), 'advance it: nothing is under way')

@@ -249,7 +249,7 @@ t.test('a failing look-up of why a request waits answers passed_over, is logged 
   w.mistakes.shown = senseless(poison)
   for (let n = 0; n < 3; n++) t.equal(w.dispatcher.waitingBecause(poison)?.code, 'passed_over')
   t.equal(w.dispatcher.waitingBecause(other)?.code, 'no_runner_registered')
-  t.match(w.told, { length: 1, 0: { id: poison, said: 'the dispatcher failed to say how it stands' } })
+  t.match(w.told, { length: 1, 0: { id: poison, said: 'the dispatcher failed to report a status' } })
   t.equal(w.dispatcher.health.passedOverCount, 0)
   t.end()
 })
@@ -282,7 +282,9 @@ t.test(
     const { refuses } = journal
     journal.refuses = aMistake
     const id = w.create()
-    t.match(w.told, [{ by: 'dispatcher', failures: 1, retry_in_ms: 1_000, said: 'the dispatcher failed: it pauses' }])
+    t.match(w.told, [
+      { by: 'dispatcher', failures: 1, retry_in_ms: 1_000, said: 'the dispatcher failed; pausing before the retry' },
+    ])
     for (let n = 0; n < 10; n++) w.create()
     t.equal(w.told.length, 1)
     w.fake.nature.advance(1_100)

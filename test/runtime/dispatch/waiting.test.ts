@@ -61,12 +61,12 @@ t.test('reasons for waiting are given in the order in which a person would have 
     'not_before: Not to be offered before 2026-06-01T00:00:00Z.',
     'lane_paused: The lane campaign is paused.',
     `repository_busy: Repository acme/site is held by ${held} (started, runner holder).`,
-    'not_approved: Work with throttle full waits for an approval of itself.',
+    'not_approved: Work with throttle full waits for an approval of its own.',
     'no_runner_registered: No runner is registered.',
     'no_runner_allowed: No runner is allowed for alpha.',
     'no_runner_allowed: Work with full access at throttle full needs a trusted runner; not trusted: r1.',
-    'no_runner_with_labels: No runner allowed for alpha carries: gpu, linux.',
-    'no_capable_engine: The manifests of r1 do not serve execution_requested at throttle full.',
+    'no_runner_with_labels: No runner allowed for alpha has the labels: gpu, linux.',
+    'no_capable_engine: The manifests of r1 do not support execution_requested at throttle full.',
     'no_runner_online: Offline: r1.',
     'next: Goes to the next poll of r1 when its turn comes.',
     'draining: Draining: r1.',
@@ -77,7 +77,7 @@ t.test('a request pinned to a runner names that runner in its reason', async (t)
   const { fake, dispatcher } = world({ r1: {}, r2: { allowed_projects: [] }, r3: { state: 'removed' } })
   const runners: [string, string][] = [
     ['r9', 'no_runner_registered: Runner r9, which it names, is not registered.'],
-    ['r3', 'runner_removed: Runner r3, which it names, was removed for good.'],
+    ['r3', 'runner_removed: Runner r3, which it names, was removed.'],
     ['r2', 'no_runner_allowed: No runner named r2 is allowed for alpha.'],
     ['r1', 'no_runner_online: Offline: r1.'],
   ]
@@ -110,7 +110,7 @@ t.test('a request that a parked poll takes at once is never said to wait for a s
     if (because !== undefined) said.add(`${because.code}: ${because.detail}`)
   }
   t.equal(fake.state(id), 'offered')
-  t.ok(said.has('next: On its way to r1.'))
+  t.ok(said.has('next: Being handed to r1.'))
   for (const why of said) t.match(why, /^next/)
 })
 

@@ -70,7 +70,7 @@ t.test('an unusable manifest in a commit does not count until it can be read', (
   w.commit({ m1: senseless, m2: manifest('r2', { supported_entry_events: ['b'] }) })
   t.match(w.told, [{ id: 'm1' }])
   t.notOk(w.isCapable('r2'))
-  t.match(w.capabilities.incapable(asked), /No manifest of the project serves/)
+  t.match(w.capabilities.incapable(asked), /No manifest of the project supports/)
   w.commit({ m1: manifest('r1') })
   w.nature.advance(setAsideRetryMs)
   t.equal(w.capabilities.incapable(asked), undefined)
@@ -83,16 +83,16 @@ t.test('a runner’s manifest restricts that runner only', (t) => {
   const w = world({ m1: narrow }, ['r1', 'r2'])
   t.equal(w.capabilities.incapable(asked), undefined, 'r2 has no manifest')
   t.equal(w.capabilities.incapable({ ...asked, runnerId: 'r2' }), undefined)
-  t.match(w.capabilities.incapable({ ...asked, runnerId: 'r1' }), /runner r1 does not serve a/)
+  t.match(w.capabilities.incapable({ ...asked, runnerId: 'r1' }), /runner r1 does not support a/)
   t.same([w.isCapable('r1'), w.isCapable('r2')], [false, true], 'as the dispatcher sees it')
   w.commit({ m2: manifest('r2', { supported_entry_events: ['b'] }) })
-  t.match(w.capabilities.incapable(asked), /No manifest of the project serves a/, 'now each has one')
+  t.match(w.capabilities.incapable(asked), /No manifest of the project supports a/, 'now each has one')
   const { value, context } = narrow
   const ofNone = { value, context: { ...context, manifest: { ...context.manifest, runner_id: undefined } } }
   const kept = world({ m1: ofNone }, ['r1', 'r2'])
   t.match(
     kept.capabilities.incapable(asked),
-    /No manifest of the project serves a/,
+    /No manifest of the project supports a/,
     'a manifest without a runner speaks for all that have none',
   )
   t.match(kept.capabilities.incapable({ ...asked, runnerId: 'r2' }), /No manifest/)

@@ -129,7 +129,9 @@ t.test(
     const id = w.submit('a')
     const { told } = w
     t.equal(w.item(id).value, 'queued', 'its creation was done before')
-    t.match(told, [{ by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed: it pauses' }])
+    t.match(told, [
+      { by: 'scheduler', failures: 1, retry_in_ms: 1_000, said: 'the scheduler failed; pausing before the retry' },
+    ])
     for (let n = 0; n < 10; n++) w.submit('b')
     t.equal(told.length, 1)
     w.nature.advance(1_000)
@@ -299,7 +301,7 @@ t.test('an error that only a reader meets passes over no item, and is logged onc
     t.same(poll(), [])
     w.nature.advance(everyMs)
   }
-  t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to say how it stands' }])
+  t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to report a status' }])
   t.equal(w.told.length, 1)
   poll()
   t.equal(w.told.length, 2)
@@ -332,12 +334,12 @@ t.test('an item whose row cannot be rendered leaves a page its other rows', (t) 
   const { read } = w.runtime
   w.runtime.read = (ref) => (ref.kind === 'project' ? ({ value: 'active' } as never) : read.call(w.runtime, ref))
   const id = w.submit('a')
-  t.match(w.told, [{ id, said: 'the scheduler failed at it: it is passed over' }])
+  t.match(w.told, [{ id, said: 'the scheduler failed on this entity; skipping it until the retry' }])
   const [entry] = w.scheduler.view().firstWaiting(1, () => true)
   t.equal(w.scheduler.view().repositoryOf(entry!), undefined)
   // No detail exists here of why no runner may take it.
   t.equal(w.scheduler.waiting.strandedBecause(id), undefined)
-  t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to say how it stands' } })
+  t.match(w.told.slice(1), { length: 1, 0: { id, said: 'the scheduler failed to report a status' } })
   t.end()
 })
 

@@ -55,21 +55,18 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
   t.same(told({ ...ITEM, cycleOf: undefined }, { ...FREE, isCampaignPaused: () => true }).code, 'next')
   t.same(told({ ...ITEM, takenBack: 'runreq_1' }, FREE), {
     code: 'stopping',
-    detail: 'runreq_1, which it was taken back from, is being stopped',
+    detail: 'its previous run runreq_1 is being stopped',
   })
   t.same(told({ ...ITEM, looksFor: 'campaign pay' }, { ...FREE, lookBeside: () => 'runreq_1' }), {
     code: 'stopping',
-    detail: 'runreq_1, which looks for campaign pay, has not ended',
+    detail: 'runreq_1, which forms or assesses for campaign pay, has not ended',
   })
   t.same(held({ holderOf: () => 'wi_9' }), {
     code: 'repository_busy',
     detail: 'repository git@x:shop is held by wi_9',
   })
   t.same(held({ hasPlace: () => false, running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
-  t.same(
-    held({ hasPlace: () => false, running: () => 0, maxRunning: () => 0 }).detail,
-    'no runner that is online may take it',
-  )
+  t.same(held({ hasPlace: () => false, running: () => 0, maxRunning: () => 0 }).detail, 'no online runner may take it')
   t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
   for (const state of ['submitted', 'queued', 'held', 'running'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
@@ -80,7 +77,7 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
     code: 'lane_paused',
     detail: 'lane campaign is paused',
   })
-  t.same(held({ hasRunner: () => false }), { code: 'no_runner', detail: 'no runner that is online may take it' })
+  t.same(held({ hasRunner: () => false }), { code: 'no_runner', detail: 'no online runner may take it' })
   t.end()
 })
 
@@ -134,7 +131,7 @@ t.test('a stored reason names no other work than dependencies, and no states', (
   for (const state of ['running', 'held']) t.equal(lasting({ stateOf: () => state }), 'waits for wi_a to land', state)
   t.equal(
     lasting({ lookBeside: () => 'wi_9' }, { ...ITEM, looksFor: 'initiative one' }),
-    'other work that looks for initiative one has not ended',
+    'another formation or assessment for initiative one has not ended',
   )
   const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
   t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')

@@ -136,7 +136,7 @@ t.test('an owner has one advance at a time, even while an earlier one is still b
   const second = look('pay')
   t.match(world.scheduler.waitingBecause(second), {
     code: 'stopping',
-    detail: new RegExp(`^${runId}, which looks for`),
+    detail: new RegExp(`^${runId}, which forms or assesses for`),
   })
   t.ok(world.isHandedOut(look('mail')), 'another owner’s advance is not held up')
   world.ask('work_item', first, { type: 'settle', state: 'landed', reason: 'stood down' })
@@ -196,7 +196,7 @@ t.test('a runner that came online without a step is noticed within the safety in
   world.capacity = 0
   world.project('shop')
   const id = world.submit('shop')
-  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
+  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no online runner may take it')
   world.capacity = 1
   t.notOk(world.isHandedOut(id))
   world.nature.advance(15_500)
@@ -400,7 +400,7 @@ t.test('an item is not blocked when its dependency cannot be read from a failed 
   world.land(landed)
   const read = world.runtime.read.bind(world.runtime)
   world.runtime.read = (ref) => {
-    if (ref.id === landed) throw new JournalFailure('what is stored cannot be read any more')
+    if (ref.id === landed) throw new JournalFailure('stored data cannot be read any more')
     return read(ref)
   }
   const waiting = world.submit('shop', { depends_on: [landed] })

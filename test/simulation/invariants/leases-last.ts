@@ -8,7 +8,7 @@ import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'leases last their full length'
 const RUNNER_POSTS = /^\/api\/run-requests\/:id\/(accepted|started|heartbeat|events)$/
-const SILENCE = 'nothing was heard of its runner for the length of the lease'
+const SILENCE = 'its runner made no call for the length of the lease'
 const NOT_ACCEPTED = 'the offer was not accepted in time'
 
 export const leasesLast: MakeInvariant = (world) => {

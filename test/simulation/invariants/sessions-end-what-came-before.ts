@@ -7,7 +7,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'a new session ends what the old one held'
-const TOO_LATE = ['nothing was heard of its runner for the length of the lease', 'the offer was not accepted in time']
+const TOO_LATE = ['its runner made no call for the length of the lease', 'the offer was not accepted in time']
 /** What was offered in the same turn belongs to the new process. */
 const TURN_MS = 1
 

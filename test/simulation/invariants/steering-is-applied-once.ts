@@ -8,7 +8,7 @@ import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'steering is applied once'
 /** Why a request is not assessed whose trigger stands for an earlier one. */
-const REUSED = 'its trigger was used for another member'
+const REUSED = 'its trigger was already used for another member'
 /** What tells members to do something. */
 const ORDERS: ReadonlySet<string> = new Set(['advance', 'pause', 'hold', 'release'])
 /** Outcomes to which an agent's answer led. */

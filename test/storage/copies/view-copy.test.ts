@@ -129,7 +129,7 @@ t.test('a backup that reaches the disk reserve while copying the view removes wh
   const copied = backup(one.journal, join(one.to, 'backup'), { ...FREELY, reserveBytes: 1_000 })
   const pid = await underWay(one)
   freeBytes = 999
-  await t.rejects(copied, { name: 'BackupAborted', message: /less than the disk reserve was free/ })
+  await t.rejects(copied, { name: 'BackupAborted', message: /fell below the disk reserve during the backup/ })
   freeBytes = 1e12
   await leavesNothing(t, one, pid)
 })

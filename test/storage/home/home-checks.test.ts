@@ -87,7 +87,7 @@ t.test('the marker of an unfinished log is refused when the log holds commits', 
   await append(journal, step('a', 1))
   await journal.close()
   writeFileSync(join(home, 'log', 'creating'), '')
-  const message = /log\/creating says that this log was never finished, and there are commits in it/
+  const message = /log\/creating says that this log was never completed, but it contains commits/
   await t.rejects(openIn(t, home), { code: 'corrupt', message })
   t.match((await verifyHome(home)).findings, [{ detail: message }])
   rmSync(join(home, 'log', 'creating'))
@@ -210,7 +210,7 @@ t.test(
     const root = t.testdir()
     for (const [ids, told] of [
       [['a', 'a'], /redo of batch 4 does not follow .*version 3 does not follow version 3.*restore a backup/],
-      [['b', 'c'], /redo of batch 4 does not follow .*run_request c, and there is none.*restore a backup/],
+      [['b', 'c'], /redo of batch 4 does not follow .*run_request c, which does not exist.*restore a backup/],
     ] as const) {
       const home = join(root, ids[1])
       const journal = await openIn(t, home)

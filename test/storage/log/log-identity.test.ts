@@ -105,5 +105,5 @@ t.test('an export is not continued in a home that was put back', async (t) => {
   const again = await openIn(t, copy)
   await appendEvents(again, event('40'), event('50'))
   await again.close()
-  await t.rejects(exportEvents(copy, join(root, 'one'), place), /event 4 is another/)
+  await t.rejects(exportEvents(copy, join(root, 'one'), place), /event 4 is a different one/)
 })

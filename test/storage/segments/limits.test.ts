@@ -96,7 +96,7 @@ t.test('a next file that cannot be created ends the writing, and the next proces
   assertRows(folder, 6, 1)
 })
 
-const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote this log.*: stop one/ }
+const BY_ANOTHER = { name: 'HomeRefused', code: 'locked', message: /another process wrote to this log.*: stop one/ }
 const append = (log: SegmentedLog, key: number) => log.transactionSync(() => tablesOf(log).events.append(key, ['x']))
 
 t.test('a writer refuses to cut off what another process wrote after it opened the log', async (t) => {

@@ -157,7 +157,7 @@ t.test(
     late[0]!()
     t.same(failures, [])
     await new Promise(setImmediate)
-    t.match(failures, [{ message: new RegExp(`what is stored cannot be read: ${PANIC_AGAIN}`) }])
+    t.match(failures, [{ message: new RegExp(`stored data cannot be read: ${PANIC_AGAIN}`) }])
     t.equal(journal.refuses(), 'read_only')
   },
 )

@@ -122,7 +122,7 @@ t.test('a fold that would leave a gap after the view is rejected', async (t) => 
   const view = new View(environments.view)
   const fold = new Fold()
   fold.add(batches(2)[1]!)
-  await t.rejects(view.write(fold, 'e', NEVER), /does not begin where the view ends/)
+  await t.rejects(view.write(fold, 'e', NEVER), /does not start where the view ends/)
   t.equal(view.marker(), undefined)
   await environments.close()
 })

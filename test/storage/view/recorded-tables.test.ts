@@ -106,7 +106,7 @@ t.test('a commit that throws leaves nothing behind, and the next one is complete
     t.same(rowsOf(tables), [0, 0, 0, 0])
     t.equal(view.marker(), undefined)
   }
-  t.throws(() => tables.counts.put(['a', 'b', 'c'], '1'), /outside of a commit/)
+  t.throws(() => tables.counts.put(['a', 'b', 'c'], '1'), /outside a commit/)
   await view.write(foldOf(ACTORS), 'e', () => false)
   t.same(rowsOf(tables), [ACTORS, ACTORS, ACTORS, ACTORS])
 })
@@ -196,7 +196,7 @@ t.test('a commit whose thread ends fails and writes nothing', async (t) => {
   sending!.send([0, 'value', 1, 'key'])
   await thread.close()
   t.equal(thread.begin(), undefined, 'the next is only being started')
-  await t.rejects(sending!.commit(), { message: /has ended/ })
+  await t.rejects(sending!.commit(), { message: /view writer thread ended/ })
   t.equal(environments.view.snapshots.getKeysCount(), 0)
   await thread.close()
 })
