@@ -186,7 +186,7 @@ export class Batch {
       module.refusal(snapshot, message) ??
       (state === 'absent'
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
-        : { code: 'illegal_move', detail: `${aWord(module.kind)} in state ${state} does not accept ${message.type}.` })
+        : { code: 'illegal_move', detail: `${aWord(module.kind)} in state ${state} does not allow ${message.type}.` })
     // A message that the chart knows but a guard refused is not allowed in this state now.
     const isOfState = refusal.code === 'illegal_move' && refusal.isOfContent !== true
     const refused = isOfState ? message.type : undefined

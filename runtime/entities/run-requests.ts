@@ -215,7 +215,7 @@ function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused 
 function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
   if (!LOOKING_ENTRY_EVENTS.has(entry_event)) return undefined
   const owner = entry_event === 'campaign_advance_requested' ? 'campaign' : 'initiative'
-  const detail = `Only a ${owner} may create a ${entry_event}: advance the ${owner}.`
+  const detail = `Only the ${owner} itself may create a ${entry_event}: advance the ${owner}.`
   return refused('invalid_body', detail, '/entry_event')
 }
 

@@ -131,7 +131,7 @@ export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBe
   return stranded()?.code === 'runner_removed' ? { code: 'runner_removed', subject: pin } : rule
 }
 
-/** Whether its line lacks nothing but a runner, and no online runner may take it. */
+/** Whether its line lacks nothing but a runner, and no runner that is online may take it. */
 export function isLineWithoutRunner(item: WaitingItem, now: Circumstances): boolean {
   return !isLineStopped(item, now) && !now.hasRunner(item)
 }
@@ -225,7 +225,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
       return now.maxRunning() === 0
-        ? 'no online runner may take it'
+        ? 'no runner that is online may take it'
         : `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':
       return `not before ${new Date(item.notBeforeMs!).toISOString()}`
@@ -234,7 +234,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circu
     case 'lane_paused':
       return `lane ${subject} is paused`
     case 'no_runner':
-      return 'no online runner may take it'
+      return 'no runner that is online may take it'
     case 'runner_removed':
       return `runner ${subject}, which it names, was removed`
     case 'held':

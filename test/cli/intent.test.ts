@@ -167,7 +167,7 @@ t.test('an inspection is posted from a file or standard input, and its hypothese
   t.notMatch(await say('discover', '--project', 'shop', file), 'Review them', 'all are decided')
   const late = await run('hypothesis', 'reject', id, '--reason', 'late')
   t.equal(late.code, 3)
-  t.match(late.err, 'The hypothesis is accepted')
+  t.match(late.err, 'It is accepted')
   const missing = await run('discover', '--project', 'shop', `${service.home}/nothing.json`)
   t.equal(missing.code, 2)
   t.match(missing.err, `${service.home}/nothing.json cannot be read: ENOENT`)
@@ -184,7 +184,7 @@ t.test('the drift of a project is listed, classified and repaired on the command
     await say('intent', 'add', '--project', 'shop', '--title', `Record ${slug}`, '--slug', slug)
     await say('intent', 'accept', `shop.intent.${slug}`)
   }
-  t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*nobody has looked/)
+  t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*it has never been/)
   t.match(await say('drift', '--project', 'shop', '--status', 'drifted'), /No drift such as this/)
   t.match(await say('drift', 'show', 'shop.intent.b'), /Let a run look, and report what it saw of ir_[0-9a-f]{24}/)
   await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')

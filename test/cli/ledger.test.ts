@@ -440,8 +440,8 @@ esac`
 t.test('task names the commands that register a runner when no runner may take the item', async (t) => {
   const waits = {
     ...ITEM,
-    reason: 'no online runner may take it',
-    waiting_because: { code: 'running_cap', detail: 'no online runner may take it' },
+    reason: 'no runner that is online may take it',
+    waiting_because: { code: 'running_cap', detail: 'no runner that is online may take it' },
   }
   const { env } = await service(t, ({ method, url }) => {
     if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
@@ -451,7 +451,7 @@ t.test('task names the commands that register a runner when no runner may take t
   t.equal(code, 6)
   t.match(
     err,
-    /queued: no online runner may take it\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
+    /queued: no runner that is online may take it\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
   )
 })
 

@@ -182,7 +182,7 @@ t.test('serve --runner replaces an invalid runner token file, and refuses an inv
   rmSync(file)
   const refused = start(t, ENV, 'serve', '--home', home, '--port', '0', ...local)
   t.equal(await refused.ended, 2)
-  t.match(refused.err(), /the token file .*admin\.token holds more than a token/)
+  t.match(refused.err(), /the token file .*admin\.token contains more than a token/)
 })
 
 t.test('serve --runner uses a token that is rotated while it runs', async (t) => {

@@ -68,7 +68,7 @@ t.test('a silent stream is opened again after its time limit', async (t) => {
   await collected()
   t.match(await Promise.race([second, pause(2_000, undefined, { ref: false })]), { value: { type: 'hello' } })
   t.equal(connections(), 2)
-  t.match(broken, [/nothing for 0.3 s/])
+  t.match(broken, [/nothing received for 0.3 s/])
   stop.abort()
   await frames.return()
 })

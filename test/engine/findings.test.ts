@@ -129,7 +129,7 @@ t.test('a run whose observations are refused as not_the_runner is abandoned', as
   const { service, runner, logs } = await begin(t, `${print(observation({}))}; sleep 20`, misbehave)
   await until(
     async () => logs.join('\n'),
-    (text) => text.includes('given up: not_the_runner'),
+    (text) => text.includes('abandoned: not_the_runner'),
   )
   runner.drain()
   t.same(await runner.finished, ['abandoned'])

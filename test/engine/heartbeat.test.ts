@@ -35,7 +35,7 @@ t.test('a run ends at the third refused heartbeat in a row, or at the first if i
     // On a busy machine an answer may come too late: that is no refusal, and the next heartbeat tries again.
     t.ok(beats >= wanted)
     t.equal(logs.filter((text) => text.includes('the next heartbeat is in')).length, wanted - 1)
-    t.match(logs.join('\n'), /given up: unauthenticated/)
+    t.match(logs.join('\n'), /abandoned: unauthenticated/)
   }
 })
 

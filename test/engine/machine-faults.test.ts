@@ -120,7 +120,7 @@ t.test('brief files that cannot be removed are logged, and the run is unaffected
   t.match(
     await until(
       async () => logs.join('\n'),
-      (text) => text.includes('stay'),
+      (text) => text.includes('remain'),
     ),
     /the brief's files remain: .*ENAMETOOLONG/,
   )

@@ -289,7 +289,7 @@ t.test('a stale attempt ends the command, and nothing more is posted', async (t)
   runner.drain()
   t.same(await runner.finished, ['abandoned'])
   t.equal(service.said('failed').length + service.said('completed').length, 0)
-  t.match(logs.join('\n'), /given up: stale_attempt/)
+  t.match(logs.join('\n'), /abandoned: stale_attempt/)
 })
 
 t.test('an answer that names another attempt counts as a stale attempt', async (t) => {

@@ -109,7 +109,7 @@ t.test('an illegal move changes nothing, and its answer lists the moves that are
   const before = (await s.expect(200, 'GET', `/api/intent-records/${id}`)).body
   for (const move of ['activate', 'deprecate']) {
     const refused = await s.expect(409, 'POST', `/api/intent-records/${id}/${move}`)
-    t.match(refused.body, { code: 'illegal_move', state: 'proposed', detail: /^An intent record that is proposed/ })
+    t.match(refused.body, { code: 'illegal_move', state: 'proposed', detail: /^An intent record in state proposed/ })
     t.ok(refused.body.allowed.includes('accept'))
     for (const internal of ['make', 'observe', 'take_place', 'peer_conflict', 'repair_drafted'])
       t.notOk(refused.body.allowed.includes(internal), internal)
@@ -384,7 +384,7 @@ t.test(
     const supersede = (slug: string, body: object) =>
       s.expect(409, 'POST', `/api/intent-records/shop.intent.${slug}/supersede`, body)
     const another = await supersede('a', { ...said, reason: 'another' })
-    t.match(another.body, { state: 'superseded', detail: /^It is superseded already, .*said better/ })
+    t.match(another.body, { state: 'superseded', detail: /^It is already superseded, .*said better/ })
     t.match((await supersede('a', { replacement: 'c' })).body, { state: 'superseded', allowed: [] })
     const refused = (await supersede('c', said)).body
     t.match(refused, {

@@ -345,7 +345,10 @@ t.test('a run request may not ask for the next step of a campaign or an initiati
   ] as const) {
     const body = { entry_event, payload, access: 'read_only' }
     const { body: problem } = await s.expect(422, 'POST', '/api/projects/greeter/run-requests', body)
-    t.match(problem, { detail: new RegExp(`^Only a ${owner} may create a `), errors: [{ pointer: '/entry_event' }] })
+    t.match(problem, {
+      detail: new RegExp(`^Only the ${owner} itself may create a `),
+      errors: [{ pointer: '/entry_event' }],
+    })
   }
 })
 

@@ -166,7 +166,7 @@ t.test(
     const alone = await submit(free, {})
     t.match(await reading(free, alone.id)(), {
       waiting_because: { code: 'running_cap' },
-      reason: 'no online runner may take it',
+      reason: 'no runner that is online may take it',
     })
     const token = await free.runner('r1', { trusted: true })
     await free.call('GET', '/api/runners/r1/run-requests/next', undefined, { token })

@@ -108,7 +108,7 @@ t.test('work that conflicts with trunk is kept, and the next agent is told which
   t.match(said(t, left, 'task_run_completed'), [
     { verdict: 'defect', diagnosis: 'conflicts are left in README', preservation_ref: 'origin/intendant/runreq_1-2' },
   ])
-  t.match(git(remote, 'show', 'intendant/runreq_1-2:asked'), /main has moved on[\s\S]*\n- README\n[\s\S]*Resolve them/)
+  t.match(git(remote, 'show', 'intendant/runreq_1-2:asked'), /main has changed[\s\S]*\n- README\n[\s\S]*Resolve them/)
   const solved = run(at, { ...task({ base_ref }), attempt: 3 }, { ...lands, AGENT: 'echo both > README' })
   t.match(said(t, solved, 'task_run_completed'), [{ success: true, landed: true }])
   t.equal(git(remote, 'show', 'main:README'), 'both')

@@ -47,7 +47,7 @@ t.test("a campaign step runs the gates on trunk and reports their results with t
       command: 'cat README',
       required: true,
       passed: false,
-      output: 'shop\ndist/invoice.js is not there',
+      output: 'shop\ndist/invoice.js does not exist',
       exit_code: 0,
     },
     {

@@ -152,7 +152,7 @@ t.test('a large body that waits too long for its turn is answered 503, and chang
   t.equal((await first).status, 201)
   const { status, body, headers } = await late
   t.equal(status, 503)
-  t.match(body, { code: 'overloaded', retryable: true, detail: /It has waited for 6\d{3} ms/ })
+  t.match(body, { code: 'overloaded', retryable: true, detail: /The request has waited for 6\d{3} ms/ })
   t.ok(headers.get('retry-after'))
   t.same(await names(), ['first'])
   await bytesAre(NONE_HELD)

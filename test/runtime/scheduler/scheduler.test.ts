@@ -196,7 +196,7 @@ t.test('a runner that came online without a step is noticed within the safety in
   world.capacity = 0
   world.project('shop')
   const id = world.submit('shop')
-  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no online runner may take it')
+  t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
   world.capacity = 1
   t.notOk(world.isHandedOut(id))
   world.nature.advance(15_500)
