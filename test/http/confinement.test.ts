@@ -330,7 +330,7 @@ t.test('an item whose runner was removed waits under running_cap, without naming
   await until(reading(s, item.id), waits('running_cap'))
   for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
     const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
-    t.match(text, /no online runner may take it/, path)
+    t.match(text, /no runner that is online may take it/, path)
     t.notMatch(text, /secret|is allowed for/, path)
   }
 })

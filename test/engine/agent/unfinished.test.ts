@@ -43,7 +43,7 @@ t.test(
       ])
       t.match(
         git(remote, 'show', `intendant/runreq_1-${attempt}:asked`),
-        /\n- logo\n[\s\S]*as it stands wants `git add`/,
+        /\n- logo\n[\s\S]*If a file is already right, run `git add` on it/,
       )
     }
     t.equal(git(remote, 'show', 'main:logo'), 'a\0theirs')
@@ -162,7 +162,9 @@ t.test('an embedded repository that is not a declared submodule does not land', 
   const { at, remote, lands, trunk } = landing(t)
   const AGENT = `git init -q sub; git -C sub ${who} commit -qm s --allow-empty`
   const done = run(at, task(), { ...lands, AGENT })
-  t.match(said(t, done, 'task_run_completed'), [{ verdict: 'defect', diagnosis: /^of sub a commit holds no more/ }])
+  t.match(said(t, done, 'task_run_completed'), [
+    { verdict: 'defect', diagnosis: /^the commit holds only the names of sub;/ },
+  ])
   t.equal(trunk(), at.base)
   const [, left] = /the work stays in (.*)$/.exec(said(t, done, 'task_run_completed')[0]!.diagnosis)!
   t.ok(existsSync(join(left!, 'sub', '.git')))
