@@ -149,7 +149,7 @@ export function listens(port: number): Promise<boolean> {
 }
 
 /** A program's output, or undefined if it is not installed or fails. */
-export function saidBy(program: string, ...given: readonly string[]): string | undefined {
+export function outputOf(program: string, ...given: readonly string[]): string | undefined {
   try {
     return execFileSync(program, given, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
   } catch {

@@ -9,8 +9,8 @@ import type { ActorKind, Term } from '../machines/machine.ts'
 import { newTraceId } from '../runtime/entities/trace-ids.ts'
 import { Clock } from '../runtime/time/clock.ts'
 import type { Journal, NewEvent, Step } from '../storage/journal.ts'
-import { realNature } from '../storage/nature.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
+import { systemPlatform } from '../storage/platform.ts'
 import { answerRequests } from './child.ts'
 import { hex, room } from './filling.ts'
 
@@ -100,12 +100,12 @@ function runTemplate(journal: Journal, runId: string, eventsEach: number): RunTe
   return { project: run.project, steps, events }
 }
 
-const clock = new Clock(realNature.wallMs)
+const clock = new Clock(systemPlatform.wallMs)
 
 /** @returns the ids under which the copy can be found. */
 function copy(template: RunTemplate, into: Step[]): Filled['samples'][number] {
   const time = clock.text(clock.nextMicros())
-  const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(realNature), engineRun: `run_${hex(24)}`, time }
+  const ids = { run: `runreq_${hex(24)}`, trace: newTraceId(systemPlatform), engineRun: `run_${hex(24)}`, time }
   const events: NewEvent[] = template.events.map((text) => {
     const event = `evt_${hex(32)}`
     return { id: event, project: template.project, traceId: ids.trace, text: text.with({ ...ids, event }) }

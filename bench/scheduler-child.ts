@@ -3,14 +3,14 @@
 import { projectIdOf } from '../machines/ids.ts'
 import { modules } from '../machines/index.ts'
 import { PACING } from '../machines/pacing.ts'
-import type { Nature } from '../runtime/api.ts'
+import type { Platform } from '../runtime/api.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { silentLogger } from '../runtime/log.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import { defaultSettings } from '../runtime/settings.ts'
-import { realNature } from '../storage/nature.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
+import { systemPlatform } from '../storage/platform.ts'
 import { answerRequests } from './child.ts'
 import { quantile } from './statistics.ts'
 
@@ -43,7 +43,7 @@ async function openRuntime({ home, blockedBy }: Ledger) {
     throw failure
   }
   const journal = await openDiskJournal({ ...settings, onFailure: onFatal })
-  const runtime = createRuntime(journal, settings, { nature: realNature, log: silentLogger, modules, onFatal })
+  const runtime = createRuntime(journal, settings, { platform: systemPlatform, log: silentLogger, modules, onFatal })
   const ask = (kind: string, id: string, message: object) =>
     runtime.askAsync({ kind, id } as never, { by: BY, ...message } as never)
   return { runtime, ask }
@@ -74,7 +74,7 @@ async function open(ledger: Ledger): Promise<number> {
     await ask('pacing', PACING.id, { type: 'resume', lanes: ['campaign'] })
     await until(() => took.length > before)
   }
-  const timed = Object.create(runtime, { nature: { value: timedNature() } })
+  const timed = Object.create(runtime, { platform: { value: timedPlatform() } })
   // There is no runner, and the rules are to be evaluated to the end.
   const dispatcher = Object.create(createDispatcher(timed, silentLogger), { hasTaker: { value: () => true } })
   const began = performance.now()
@@ -87,10 +87,10 @@ async function open(ledger: Ledger): Promise<number> {
   return startMs
 }
 
-function timedNature(): Nature {
-  return Object.assign(Object.create(Object.getPrototypeOf(realNature)), realNature, {
+function timedPlatform(): Platform {
+  return Object.assign(Object.create(Object.getPrototypeOf(systemPlatform)), systemPlatform, {
     nextTurn: (callback: () => void) =>
-      realNature.nextTurn(() => {
+      systemPlatform.nextTurn(() => {
         const began = performance.now()
         callback()
         took.push(performance.now() - began)

@@ -9,7 +9,7 @@ import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
 import { readInteger } from './units.ts'
-import { tellVerified } from './verified.ts'
+import { printVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 const FINDINGS_SHOWN = 50
@@ -57,7 +57,7 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   if (!PARTS.some((part) => existsSync(join(checked, part))))
     throw new CliFailure(`${checked} is no home and no backup: there is nothing of one in it.`)
   const report = await verifyHome(checked, verifyHooks()).catch(notLookedAt)
-  tellVerified({ json, print }, checked, report)
+  printVerified({ json, print }, checked, report)
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
 

@@ -9,7 +9,7 @@ import type { VerifyReport } from '../storage/verify/findings.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { loadSettings } from './settings.ts'
-import { tellVerified } from './verified.ts'
+import { printVerified } from './verified.ts'
 import { type Act, type Cli, originOf } from './world.ts'
 
 /** Interval between two looks at a slow backup, in milliseconds. */
@@ -165,7 +165,7 @@ async function assertSound(
     where: ofSource(where),
     detail: ofSource(detail),
   }))
-  tellVerified(cli, source, { ...report, findings })
+  printVerified(cli, source, { ...report, findings })
   const advice = await settle(draft).then(
     () => 'take another backup, or, where there is none, restore this one as it is with --no-verify',
     (error: Error) => `take another backup; this one cannot be restored as it is either: ${ofSource(error.message)}`,

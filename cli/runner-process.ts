@@ -118,7 +118,7 @@ export async function finished(runner: Runner, id: string, from: string): Promis
 }
 
 function exitCodeOf(ends: readonly RunEnd[], once: boolean): number {
-  if (ends.includes('untold')) return EXIT.unreachable
+  if (ends.includes('unreported')) return EXIT.unreachable
   if (!once) return EXIT.ok
   switch (ends.at(-1)) {
     case 'completed':

@@ -5,7 +5,7 @@ import type { Cli } from './world.ts'
 
 const FINDINGS_SHOWN = 50
 
-export function tellVerified({ json, print }: Pick<Cli, 'json' | 'print'>, home: string, report: VerifyReport): void {
+export function printVerified({ json, print }: Pick<Cli, 'json' | 'print'>, home: string, report: VerifyReport): void {
   const { findings, findingsCount, events, entities } = report
   if (json) {
     print.json({ home, events, entities, findings_count: findingsCount, findings })

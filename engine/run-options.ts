@@ -29,7 +29,7 @@ export interface RunOptions {
 
 /**
  * `released`: handed back before the command started. `abandoned`: the service refused (stale attempt, settled, token),
- * so nothing more may be posted about the run. `untold`: the runner was stopped and the service did not take the last
- * post in time; it will declare the run lost.
+ * so nothing more may be posted about the run. `unreported`: the runner was stopped and the service did not take the
+ * last post in time; it will declare the run lost.
  */
-export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'untold'
+export type RunEnd = 'completed' | 'failed' | 'cancelled' | 'released' | 'abandoned' | 'unreported'

@@ -27,7 +27,7 @@ import type { RunEnd, RunOptions } from './run-options.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
 import type { MajorTasks } from './service-limits.ts'
 import { Sessions } from './sessions.ts'
-import { type Stop, Untold } from './stop.ts'
+import { type Stop, Unreported } from './stop.ts'
 import { TASK_VERDICT, TaskVerdict } from './task-verdict.ts'
 import { UnreadLines } from './unread-lines.ts'
 
@@ -126,7 +126,7 @@ export class Run {
   kill(): void {
     this.#end({ why: 'runner_stopped' })
     this.#command?.kill()
-    this.#posting.abort(new Untold())
+    this.#posting.abort(new Unreported())
   }
 
   get #isFinished(): boolean {
@@ -137,7 +137,7 @@ export class Run {
     const { stopGraceMs, lastPostsMs } = this.#options
     clearTimeout(this.#lastPosts)
     const commandMs = this.#command === undefined ? 0 : stopGraceMs
-    this.#lastPosts = setTimeout(() => this.#posting.abort(new Untold()), commandMs + lastPostsMs)
+    this.#lastPosts = setTimeout(() => this.#posting.abort(new Unreported()), commandMs + lastPostsMs)
   }
 
   /** The run is no longer this runner's: the command is ended, and nothing more is posted. */
@@ -161,9 +161,9 @@ export class Run {
       this.abandon(error)
       if (this.#command !== undefined) await this.#command.ended
       const { reason } = this.#posting.signal
-      if (!(reason instanceof Untold)) return 'abandoned'
+      if (!(reason instanceof Unreported)) return 'abandoned'
       this.#log(reason.message)
-      return 'untold'
+      return 'unreported'
     } finally {
       clearTimeout(this.#lastPosts)
       this.#heartbeat.stop()

@@ -7,6 +7,6 @@ export type Stop =
   | { readonly why: 'abandoned'; readonly error: unknown }
 
 /** Why the posts of a stopped run are given up. */
-export class Untold extends Error {
+export class Unreported extends Error {
   override readonly message = 'the service has not accepted the final post of the run'
 }

@@ -4,16 +4,16 @@
  * Wraps a callback (mostly a reply) so that the resource is held until the callback has run. The wrapped callback must
  * be called eventually.
  */
-export type Until = <A extends unknown[]>(go: (...heard: A) => void) => (...heard: A) => void
+export type HoldUntil = <A extends unknown[]>(go: (...heard: A) => void) => (...heard: A) => void
 
 /** For callers that hold nothing. */
-export const untilNothing: Until = (go) => go
+export const holdNothing: HoldUntil = (go) => go
 
 /**
  * Holds a resource while `run` goes on. `release` is called once: after the last callback wrapped with `until` (by
  * `run` or by such a callback) has returned or thrown; immediately if none was wrapped, or if `run` throws.
  */
-export function holding(release: () => void, run: (until: Until) => void): void {
+export function holding(release: () => void, run: (until: HoldUntil) => void): void {
   let ends = 1
   let isReleased = false
   const over = (): void => {
@@ -25,7 +25,7 @@ export function holding(release: () => void, run: (until: Until) => void): void 
     ends -= 1
     if (ends === 0) over()
   }
-  const until: Until = (go) => {
+  const until: HoldUntil = (go) => {
     ends += 1
     return (...heard) => {
       try {

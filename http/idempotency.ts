@@ -8,7 +8,7 @@ import { digestOf } from '../machines/digest.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 import { deriveId, ID_DIGITS, type IdPrefix } from '../machines/ids.ts'
 import type { ActorKind, ActorRef } from '../machines/machine.ts'
-import { reusedKey, secondCreate } from '../machines/second-create.ts'
+import { classifyCreate, reusedKey } from '../machines/repeated-create.ts'
 import type { Principal } from '../runtime/access/principals.ts'
 import type { MessageBody, Reply, Runtime, Taken } from '../runtime/api.ts'
 import {
@@ -22,7 +22,7 @@ import {
 import { keptKey, madeByKey } from '../runtime/entities/kept-keys.ts'
 import type { Reservation } from '../storage/journal.ts'
 import { holding } from './holding.ts'
-import { asItStands, refuse } from './replies.ts'
+import { currentAnswer, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 import { TWO_KEYS } from './wire/incoming.ts'
@@ -152,12 +152,12 @@ function newestOf(
   const id = idOfGeneration(place, generation)
   const made = runtime.read({ kind: place.kind, id })
   if (made === undefined) return { generation }
-  const create = { ...createOf(id), atMs: runtime.nature.wallMs() }
-  return { generation, made, meaning: secondCreate(made.context.internal.creation, create) }
+  const create = { ...createOf(id), atMs: runtime.platform.wallMs() }
+  return { generation, made, meaning: classifyCreate(made.context.internal.creation, create) }
 }
 
-export function randomId({ nature }: Runtime, prefix: IdPrefix): string {
-  return `${prefix}_${nature.randomHex(ID_DIGITS)}`
+export function randomId({ platform }: Runtime, prefix: IdPrefix): string {
+  return `${prefix}_${platform.randomHex(ID_DIGITS)}`
 }
 
 /**
@@ -231,7 +231,7 @@ function keptAnswer(
   const before = madeByKey(runtime, place)
   if (before !== undefined && before.fingerprint !== fingerprint) refuseReused(exchange, what)
   const made = before === undefined || exchange.done ? undefined : runtime.read({ kind, id: before.id })
-  return made === undefined ? undefined : asItStands(service, made, 'replay')
+  return made === undefined ? undefined : currentAnswer(service, made, 'replay')
 }
 
 /** Like `keptAnswer`, but also finds an entity whose id derives from the key. */
@@ -246,7 +246,7 @@ function answeredBefore(
   const { key, fingerprint } = under
   const place = placeOf(exchange, key, kind, prefix)
   const { made, meaning } = newestOf(service.runtime, place, () => ({ idempotency_key: key, fingerprint }))
-  if (meaning === 'replay') return asItStands(service, made, meaning)
+  if (meaning === 'replay') return currentAnswer(service, made, meaning)
   if (meaning === 'reused') refuseReused(exchange, words(kind))
   return undefined
 }

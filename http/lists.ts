@@ -62,7 +62,7 @@ export function listQuery(filters: Record<string, TSchema> = {}): TSchema {
 }
 
 /** The documented `Link` header of every paged list. */
-export const LINK_TOLD = { Link: '`rel="next"`: the next page, if there is one.' }
+export const LINK_HEADER = { Link: '`rel="next"`: the next page, if there is one.' }
 
 /** The documented answer of a list of such documents. */
 export function listAnswer(document: TSchema, description: string, order = 'Newest first.'): RouteAnswer {
@@ -78,7 +78,7 @@ export function listAnswer(document: TSchema, description: string, order = 'Newe
       { title: `${title}List` },
     ),
     headers: {
-      ...LINK_TOLD,
+      ...LINK_HEADER,
       'Watch-Cursor': 'The point in the log that the page reflects: watch from there to miss nothing.',
     },
   }

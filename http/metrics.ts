@@ -15,7 +15,7 @@ import { bytesOf, environmentPaths } from '../storage/home/home-paths.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
-import { CARETAKERS_FAIL, caretakersOf } from './resources/caretakers.ts'
+import { BACKGROUND_FAILURES, backgroundParts } from './resources/background-parts.ts'
 import type { ServiceContext } from './route.ts'
 import type { RouteEntry } from './wire/route-entry.ts'
 import type { UnsentAnswers } from './wire/unsent-answers.ts'
@@ -143,14 +143,14 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
 
 /** Entities at which the background parts (scheduler, steward, dispatcher and so on) fail. */
 function measureCaretakers({ registry }: Metrics, service: ServiceContext): void {
-  const caretakers = caretakersOf(service)
+  const background = backgroundParts(service)
   new Gauge({
     name: 'intendant_entities_passed_over',
-    help: `Entities on which ${CARETAKERS_FAIL}; retried with growing delays.`,
+    help: `Entities on which ${BACKGROUND_FAILURES}; retried with growing delays.`,
     labelNames: ['by'],
     registers: [registry],
     collect() {
-      for (const [by, { health }] of caretakers) this.set({ by }, health.passedOverCount)
+      for (const [by, { health }] of background) this.set({ by }, health.passedOverCount)
     },
   })
   new Counter({
@@ -160,7 +160,7 @@ function measureCaretakers({ registry }: Metrics, service: ServiceContext): void
     registers: [registry],
     collect() {
       this.reset()
-      for (const [by, { health }] of caretakers) this.inc({ by }, health.ticksFailed)
+      for (const [by, { health }] of background) this.inc({ by }, health.ticksFailed)
     },
   })
 }

@@ -27,7 +27,7 @@ export function refuseUnseen(exchange: Exchange, { state: _, allowed: __, ...ref
 }
 
 /** A reply that answers a refusal as its problem and passes an acceptance on to `taken`. */
-export function whenHeard(
+export function onReply(
   exchange: Exchange,
   taken: (answer: Taken) => void,
   refused: (exchange: Exchange, answer: Refused) => void = refuse,
@@ -38,8 +38,8 @@ export function whenHeard(
   })
 }
 
-/** Like `whenHeard`, and sets the cursor at which the accepted answer is true. */
-export function whenTaken(
+/** Like `onReply`, and sets the cursor at which the accepted answer is true. */
+export function onAccepted(
   service: ServiceContext,
   exchange: Exchange,
   taken: (answer: Taken) => void,
@@ -49,11 +49,11 @@ export function whenTaken(
     markCursor(service, exchange, answer.sequence)
     taken(answer)
   }
-  return whenHeard(exchange, marked, refused)
+  return onReply(exchange, marked, refused)
 }
 
 /** Sends the actor the caller's message and answers a refusal; `taken` answers an acceptance. */
-export function askFor(
+export function askActor(
   service: ServiceContext,
   exchange: Exchange,
   ref: ActorRef,
@@ -61,11 +61,11 @@ export function askFor(
   taken: (answer: Taken) => void,
   refused?: (exchange: Exchange, answer: Refused) => void,
 ): void {
-  service.runtime.ask(ref, message, whenTaken(service, exchange, taken, refused))
+  service.runtime.ask(ref, message, onAccepted(service, exchange, taken, refused))
 }
 
 /** A reply to a create: 201 with the location of the new entity, or 200 if the key had created it before. */
-export function whenCreated(
+export function onCreated(
   service: ServiceContext,
   exchange: Exchange,
   pathOf: (snapshot: SnapshotOf<any>) => string,
@@ -75,7 +75,7 @@ export function whenCreated(
   const created = ({ repeat, snapshot }: Taken): void => {
     exchange.answer(markCreated(exchange, repeat, pathOf(snapshot)), documentOf(snapshot))
   }
-  return whenTaken(service, exchange, created, refused)
+  return onAccepted(service, exchange, created, refused)
 }
 
 /** An entity created under a name that the caller has chosen. */
@@ -90,10 +90,10 @@ interface Named {
 }
 
 /**
- * Like `whenCreated`, for such an entity. If the caller may not see it, the answer says only that the name is taken.
+ * Like `onCreated`, for such an entity. If the caller may not see it, the answer says only that the name is taken.
  * That is checked again even for a replay, because visibility is decided here and not by the scope of keys.
  */
-export function whenNamed(
+export function onNamed(
   service: ServiceContext,
   exchange: Exchange,
   { kind, path, documentOf, isSeen, refused = refuse }: Named,
@@ -107,11 +107,11 @@ export function whenNamed(
     markCursor(service, exchange, sequence)
     exchange.answer(markCreated(exchange, repeat, path), documentOf(snapshot))
   }
-  return whenHeard(exchange, made, (_, answer) => (isSeen() ? refused : refuseUnseen)(exchange, answer))
+  return onReply(exchange, made, (_, answer) => (isSeen() ? refused : refuseUnseen)(exchange, answer))
 }
 
 /** The actor's current state in the form of an accepted answer; `repeat` marks it as one to a repeated message. */
-export function asItStands({ runtime }: ServiceContext, snapshot: SnapshotOf<any>, repeat?: string): Taken {
+export function currentAnswer({ runtime }: ServiceContext, snapshot: SnapshotOf<any>, repeat?: string): Taken {
   const { lastSequence: sequence } = runtime.journal
   const said = repeat === undefined ? {} : { repeat }
   return { ok: true, snapshot, version: 0, sequence, accepted: 0, duplicates: 0, ...said }

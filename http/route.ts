@@ -12,11 +12,11 @@ import type { AgentSessions } from '../runtime/entities/agent-sessions.ts'
 import type { Capabilities } from '../runtime/entities/capabilities.ts'
 import type { Scheduler } from '../runtime/scheduler/api.ts'
 import type { Steward } from '../runtime/steward/steward.ts'
-import type { LostPast } from './lost-past.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
 import type { Metrics } from './metrics.ts'
 import type { ProblemCode } from './problems.ts'
 import type { Backups } from './resources/backups.ts'
-import type { Turnstile } from './turnstile.ts'
+import type { StaleHomeNotice } from './stale-home-notice.ts'
 import type { QueryFault } from './watch/watch.ts'
 import type { Exchange } from './wire/exchange.ts'
 
@@ -177,9 +177,9 @@ export interface ServiceContext {
   readonly sessions: AgentSessions
   readonly principals: Principals
   /** Idempotency keys whose create is not answered yet. */
-  readonly keysInUse: Turnstile
+  readonly keysInUse: KeyedMutex
   /** Told of cursors for events that the home has lost. */
-  readonly lostPast: LostPast
+  readonly staleHomeNotice: StaleHomeNotice
   readonly log: Logger
   readonly metrics: Metrics
   /** True once the journal has failed: the process is about to end, and its state may be wrong. */

@@ -10,8 +10,9 @@ import { type Admission, projectParamOf, type Urgency, urgencyOf } from './admis
 import type { BodyReader } from './bodies/body.ts'
 import { takesOrigin } from './origin.ts'
 import { QueryParser } from './query.ts'
-import { type Arrivals, namedBy } from './resources/arrivals.ts'
+import { namedBy, type PendingEntities } from './resources/pending-entities.ts'
 import type { Method, Route, Socket, SocketData } from './route.ts'
+import { accepts } from './wire/accept.ts'
 import { BrowserUpgrade } from './wire/browser-upgrade.ts'
 import { type Ending, refusedAtEnd } from './wire/ending.ts'
 import { Exchange } from './wire/exchange.ts'
@@ -38,7 +39,7 @@ interface RouterOptions extends Ending {
   readonly access: AccessCheck
   readonly bodies: BodyReader
   readonly admission: Admission
-  readonly arrivals: Arrivals
+  readonly pendingEntities: PendingEntities
   readonly headerBytesMax: number
   readonly unsentBytesMax?: number | undefined
   readonly log: Logger
@@ -60,7 +61,10 @@ class Gate implements RouteEntry {
   readonly produces: readonly string[]
   readonly urgency: Urgency
   readonly projectParam: number
-  /** How the path names an entity that another actor's message may still be creating (http/resources/arrivals.ts). */
+  /**
+   * How the path names an entity that another actor's message may still be creating
+   * (http/resources/pending-entities.ts).
+   */
   readonly named: ReturnType<typeof namedBy>
   readonly withBody: (exchange: Exchange) => void
   readonly #log: Logger
@@ -263,7 +267,7 @@ export class Router {
 
   #handOver({ route, named }: Gate, exchange: Exchange): void {
     if (named === undefined) route.handle(exchange)
-    else this.#options.arrivals.handle(named, exchange)
+    else this.#options.pendingEntities.handle(named, exchange)
   }
 
   #elsewhere(response: UwsResponse, request: UwsRequest): void {
@@ -365,25 +369,6 @@ function decoded(text: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/**
- * Whether `Accept` takes one of the types; of the ranges that a type is in, the most exact one decides (RFC 9110 section
- * 12.5.1). Who names problems and not these types is served too: for some paths, problems are the only answers with a
- * body.
- */
-export function accepts(accept: string, produces: readonly string[]): boolean {
-  // The usual header: one of the types, and nothing else.
-  if (produces.includes(accept)) return true
-  const ranges = new Map<string, boolean>()
-  for (const part of accept.split(',')) {
-    const [range = '', ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase())
-    const isTaken = !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-    ranges.set(range, isTaken || ranges.get(range) === true)
-  }
-  const given = (type: string): boolean | undefined =>
-    ranges.get(type) ?? ranges.get(`${type.slice(0, type.indexOf('/'))}/*`) ?? ranges.get('*/*')
-  return produces.some((type) => given(type) ?? ranges.get('application/problem+json') === true)
 }
 
 function takesHead({ method, endless, answersOnce }: Route): boolean {

@@ -10,7 +10,7 @@ import type { ListResult, ListRow, SnapshotOf } from '../runtime/api.ts'
 import type { FindRows } from '../runtime/collections/newest.ts'
 import { listCharsPerPageMax, listRowsPerTurnMax } from '../runtime/limits.ts'
 import { readable } from '../runtime/reader.ts'
-import { turn } from '../storage/nature.ts'
+import { turn } from '../storage/platform.ts'
 import { utcNow } from './clock.ts'
 import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, lookingAhead, nextLink } from './lists.ts'
 import { markCursor } from './replies.ts'
@@ -155,7 +155,7 @@ async function readRows(
   const sequence = runtime.journal.lastSequence
   const { rows, next } = find(items.room, after)
   for (const [n, row] of rows.entries()) {
-    if (n > 0 && n % listRowsPerTurnMax === 0) await turn(runtime.nature)
+    if (n > 0 && n % listRowsPerTurnMax === 0) await turn(runtime.platform)
     const snapshot = readable(() => runtime.read({ kind, id: row.id }))
     if (snapshot !== undefined) items.add(document(snapshot))
     if (items.room === 0 && n < rows.length - 1) return { next: row, sequence }

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import { type Logger, pino } from 'pino'
 import { modules } from '../machines/index.ts'
 import { createPrincipals, type Principals } from '../runtime/access/principals.ts'
-import type { Nature, Runtime } from '../runtime/api.ts'
+import type { Platform, Runtime } from '../runtime/api.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { AgentSessions } from '../runtime/entities/agent-sessions.ts'
 import { Capabilities } from '../runtime/entities/capabilities.ts'
@@ -16,20 +16,20 @@ import type { Settings } from '../runtime/settings.ts'
 import { createSteward } from '../runtime/steward/steward.ts'
 import { upgradeIndexes } from '../runtime/upgrade.ts'
 import { type Journal, JournalFailure } from '../storage/journal.ts'
-import { realNature } from '../storage/nature.ts'
 import { openDiskJournal } from '../storage/open-journal.ts'
+import { systemPlatform } from '../storage/platform.ts'
 import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
 import { Admission } from './admission.ts'
 import { BodyReader } from './bodies/body.ts'
-import { LostPast } from './lost-past.ts'
+import { KeyedMutex } from './keyed-mutex.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
-import { Arrivals } from './resources/arrivals.ts'
 import { backupsOf } from './resources/backups.ts'
+import { PendingEntities } from './resources/pending-entities.ts'
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
-import { Turnstile } from './turnstile.ts'
+import { StaleHomeNotice } from './stale-home-notice.ts'
 import { createServer, type Server } from './wire/uws.ts'
 
 export interface ServiceOptions {
@@ -38,7 +38,7 @@ export interface ServiceOptions {
   /** Structured log. Default: pino on standard error, at the level in the settings. */
   readonly log?: Logger
   /** Clocks, timers and randomness; default: the real ones. */
-  readonly nature?: Nature
+  readonly platform?: Platform
   /** Idle actors kept in memory. Default: the runtime's. */
   readonly residentActorsMax?: number
   /** Bytes of answers that clients have not taken, over all connections. Default: 256 MiB. */
@@ -84,7 +84,7 @@ const FATAL_EXIT_MS = 200
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
   // Not pino.destination: if it cannot write (full disk, closed terminal), it keeps the process from ever exiting.
   const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
-  const nature = failingQuietly(options.nature ?? realNature)
+  const platform = failingQuietly(options.platform ?? systemPlatform)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'LMDB aborted a commit without an error of its own; retrying')
   const onThreadEnd = (err: Error) =>
@@ -101,14 +101,14 @@ export async function startService(settings: Settings, options: ServiceOptions):
     log.fatal({ err: failure }, 'the journal has failed')
     // A failed commit also reaches the runtime, which must answer the senders first; a failed view is reported only
     // here.
-    nature.nextTurn(() => onFatal(failure))
+    platform.nextTurn(() => onFatal(failure))
   })
   const made: Made = { closing: [] }
   try {
     await upgradeIndexes(journal, modules, log)
     const { residentActorsMax } = options
     const bound = residentActorsMax === undefined ? {} : { residentActorsMax }
-    made.runtime = createRuntime(journal, settings, { nature, log, modules, onFatal, ...bound })
+    made.runtime = createRuntime(journal, settings, { platform, log, modules, onFatal, ...bound })
     return await listen(made.runtime, log, options, () => hasFailed, made)
   } catch (error) {
     for (const callback of made.closing) callback()
@@ -178,8 +178,8 @@ async function listen(
     steward,
     sessions,
     principals,
-    keysInUse: new Turnstile(),
-    lostPast: new LostPast(log),
+    keysInUse: new KeyedMutex(),
+    staleHomeNotice: new StaleHomeNotice(log),
     log,
     metrics,
     hasFailed,
@@ -192,13 +192,13 @@ async function listen(
   const { headerBytesMax, tls } = settings
   const server = serverFor(settings, options)
   made.server = server
-  const bodies = new BodyReader(settings, runtime.nature)
+  const bodies = new BodyReader(settings, runtime.platform)
   const access = new AccessCheck(principals)
   const admission = new Admission(runtime.load)
   const ending = { isClosing: () => isClosing, hasFailed }
-  const arrivals = new Arrivals(runtime, ending)
+  const pendingEntities = new PendingEntities(runtime, ending)
   const { unsentBytesMax } = options
-  const parts = { access, bodies, admission, arrivals }
+  const parts = { access, bodies, admission, pendingEntities }
   const router = new Router({ routes, server, ...parts, headerBytesMax, unsentBytesMax, log, ...ending })
   measureRoutes(metrics, router, bodies, admission)
   measureService(metrics, context)
@@ -215,13 +215,13 @@ async function listen(
     stopTelling()
     server.stopListening()
     for (const callback of closing) callback()
-    await answered(router, runtime.nature)
+    await answered(router, runtime.platform)
     if (router.pending.count > 0) {
       log.warn({ requests: router.pending.count }, 'stopping: cutting off requests that did not finish in time')
       server.close()
     }
     await runtime.close()
-    await new Promise<void>((resolve) => runtime.nature.setTimer(resolve, FLUSH_MS))
+    await new Promise<void>((resolve) => runtime.platform.setTimer(resolve, FLUSH_MS))
     server.close()
     log.info('stopped')
   }
@@ -237,11 +237,11 @@ async function listen(
 }
 
 /** Resolves once every accepted request is answered, or DRAIN_MS have passed. */
-function answered({ pending }: Router, nature: Nature): Promise<void> {
+function answered({ pending }: Router, platform: Platform): Promise<void> {
   return new Promise((resolve) => {
-    const timer = nature.setTimer(resolve, DRAIN_MS)
+    const timer = platform.setTimer(resolve, DRAIN_MS)
     pending.whenNone(() => {
-      nature.clearTimer(timer)
+      platform.clearTimer(timer)
       resolve()
     })
   })
@@ -252,23 +252,23 @@ function answered({ pending }: Router, nature: Nature): Promise<void> {
  * it.
  */
 function noteUses(runtime: Runtime, principals: Principals): () => void {
-  const { nature } = runtime
+  const { platform } = runtime
   const note = (): void => {
-    timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
+    timer = platform.setTimer(note, NOTE_USE_EVERY_MS)
     for (const id of principals.takeUsed()) runtime.ask({ kind: 'token', id }, { type: 'note_use' }, () => {})
   }
-  let timer = nature.setTimer(note, NOTE_USE_EVERY_MS)
-  return () => nature.clearTimer(timer)
+  let timer = platform.setTimer(note, NOTE_USE_EVERY_MS)
+  return () => platform.clearTimer(timer)
 }
 
 /**
  * Logs when the service stops taking writes for want of space, and when it takes them again. Returns a function that
  * ends it.
  */
-function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: () => boolean): () => void {
+function tellOfRefusals({ journal, platform }: Runtime, log: Logger, hasFailed: () => boolean): () => void {
   let told: string | undefined
   const look = (): void => {
-    timer = nature.setTimer(look, REFUSALS_EVERY_MS)
+    timer = platform.setTimer(look, REFUSALS_EVERY_MS)
     const reason = journal.refuses()
     // A view backlog lasts only moments and is not logged.
     if (reason === told || reason === 'view_backlog' || hasFailed()) return
@@ -279,7 +279,7 @@ function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: ()
   }
   let timer: unknown
   look()
-  return () => nature.clearTimer(timer)
+  return () => platform.clearTimer(timer)
 }
 
 /**
@@ -287,7 +287,7 @@ function tellOfRefusals({ journal, nature }: Runtime, log: Logger, hasFailed: ()
  * and that ends the process in an orderly way. An uncaught JournalFailure would instead kill the process in the midst
  * of its answers, so it is swallowed here.
  */
-function failingQuietly(nature: Nature): Nature {
+function failingQuietly(platform: Platform): Platform {
   const quietly = (run: () => void) => () => {
     try {
       run()
@@ -296,12 +296,12 @@ function failingQuietly(nature: Nature): Nature {
     }
   }
   return {
-    wallMs: () => nature.wallMs(),
-    monotonicMs: () => nature.monotonicMs(),
-    randomHex: (digits) => nature.randomHex(digits),
-    setTimer: (callback, afterMs) => nature.setTimer(quietly(callback), afterMs),
-    clearTimer: (timer) => nature.clearTimer(timer),
-    nextTurn: (callback) => nature.nextTurn(quietly(callback)),
+    wallMs: () => platform.wallMs(),
+    monotonicMs: () => platform.monotonicMs(),
+    randomHex: (digits) => platform.randomHex(digits),
+    setTimer: (callback, afterMs) => platform.setTimer(quietly(callback), afterMs),
+    clearTimer: (timer) => platform.clearTimer(timer),
+    nextTurn: (callback) => platform.nextTurn(quietly(callback)),
   }
 }
 

@@ -30,7 +30,7 @@ import {
   creationRecord,
   creationRefusal,
   creationRepeat,
-} from './second-create.ts'
+} from './repeated-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
 /** A hypothesis with the key and the id that the edge gave it. */

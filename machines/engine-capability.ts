@@ -19,11 +19,11 @@ import {
 import {
   type CreateBody,
   type CreationRecord,
+  classifyCreate,
   creationRecord,
   creationRefusal,
   creationRepeat,
-  secondCreate,
-} from './second-create.ts'
+} from './repeated-create.ts'
 import type { Testimony } from './testimony.ts'
 
 export interface EngineCapabilityContext {
@@ -63,7 +63,7 @@ function asCreate(message: Recorded): Message<CreateBody> {
 }
 
 function reusesKey({ internal }: EngineCapabilityContext, message: Recorded): boolean {
-  return secondCreate(internal.creation, asCreate(message)) === 'reused'
+  return classifyCreate(internal.creation, asCreate(message)) === 'reused'
 }
 
 function refusalOf(creation: CreationRecord, message: Recorded): Refusal {

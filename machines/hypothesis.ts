@@ -4,7 +4,7 @@
  * other. If the slug has been given to another record meanwhile, that record says so and the next slug is tried.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
-import { decidedOtherwise, isOtherReason } from './decided.ts'
+import { decidedOtherwise, givesOtherReason } from './decision-repeats.ts'
 import { HYPOTHESIS_SCHEMA_VERSION, type Hypothesis } from './documents/hypothesis.ts'
 import { projectEnvelope } from './envelope.ts'
 import type { HypothesisBody, HypothesisContext, HypothesisMessage, Of, RecordAsked } from './hypothesis/context.ts'
@@ -190,7 +190,7 @@ function repeats({ value, context }: SnapshotOf<Context>, message: HypothesisMes
   const { discoveries, fingerprint } = context.internal
   if (message.type === 'open') return discoveries.includes(message.discovery_id) ? 'already_seen' : undefined
   if (message.type === 'reject') {
-    return value === 'rejected' && !isOtherReason(context.reason, message) ? 'already_rejected' : undefined
+    return value === 'rejected' && !givesOtherReason(context.reason, message) ? 'already_rejected' : undefined
   }
   if (message.type !== 'accept' || value !== 'accepted') return undefined
   return message.fingerprint === fingerprint ? 'already_accepted' : undefined

@@ -66,13 +66,13 @@ export function projectIdOf(key: string): string {
 }
 
 /** Which projects the sender may see: all of them, or those with these keys. */
-export type Sight = '*' | ReadonlySet<string>
+export type ProjectScope = '*' | ReadonlySet<string>
 
 /**
  * All senders who see the same projects share one maintenance run per trace, whichever project it is reported to. A
  * sender who may not see one of its projects can neither join nor end it, and gets a separate one.
  */
-export function maintenanceRunIdOf(traceId: string, sight: Sight): string {
-  const own = sight === '*' ? [] : ['of', ...[...sight].sort()]
+export function maintenanceRunIdOf(traceId: string, scope: ProjectScope): string {
+  const own = scope === '*' ? [] : ['of', ...[...scope].sort()]
   return deriveId('mrun', 'maintenance_run', traceId, ...own)
 }

@@ -4,23 +4,23 @@
  * left; a link between two records is decided in one step of one of them, which tells the other by message.
  */
 import { assign, emit } from 'xstate'
-import { decidedOtherwise, isOtherReason } from './decided.ts'
+import { decidedOtherwise, givesOtherReason } from './decision-repeats.ts'
 import type { IntentState } from './documents/intent-record.ts'
 import { isKnown } from './drift/state.ts'
 import { exceededSince } from './drift/status.ts'
 import * as changes from './intent-record/changes.ts'
 import type { IntentRecordBody, IntentRecordContext, IntentRecordMessage, Moves, Of } from './intent-record/context.ts'
 import * as facts from './intent-record/facts.ts'
+import { notifications, relationshipOf } from './intent-record/notify.ts'
 import * as rules from './intent-record/rules.ts'
 import { intentRecordTestimony } from './intent-record/testimony.ts'
-import { relationshipOf, told } from './intent-record/told.ts'
 import { document, envelope, terms } from './intent-record/view.ts'
 import { type MachineModule, type Refusal, type SnapshotOf, UNCHANGED } from './machine.ts'
-import { creationRefusal, creationRepeat } from './second-create.ts'
+import { creationRefusal, creationRepeat } from './repeated-create.ts'
 
 type Context = IntentRecordContext
 
-const machineSetup = told.extend({
+const machineSetup = notifications.extend({
   guards: {
     isGuess: ({ event }) => (event as Of<'create'>).state === 'hypothesized',
     isVersionRead: ({ context, event }) => rules.isVersionRead(context, event as Of<Moves>),
@@ -220,7 +220,7 @@ function hasReached(
 
 /** Whether the move repeats the earlier one: the same reason, for this version. */
 function isSaidAgain(context: Context, message: Of<Moves>): boolean {
-  return !isOtherReason(context.reason, message) && rules.isVersionRead(context, message)
+  return !givesOtherReason(context.reason, message) && rules.isVersionRead(context, message)
 }
 
 /** A word for a message that repeats one taken before and would change nothing. */
@@ -306,7 +306,7 @@ function takes(value: string, { type }: Of<Moves>): boolean {
 
 /** A state that does not allow the move is reported before a wrong version is (RFC 9110 section 13.2.1). */
 function whyNotMove(value: string, context: Context, message: Of<Moves>, isReached: boolean): Refusal | undefined {
-  if (isReached && isOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
+  if (isReached && givesOtherReason(context.reason, message)) return decidedOtherwise(value, context.reason)
   return (isReached || takes(value, message)) && !rules.isVersionRead(context, message)
     ? rules.notRead(context, message)
     : undefined

@@ -67,7 +67,7 @@ export interface MessageBody {
  * because it came through an endpoint that triggers nothing. It is not recorded again, but the machine can still act on
  * it; receivers recognize what they have already handled.
  */
-export interface Hearing {
+export interface WithKnownEvents {
   readonly heard?: readonly PreparedEvent[]
 }
 
@@ -238,7 +238,7 @@ export interface MachineModule<C = any, M extends MessageBody = any> {
   /** If absent, entities of this kind are kept forever. */
   readonly retirement?: Retirement
   /** Context members that are objects created with it and never changed: they are serialized once. */
-  readonly lasting?: readonly (keyof C & string)[]
+  readonly cachedMembers?: readonly (keyof C & string)[]
   /** The resource as it is served, without what only the running service knows (presence, lease end). */
   document(snapshot: SnapshotOf<C>): object
 }

@@ -29,7 +29,7 @@ export function lineOf(value: string, charsMax: number): string {
 }
 
 /** Lines that nobody vouches for, in one fence: data, whatever they say. */
-export function told(lines: readonly string[], origin: string): string {
+export function fencedLines(lines: readonly string[], origin: string): string {
   return lines.length === 0 ? '' : fenced(lines.join('\n'), origin)
 }
 

@@ -17,10 +17,10 @@ import { facts, recorded } from './run-request/facts.ts'
 import { concernsItem, itemEvent } from './run-request/item.ts'
 import { runRequestMigrations } from './run-request/migrations.ts'
 import * as moves from './run-request/moves.ts'
+import * as notify from './run-request/notify.ts'
 import * as rules from './run-request/rules.ts'
 import { sessionOfRun } from './run-request/session.ts'
 import { runRequestTestimony } from './run-request/testimony.ts'
-import * as told from './run-request/told.ts'
 import { deadlineStates, deadlines, document, envelope, retirement, terms } from './run-request/view.ts'
 
 interface Step {
@@ -150,24 +150,24 @@ const machineSetup = setup({
 })
 
 /** The attempt is over and a new one is queued; if `expires_at` has passed, its timer cancels the request at once. */
-const again = ['requeue', 'emitRequeued', told.waits, 'armExpiry'] as const
+const again = ['requeue', 'emitRequeued', notify.waits, 'armExpiry'] as const
 const requeue = ['clearAttemptTimers', ...again] as const
 const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), ...again] as const
-const released = ['requeue', 'emitReleased', told.waits, 'armExpiry'] as const
+const released = ['requeue', 'emitReleased', notify.waits, 'armExpiry'] as const
 const giveBack = ['clearAttemptTimers', ...released] as const
 const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), ...released] as const
-const retry = ['clearAttemptTimers', 'emitRetried', 'retry', ...told.waitsAgain, armNotBefore, 'armExpiry'] as const
+const retry = ['clearAttemptTimers', 'emitRetried', 'retry', ...notify.waitsAgain, armNotBefore, 'armExpiry'] as const
 const retryOpenRun = [endRun('failed'), ...retry] as const
-const complete = ['clearTimers', 'complete', 'emitCompleted', ...told.ended('completed'), 'endReportedRun'] as const
-const fail = ['clearTimers', 'fail', 'emitFailed', ...told.ended('failed')] as const
+const complete = ['clearTimers', 'complete', 'emitCompleted', ...notify.ended('completed'), 'endReportedRun'] as const
+const fail = ['clearTimers', 'fail', 'emitFailed', ...notify.ended('failed')] as const
 const failOpenRun = [...fail, 'endReportedRun'] as const
-const cancelNow = ['clearTimers', 'cancelNow', 'emitCancelled', ...told.ended('cancelled')] as const
-const stopped = ['clearTimers', 'endCancelled', 'emitCancelled', ...told.ended('cancelled')] as const
+const cancelNow = ['clearTimers', 'cancelNow', 'emitCancelled', ...notify.ended('cancelled')] as const
+const stopped = ['clearTimers', 'endCancelled', 'emitCancelled', ...notify.ended('cancelled')] as const
 const endCancelled = [...stopped, 'endReportedRun'] as const
-const takeUp = ['start', 'emitAccepted', 'emitStarted', ...told.begun, 'emitRunOpened'] as const
-const begin = ['start', 'emitStarted', ...told.begun] as const
-const lose = ['lose', 'emitLost', ...told.lost] as const
-const revive = ['revive', 'emitRevived', ...told.begun, 'armTimeout'] as const
+const takeUp = ['start', 'emitAccepted', 'emitStarted', ...notify.begun, 'emitRunOpened'] as const
+const begin = ['start', 'emitStarted', ...notify.begun] as const
+const lose = ['lose', 'emitLost', ...notify.lost] as const
+const revive = ['revive', 'emitRevived', ...notify.begun, 'armTimeout'] as const
 
 const settled = {
   on: {
@@ -184,7 +184,7 @@ export const runRequestMachine = machineSetup.createMachine({
   context: {} as RunRequestContext,
   states: {
     absent: {
-      on: { create: { target: 'queued', actions: ['create', 'emitCreated', 'armStart', told.waits] } },
+      on: { create: { target: 'queued', actions: ['create', 'emitCreated', 'armStart', notify.waits] } },
     },
     queued: {
       on: {
@@ -201,7 +201,7 @@ export const runRequestMachine = machineSetup.createMachine({
         accepted: {
           guard: 'holds',
           target: 'accepted',
-          actions: ['accept', 'emitAccepted', told.accepted, 'emitRunOpened'],
+          actions: ['accept', 'emitAccepted', notify.accepted, 'emitRunOpened'],
         },
         started: { guard: 'holds', target: 'started', actions: [...takeUp, 'armTimeout'] },
         events: { guard: 'holds', target: 'started', actions: [...takeUp, 'armTimeout', 'emitRecorded'] },
@@ -213,10 +213,10 @@ export const runRequestMachine = machineSetup.createMachine({
             'complete',
             'emitAccepted',
             'emitStarted',
-            ...told.begun,
+            ...notify.begun,
             'emitRunOpened',
             'emitCompleted',
-            ...told.ended('completed'),
+            ...notify.ended('completed'),
           ],
         },
         failed: [
@@ -255,9 +255,9 @@ export const runRequestMachine = machineSetup.createMachine({
             'clearTimers',
             'complete',
             'emitStarted',
-            ...told.begun,
+            ...notify.begun,
             'emitCompleted',
-            ...told.ended('completed'),
+            ...notify.ended('completed'),
             'endReportedRun',
           ],
         },
@@ -303,11 +303,11 @@ export const runRequestMachine = machineSetup.createMachine({
         // The run had begun after all, before its runner heard of the stop: whoever waits for the result must hear of
         // the start first.
         events: [
-          { guard: 'holdsUnbegun', actions: ['start', ...told.begun, 'emitRecorded'] },
+          { guard: 'holdsUnbegun', actions: ['start', ...notify.begun, 'emitRecorded'] },
           { guard: 'holds', actions: ['touch', 'emitRecorded'] },
         ],
         completed: [
-          { guard: 'holdsUnbegun', target: 'completed', actions: ['start', ...told.begun, ...complete] },
+          { guard: 'holdsUnbegun', target: 'completed', actions: ['start', ...notify.begun, ...complete] },
           { guard: 'holds', target: 'completed', actions: complete },
         ],
         failed: [
@@ -347,8 +347,8 @@ export const runRequestMachine = machineSetup.createMachine({
           { guard: 'holdsAndRetries', target: 'queued', actions: retryOpenRun },
           { guard: 'holds', target: 'failed', actions: failOpenRun },
         ],
-        requeue: { target: 'queued', actions: [...requeueOpenRun, told.requeued] },
-        restored: { actions: ['fence', 'emitLost', ...told.lost] },
+        requeue: { target: 'queued', actions: [...requeueOpenRun, notify.requeued] },
+        restored: { actions: ['fence', 'emitLost', ...notify.lost] },
         fail: { target: 'failed', actions: failOpenRun },
         cancel: {
           target: 'cancelled',
@@ -385,7 +385,7 @@ export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> 
   terms,
   testimony: runRequestTestimony,
   retirement,
-  lasting: ['asked', 'made'],
+  cachedMembers: ['asked', 'made'],
   deadlineStates,
   deadlines,
   document,

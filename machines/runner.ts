@@ -17,14 +17,14 @@ import {
   type SnapshotOf,
   type Term,
 } from './machine.ts'
-import { type RunnerCredential, rotated } from './runner/credentials.ts'
 import {
   type CreateBody,
   type CreationRecord,
   creationRecord,
   creationRefusal,
   creationRepeat,
-} from './second-create.ts'
+} from './repeated-create.ts'
+import { type RunnerCredential, rotated } from './runner/credentials.ts'
 import { members, type Testimony } from './testimony.ts'
 
 export interface RunnerContext {

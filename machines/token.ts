@@ -22,7 +22,7 @@ import {
   creationRecord,
   creationRefusal,
   creationRepeat,
-} from './second-create.ts'
+} from './repeated-create.ts'
 import { members, type Testimony } from './testimony.ts'
 
 interface TokenContext {

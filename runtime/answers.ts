@@ -4,19 +4,19 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Mail } from './actor.ts'
-import type { Answer, Nature, Refused, Reply } from './api.ts'
+import type { Answer, Platform, Refused, Reply } from './api.ts'
 import type { Settled } from './batch.ts'
 import type { Load } from './load.ts'
 import type { Logger } from './log.ts'
 
 export class Answers {
-  private readonly nature: Pick<Nature, 'nextTurn'>
+  private readonly platform: Pick<Platform, 'nextTurn'>
   private readonly log: Logger
   private readonly load: Load
   private refused: { readonly reply: Reply; readonly answer: Refused }[] = []
 
-  constructor(nature: Pick<Nature, 'nextTurn'>, log: Logger, load: Load) {
-    this.nature = nature
+  constructor(platform: Pick<Platform, 'nextTurn'>, log: Logger, load: Load) {
+    this.platform = platform
     this.log = log
     this.load = load
   }
@@ -26,7 +26,7 @@ export class Answers {
    * own, because it depends on no step and must not wait for one.
    */
   refuse(reply: Reply, answer: Refused): void {
-    if (this.refused.push({ reply, answer }) === 1) this.nature.nextTurn(() => this.giveRefusals())
+    if (this.refused.push({ reply, answer }) === 1) this.platform.nextTurn(() => this.giveRefusals())
   }
 
   giveRefusals(): void {

@@ -6,7 +6,7 @@
 import type { PreparedEvent } from '../machines/events/envelope.ts'
 import type { ActorKind, ActorRef, By, Message, MessageBody, Refusal, SnapshotOf } from '../machines/machine.ts'
 import type { Commit, Journal } from '../storage/journal.ts'
-import type { Nature } from '../storage/nature.ts'
+import type { Platform } from '../storage/platform.ts'
 import type { Settings } from './settings.ts'
 import type { ReadTurns } from './stream/read-turns.ts'
 
@@ -105,7 +105,7 @@ export interface ListResult {
 export interface Runtime {
   readonly settings: Settings
   readonly journal: Journal
-  readonly nature: Nature
+  readonly platform: Platform
   /** Searches in the log and replays take turns through this. */
   readonly readTurns: ReadTurns
 
@@ -140,7 +140,7 @@ export interface Runtime {
   /** Registers a hook that adds what only the running service knows to a deadline's message when it falls due. */
   beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
   /** Retention keeps every entity for which any `isNeeded` returns true, even one past its age. Called often. */
-  keepWhile(isNeeded: (ref: ActorRef) => boolean): void
+  addRetentionGuard(isNeeded: (ref: ActorRef) => boolean): void
   /** Actors whose record cannot be read: messages to them are refused with 503 `quarantined`. */
   quarantined(): readonly { readonly ref: ActorRef; readonly reason: string }[]
   /** Internal messages whose step threw and that are being retried. */
@@ -149,4 +149,4 @@ export interface Runtime {
   close(): Promise<void>
 }
 
-export type { ActorKind, ActorRef, By, Message, MessageBody, Nature, PreparedEvent, SnapshotOf }
+export type { ActorKind, ActorRef, By, Message, MessageBody, Platform, PreparedEvent, SnapshotOf }

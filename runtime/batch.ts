@@ -6,13 +6,13 @@
 import { eventText, type PreparedEvent } from '../machines/events/envelope.ts'
 import {
   type By,
-  type Hearing,
   type Message,
   type MessageBody,
   type OwnFact,
   SERVICE_BY,
   type SnapshotOf,
   type Term,
+  type WithKnownEvents,
 } from '../machines/machine.ts'
 import { OwnEvents } from '../machines/own-event.ts'
 import type { Journal, OutboxRow, Reservation, Step, TimerRow } from '../storage/journal.ts'
@@ -47,7 +47,7 @@ export interface BatchedStep {
 }
 
 /** The message's events that are new to the log; if some were known, also all of them (`heard`). */
-interface News extends Hearing {
+interface News extends WithKnownEvents {
   readonly events: readonly PreparedEvent[]
 }
 

@@ -151,8 +151,8 @@ export const setAsideRetryMsMax = 600_000
 export const tickRetryMsMax = 15_000
 
 /** Failed entities named in the log per interval by the scheduler or the steward; the rest are only counted. */
-export const passedOverToldMax = 100
-export const passedOverToldMs = 60_000
+export const backedOffLoggedMax = 100
+export const backedOffLogWindowMs = 60_000
 
 /** Failures to give a reader their data are logged at most once per interval. */
 export const readFailureToldMs = 60_000

@@ -3,7 +3,7 @@
  * metrics. Hot: a few comparisons per message; the clock is read about twice a turn.
  */
 import type { Actor } from './actor.ts'
-import type { Nature } from './api.ts'
+import type { Platform } from './api.ts'
 import { mailboxDepthMax, messagesInFlightMax } from './limits.ts'
 
 /** Before anything was measured: a tenth of a millisecond per message. */
@@ -16,7 +16,7 @@ const NEWEST_SHARE = 0.2
 export class Load {
   /** Messages from outside that were taken and not yet answered. */
   messagesInFlight = 0
-  readonly #nature: Pick<Nature, 'monotonicMs'>
+  readonly #platform: Pick<Platform, 'monotonicMs'>
   #deepest = 0
   #taken = 0
   #answered = 0
@@ -31,8 +31,8 @@ export class Load {
   #answeredBefore = 0
   #msEach = FIRST_MS_EACH
 
-  constructor(nature: Pick<Nature, 'monotonicMs'>) {
-    this.#nature = nature
+  constructor(platform: Pick<Platform, 'monotonicMs'>) {
+    this.#platform = platform
   }
 
   /** Whether one more message from outside may wait for this actor. */
@@ -53,7 +53,7 @@ export class Load {
     this.#answered += 1
     if (this.#isAnswered || this.#answered < this.#followed) return
     this.#isAnswered = true
-    this.#answeredMs = this.#nature.monotonicMs()
+    this.#answeredMs = this.#platform.monotonicMs()
   }
 
   /**
@@ -62,7 +62,7 @@ export class Load {
    */
   waitMs(): number {
     if (this.messagesInFlight === 0) return 0
-    const followedMs = this.#isAnswered ? 0 : this.#nature.monotonicMs() - this.#followedSinceMs
+    const followedMs = this.#isAnswered ? 0 : this.#platform.monotonicMs() - this.#followedSinceMs
     return Math.max(followedMs, this.messagesInFlight * this.#msEach)
   }
 
@@ -81,7 +81,7 @@ export class Load {
       this.#msEach += (msEach - this.#msEach) * NEWEST_SHARE
     }
     this.#followed = this.#taken
-    this.#followedSinceMs = this.#nature.monotonicMs()
+    this.#followedSinceMs = this.#platform.monotonicMs()
     this.#answeredBefore = this.#answered
     this.#isAnswered = false
   }

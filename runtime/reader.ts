@@ -4,7 +4,7 @@
  */
 import type { ActorKind, ActorRef, SnapshotOf } from '../machines/machine.ts'
 import type { Journal } from '../storage/journal.ts'
-import { type Nature, turn } from '../storage/nature.ts'
+import { type Platform, turn } from '../storage/platform.ts'
 import type { ActorTable } from './actor.ts'
 import type { ListRequest, ListResult, ListRow } from './api.ts'
 import {
@@ -38,13 +38,13 @@ export function readable<T, U = undefined>(find: () => T, unreadable?: U): T | U
 export class Reader {
   private readonly journal: Journal
   private readonly actors: ActorTable
-  private readonly nature: Pick<Nature, 'nextTurn'>
+  private readonly platform: Pick<Platform, 'nextTurn'>
   private readonly log: Logger
 
-  constructor(journal: Journal, actors: ActorTable, nature: Pick<Nature, 'nextTurn'>, log: Logger) {
+  constructor(journal: Journal, actors: ActorTable, platform: Pick<Platform, 'nextTurn'>, log: Logger) {
     this.journal = journal
     this.actors = actors
-    this.nature = nature
+    this.platform = platform
     this.log = log
   }
 
@@ -71,7 +71,7 @@ export class Reader {
     /** Characters of the records on the page. */
     let chars = 0
     for (let rowsRead = 0; ; ) {
-      if (rowsRead > 0) await turn(this.nature)
+      if (rowsRead > 0) await turn(this.platform)
       const rowsMax = Math.min(Math.max(limit - snapshots.length, 50), listRowsPerTurnMax)
       const query = { kind, index, value, limit: rowsMax, charsMax: listCharsPerTurnMax, reverse: true, waits }
       const page = await this.journal.list(after === undefined ? query : { ...query, after })

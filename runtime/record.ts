@@ -2,7 +2,7 @@
  * An actor's stored record: one JSON text with everything the runtime needs to load the actor again.
  * The snapshot inside is XState's own persisted form, so that `createActor(machine, { snapshot })` opens it.
  */
-import { lastingText } from '../machines/lasting-text.ts'
+import { cachedJson } from '../machines/cached-json.ts'
 import type { MachineModule, SnapshotOf } from '../machines/machine.ts'
 import type { Stepper } from './stepper.ts'
 
@@ -31,9 +31,9 @@ class RecordUnreadable extends Error {
 
 const EMPTY = Object.freeze({})
 
-type Written = Pick<MachineModule, 'version' | 'lasting'>
+type Written = Pick<MachineModule, 'version' | 'cachedMembers'>
 
-export function encodeRecord({ version, lasting }: Written, record: ActorRecord): string {
+export function encodeRecord({ version, cachedMembers }: Written, record: ActorRecord): string {
   const { snapshot } = record
   const timers = record.timers === EMPTY ? '{}' : JSON.stringify(record.timers)
   const seen = record.seen === EMPTY ? '{}' : JSON.stringify(record.seen)
@@ -42,11 +42,11 @@ export function encodeRecord({ version, lasting }: Written, record: ActorRecord)
   return (
     `{"mv":${version},"v":${record.version},"n":${record.outboxNumber},"t":${timers},"seen":${seen},` +
     `"s":{"status":"${snapshot.status}","value":${JSON.stringify(snapshot.value)},"historyValue":{},"children":{},` +
-    `"context":${lasting === undefined ? JSON.stringify(snapshot.context) : contextText(snapshot.context, lasting)}}}`
+    `"context":${cachedMembers === undefined ? JSON.stringify(snapshot.context) : contextText(snapshot.context, cachedMembers)}}}`
   )
 }
 
-/** Lasting members are serialized once, by `lastingText`. */
+/** Lasting members are serialized once, by `cachedJson`. */
 function contextText(context: Record<string, unknown>, lasting: readonly string[]): string {
   const rest: Record<string, unknown> = Object.assign({}, context)
   let text = ''
@@ -54,7 +54,7 @@ function contextText(context: Record<string, unknown>, lasting: readonly string[
     const value = context[member]
     // The context of an entity that was never created has no lasting members.
     if (value === undefined) return JSON.stringify(context)
-    text += `${text === '' ? '' : ','}"${member}":${lastingText(value as object)}`
+    text += `${text === '' ? '' : ','}"${member}":${cachedJson(value as object)}`
     rest[member] = undefined
   }
   const others = JSON.stringify(rest)

@@ -5,9 +5,9 @@
  */
 import type { ActorKind, ActorRef, MachineModule, Retirement, Term } from '../machines/machine.ts'
 import type { Journal, ListRow } from '../storage/journal.ts'
-import { turn } from '../storage/nature.ts'
+import { turn } from '../storage/platform.ts'
 import type { ActorTable } from './actor.ts'
-import type { Nature } from './api.ts'
+import type { Platform } from './api.ts'
 import { isKeyOver, KEPT_KEYS } from './entities/kept-keys.ts'
 import {
   retentionFirstSweepMs,
@@ -26,7 +26,7 @@ interface RetentionParts {
   readonly journal: Journal
   readonly actors: ActorTable
   readonly reader: Reader
-  readonly nature: Nature
+  readonly platform: Platform
   readonly log: Logger
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
 }
@@ -86,7 +86,7 @@ export class Retention {
   }
 
   /** An entity past retention is kept while any of these functions returns true for it. */
-  keepWhile(isNeeded: (ref: ActorRef) => boolean): void {
+  addGuard(isNeeded: (ref: ActorRef) => boolean): void {
     this.needs.push(isNeeded)
   }
 
@@ -97,12 +97,12 @@ export class Retention {
   /** Resolves when no removal is under way any more. */
   async stop(): Promise<void> {
     this.isStopped = true
-    this.parts.nature.clearTimer(this.timer)
+    this.parts.platform.clearTimer(this.timer)
     await this.sweeping
   }
 
   private sweepIn(ms: number): void {
-    this.timer = this.parts.nature.setTimer(() => {
+    this.timer = this.parts.platform.setTimer(() => {
       this.sweeping = this.sweep()
         .catch((error) => this.parts.log.warn({ err: error }, 'a retention sweep ended early'))
         .finally(() => this.isStopped || this.sweepIn(retentionSweepMs))
@@ -140,9 +140,9 @@ export class Retention {
 
   /** Logs the first removal at once, later ones in one line an hour. */
   private tell(beforeMs: number): void {
-    const { nature, journal, log } = this.parts
+    const { platform, journal, log } = this.parts
     const { events, entities } = this.forgotten
-    const nowMs = nature.monotonicMs()
+    const nowMs = platform.monotonicMs()
     if ((events === 0 && entities === 0) || nowMs - this.toldMs < retentionToldMs) return
     this.toldMs = nowMs
     Object.assign(this.forgotten, { events: 0, entities: 0 })
@@ -224,7 +224,7 @@ export class Retention {
       removal.catch(() => {})
       removals.push(removal)
       if (removals.length === retentionPagesUnderWay) removed += await sumOf(removals.splice(0))
-      else if (more) await turn(this.parts.nature)
+      else if (more) await turn(this.parts.platform)
     }
     return removed + (await sumOf(removals))
   }

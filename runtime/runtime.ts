@@ -13,10 +13,10 @@ import {
 } from '../machines/machine.ts'
 import { type Commit, type Journal, JournalFailure, type OutboxKey, type OutboxRow } from '../storage/journal.ts'
 import { type Actor, ActorTable, type Mail, type Source } from './actor.ts'
-import { Alone } from './alone.ts'
 import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
-import type { Answer, CommitListener, ListRequest, ListResult, Nature, Refused, Reply, Runtime } from './api.ts'
+import type { Answer, CommitListener, ListRequest, ListResult, Platform, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
+import { IsolatedSteps } from './isolated-steps.ts'
 import * as limits from './limits.ts'
 import { Load } from './load.ts'
 import type { Logger } from './log.ts'
@@ -28,10 +28,10 @@ import type { Settings } from './settings.ts'
 import { type Stepper, stepperOf } from './stepper.ts'
 import { ReadTurns } from './stream/read-turns.ts'
 import { type Clock, serviceClock } from './time/clock.ts'
-import { type Amend, Due, refusedRetryMs } from './time/due.ts'
+import { type Amend, DueWork, refusedRetryMs } from './time/due-work.ts'
 
 interface RuntimeOptions {
-  readonly nature: Nature
+  readonly platform: Platform
   readonly log: Logger
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
   /** The journal failed and no state can be trusted any more. Called once, after every sender has heard 503. */
@@ -52,16 +52,16 @@ const NOBODY: ReturnType<Ready['take']> = { begun: [], fresh: [] }
 class ActorRuntime implements Runtime {
   readonly settings: Settings
   readonly journal: Journal
-  readonly nature: Nature
+  readonly platform: Platform
   readonly readTurns: ReadTurns
   private readonly options: RuntimeOptions
   private readonly clock: Clock
   private readonly actors: ActorTable
-  private readonly due: Due
+  private readonly due: DueWork
   private readonly answers: Answers
   private readonly listeners: CommitListener[] = []
   private readonly ready = new Ready()
-  private readonly alone: Alone
+  private readonly isolated: IsolatedSteps
   private turnPending = false
   readonly load: Load
   private readonly reader: Reader
@@ -74,21 +74,26 @@ class ActorRuntime implements Runtime {
     this.journal = journal
     this.settings = settings
     this.options = options
-    this.nature = options.nature
-    this.readTurns = new ReadTurns(options.nature)
-    this.load = new Load(options.nature)
-    this.clock = serviceClock(journal, options.nature, options.log)
+    this.platform = options.platform
+    this.readTurns = new ReadTurns(options.platform)
+    this.load = new Load(options.platform)
+    this.clock = serviceClock(journal, options.platform, options.log)
     const steppers = {} as Record<ActorKind, Stepper>
     for (const kind of ACTOR_KINDS) steppers[kind] = stepperOf(options.modules[kind])
     this.actors = new ActorTable(journal, steppers)
-    this.answers = new Answers(options.nature, options.log, this.load)
-    this.reader = new Reader(journal, this.actors, this.nature, options.log)
+    this.answers = new Answers(options.platform, options.log, this.load)
+    this.reader = new Reader(journal, this.actors, this.platform, options.log)
     const { log, modules } = options
-    const { nature, actors, answers, reader } = this
-    this.retention = retentionOf(settings, { journal, actors, reader, nature, log, modules })
-    this.setAside = new SetAside({ nature, log, actors, tryAgain: (actor, mail) => this.alone.put(actor, mail) })
-    this.alone = new Alone({ log, answers, setAside: this.setAside, standUp: (actor) => this.standUp(actor) })
-    this.due = new Due({ nature, journal, settings, log, deliver: (ref, mail) => this.deliver(ref, mail) })
+    const { platform, actors, answers, reader } = this
+    this.retention = retentionOf(settings, { journal, actors, reader, platform, log, modules })
+    this.setAside = new SetAside({ platform, log, actors, tryAgain: (actor, mail) => this.isolated.put(actor, mail) })
+    this.isolated = new IsolatedSteps({
+      log,
+      answers,
+      setAside: this.setAside,
+      enqueue: (actor) => this.enqueue(actor),
+    })
+    this.due = new DueWork({ platform, journal, settings, log, deliver: (ref, mail) => this.deliver(ref, mail) })
   }
 
   start(): void {
@@ -149,8 +154,8 @@ class ActorRuntime implements Runtime {
     this.due.beforeDeadline(amend)
   }
 
-  keepWhile(isNeeded: (ref: ActorRef) => boolean): void {
-    this.retention.keepWhile(isNeeded)
+  addRetentionGuard(isNeeded: (ref: ActorRef) => boolean): void {
+    this.retention.addGuard(isNeeded)
   }
 
   quarantined() {
@@ -183,10 +188,10 @@ class ActorRuntime implements Runtime {
 
   private post(actor: Actor, mail: Mail): void {
     actor.put(mail)
-    this.standUp(actor)
+    this.enqueue(actor)
   }
 
-  private standUp(actor: Actor): void {
+  private enqueue(actor: Actor): void {
     if (actor.ready) return
     actor.ready = true
     this.ready.push(actor)
@@ -203,7 +208,7 @@ class ActorRuntime implements Runtime {
   private scheduleTurn(): void {
     if (this.turnPending) return
     this.turnPending = true
-    this.nature.nextTurn(() => this.turn())
+    this.platform.nextTurn(() => this.turn())
   }
 
   private resume(): void {
@@ -235,11 +240,11 @@ class ActorRuntime implements Runtime {
    * committing a later delivery would mark an earlier one from the same sender, which could not be stepped, as applied.
    */
   private collect(batch: Batch): boolean {
-    const alone = this.alone.next()
-    const { begun, fresh } = alone === undefined ? this.ready.take() : NOBODY
+    const isolated = this.isolated.next()
+    const { begun, fresh } = isolated === undefined ? this.ready.take() : NOBODY
     const keptForFresh = fresh.length === 0 ? 0 : limits.newStepsPerBatchMin
     try {
-      if (alone !== undefined) this.stepMails(alone, batch, 1)
+      if (isolated !== undefined) this.stepMails(isolated, batch, 1)
       this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
       this.stepSome(fresh, limits.stepsPerBatchMax, batch)
       return true
@@ -316,18 +321,18 @@ class ActorRuntime implements Runtime {
     } catch (error) {
       // Thrown after the answer: a bug of ours, on a batch that is already durable, so nothing can be taken back.
       if (isAnswered) throw error
-      this.alone.takeBack(batch, error)
+      this.isolated.takeBack(batch, error)
     }
   }
 
   private committed(batch: Batch, commit: Commit): void {
-    const nowMs = this.nature.monotonicMs()
+    const nowMs = this.platform.monotonicMs()
     for (const step of batch.batched) {
       const { change, recordChars } = step.written
       this.actors.measured(step.actor, recordChars, change !== undefined)
       step.actor.committed = step.after
       step.actor.committing = false
-      if (step.actor.mailCount > 0) this.standUp(step.actor)
+      if (step.actor.mailCount > 0) this.enqueue(step.actor)
     }
     const baseSequence = commit.lastSequence - batch.events.length
     for (const event of batch.events) event.sequence += baseSequence + 1
@@ -388,8 +393,8 @@ class ActorRuntime implements Runtime {
     }
     const waiting = ready.filter((actor) => actor.mailCount > 0)
     if (waiting.length === 0) return
-    this.nature.setTimer(() => {
-      for (const actor of waiting) this.standUp(actor)
+    this.platform.setTimer(() => {
+      for (const actor of waiting) this.enqueue(actor)
     }, refusedRetryMs)
   }
 }

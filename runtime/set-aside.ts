@@ -6,7 +6,7 @@
  */
 import type { ActorRef } from '../machines/machine.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'
-import type { Answer, Nature } from './api.ts'
+import type { Answer, Platform } from './api.ts'
 import type { Batch } from './batch.ts'
 import { pauseMs } from './control/backoff.ts'
 import { setAsideRetryMsMax } from './limits.ts'
@@ -24,7 +24,7 @@ interface Entry {
 }
 
 interface SetAsideParts {
-  readonly nature: Nature
+  readonly platform: Platform
   readonly log: Logger
   readonly actors: Pick<ActorTable, 'get'>
   /** Hands the messages over again, before all that wait for the actor. */
@@ -39,7 +39,7 @@ export class SetAside {
 
   constructor(parts: SetAsideParts) {
     this.parts = parts
-    this.alarm = new Alarm(parts.nature, () => this.tryAgain())
+    this.alarm = new Alarm(parts.platform, () => this.tryAgain())
   }
 
   /** How many messages are set aside. */
@@ -60,7 +60,7 @@ export class SetAside {
 
   /** The step threw, or the journal rejected it. Returns the answer to an outside sender; other messages are kept. */
   failed({ ref, key }: Actor, mail: Mail, error: unknown): Answer | undefined {
-    const { log, nature } = this.parts
+    const { log, platform } = this.parts
     const of = { actor: key, message: mail.body.type, source: mail.source, err: error }
     if (mail.source.from === 'outside') {
       log.error(of, 'a step failed')
@@ -73,7 +73,7 @@ export class SetAside {
     entry.mail.splice(behind < 0 ? entry.mail.length : behind, 0, mail)
     entry.failures++
     const waitMs = pauseMs(entry.failures, setAsideRetryMsMax)
-    entry.dueMs = nature.monotonicMs() + waitMs
+    entry.dueMs = platform.monotonicMs() + waitMs
     log.error({ ...of, failures: entry.failures, retry_in_ms: waitMs }, 'a step failed: its message is set aside')
     this.alarm.set(waitMs)
     return undefined
@@ -91,7 +91,7 @@ export class SetAside {
   }
 
   private tryAgain(): void {
-    const nowMs = this.parts.nature.monotonicMs()
+    const nowMs = this.parts.platform.monotonicMs()
     let nextMs = Number.POSITIVE_INFINITY
     for (const entry of this.entries.values()) {
       if (entry.dueMs <= nowMs) {

@@ -8,7 +8,7 @@
 import { backup } from './copies/backup.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
 import type { DiskReserve, FreeBytes } from './home/disk-reserve.ts'
-import { damaged } from './home/home-checks.ts'
+import { asHomeRefused } from './home/home-checks.ts'
 import type { EnvironmentOptions } from './home/home-environments.ts'
 import { environmentPaths } from './home/home-paths.ts'
 import type { InstanceLock } from './home/instance-lock.ts'
@@ -33,7 +33,7 @@ import type {
 } from './journal.ts'
 import { JournalFailure, LIST_WAIT_MS } from './journal.ts'
 import type { EventLog } from './log/event-log.ts'
-import type { Nature } from './nature.ts'
+import type { Platform } from './platform.ts'
 import { applyRedo } from './recovery.ts'
 import { trimOldest } from './retention/retention.ts'
 import { Applier } from './view/applier.ts'
@@ -64,7 +64,7 @@ export interface DiskJournalOptions extends Pick<EnvironmentOptions, 'onRepeat' 
   /** Where the home is stored; defaults to the folder `home`. */
   readonly medium?: Medium
   /** Clocks, timers and randomness; defaults to the real ones. */
-  readonly nature?: Nature
+  readonly platform?: Platform
   /** A commit failed: answer 503 to everything in flight and end the process. Called once. */
   readonly onFailure: (failure: JournalFailure) => void
 }
@@ -76,7 +76,7 @@ export class DiskJournal implements Journal {
   readonly home: string
   readonly synchronous = true
   readonly environments: Environments
-  readonly nature: Nature
+  readonly platform: Platform
   readonly #log: EventLog
   readonly #view: View
   readonly #applier: Applier
@@ -101,13 +101,13 @@ export class DiskJournal implements Journal {
       applied: Marker
       disk: DiskReserve
       lock: InstanceLock
-      nature: Nature
+      platform: Platform
     },
     readOnly: boolean,
   ) {
     this.home = options.home
     this.environments = parts.environments
-    this.nature = parts.nature
+    this.platform = parts.platform
     this.#log = parts.log
     this.#view = parts.view
     this.#disk = parts.disk
@@ -117,7 +117,7 @@ export class DiskJournal implements Journal {
     this.#applier = new Applier(
       parts.view,
       parts.applied,
-      parts.nature,
+      parts.platform,
       (batch) => this.#log.applied(batch),
       (error) => this.#fail('the view could not be written', error),
     )
@@ -252,7 +252,7 @@ export class DiskJournal implements Journal {
   trim(cut: TrimCut): Promise<TrimStep> {
     return this.#serially(() =>
       trimOldest(cut, this.#log, this.#applier, this.environments.forgetter, {
-        nature: this.nature,
+        platform: this.platform,
         hasRoom: () => this.#disk.hasRoomToForget(),
         assertWritable: () => this.#assertWritable(),
         onFailure: (error) => this.#fail('retention failed', error),
@@ -347,7 +347,7 @@ export class DiskJournal implements Journal {
 
   /** The view refuses reads, and no failed write has told why. */
   readFailed(error: Error): void {
-    this.#fail('stored data cannot be read', damaged(environmentPaths(this.home).view, error) as Error)
+    this.#fail('stored data cannot be read', asHomeRefused(environmentPaths(this.home).view, error) as Error)
   }
 
   stayReadOnly(): void {

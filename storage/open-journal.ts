@@ -2,13 +2,13 @@
 import { DiskJournal, type DiskJournalOptions } from './disk-journal.ts'
 import type { Environments } from './environments.ts'
 import { DiskReserve } from './home/disk-reserve.ts'
-import { assertMarker, damaged } from './home/home-checks.ts'
+import { asHomeRefused, assertMarker } from './home/home-checks.ts'
 import { folderMedium } from './home/home-environments.ts'
 import { HomeRefused } from './home/home-refused.ts'
 import type { InstanceLock } from './home/instance-lock.ts'
 import { assertSchema } from './home/written-by.ts'
 import { EventLog } from './log/event-log.ts'
-import { realNature } from './nature.ts'
+import { systemPlatform } from './platform.ts'
 import { withFailedReads } from './view/failed-reads.ts'
 import { View } from './view/view.ts'
 
@@ -19,14 +19,14 @@ import { View } from './view/view.ts'
  * little space for retention to free any. Throws HomeRefused.
  */
 export async function openDiskJournal(options: DiskJournalOptions): Promise<DiskJournal> {
-  const { home, medium = folderMedium(home, options), nature = realNature } = options
+  const { home, medium = folderMedium(home, options), platform = systemPlatform } = options
   const locked = async (): Promise<InstanceLock> => {
     if (medium.isNew) await options.beforeMaking?.()
     return await medium.lock()
   }
-  const lock = await locked().catch((error: unknown) => Promise.reject(damaged(home, error)))
+  const lock = await locked().catch((error: unknown) => Promise.reject(asHomeRefused(home, error)))
   const { diskReserveBytes, onNoFreeSpaceTold } = options
-  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, diskReserveBytes, nature, onNoFreeSpaceTold)
+  const disk = new DiskReserve(options.freeBytes ?? medium.freeBytes, diskReserveBytes, platform, onNoFreeSpaceTold)
   let environments: Environments | undefined
   let journal: DiskJournal | undefined
   try {
@@ -41,17 +41,17 @@ export async function openDiskJournal(options: DiskJournalOptions): Promise<Disk
     environments = await medium.open((head) => assertSchema(head, home))
     // Leftovers that the medium has just removed may have been what filled the disk.
     await disk.check()
-    const log = new EventLog(environments.log, nature)
-    const view = new View(withFailedReads(environments.view, nature, (error) => journal?.readFailed(error)))
+    const log = new EventLog(environments.log, platform)
+    const view = new View(withFailedReads(environments.view, platform, (error) => journal?.readFailed(error)))
     const applied = assertMarker(view, log, home)
     const isReadOnly = disk.low && (applied.batch < log.lastBatch || !(await disk.hasRoomToForget()))
-    journal = new DiskJournal(options, { environments, log, view, applied, disk, lock, nature }, isReadOnly)
+    journal = new DiskJournal(options, { environments, log, view, applied, disk, lock, platform }, isReadOnly)
     await journal.start()
     return journal
   } catch (error) {
     disk.stop()
     await environments?.close()
     await lock.release()
-    throw damaged(home, error)
+    throw asHomeRefused(home, error)
   }
 }

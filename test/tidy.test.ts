@@ -38,7 +38,7 @@ for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@n
 const doors: Record<string, RegExp> = {
   'storage/journal.ts': /^(http|runtime)\//,
   'storage/log/log-identity.ts': /^runtime\/stream\//,
-  'storage/nature.ts': /^(http|runtime)\//,
+  'storage/platform.ts': /^(http|runtime)\//,
   'storage/read-fault.ts': /^(http\/faults|runtime\/stream\/(event-stream|find-events))\.ts$/,
   'storage/open-journal.ts': /^(http\/service|runtime\/offline\/offline)\.ts$/,
   'storage/home/home-paths.ts': /^http\/(admin-token|resources\/backups|metrics)\.ts$/,

@@ -15,7 +15,7 @@ import type { Point } from './curve.ts'
 const CLIENTS = 8
 
 /** A service under test, and what its calls refer to. */
-export interface Stand {
+export interface Setup {
   readonly service: Service
   readonly runners: readonly RunnerAccess[]
   readonly project: string
@@ -29,9 +29,9 @@ export interface Sample {
   readonly event: string
 }
 
-export type Operation = (stand: Stand) => Script
+export type Operation = (setup: Setup) => Script
 
-const get = (stand: Stand, path: string): string => formatRequest('GET', path, stand.service.token)
+const get = (setup: Setup, path: string): string => formatRequest('GET', path, setup.service.token)
 
 export const operations = {
   'a call of the six-call cycle': ({ runners, project, service }) => ({
@@ -46,25 +46,25 @@ export const operations = {
     requests: runners.map(({ id, token }) => formatRequest('GET', `/api/runners/${id}/run-requests/next`, token)),
     status: 204,
   }),
-  'read one run request': (stand) => ({
+  'read one run request': (setup) => ({
     kind: 'repeat',
-    requests: stand.samples.map(({ run }) => get(stand, `/api/run-requests/${run}`)),
+    requests: setup.samples.map(({ run }) => get(setup, `/api/run-requests/${run}`)),
     status: 200,
   }),
-  'list 50 of a state': (stand) => ({
+  'list 50 of a state': (setup) => ({
     kind: 'repeat',
-    requests: [get(stand, '/api/run-requests?state=completed&limit=50')],
+    requests: [get(setup, '/api/run-requests?state=completed&limit=50')],
     status: 200,
   }),
-  'newest 50 events': (stand) => ({ kind: 'repeat', requests: [get(stand, '/api/events?limit=50')], status: 200 }),
-  'first 50 events of a trace': (stand) => ({
+  'newest 50 events': (setup) => ({ kind: 'repeat', requests: [get(setup, '/api/events?limit=50')], status: 200 }),
+  'first 50 events of a trace': (setup) => ({
     kind: 'repeat',
-    requests: stand.samples.map(({ trace }) => get(stand, `/api/events?trace_id=${trace}&limit=50`)),
+    requests: setup.samples.map(({ trace }) => get(setup, `/api/events?trace_id=${trace}&limit=50`)),
     status: 200,
   }),
-  'read one event': (stand) => ({
+  'read one event': (setup) => ({
     kind: 'repeat',
-    requests: stand.samples.map(({ event, trace }) => get(stand, `/api/events/${event}?trace_id=${trace}`)),
+    requests: setup.samples.map(({ event, trace }) => get(setup, `/api/events/${event}?trace_id=${trace}`)),
     status: 200,
   }),
 } satisfies Record<string, Operation>
@@ -74,11 +74,11 @@ export type OperationName = keyof typeof operations
 const WARM_UP_MS = 1_500
 
 /** Code that is not compiled yet says nothing about the effect of size. */
-export async function warmUp(load: Child, stand: Stand, names: readonly OperationName[]): Promise<void> {
-  for (const name of names) await load.ask('run', jobOf(stand, operations[name](stand), 0, WARM_UP_MS / names.length))
+export async function warmUp(load: Child, setup: Setup, names: readonly OperationName[]): Promise<void> {
+  for (const name of names) await load.ask('run', jobOf(setup, operations[name](setup), 0, WARM_UP_MS / names.length))
 }
 
-function jobOf({ service, runners }: Stand, script: Script, warmupMs: number, durationMs: number): LoadJob {
+function jobOf({ service, runners }: Setup, script: Script, warmupMs: number, durationMs: number): LoadJob {
   const clients = Math.min(CLIENTS, runners.length)
   return { target: service.target, clients, warmupMs, durationMs, script }
 }
@@ -92,23 +92,23 @@ export async function costPoint(
   load: Child,
   name: string,
   size: number,
-  stand: Stand,
-  control: Stand,
+  setup: Setup,
+  control: Setup,
   operation: Operation,
 ): Promise<Point> {
   const durationMs = context.quick ? 600 : 1_500
-  const on = (side: Stand): Promise<Measured> =>
+  const on = (side: Setup): Promise<Measured> =>
     measure(load, side.service.child, jobOf(side, operation(side), 200, durationMs))
   const results = await interleave(context.quick ? 3 : 5, {
-    stand: () => context.profiled(`scale-${name.replaceAll(' ', '-')}-${size}`, stand.service.child, () => on(stand)),
+    setup: () => context.profiled(`scale-${name.replaceAll(' ', '-')}-${size}`, setup.service.child, () => on(setup)),
     control: () => on(control),
   })
   const cpu = (side: readonly Measured[]): number[] => side.map(({ serverCpuUsPerCall }) => serverCpuUsPerCall)
-  const p99 = results.stand.map(({ latencyMs }) => Math.max(...Object.values(latencyMs).map((latency) => latency.p99)))
+  const p99 = results.setup.map(({ latencyMs }) => Math.max(...Object.values(latencyMs).map((latency) => latency.p99)))
   return {
     size,
-    value: median(cpu(results.stand)),
-    ratio: medianOfRatios(cpu(results.stand), cpu(results.control)),
+    value: median(cpu(results.setup)),
+    ratio: medianOfRatios(cpu(results.setup), cpu(results.control)),
     beside: { 'p99 ms': median(p99) },
   }
 }

@@ -4,7 +4,7 @@ import { bytesUnder } from '../filled-home.ts'
 import type { Filled, FillJob } from '../filler.ts'
 import type { Context } from '../question.ts'
 import { type RunnerAccess, Service } from '../service.ts'
-import type { Sample, Stand } from './costs.ts'
+import type { Sample, Setup } from './costs.ts'
 
 const PROJECT = 'bench'
 const RUNNERS = 16
@@ -98,7 +98,7 @@ export class GrowingHome {
     return bytesUnder(this.#home)
   }
 
-  async stand(): Promise<Stand> {
+  async setup(): Promise<Setup> {
     const service = await Service.start(this.#home)
     return { service, runners: this.#runners, project: PROJECT, samples: this.#samples }
   }

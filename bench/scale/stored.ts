@@ -29,7 +29,7 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
   const control = await GrowingHome.make(context, { ...growth, of: 'completed' })
   await control.growTo(CONTROL_ENTITIES)
   const home = await GrowingHome.make(context, growth)
-  const beside = await control.stand()
+  const beside = await control.setup()
   const load = new Child('./load-client.js')
   const notes = [...question.notes]
   let facts: readonly Fact[] = []
@@ -43,14 +43,14 @@ async function curveOf(context: Context, question: Question): Promise<Curve> {
         break
       }
       await home.growTo(entities(size))
-      const stand = await home.stand()
-      await warmUp(load, stand, operations)
+      const setup = await home.setup()
+      await warmUp(load, setup, operations)
       for (const name of operations) {
         context.say(`${size}: ${name}`)
-        points.get(name)!.push(await costPoint(context, load, name, size, stand, beside, scripts[name]))
+        points.get(name)!.push(await costPoint(context, load, name, size, setup, beside, scripts[name]))
       }
-      const { startMs } = stand.service
-      await stand.service.stop()
+      const { startMs } = setup.service
+      await setup.service.stop()
       const events = question.events(size)
       const what = `disk for each event of ${events}, with its indexes and its entity`
       facts = [

@@ -8,7 +8,7 @@ import type { Context } from '../question.ts'
 import { Service } from '../service.ts'
 import { median } from '../statistics.ts'
 import type { FanOutResult, HoldJob } from '../watch-client.ts'
-import { costPoint, type Stand } from './costs.ts'
+import { costPoint, type Setup } from './costs.ts'
 import type { Curve, Fact, Point } from './curve.ts'
 
 const SIZES = [1, 10, 100, 1_000, 10_000]
@@ -17,11 +17,11 @@ const PER_POST = 10
 
 type Run = Awaited<ReturnType<Service['startRuns']>>[number]
 
-interface Watched extends Stand {
+interface Watched extends Setup {
   readonly runs: readonly Run[]
 }
 
-async function standOf(context: Context): Promise<Watched> {
+async function setupOf(context: Context): Promise<Watched> {
   const service = await Service.start(context.scratch.home())
   await service.createProject('bench')
   const runners = await service.createRunners('runner', POSTERS)
@@ -32,24 +32,24 @@ async function standOf(context: Context): Promise<Watched> {
 const posting = ({ runs }: Watched): Script => ({ kind: 'events', perPost: PER_POST, runs })
 
 export async function watchers(context: Context): Promise<Curve> {
-  const [stand, control] = [await standOf(context), await standOf(context)]
+  const [setup, control] = [await setupOf(context), await setupOf(context)]
   const load = new Child('./load-client.js')
   const unconcerned: Point[] = []
   const delivered: Point[] = []
   const facts: Fact[] = []
   try {
     const measured = (size: number): Promise<Point> =>
-      costPoint(context, load, 'watchers', size, stand, control, (side) => posting(side as Watched))
+      costPoint(context, load, 'watchers', size, setup, control, (side) => posting(side as Watched))
     await measured(0)
     for (const size of context.quick ? SIZES.slice(0, -2) : SIZES) {
       context.say(`${size} subscribers`)
-      const { result, bytesEach } = await withUnconcerned(stand.service, size, () => measured(size))
+      const { result, bytesEach } = await withUnconcerned(setup.service, size, () => measured(size))
       unconcerned.push(result)
       facts.push({ what: `heap of each of ${size} subscribers`, value: bytesEach / 1_000, unit: 'KB' })
-      delivered.push(await delivering(context, stand, size))
+      delivered.push(await delivering(context, setup, size))
     }
   } finally {
-    await Promise.all([load.stop(), stand.service.stop(), control.service.stop()])
+    await Promise.all([load.stop(), setup.service.stop(), control.service.stop()])
   }
   return {
     name: 'watchers',

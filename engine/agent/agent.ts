@@ -7,8 +7,8 @@ import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
 import { Git, GitFailed, isOutside } from './git.ts'
-import { Giver } from './giver.ts'
 import { tellOutcome } from './outcome.ts'
+import { ParentWatch } from './parent-watch.ts'
 import { Refused } from './refused.ts'
 import { Report } from './report.ts'
 import type { Run, Tools } from './run.ts'
@@ -69,14 +69,14 @@ async function begin(
   report: Report,
   stop: StopRequest,
 ): Promise<Run | undefined> {
-  const giver = new Giver()
+  const parent = new ParentWatch()
   const settings = readSettings(environment)
   if (environment.LAND && settings.land === undefined) report.note('LAND has no effect without PUSH: nothing is landed')
   const work = readWork(readInput(), environment)
   const git = new Git({ environment, stderr, stop })
   const clone = new Clone({ git, settings, report, stop })
   checkRepository(clone)
-  const tools: Tools = { settings, work, git, clone, report, stop, giver }
+  const tools: Tools = { settings, work, git, clone, report, stop, parent }
   const start = await findStart(tools)
   if (start === undefined) return undefined
   const { base, trunk } = start

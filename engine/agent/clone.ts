@@ -1,10 +1,10 @@
 /** The clone that runs share (`REPOSITORY`): its commits, and how it is updated from its remote. */
 import { resolve } from 'node:path'
+import { withCloneLock } from './clone-lock.ts'
 import type { Git, GitFailed } from './git.ts'
 import type { Report } from './report.ts'
 import type { Settings } from './settings.ts'
 import type { StopRequest } from './stop-request.ts'
-import { inTurn } from './turnstile.ts'
 
 interface CloneOptions {
   readonly git: Git
@@ -72,7 +72,7 @@ export class Clone {
   }
 
   /** Runs `act` while no other run does so in the same clone. */
-  async inTurn<T>(act: () => T | Promise<T>): Promise<T> {
+  async withLock<T>(act: () => T | Promise<T>): Promise<T> {
     let folder: string
     try {
       folder = this.run('rev-parse', '--git-common-dir')
@@ -80,17 +80,17 @@ export class Clone {
       return await act()
     }
     const lock = resolve(this.path, folder, 'intendant.lock')
-    return await inTurn({ lock, stop: this.#stop, note: (why) => this.#report.note(why) }, act)
+    return await withCloneLock({ lock, stop: this.#stop, note: (why) => this.#report.note(why) }, act)
   }
 
   /** Runs git over the network in the clone; resolves to its error, if any. */
-  overLine(...args: string[]): Promise<GitFailed | undefined> {
-    return this.#git.overLine(this.path, args)
+  overNetwork(...args: string[]): Promise<GitFailed | undefined> {
+    return this.#git.overNetwork(this.path, args)
   }
 
   /** Fetches, one run at a time; resolves to git's error, if any. */
   fetch(...what: string[]): Promise<GitFailed | undefined> {
-    return this.inTurn(() => this.overLine('fetch', '--quiet', ...what))
+    return this.withLock(() => this.overNetwork('fetch', '--quiet', ...what))
   }
 
   /**
@@ -105,7 +105,7 @@ export class Clone {
   async fetchTrunk(): Promise<GitFailed | undefined> {
     const fault = await this.fetchBranch(this.#trunk!)
     if (!/couldn't find remote ref/.test(fault?.message ?? '')) return fault
-    await this.inTurn(() => this.does('update-ref', '-d', `refs/remotes/${this.#remote}/${this.#trunk}`))
+    await this.withLock(() => this.does('update-ref', '-d', `refs/remotes/${this.#remote}/${this.#trunk}`))
     return undefined
   }
 }

@@ -11,7 +11,7 @@ import { tailOf } from './tail.ts'
 /** Time limit for local operations, in milliseconds. */
 const LOCAL_MS = 10 * 60_000
 /** Time limit for network operations, which may hang. */
-export const LINE_MS = 8 * 60_000
+export const NETWORK_MS = 8 * 60_000
 /** The same after a stop was requested: by then an agent that ignores the stop has used up its time. */
 const LAST_LINE_MS = 3_000
 /** How long git may go on after SIGTERM before it is killed, in milliseconds. */
@@ -112,7 +112,7 @@ export class Git {
    * Runs git, with its hooks, for an operation over the network. Resolves to its error, or undefined. A stop interrupts
    * it.
    */
-  overLine(cwd: string, args: readonly string[]): Promise<GitFailed | undefined> {
+  overNetwork(cwd: string, args: readonly string[]): Promise<GitFailed | undefined> {
     const child = spawn('git', ['-C', cwd, ...args], {
       stdio: ['ignore', 'ignore', 'pipe'],
       env: this.#environment,
@@ -120,7 +120,7 @@ export class Git {
     })
     const complained = tailOf(child.stderr)
     child.stderr.pipe(this.#stderr, { end: false })
-    const limitMs = this.#stop.isAwaited ? LAST_LINE_MS : LINE_MS
+    const limitMs = this.#stop.isAwaited ? LAST_LINE_MS : NETWORK_MS
     let ending: { readonly why: string; readonly timer: NodeJS.Timeout } | undefined
     const end = (why: string): void => {
       if (child.pid === undefined) return
@@ -149,7 +149,7 @@ export class Git {
   }
 }
 
-/** Git's error from `act`, in the form of `overLine`; undefined if there is none. Rethrows other errors. */
+/** Git's error from `act`, in the form of `overNetwork`; undefined if there is none. Rethrows other errors. */
 export function gitFailureOf(act: () => void): GitFailed | undefined {
   try {
     act()

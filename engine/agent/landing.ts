@@ -23,7 +23,7 @@ type LandingResult = Partial<TaskResult> & {
 
 /** Lands a commit that has passed the gate. Resolves to the result. Throws GitFailed if git fails. */
 export async function land(run: Run, commit: string): Promise<LandingResult> {
-  const { clone, worktree, settings, base, trunk, stop, giver } = run
+  const { clone, worktree, settings, base, trunk, stop, parent } = run
   let head = commit
   let arrivals: TaskResult['trunk_arrivals']
   /** The newest commit of trunk that the work is known to build on. */
@@ -34,7 +34,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     ...(arrivals === undefined ? {} : { trunk_arrivals: arrivals }),
     ...said,
   })
-  const isOver = (): boolean => stop.isMade || giver.isGone
+  const isOver = (): boolean => stop.isMade || parent.isGone
   // Work based on another branch is brought to trunk by whoever knows what it is for.
   if (seen === undefined || !(run.isContinued || clone.isWithin(base, seen)))
     return end({ land_blocked: 'checkout_not_ready' })
@@ -94,7 +94,7 @@ export function blockedBy(
 function pushToTrunk({ settings, worktree }: Run, head: string, seen: string): Promise<GitFailed | undefined> {
   const ref = `refs/heads/${settings.land}`
   const lease = `--force-with-lease=${ref}:${seen}`
-  return worktree.overLine('push', '--quiet', CHECKED, lease, settings.push!, `${head}:${ref}`)
+  return worktree.overNetwork('push', '--quiet', CHECKED, lease, settings.push!, `${head}:${ref}`)
 }
 
 /** Commits of trunk that the work does not have, oldest first. */

@@ -1,7 +1,7 @@
 /** What the parts of a run share: its input, its place of work, and what it leaves behind. */
 import type { Clone } from './clone.ts'
 import type { Git } from './git.ts'
-import type { Giver } from './giver.ts'
+import type { ParentWatch } from './parent-watch.ts'
 import type { Report } from './report.ts'
 import type { Settings } from './settings.ts'
 import type { Shell } from './shell.ts'
@@ -17,7 +17,7 @@ export interface Tools {
   readonly clone: Clone
   readonly report: Report
   readonly stop: StopRequest
-  readonly giver: Giver
+  readonly parent: ParentWatch
 }
 
 export interface Run extends Tools {

@@ -61,8 +61,8 @@ async function fetchBase(tools: Tools, remote: string): Promise<string | undefin
   const { work, clone } = tools
   const wanted = ofRemote(work.base, remote)!
   if (clone.isName(wanted)) {
-    const found = await clone.inTurn(async () => {
-      const fault = await clone.overLine('fetch', '--quiet', '--end-of-options', remote, wanted)
+    const found = await clone.withLock(async () => {
+      const fault = await clone.overNetwork('fetch', '--quiet', '--end-of-options', remote, wanted)
       return fault === undefined ? clone.commitOf('FETCH_HEAD') : undefined
     })
     if (found !== undefined) return found
@@ -74,7 +74,7 @@ async function fetchBase(tools: Tools, remote: string): Promise<string | undefin
 /** Tries to sign if commits are signed: without a key the commit would only fail after the work is done. */
 async function trySigning({ clone, stop }: Tools, base: string): Promise<void> {
   if (clone.run('config', '--type=bool', '--default=false', '--get', 'commit.gpgsign') !== 'true') return
-  const fault = await clone.overLine(...clone.committer(), 'commit-tree', '-S', '-m', 'signed', `${base}^{tree}`)
+  const fault = await clone.overNetwork(...clone.committer(), 'commit-tree', '-S', '-m', 'signed', `${base}^{tree}`)
   if (fault !== undefined && !stop.isMade)
     throw new Refused('no_signature', `commits are signed in ${clone.path} (commit.gpgsign), but ${fault.message}`)
 }

@@ -90,7 +90,7 @@ export function unheldIn(worktree: Worktree): GitFailed | undefined {
 
 /** Checks the submodule out. Resolves to git's error, if any, and then leaves nothing half done. */
 export async function populate({ worktree, report }: Run, path: string): Promise<GitFailed | undefined> {
-  const fault = await worktree.overLine('submodule', '--quiet', 'update', '--init', '--', path)
+  const fault = await worktree.overNetwork('submodule', '--quiet', 'update', '--init', '--', path)
   if (fault === undefined) return undefined
   const within = join(worktree.path, path)
   report.quietly(() => rmSync(within, { recursive: true, force: true }))

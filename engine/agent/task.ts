@@ -98,7 +98,7 @@ async function pushBranch(run: Run, { head, fault }: Kept): Promise<Pick<Judged,
 }
 
 function push({ settings, worktree }: Run, ref: string, ...options: string[]): Promise<GitFailed | undefined> {
-  return worktree.overLine('push', '--quiet', ...options, settings.push!, ref)
+  return worktree.overNetwork('push', '--quiet', ...options, settings.push!, ref)
 }
 
 interface Judged {

@@ -1,7 +1,7 @@
 /** The requested work: the Execution Request from standard input, and the run's brief. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { LOOKING_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
+import { READ_ONLY_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
 import { type ExecutionRequest, identityOf, unfit } from '../execution-request.ts'
 import { isTask } from '../result.ts'
 import { Refused } from './refused.ts'
@@ -26,7 +26,7 @@ export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
   const request = readRequest(text)
   const { request_id, attempt, engine, repo } = request
   const { payload } = engine
-  const isStep = LOOKING_ENTRY_EVENTS.has(engine.entry_event)
+  const isStep = READ_ONLY_ENTRY_EVENTS.has(engine.entry_event)
   const { INTENDANT_BRIEF_FILE: briefFile, INTENDANT_PROMPTS_DIR: prompts } = environment
   const task = String(payload.objective ?? (briefFile ? objectiveOf(briefFile) : '')).trim()
   if (!isStep && !isTask(request))

@@ -6,10 +6,10 @@ import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
+import { POLL_MS } from './clone-lock.ts'
 import { GitFailed, gitFailureOf, NO_HOOKS } from './git.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
-import { LOOK_MS } from './turnstile.ts'
 
 /** How long a background process left by a command may still hold a lock in the worktree, in milliseconds. */
 const LOCK_MS = 1_000
@@ -42,9 +42,9 @@ export class Worktree {
     const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, path, base]
     // Done in turn, since git commands that list all worktrees fail at a half-created one. The checkout takes longer,
     // but concerns nobody else.
-    const notAdded = await clone.inTurn(() => gitFailureOf(() => clone.run(...add)))
+    const notAdded = await clone.withLock(() => gitFailureOf(() => clone.run(...add)))
     // A filter (LFS) may fetch the files.
-    const fault = notAdded ?? (await git.overLine(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
+    const fault = notAdded ?? (await git.overNetwork(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
     if (fault === undefined) return new Worktree(tools, path)
     if (notAdded !== undefined) rmSync(folder, { recursive: true })
     else await takeDown(tools, path, true)
@@ -67,8 +67,8 @@ export class Worktree {
   }
 
   /** Runs git over the network in the worktree; resolves to its error, if any. */
-  overLine(...args: string[]): Promise<GitFailed | undefined> {
-    return this.#tools.git.overLine(this.path, args)
+  overNetwork(...args: string[]): Promise<GitFailed | undefined> {
+    return this.#tools.git.overNetwork(this.path, args)
   }
 
   /** The checked-out commit. Throws GitFailed if there is none. */
@@ -94,7 +94,7 @@ export class Worktree {
     if (contentOf(join(this.path, '.git')) !== this.#link || !existsSync(this.gitFolder))
       throw new GitFailed("the worktree's .git was removed")
     const since = Date.now()
-    while (this.#locks().length > 0 && Date.now() - since < LOCK_MS) await pause(LOOK_MS)
+    while (this.#locks().length > 0 && Date.now() - since < LOCK_MS) await pause(POLL_MS)
     for (const lock of this.#locks()) rmSync(lock, { force: true })
   }
 
@@ -128,7 +128,7 @@ function needed<T>(make: () => T): T {
 
 async function takeDown({ work, clone, report }: Tools, path: string, isWithBranch: boolean): Promise<void> {
   report.quietly(() => rmSync(resolve(path, '..'), { recursive: true, force: true }))
-  await clone.inTurn(() => {
+  await clone.withLock(() => {
     report.quietly(() => clone.run('worktree', 'remove', '--force', '--force', path))
     if (!work.isStep && isWithBranch) report.quietly(() => clone.run('branch', '--quiet', '-D', work.branch))
   })

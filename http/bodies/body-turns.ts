@@ -3,7 +3,7 @@
  * tiny values, so many bodies that end at one moment would hold up everybody else for seconds. Each turn of the event
  * loop therefore parses only some milliseconds' worth of bodies; the rest wait in one queue as raw bytes.
  */
-import type { Nature } from '../../runtime/api.ts'
+import type { Platform } from '../../runtime/api.ts'
 
 /** A body up to this size waits only behind others as small: parsing it usually takes 0.02 ms, at worst 3. */
 export const SMALL_BODY_BYTES = 32 * 1024
@@ -20,15 +20,15 @@ export interface Waiting {
 
 /** Hot: two clock reads for each body. */
 export class BodyTurns {
-  readonly #nature: Pick<Nature, 'monotonicMs' | 'nextTurn'>
+  readonly #platform: Pick<Platform, 'monotonicMs' | 'nextTurn'>
   readonly #line: { readonly body: Waiting; readonly sinceMs: number }[] = []
   /** Time spent in the current turn. */
   #spentMs = 0
   #isReading = false
   #isTurnDue = false
 
-  constructor(nature: Pick<Nature, 'monotonicMs' | 'nextTurn'>) {
-    this.#nature = nature
+  constructor(platform: Pick<Platform, 'monotonicMs' | 'nextTurn'>) {
+    this.#platform = platform
   }
 
   /** Whether the current turn has time left for a small body. */
@@ -43,19 +43,19 @@ export class BodyTurns {
       this.read(() => body.takeTurn(0))
       return
     }
-    this.#line.push({ body, sinceMs: this.#nature.monotonicMs() })
+    this.#line.push({ body, sinceMs: this.#platform.monotonicMs() })
     this.#goOnLater()
   }
 
   /** Reads a body now, and counts the time that it takes. */
   read(read: () => void): void {
-    const fromMs = this.#nature.monotonicMs()
+    const fromMs = this.#platform.monotonicMs()
     this.#isReading = true
     try {
       read()
     } finally {
       this.#isReading = false
-      this.#spentMs += this.#nature.monotonicMs() - fromMs
+      this.#spentMs += this.#platform.monotonicMs() - fromMs
       this.#goOnLater()
     }
   }
@@ -66,7 +66,7 @@ export class BodyTurns {
     let taken = 0
     for (; taken < this.#line.length && this.#spentMs < TURN_MS; taken += 1) {
       const { body, sinceMs } = this.#line[taken]!
-      this.read(() => body.takeTurn(this.#nature.monotonicMs() - sinceMs))
+      this.read(() => body.takeTurn(this.#platform.monotonicMs() - sinceMs))
     }
     this.#line.splice(0, taken)
   }
@@ -74,6 +74,6 @@ export class BodyTurns {
   #goOnLater(): void {
     if (this.#isTurnDue) return
     this.#isTurnDue = true
-    this.#nature.nextTurn(() => this.#turn())
+    this.#platform.nextTurn(() => this.#turn())
   }
 }

@@ -7,7 +7,7 @@ import { canonical, NotJson } from '../../machines/canonical.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { BodyRoom, kindOf } from './body-room.ts'
 import { BodyTurns, SMALL_BODY_BYTES, type Waiting } from './body-turns.ts'
-import { Gathered } from './growing-buffer.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 import { readJson } from './json-text.ts'
 import { UPLOAD_HELD_BYTES, Upload } from './upload.ts'
 
@@ -31,14 +31,14 @@ export class BodyReader {
   readonly #room: BodyRoom
   readonly #turns: BodyTurns
 
-  constructor(bounds: BodyBounds, nature: ConstructorParameters<typeof BodyTurns>[0]) {
+  constructor(bounds: BodyBounds, platform: ConstructorParameters<typeof BodyTurns>[0]) {
     const { bodyBytesMax, eventsBodyBytesMax, bodiesInFlightBytesMax } = bounds
     this.#bounds = bounds
     this.#room = new BodyRoom(bodiesInFlightBytesMax, {
       large: Math.max(bodyBytesMax, eventsBodyBytesMax),
       upload: UPLOAD_HELD_BYTES,
     })
-    this.#turns = new BodyTurns(nature)
+    this.#turns = new BodyTurns(platform)
   }
 
   get bytesInFlight(): number {
@@ -109,7 +109,7 @@ class Reception implements Waiting {
   /** The body, if it arrived in one chunk. */
   #whole: Buffer | undefined = undefined
   /** The chunks received so far, if there are several. */
-  #gathered: Gathered | undefined = undefined
+  #gathered: GrowingBuffer | undefined = undefined
   #isOver = false
 
   constructor(room: BodyRoom, turns: BodyTurns, exchange: Exchange, bytesMax: number, ready: (e: Exchange) => void) {
@@ -162,7 +162,7 @@ class Reception implements Waiting {
     const bytes = Buffer.from(chunk)
     if (isWhole) this.#whole = bytes
     else {
-      this.#gathered ??= new Gathered()
+      this.#gathered ??= new GrowingBuffer()
       this.#gathered.add(bytes)
     }
     if (!this.hold(this.#received)) this.#finish()

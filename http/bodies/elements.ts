@@ -2,7 +2,7 @@
  * Splits a stream of bytes into JSON texts: lines, or the elements of one array. Holds no more than the current chunk
  * and the one incomplete element; of an element that is too long it keeps only the number.
  */
-import { Gathered } from './growing-buffer.ts'
+import { GrowingBuffer } from './growing-buffer.ts'
 
 /** One line, or one element of the array, as raw bytes. */
 export interface Element {
@@ -29,7 +29,7 @@ const NOTHING = new Uint8Array(0)
 /** The bytes received so far of the element being read. */
 class Piece {
   readonly #bytesMax: number
-  readonly #gathered = new Gathered()
+  readonly #gathered = new GrowingBuffer()
   /** Most elements come whole, within one chunk, and are returned without a copy. */
   #first: Uint8Array | undefined
   #bytes = 0

@@ -6,7 +6,7 @@
 const NOTHING = Buffer.alloc(0)
 const CAPACITY_BYTES_MIN = 4_096
 
-export class Gathered {
+export class GrowingBuffer {
   #bytes: Buffer = NOTHING
   #length = 0
 

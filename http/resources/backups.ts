@@ -164,8 +164,8 @@ export class Backups {
 
   /** Whether the key that asked for the backup still gets it as the answer. One that failed may be asked for again. */
   #keepsKey({ document: { state, ended_at } }: Backup): boolean {
-    const { nature, settings } = this.#runtime
-    const isOver = ended_at !== undefined && nature.wallMs() >= Date.parse(ended_at) + settings.idempotencyMs
+    const { platform, settings } = this.#runtime
+    const isOver = ended_at !== undefined && platform.wallMs() >= Date.parse(ended_at) + settings.idempotencyMs
     return state !== 'failed' && !isOver
   }
 }

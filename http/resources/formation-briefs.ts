@@ -11,7 +11,7 @@ import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { readable } from '../../runtime/reader.ts'
 import { maySee } from '../access.ts'
 import { setEntityTag } from '../preconditions.ts'
-import { markCursor, notFound, refuse, whenHeard } from '../replies.ts'
+import { markCursor, notFound, onReply, refuse } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { hasHeld } from './run-request-answers.ts'
@@ -80,7 +80,7 @@ export function tellBrief(
   answered: (taken: Taken) => void = (taken) => answerBrief(service, exchange, taken.snapshot, taken.sequence),
 ): void {
   const ref = { kind: 'formation_brief', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, answered))
+  service.runtime.ask(ref, { ...message, by: exchange.by }, onReply(exchange, answered))
 }
 
 export function answerBrief(

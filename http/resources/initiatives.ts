@@ -11,7 +11,7 @@ import { notFound, refuse } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { findCampaign } from './campaign-answers.ts'
-import { findInitiative } from './initiative-sight.ts'
+import { findInitiative } from './initiative-visibility.ts'
 import { findWorkItem } from './work-item-answers.ts'
 
 /** The initiative that the path names, if it exists for the caller. Returns undefined if 404 was answered. */

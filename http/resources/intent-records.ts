@@ -7,9 +7,9 @@ import { document } from '../../machines/intent-record/view.ts'
 import { isSlug, recordIdOf } from '../../machines/record-key.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
-import { type Until, untilNothing } from '../holding.ts'
+import { type HoldUntil, holdNothing } from '../holding.ts'
 import { setEntityTag } from '../preconditions.ts'
-import { markCursor, notFound, whenHeard } from '../replies.ts'
+import { markCursor, notFound, onReply } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { projectId } from './projects.ts'
@@ -73,10 +73,10 @@ export function tellRecord(
   { context }: RecordSnapshot,
   message: RecordMessage,
   answered: (taken: Taken) => void = (taken) => answerRecord(service, exchange, 200, taken),
-  until: Until = untilNothing,
+  until: HoldUntil = holdNothing,
 ): void {
   const ref = { kind: 'intent_record', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, until(whenHeard(exchange, answered)))
+  service.runtime.ask(ref, { ...message, by: exchange.by }, until(onReply(exchange, answered)))
 }
 
 export function answerRecord(service: ServiceContext, exchange: Exchange, status: number, taken: Taken): void {

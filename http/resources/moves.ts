@@ -1,7 +1,7 @@
 /** Actions of owners on an entity: each is a route of its own, and sends one message to the entity's actor. */
 import type { ActorRef, MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Refused } from '../../runtime/api.ts'
-import { askFor } from '../replies.ts'
+import { askActor } from '../replies.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { activeProject } from './projects.ts'
@@ -66,5 +66,5 @@ export function tellMoved<S extends SnapshotOf<any>>(
   const taken = ({ snapshot }: { readonly snapshot: SnapshotOf<any> }): void => {
     exchange.answer(200, documentOf(service, exchange, snapshot as S))
   }
-  askFor(service, exchange, refOf(one), message, taken, refused)
+  askActor(service, exchange, refOf(one), message, taken, refused)
 }

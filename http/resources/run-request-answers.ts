@@ -13,8 +13,8 @@ import { maySee } from '../access.ts'
 import { notFound } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
-import { withoutSteering } from './initiative-sight.ts'
-import { withoutOthers } from './unseen-work.ts'
+import { redactAssessment } from './initiative-visibility.ts'
+import { redactOtherWork } from './unseen-work.ts'
 
 type RunRequestSnapshot = SnapshotOf<RunRequestContext>
 
@@ -42,7 +42,7 @@ function waitingBecauseOf(
 ): WaitingBecause | undefined {
   if (value !== 'queued') return undefined
   const why = service.dispatcher.waitingBecause(context.id, reader.projects)
-  return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
+  return why === undefined ? undefined : redactOtherWork(service, reader, why, HELD_BY_OTHERS)
 }
 
 /** The same as JSON text, for the most frequent answer; or the minimal form, if the caller prefers that. */
@@ -88,7 +88,7 @@ function shownText(
 ): string {
   if (principal.runnerId !== undefined) return documentText(snapshot, leaseEnd)
   if (principal.projects === '*') return wholeText(service, principal, snapshot, leaseEnd)
-  return JSON.stringify(withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal)))
+  return JSON.stringify(redactAssessment(service, principal, runRequestDocumentOf(service, snapshot, principal)))
 }
 
 /** The request that the path names, if it exists for the caller. Returns undefined if 404 was answered. */

@@ -15,7 +15,7 @@ const WORK = new RegExp(`${idPattern('wi')}|${idPattern('runreq')}`, 'g')
  * since the text around the name is about that work too.
  * @param inOtherWords the replacement, by code
  */
-export function withoutOthers<C extends string>(
+export function redactOtherWork<C extends string>(
   service: ServiceContext,
   reader: Principal,
   why: { readonly code: C; readonly detail: string },

@@ -21,8 +21,8 @@ import { maySee } from '../access.ts'
 import { notFound } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
-import { withoutSteering } from './initiative-sight.ts'
-import { withoutOthers } from './unseen-work.ts'
+import { redactAssessment } from './initiative-visibility.ts'
+import { redactOtherWork } from './unseen-work.ts'
 
 type WorkItemSnapshot = SnapshotOf<WorkItemContext>
 
@@ -37,7 +37,9 @@ const HELD_BY_OTHERS = {
 
 /** The document; while the item waits, its reason is the rule that holds it back now. */
 export function workItemDocumentOf(service: ServiceContext, reader: Principal, snapshot: WorkItemSnapshot): WorkItem {
-  const shown = withoutSteering(service, reader, document(snapshot)) as { -readonly [K in keyof WorkItem]: WorkItem[K] }
+  const shown = redactAssessment(service, reader, document(snapshot)) as {
+    -readonly [K in keyof WorkItem]: WorkItem[K]
+  }
   const campaign = builtUponBy(service, snapshot)
   if (campaign !== undefined) shown.built_upon_by = campaign
   const why = waitingBecauseOf(service, reader, snapshot)
@@ -66,7 +68,7 @@ export function builtUponBy({ runtime }: ServiceContext, { value, context }: Wor
  * Whether another item of the chain of resumptions already asks for a decision, so that a chain asks only once: a
  * resumption of this item that is not over, or, of several resumptions of one item, a newer one.
  */
-export function isToldByResumption({ runtime }: ServiceContext, { context }: WorkItemSnapshot): boolean {
+export function isCoveredByResumption({ runtime }: ServiceContext, { context }: WorkItemSnapshot): boolean {
   const find = (id: string): WorkItemSnapshot | undefined | null =>
     readable(() => runtime.read({ kind: 'work_item', id }) as WorkItemSnapshot | undefined, null)
   const isGoingOn = ({ item_id, state }: Resumption): boolean => {
@@ -89,7 +91,7 @@ export function waitingBecauseOf(
   // A running item waits too, if its run waits again.
   if (value !== 'submitted' && value !== 'queued' && value !== 'held' && value !== 'running') return undefined
   const why = service.scheduler.waitingBecause(context.id, reader.projects)
-  return why === undefined ? undefined : withoutOthers(service, reader, why, HELD_BY_OTHERS)
+  return why === undefined ? undefined : redactOtherWork(service, reader, why, HELD_BY_OTHERS)
 }
 
 /** The item that the path names, if it exists for the caller. Returns undefined if 404 was answered. */

@@ -33,10 +33,10 @@ import { utcNow } from '../clock.ts'
 import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
 import { briefDocument } from '../resources/formation-briefs.ts'
-import { maySeeInitiative, withoutSteering } from '../resources/initiative-sight.ts'
+import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
 import { stalledProjects } from '../resources/stalled-projects.ts'
-import { isToldByResumption, workItemDocumentOf } from '../resources/work-item-answers.ts'
+import { isCoveredByResumption, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -64,7 +64,7 @@ interface Reason {
   /** Whether the reader may see it, if that depends on more than its project. */
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
   /** Whether another item already covers it, so that it is left out. */
-  isToldOf?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
+  isCoveredElsewhere?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
   /** Key of the project it is listed under; default: the entity's. */
   project?(snapshot: SnapshotOf<any>): string
   since(snapshot: SnapshotOf<any>, moment?: Moment): string
@@ -92,11 +92,11 @@ const runRequest = {
   kind: 'run_request',
   governor: governingBrief,
   document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
-    withoutSteering(service, reader, runRequestDocumentOf(service, snapshot)),
+    redactAssessment(service, reader, runRequestDocumentOf(service, snapshot)),
 } as const
 const openItem = {
   kind: 'work_item',
-  isToldOf: isToldByResumption,
+  isCoveredElsewhere: isCoveredByResumption,
   since: ({ context }: SnapshotOf<WorkItemContext>) => context.settled_at!,
   document: (service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal) =>
     workItemDocumentOf(service, reader, snapshot),
@@ -149,8 +149,8 @@ const REASONS = {
   failed: {
     ...openItem,
     advice: 'close it, and submit it again if it is still wanted',
-    isToldOf: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
-      isToldByResumption(service, snapshot) || isOfEscalated(service, snapshot),
+    isCoveredElsewhere: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
+      isCoveredByResumption(service, snapshot) || isOfEscalated(service, snapshot),
   },
   asked: { ...initiative, advice: 'answer its question, for the members that it asks about' },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
@@ -360,7 +360,7 @@ function sectionOf(
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
     isAsked(projectOf(reason, snapshot)) &&
     (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
-    reason.isToldOf?.(service, snapshot) !== true &&
+    reason.isCoveredElsewhere?.(service, snapshot) !== true &&
     isSo(snapshot)
   return {
     ...named,

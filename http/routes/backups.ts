@@ -147,13 +147,13 @@ function begin(service: ServiceContext, exchange: Exchange): void {
 }
 
 /** Resolves when the backup has ended, or after `ms` milliseconds. */
-async function endOr({ ended }: Backup, ms: number, { runtime: { nature } }: ServiceContext): Promise<void> {
+async function endOr({ ended }: Backup, ms: number, { runtime: { platform } }: ServiceContext): Promise<void> {
   let timer: unknown
   const isOver = new Promise<void>((resolve) => {
-    timer = nature.setTimer(resolve, ms)
+    timer = platform.setTimer(resolve, ms)
   })
   await Promise.race([ended, isOver])
-  nature.clearTimer(timer)
+  platform.clearTimer(timer)
 }
 
 /** `whole` is the status of a completed backup. */

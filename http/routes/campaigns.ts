@@ -11,7 +11,7 @@ import { usageOf } from '../../runtime/entities/usage.ts'
 import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
-import { located, markCursor, whenNamed } from '../replies.ts'
+import { located, markCursor, onNamed } from '../replies.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../resources/campaign-answers.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
@@ -80,7 +80,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const { principal, body } = exchange
   const { name } = body as CampaignCreate
-  return whenNamed(service, exchange, {
+  return onNamed(service, exchange, {
     kind: 'campaign',
     path: `/api/campaigns/${name}`,
     documentOf: (snapshot) => campaignDocumentOf(service, principal, snapshot),

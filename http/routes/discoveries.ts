@@ -14,10 +14,10 @@ import { modules } from '../../machines/index.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { inLaterTurns } from '../later-turns.ts'
+import { findInLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import type { FieldProblem } from '../problems.ts'
-import { located, markCreated, markCursor, notFound, whenHeard } from '../replies.ts'
+import { located, markCreated, markCursor, notFound, onReply } from '../replies.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -125,7 +125,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     hypotheses,
     fingerprint,
   } as MessageBody
-  const reply = whenHeard(exchange, (taken) => answerCreate(service, exchange, taken))
+  const reply = onReply(exchange, (taken) => answerCreate(service, exchange, taken))
   if (idempotency.key === undefined) {
     const ref = { kind: 'discovery', id: deriveId('disc', 'discovery', project_id, fingerprint) } as const
     const isThere = service.runtime.read(ref) !== undefined
@@ -174,7 +174,7 @@ function answerCreate(service: ServiceContext, exchange: Exchange, taken: Taken)
   const opened = (): true | undefined =>
     hypotheses.every(({ hypothesis_id: id }) => service.runtime.read({ kind: 'hypothesis', id }) !== undefined) ||
     undefined
-  inLaterTurns(service, exchange, opened, () => answerCreated(service, exchange, taken))
+  findInLaterTurns(service, exchange, opened, () => answerCreated(service, exchange, taken))
 }
 
 function answerCreated(service: ServiceContext, exchange: Exchange, { snapshot, repeat }: Taken): void {

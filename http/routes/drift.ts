@@ -20,15 +20,15 @@ import { isGuiding } from '../../machines/intent-record.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
 import { utcNow } from '../clock.ts'
-import { holding, type Until } from '../holding.ts'
+import { type HoldUntil, holding } from '../holding.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { listAnswer, listQuery } from '../lists.ts'
-import { located, markCreated, markCursor, notFound, whenHeard } from '../replies.ts'
+import { located, markCreated, markCursor, notFound, onReply } from '../replies.ts'
 import { findRecord, type RecordSnapshot, reviewLiesAhead, tellRecord } from '../resources/intent-records.ts'
 import { activeProject, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type IndexSection } from '../sections.ts'
-import { Turnstile } from '../turnstile.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { both } from './intent-records.ts'
 
@@ -203,7 +203,7 @@ function classifyRoute(service: ServiceContext): Route {
 
 function repairRoute(service: ServiceContext): Route {
   const brief = { description: 'The brief: a draft.', schema: formationBriefDocument }
-  const underWay = new Turnstile()
+  const underWay = new KeyedMutex()
   return {
     method: 'POST',
     path: `${RECORD}/repair-brief`,
@@ -223,7 +223,7 @@ function repairRoute(service: ServiceContext): Route {
   }
 }
 
-function repair(service: ServiceContext, exchange: Exchange, underWay: Turnstile): void {
+function repair(service: ServiceContext, exchange: Exchange, underWay: KeyedMutex): void {
   const record = namedRecord(service, exchange)
   const idempotency = readIdempotencyKey(exchange)
   if (record === undefined || !idempotency.ok) return
@@ -244,7 +244,7 @@ function draftRepair(
   exchange: Exchange,
   record: RecordSnapshot,
   given: string | undefined,
-  until: Until,
+  until: HoldUntil,
 ): void {
   let draft = given === undefined ? draftOf(service, exchange, record) : undefined
   if (given === undefined && draft === undefined) return
@@ -255,7 +255,7 @@ function draftRepair(
   // After a crash before the record was told of its brief, a retry creates the same brief and tells the record.
   const key = given ?? (draft?.twin === undefined ? draft?.key : undefined)
   const create = { kind: 'formation_brief', prefix: 'brief', body: {}, make, twin: () => draft?.twin } as const
-  const refused = whenHeard(exchange, () => {})
+  const refused = onReply(exchange, () => {})
   const reply: Reply = (answer) => {
     if (answer.ok) noteRepair(service, exchange, record, answer, until)
     else refused(answer)
@@ -304,7 +304,7 @@ function noteRepair(
   exchange: Exchange,
   record: RecordSnapshot,
   taken: Taken,
-  until: Until,
+  until: HoldUntil,
 ): void {
   const { snapshot, repeat } = taken
   const { id: formation_brief_id, created_at } = snapshot.context as {

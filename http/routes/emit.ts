@@ -15,12 +15,12 @@ import type { Runtime, SnapshotOf } from '../../runtime/api.ts'
 import { commandPlace, runRequestMessage } from '../../runtime/entities/run-requests.ts'
 import { mayDo } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import { advancesOf } from '../events-in/advance-requests.ts'
-import { type CommandTraces, commandKey, commandWithoutTrace, holdingTraces } from '../events-in/command-traces.ts'
-import { admitEvents, type StatedEvent } from '../events-in/strict-door.ts'
-import { type Until, untilNothing } from '../holding.ts'
-import { inLaterTurns } from '../later-turns.ts'
-import { cursorAt, markCursor, whenHeard } from '../replies.ts'
+import { advancesOf } from '../event-input/advance-requests.ts'
+import { type CommandTraces, commandKey, commandWithoutTrace, holdingTraces } from '../event-input/command-traces.ts'
+import { admitEvents, type StatedEvent } from '../event-input/strict-admission.ts'
+import { type HoldUntil, holdNothing } from '../holding.ts'
+import { findInLaterTurns } from '../later-turns.ts'
+import { cursorAt, markCursor, onReply } from '../replies.ts'
 import { visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -104,14 +104,14 @@ function emit(service: ServiceContext, exchange: Exchange): void {
   }
   const { eventBytesMax } = service.runtime.settings
   const traceId = parseTraceparent(exchange.header('traceparent'))?.traceId ?? null
-  const door = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
-  const admitted = admitEvents(exchange, events, door)
+  const rules = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
+  const admitted = admitEvents(exchange, events, rules)
   if (admitted === undefined) return
   const advances = advancesOf(service, exchange, admitted)
   if (advances === undefined) return
   const command = admitted.find((event) => isCommand(event.event_type))
   if (command === undefined) {
-    record(service, exchange, project, { events: admitted, commands: [], advances }, untilNothing)
+    record(service, exchange, project, { events: admitted, commands: [], advances }, holdNothing)
     return
   }
   if (!mayDo(exchange.principal, 'work.submit')) {
@@ -127,7 +127,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     return
   }
   holdingTraces(service.runtime, project.context, events, admitted, (traces, until) => {
-    const prepared = traces.others.size === 0 ? admitted : admitEvents(exchange, ownTraces(events, traces), door)
+    const prepared = traces.others.size === 0 ? admitted : admitEvents(exchange, ownTraces(events, traces), rules)
     if (traces.inUse !== undefined) {
       const { trace_id } = admitted[traces.inUse]!
       exchange.problem('trace_in_use', `The trace ${trace_id} is in use in project ${key}.`, {
@@ -225,16 +225,16 @@ function record(
   exchange: Exchange,
   project: SnapshotOf<any>,
   { events, commands, advances }: Emission,
-  until: Until,
+  until: HoldUntil,
 ): void {
   const news = newsOf(service.runtime, events, exchange.principal)
   const message: ProjectBody = { type: 'record', by: exchange.by, events, commands, advances, news }
-  const answered = whenHeard(exchange, (answer) => {
+  const answered = onReply(exchange, (answer) => {
     const ids = commands.map(({ to }) => to.id)
     const made = (): true | undefined =>
       ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
     // Answered once they exist, so that whoever reads their ids can read them.
-    inLaterTurns(service, exchange, made, () => {
+    findInLaterTurns(service, exchange, made, () => {
       markCursor(service, exchange, answer.sequence)
       exchange.answer(200, {
         accepted: answer.accepted,

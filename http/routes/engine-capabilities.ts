@@ -14,7 +14,7 @@ import type { SnapshotOf } from '../../runtime/api.ts'
 import { keyOf } from '../../runtime/entities/capabilities.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, notFound, whenTaken } from '../replies.ts'
+import { askActor, notFound, onAccepted } from '../replies.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -88,7 +88,7 @@ function remove(service: ServiceContext, exchange: Exchange): void {
     notFound(exchange, 'manifest', id)
     return
   }
-  askFor(service, exchange, ref, { type: 'remove', by: exchange.by }, () => exchange.answer(204))
+  askActor(service, exchange, ref, { type: 'remove', by: exchange.by }, () => exchange.answer(204))
 }
 
 function documentOf(service: ServiceContext, snapshot: SnapshotOf<EngineCapabilityContext>): object {
@@ -139,7 +139,7 @@ function record(service: ServiceContext, exchange: Exchange): void {
   const message: Messages['engine_capability'] = { type: 'record', by: exchange.by, ...of }
   const make = () => (takesWork(exchange, project) && worksFor(service, exchange, manifest, key) ? message : undefined)
   const named = { ref: { kind: 'engine_capability', id }, body: manifest, make } as const
-  const recorded = whenTaken(service, exchange, ({ repeat, snapshot }) => {
+  const recorded = onAccepted(service, exchange, ({ repeat, snapshot }) => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(repeat === undefined ? 201 : 200, documentOf(service, snapshot))
   })

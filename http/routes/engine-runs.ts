@@ -17,7 +17,7 @@ import type { MessageBody } from '../../runtime/api.ts'
 import { engineRunAtHand, findEngineRun, type KnownEngineRun } from '../../runtime/entities/engine-runs.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import { askFor, markCursor, notFound } from '../replies.ts'
+import { askActor, markCursor, notFound } from '../replies.ts'
 import { reviewLiesAhead } from '../resources/intent-records.ts'
 import { hasHeld } from '../resources/run-request-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -225,7 +225,7 @@ function tell(
     }
     if (!isTakeable(known)) return
     const ref = { kind: 'engine_run', id: run.id } as const
-    askFor(service, exchange, ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
+    askActor(service, exchange, ref, { ...message, run, by: exchange.by } as MessageBody, (answer) => {
       exchange.answer(200, modules.engine_run.document(answer.snapshot))
     })
   })

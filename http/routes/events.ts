@@ -16,7 +16,7 @@ import {
 } from '../../runtime/stream/find-events.ts'
 import type { Histories } from '../../runtime/stream/history-walk.ts'
 import { NewestEvents } from '../../runtime/stream/newest-events.ts'
-import { LINK_TOLD, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
+import { LINK_HEADER, LIST_LIMIT_DEFAULT, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { cursorParameter, filterOf, filterParameters, placeFor } from '../watch/watch.ts'
@@ -157,7 +157,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
             },
             { title: 'EventList' },
           ),
-          headers: LINK_TOLD,
+          headers: LINK_HEADER,
         },
       },
       problems: ['cursor_too_old', 'cursor_of_another_log'],

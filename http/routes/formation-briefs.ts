@@ -13,7 +13,7 @@ import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
-import { located, markCreated, whenHeard } from '../replies.ts'
+import { located, markCreated, onReply } from '../replies.ts'
 import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -77,7 +77,7 @@ function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: str
   const message = { type: 'create', by: exchange.by, project: key, project_id, sections } as MessageBody
   const make = () => (takesWork(exchange, project) ? message : undefined)
   const keyed = { kind: 'formation_brief', prefix: 'brief', body: exchange.body, make } as const
-  const made = whenHeard(exchange, ({ repeat, snapshot, sequence }) => {
+  const made = onReply(exchange, ({ repeat, snapshot, sequence }) => {
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${snapshot.context.id}`)
     answerBrief(service, exchange, snapshot, sequence, status)
   })

@@ -18,9 +18,9 @@ import { modules } from '../../machines/index.ts'
 import { document as recordDocument } from '../../machines/intent-record/view.ts'
 import type { MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
-import { inLaterTurns } from '../later-turns.ts'
+import { findInLaterTurns } from '../later-turns.ts'
 import { answerList, listAnswer, listQuery, stateFilter } from '../lists.ts'
-import { markCursor, notFound, whenHeard } from '../replies.ts'
+import { markCursor, notFound, onReply } from '../replies.ts'
 import { findRecord, staysWithin } from '../resources/intent-records.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { slugOf } from '../resources/slug.ts'
@@ -188,7 +188,7 @@ function answerAccepted(service: ServiceContext, exchange: Exchange, { snapshot 
     const record = findRecord(service, hypothesis.context.intent_record_id)
     return record === undefined || record.context.hypothesis_id !== id ? undefined : { hypothesis, record }
   }
-  inLaterTurns(service, exchange, both, (found) => {
+  findInLaterTurns(service, exchange, both, (found) => {
     if (found === undefined) {
       exchange.problem('view_behind', 'The hypothesis is accepted; its record is still being created.')
       return
@@ -207,5 +207,5 @@ function tell(
   taken: (taken: Taken) => void,
 ): void {
   const ref = { kind: 'hypothesis', id: context.id } as const
-  service.runtime.ask(ref, { ...message, by: exchange.by }, whenHeard(exchange, taken))
+  service.runtime.ask(ref, { ...message, by: exchange.by }, onReply(exchange, taken))
 }

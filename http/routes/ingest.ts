@@ -10,9 +10,9 @@ import { maySee, revocationFault } from '../access.ts'
 import { fieldProblemSchema } from '../api-documents/problem-schema.ts'
 import { ArrayElements, type Elements, Lines } from '../bodies/elements.ts'
 import { utcNow } from '../clock.ts'
-import type { TolerantDoor } from '../events-in/tolerant-door.ts'
-import { type IngestEnd, Ingestion, type IngestReport } from '../events-in/trace-ingestion.ts'
-import { cursorAt, markCursor, notFound, refuse, whenHeard } from '../replies.ts'
+import type { TolerantRules } from '../event-input/tolerant-admission.ts'
+import { type IngestEnd, Ingestion, type IngestReport } from '../event-input/trace-ingestion.ts'
+import { cursorAt, markCursor, notFound, onReply, refuse } from '../replies.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { hasHeld } from '../resources/run-request-answers.ts'
 import { runsOfTrace } from '../resources/trace-runs.ts'
@@ -163,7 +163,7 @@ function doorOf(
   { runtime }: ServiceContext,
   { principal }: Exchange,
   owner: Owner & { readonly traceId: string },
-): TolerantDoor {
+): TolerantRules {
   const known = new Map<string, string | undefined>()
   const why = (key: string): string | undefined => {
     if (principal.runnerId !== undefined && key !== owner.project) return `must be ${owner.project}, the run’s`
@@ -188,7 +188,7 @@ function ended(service: ServiceContext, exchange: Exchange, traceId: string, end
   const facts = factsOf(service, traceId, end)
   let waiting = facts.length
   let cursor = end.how === 'done' ? end.sequence : 0
-  const told = whenHeard(exchange, ({ sequence }) => {
+  const told = onReply(exchange, ({ sequence }) => {
     waiting--
     cursor = Math.max(cursor, sequence)
     if (waiting === 0) answerReport(service, exchange, traceId, end.report, cursor)

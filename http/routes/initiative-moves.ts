@@ -20,9 +20,9 @@ import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Taken } from '../../runtime/api.ts'
-import { viewOf } from '../../runtime/steward/sights.ts'
+import { viewOf } from '../../runtime/steward/member-views.ts'
 import { askerOf, askNamed, IDEMPOTENCY_HEADER, randomId, readIdempotencyKey } from '../idempotency.ts'
-import { whenTaken } from '../replies.ts'
+import { onAccepted } from '../replies.ts'
 import { refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../resources/moves.ts'
 import { visibleProject } from '../resources/projects.ts'
@@ -92,7 +92,7 @@ function ask(
   taken: (answer: Taken) => void,
 ): void {
   const ref = { kind: 'initiative', id: context.name } as const
-  const reply = whenTaken(service, exchange, taken, refuseInitiative)
+  const reply = onAccepted(service, exchange, taken, refuseInitiative)
   if (name === undefined) {
     service.runtime.ask(ref, message, reply)
     return

@@ -15,8 +15,8 @@ import type { Reply } from '../../runtime/api.ts'
 import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
-import { located, markCursor, whenNamed } from '../replies.ts'
-import { findInitiative, maySeeInitiative } from '../resources/initiative-sight.ts'
+import { located, markCursor, onNamed } from '../replies.ts'
+import { findInitiative, maySeeInitiative } from '../resources/initiative-visibility.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -129,7 +129,7 @@ function homesOf(
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const { name } = exchange.body as InitiativeCreate
-  return whenNamed(service, exchange, {
+  return onNamed(service, exchange, {
     kind: 'initiative',
     path: `/api/initiatives/${name}`,
     documentOf: document,

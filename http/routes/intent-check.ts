@@ -2,7 +2,7 @@
 import { intentCheckDocument } from '../../machines/documents/intent-check.ts'
 import { IntentCheck } from '../../machines/intent-check.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
-import { turn } from '../../storage/nature.ts'
+import { turn } from '../../storage/platform.ts'
 import { markCursor } from '../replies.ts'
 import { visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -59,6 +59,6 @@ async function each(
     const page = await runtime.list(after === undefined ? list : { ...list, after })
     for (const snapshot of page.snapshots) look(snapshot)
     after = page.next
-    await turn(runtime.nature)
+    await turn(runtime.platform)
   } while (after !== undefined && !exchange.done)
 }

@@ -11,7 +11,8 @@ import { recordKey } from '../../machines/record-key.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { mayDo } from '../access.ts'
 import { holding } from '../holding.ts'
-import { inLaterTurns } from '../later-turns.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
+import { findInLaterTurns } from '../later-turns.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import {
   answerRecord,
@@ -22,7 +23,6 @@ import {
   visibleRecord,
 } from '../resources/intent-records.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { Turnstile } from '../turnstile.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { INTENT_AREA, oneRecord } from './intent-records.ts'
 
@@ -55,7 +55,7 @@ export function intentMoveRoutes(service: ServiceContext): readonly Route[] {
  */
 class Endings {
   readonly #service: ServiceContext
-  readonly #underWay = new Turnstile()
+  readonly #underWay = new KeyedMutex()
 
   constructor(service: ServiceContext) {
     this.#service = service
@@ -209,8 +209,8 @@ function answerWhenHeard(
     const other = service.runtime.read({ kind: 'intent_record', id: otherId })
     return other === undefined || hasHeard(other.context) ? true : undefined
   }
-  inLaterTurns(service, exchange, heard, () =>
-    service.runtime.nature.nextTurn(exchange.later(() => answerRecord(service, exchange, 200, taken))),
+  findInLaterTurns(service, exchange, heard, () =>
+    service.runtime.platform.nextTurn(exchange.later(() => answerRecord(service, exchange, 200, taken))),
   )
 }
 

@@ -18,7 +18,7 @@ import { mayDo } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { IF_MATCH_HEADER, requireVersion, setEntityTag } from '../preconditions.ts'
-import { located, markCreated, markCursor, refuse, whenHeard } from '../replies.ts'
+import { located, markCreated, markCursor, onReply, refuse } from '../replies.ts'
 import {
   answerRecord,
   type RecordSnapshot,
@@ -118,7 +118,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     if (answer.refusal.code !== 'already_exists') refuse(exchange, answer)
     else exchange.problem('already_exists', `The record ${recordKey(key, slug)} already exists: give another slug.`)
   }
-  createNamed(service, exchange, idempotency.key, named, whenHeard(exchange, made, refused))
+  createNamed(service, exchange, idempotency.key, named, onReply(exchange, made, refused))
 }
 
 function listRoute(service: ServiceContext, path: string): Route {

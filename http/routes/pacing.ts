@@ -10,8 +10,8 @@ import type { Principal } from '../../runtime/access/principals.ts'
 import { readable } from '../../runtime/reader.ts'
 import type { PacingView } from '../../runtime/scheduler/api.ts'
 import { maySee } from '../access.ts'
-import { inTurns } from '../later-turns.ts'
-import { askFor, markCursor } from '../replies.ts'
+import { mapInTurns } from '../later-turns.ts'
+import { askActor, markCursor } from '../replies.ts'
 import { waitingBecauseOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -68,7 +68,7 @@ function change(service: ServiceContext, exchange: Exchange, type: 'pause' | 're
   const { lanes = [] } = exchange.body as PacingBody
   const named = lanes.length === 0 ? LANES : lanes
   const message: Messages['pacing'] = { type, by: exchange.by, lanes: named }
-  askFor(service, exchange, PACING, message, () => {
+  askActor(service, exchange, PACING, message, () => {
     answerPacing(service, exchange)
   })
 }
@@ -100,7 +100,7 @@ async function pacingOf(service: ServiceContext, reader: Principal): Promise<Pac
   const paced = (entry: Entry) => pacedItem(service, reader, view, entry)
   // A copy of the entries at this moment.
   const entries = [...running, ...shown].map((entry) => ({ ...entry }))
-  const items = await inTurns(service.runtime.nature, entries, paced)
+  const items = await mapInTurns(service.runtime.platform, entries, paced)
   return { ...pacing, running: items.slice(0, running.length).flat(), waiting: items.slice(running.length).flat() }
 }
 

@@ -62,11 +62,11 @@ function poll({ dispatcher, principals, runtime }: ServiceContext, exchange: Exc
   let parkedMs: number | undefined
   const handle = dispatcher.poll(exchange.params[0]!, waitMs, (answer) => {
     forget?.()
-    if (parkedMs !== undefined) waits.observe((runtime.nature.monotonicMs() - parkedMs) / 1_000)
+    if (parkedMs !== undefined) waits.observe((runtime.platform.monotonicMs() - parkedMs) / 1_000)
     answerPoll(exchange, answer)
   })
   if (exchange.done) return
-  parkedMs = runtime.nature.monotonicMs()
+  parkedMs = runtime.platform.monotonicMs()
   const { principal } = exchange
   forget = principals.onRevoked(principal, () => {
     handle.abort()

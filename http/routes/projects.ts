@@ -18,7 +18,7 @@ import { usageOf } from '../../runtime/entities/usage.ts'
 import { maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
-import { askFor, located, markCursor, whenCreated } from '../replies.ts'
+import { askActor, located, markCursor, onCreated } from '../replies.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { slugOf } from '../resources/slug.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -82,7 +82,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     exchange,
     idempotency.key,
     named,
-    whenCreated(service, exchange, () => `/api/projects/${key}`, document),
+    onCreated(service, exchange, () => `/api/projects/${key}`, document),
   )
 }
 
@@ -191,7 +191,7 @@ function tell(
   shown: (snapshot: SnapshotOf<any>) => object,
 ): void {
   const ref = { kind: 'project', id: project.context.id } as const
-  askFor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
+  askActor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
     exchange.answer(200, shown(answer.snapshot))
   })
 }

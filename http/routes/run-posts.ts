@@ -22,10 +22,10 @@ import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
 import { isEngineRunOfAnother } from '../../runtime/entities/engine-runs.ts'
-import { admitEvents, type StatedEvent } from '../events-in/strict-door.ts'
-import { holding, type Until, untilNothing } from '../holding.ts'
+import { admitEvents, type StatedEvent } from '../event-input/strict-admission.ts'
+import { type HoldUntil, holding, holdNothing } from '../holding.ts'
 import type { ProblemCode } from '../problems.ts'
-import { asItStands, cursorAt, markCursor, whenTaken } from '../replies.ts'
+import { currentAnswer, cursorAt, markCursor, onAccepted } from '../replies.ts'
 import { runAnswerOf, visibleRunRequest } from '../resources/run-request-answers.ts'
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
@@ -170,7 +170,7 @@ function tell(
   exchange: Exchange,
   message: PostMessage,
   more?: (taken: Taken) => object,
-  until: Until = untilNothing,
+  until: HoldUntil = holdNothing,
 ): void {
   const snapshot = visibleRunRequest(service, exchange)
   if (snapshot === undefined) return
@@ -182,7 +182,7 @@ function tell(
   message.runner_id = principal.runnerId ?? context.offered_to ?? ''
   if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
-  const reply = whenTaken(service, exchange, (answer) => {
+  const reply = onAccepted(service, exchange, (answer) => {
     // Any post of the holder renews its lease, even a repeated one that takes no step; a post of an attempt that is
     // over does not.
     const isRenewed = answer.repeat === undefined && answer.accepted > 0
@@ -215,7 +215,7 @@ async function tellNamed(
   exchange: Exchange,
   message: PostMessage,
   id: string,
-  until: Until,
+  until: HoldUntil,
 ): Promise<void> {
   const isTaken = await isEngineRunOfAnother(service.runtime, id, exchange.params[0]!)
   if (exchange.done) return
@@ -237,7 +237,7 @@ function heartbeat(service: ServiceContext, exchange: Exchange): void {
   service.dispatcher.touch(runnerId!)
   service.runtime.renew({ kind: 'run_request', id: context.id })
   if (sessions !== undefined) service.sessions.heard(context.id, sessions)
-  const taken = asItStands(service, snapshot)
+  const taken = currentAnswer(service, snapshot)
   markCursor(service, exchange, taken.sequence)
   exchange.answer(200, runAnswerOf(service, exchange, taken))
 }

@@ -15,13 +15,13 @@ import { Type } from '../../machines/schema.ts'
 import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { whyNotApprovable } from '../../runtime/entities/brief-runs.ts'
 import { createRunRequest } from '../../runtime/entities/run-requests.ts'
-import { turn } from '../../storage/nature.ts'
+import { turn } from '../../storage/platform.ts'
 import { mayDo, maySee } from '../access.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
-import { askFor, located, markCursor, refuse, whenCreated } from '../replies.ts'
-import { withoutSteering } from '../resources/initiative-sight.ts'
+import { askActor, located, markCursor, onCreated, refuse } from '../replies.ts'
+import { redactAssessment } from '../resources/initiative-visibility.ts'
 import { visibleProject } from '../resources/projects.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../resources/run-request-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -102,14 +102,14 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const order = { project, body, idempotencyKey: key.key, by: exchange.by, traceParent, capabilities, visible }
   const pathOf = ({ context }: SnapshotOf<any>): string => `/api/run-requests/${context.id}`
   const textOf = (snapshot: SnapshotOf<any>): string => runRequestTextOf(service, exchange, snapshot)
-  createRunRequest(service.runtime, order, whenCreated(service, exchange, pathOf, textOf))
+  createRunRequest(service.runtime, order, onCreated(service, exchange, pathOf, textOf))
 }
 
 function readRoutes(service: ServiceContext): readonly Route[] {
   const documentFor =
     ({ principal }: Exchange) =>
     (snapshot: SnapshotOf<any>): object =>
-      withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal))
+      redactAssessment(service, principal, runRequestDocumentOf(service, snapshot, principal))
   return [
     {
       method: 'GET',
@@ -155,7 +155,7 @@ function readRoutes(service: ServiceContext): readonly Route[] {
         if (snapshot === undefined) return
         markCursor(service, exchange)
         const { principal } = exchange
-        exchange.answer(200, withoutSteering(service, principal, runRequestDocumentOf(service, snapshot, principal)))
+        exchange.answer(200, redactAssessment(service, principal, runRequestDocumentOf(service, snapshot, principal)))
       },
     },
   ]
@@ -260,10 +260,10 @@ function moveRoutes(service: ServiceContext): readonly Route[] {
       const whyNot = move.whyNot?.(service.runtime, snapshot)
       if (whyNot !== undefined) return refuse(exchange, whyNot)
       const message = { type: move.name, by: exchange.by, ...exchange.body } as MessageBody
-      askFor(service, exchange, { kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
+      askActor(service, exchange, { kind: 'run_request', id: snapshot.context.id }, message, (answer) => {
         const { principal } = exchange
         const shown = runRequestDocumentOf(service, answer.snapshot, principal)
-        exchange.answer(200, withoutSteering(service, principal, shown))
+        exchange.answer(200, redactAssessment(service, principal, shown))
       })
     },
   }))
@@ -312,7 +312,7 @@ function cancelManyRoute(service: ServiceContext): Route {
 async function firstOf({ runtime }: ServiceContext, exchange: Exchange, request: ListRequest): Promise<ListResult> {
   let page = await runtime.list(request)
   while (page.snapshots.length === 0 && page.next !== undefined && !exchange.done) {
-    await turn(runtime.nature)
+    await turn(runtime.platform)
     page = await runtime.list({ ...request, after: page.next })
   }
   return page

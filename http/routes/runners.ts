@@ -20,7 +20,7 @@ import { mayDo, maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { askFor, located, markCursor, notFound, refuse, refuseUnseen, UNCACHED, whenTaken } from '../replies.ts'
+import { askActor, located, markCursor, notFound, onAccepted, refuse, refuseUnseen, UNCACHED } from '../replies.ts'
 import { projectId } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -117,7 +117,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     if (findRunner(service, exchange, body.id) !== undefined) refuse(exchange, answer)
     else refuseUnseen(exchange, { ...answer, refusal: withoutEnd(answer.refusal) })
   }
-  createNamed(service, exchange, key.key, named, whenTaken(service, exchange, made, refused))
+  createNamed(service, exchange, key.key, named, onAccepted(service, exchange, made, refused))
 }
 
 /** Hides that a runner with this id was removed, which would disclose its state. */
@@ -276,7 +276,7 @@ function tell(
   status: 200 | 204,
 ): void {
   const ref = { kind: 'runner', id: runner.context.id } as const
-  askFor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
+  askActor(service, exchange, ref, { ...message, by: exchange.by }, (answer) => {
     if (status === 204) exchange.answer(204)
     else exchange.answer(200, documentOf(service, exchange, answer.snapshot))
   })
@@ -311,7 +311,7 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
 function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
   const { token, hash } = newSecret()
   const message: RunnerBody = { type: 'rotate_credential', by: exchange.by, hash }
-  askFor(service, exchange, { kind: 'runner', id }, message, ({ snapshot }) => {
+  askActor(service, exchange, { kind: 'runner', id }, message, ({ snapshot }) => {
     const credentials = snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
     const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
     exchange.setHeader('Cache-Control', 'no-store')
@@ -360,5 +360,5 @@ function endSession(
     service.dispatcher.touch(id)
     refuse(exchange, answer)
   }
-  askFor(service, exchange, { kind: 'runner', id }, message, taken, refused)
+  askActor(service, exchange, { kind: 'runner', id }, message, taken, refused)
 }

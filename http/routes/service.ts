@@ -7,7 +7,7 @@ import { asyncApiDocument } from '../api-documents/asyncapi.ts'
 import { openApiDocument } from '../api-documents/openapi.ts'
 import { NAMES_MAX, valuesMax } from '../bodies/json-text.ts'
 import { codeOfRefusal, PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
-import { CARETAKERS_FAIL, passedOverCount } from '../resources/caretakers.ts'
+import { BACKGROUND_FAILURES, passedOverCount } from '../resources/background-parts.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -33,7 +33,7 @@ const readinessDocument = Type.Object(
       description: 'Internal messages whose step failed; retried, and named in the service log each time.',
     }),
     passed_over: Type.Integer({
-      description: `Entities on which ${CARETAKERS_FAIL}; retried with growing delays. The service log names up to a hundred failures of each part per minute, and counts the rest.`,
+      description: `Entities on which ${BACKGROUND_FAILURES}; retried with growing delays. The service log names up to a hundred failures of each part per minute, and counts the rest.`,
     }),
   },
   { title: 'Readiness' },

@@ -18,11 +18,11 @@ import type { MessageBody, SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
 import { holding } from '../holding.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { notFound, UNCACHED, whenTaken } from '../replies.ts'
+import { notFound, onAccepted, UNCACHED } from '../replies.ts'
 import { projectId } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { Turnstile } from '../turnstile.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'access'
@@ -30,7 +30,7 @@ const AREA = 'access'
 /** The document with the current state: expiry is no step of the actor, so it is computed here. */
 function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): object {
   const document = modules.token.document(snapshot)
-  const isOver = snapshot.value === 'active' && isExpired(snapshot.context, runtime.nature.wallMs())
+  const isOver = snapshot.value === 'active' && isExpired(snapshot.context, runtime.platform.wallMs())
   return isOver ? { ...document, state: 'expired' } : document
 }
 
@@ -87,7 +87,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
     projects: projects.includes('*') ? '*' : projects,
     hash,
   } as MessageBody
-  const made = whenTaken(service, exchange, (answer) => {
+  const made = onAccepted(service, exchange, (answer) => {
     const shown = documentOf(service, answer.snapshot)
     if (answer.repeat === 'replay') return exchange.setHeader('Idempotent-Replay', 'true').answer(200, shown)
     exchange.setHeader('Cache-Control', 'no-store').answer(201, { ...shown, token })
@@ -98,7 +98,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
 
 function endsInFuture({ runtime }: ServiceContext, exchange: Exchange, body: TokenCreate): boolean {
   // A leap second parses to no number, so it never counts as in the future.
-  if (!isExpired(body, runtime.nature.wallMs())) return true
+  if (!isExpired(body, runtime.platform.wallMs())) return true
   exchange.problem('invalid_body', 'The expiry is in the past, or in a leap second.', {
     errors: [{ pointer: '/expires_at', detail: 'must be in the future, and not in a leap second' }],
   })
@@ -180,7 +180,7 @@ function listRoute(service: ServiceContext): Route {
 }
 
 function revokeRoute(service: ServiceContext): Route {
-  const underWay = new Turnstile()
+  const underWay = new KeyedMutex()
   return {
     method: 'DELETE',
     path: '/api/tokens/:id',
@@ -210,7 +210,7 @@ function revoke(service: ServiceContext, exchange: Exchange, leave: () => void):
   holding(leave, (until) => {
     const token = revocable(service, exchange)
     if (token === undefined) return
-    const revoked = whenTaken(service, exchange, () => {
+    const revoked = onAccepted(service, exchange, () => {
       exchange.answer(204)
     })
     service.runtime.ask({ kind: 'token', id: token.context.id }, { type: 'revoke', by: exchange.by }, until(revoked))

@@ -6,7 +6,7 @@ import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
 import { findEvents } from '../../runtime/stream/find-events.ts'
-import { LINK_TOLD, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
+import { LINK_HEADER, LIST_LIMIT_MAX, nextLink } from '../lists.ts'
 import { cursorAt, markCursor, notFound } from '../replies.ts'
 import { type RunOfTrace, runsOfTrace } from '../resources/trace-runs.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -111,7 +111,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
         200: {
           description: 'The trace.',
           schema: traceDocument,
-          headers: LINK_TOLD,
+          headers: LINK_HEADER,
         },
       },
       problems: ['not_found', 'cursor_too_old', 'cursor_of_another_log'],

@@ -16,7 +16,7 @@ import type { Taken } from '../../runtime/api.ts'
 import { newSpanId, newTraceId } from '../../runtime/entities/trace-ids.ts'
 import { holding } from '../holding.ts'
 import { IDEMPOTENCY_HEADER, keyedPlace, readIdempotencyKey } from '../idempotency.ts'
-import { located, markCursor, whenHeard } from '../replies.ts'
+import { located, markCursor, onReply } from '../replies.ts'
 import { type Move, type Moved, moveRoute } from '../resources/moves.ts'
 import { activeProject } from '../resources/projects.ts'
 import { builtUponBy, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
@@ -112,8 +112,8 @@ function resume(service: ServiceContext, exchange: Exchange): void {
   const child = { ...childOf(service, exchange, item.context, id), ...kept }
   const message = { type: 'resume', by: exchange.by, child } as MessageBody
   holding(scheduler.expect((exchange.body as ResumeItem).depends_on ?? []), (until) => {
-    const resumed = whenHeard(exchange, ({ repeat }) => {
-      const made = whenHeard(exchange, (taken) => {
+    const resumed = onReply(exchange, ({ repeat }) => {
+      const made = onReply(exchange, (taken) => {
         if (repeat === undefined) answerResumed(service, exchange, taken)
         else answerReplay(service, exchange, taken.snapshot)
       })
@@ -184,8 +184,8 @@ function childOf(
     project_id,
     depends_on,
     reason: scheduler.reasonFor({ id, project, project_id, asked: wanted, depends_on }),
-    trace_id: newTraceId(runtime.nature),
-    span_id: newSpanId(runtime.nature),
+    trace_id: newTraceId(runtime.platform),
+    span_id: newSpanId(runtime.platform),
     fingerprint: digestOf(exchange.body),
   } as MessageBody
 }

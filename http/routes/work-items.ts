@@ -23,14 +23,14 @@ import { usageOf } from '../../runtime/entities/usage.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { maySee } from '../access.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { KeyedMutex } from '../keyed-mutex.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
-import { located, markCursor, whenCreated } from '../replies.ts'
+import { located, markCursor, onCreated } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
-import { Turnstile } from '../turnstile.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'work items'
@@ -71,7 +71,7 @@ function createRoute(service: ServiceContext): Route {
 /** Admits items one at a time for each objective, so that of two identical ones only one is created. */
 class Submissions {
   readonly #service: ServiceContext
-  readonly #objectives = new Turnstile()
+  readonly #objectives = new KeyedMutex()
 
   constructor(service: ServiceContext) {
     this.#service = service
@@ -126,7 +126,7 @@ function twinKeyIn({ body }: Exchange, { context }: SnapshotOf<any>): string {
 
 function whenMade(service: ServiceContext, exchange: Exchange): Reply {
   const pathOf = ({ context }: SnapshotOf<any>): string => `/api/work-items/${context.id}`
-  return whenCreated(service, exchange, pathOf, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
+  return onCreated(service, exchange, pathOf, (snapshot) => workItemDocumentOf(service, exchange.principal, snapshot))
 }
 
 /** What a schema cannot check: dependencies exist for the caller, times are valid, an entry event has its payload. */
@@ -225,8 +225,8 @@ function createMessage(
     project_id: project.id,
     depends_on,
     reason: scheduler.reasonFor(item),
-    trace_id: newTraceId(runtime.nature),
-    span_id: newSpanId(runtime.nature),
+    trace_id: newTraceId(runtime.platform),
+    span_id: newSpanId(runtime.platform),
   } as MessageBody
 }
 

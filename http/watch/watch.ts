@@ -12,8 +12,8 @@ import { FILTER_FIELDS, Filter, type FilterField, type FilterTerms } from '../..
 import { errorFrame, type Frame } from '../../runtime/stream/frame.ts'
 import type { StreamEnd } from '../../runtime/stream/sink.ts'
 import { problemSchema } from '../api-documents/problem-schema.ts'
-import type { LostPast } from '../lost-past.ts'
 import { type ProblemCode, type ProblemExtra, problemDocument, problemTable } from '../problems.ts'
+import type { StaleHomeNotice } from '../stale-home-notice.ts'
 
 /**
  * Registers a new stream of the token; `revoked` is called if the token ends. Returns a function to call when the
@@ -113,17 +113,17 @@ export function startOf(since: string | undefined, service: CursorReader): Start
 /** What reading a client's cursor needs. */
 interface CursorReader {
   readonly runtime: Pick<Runtime, 'journal'>
-  readonly lostPast: LostPast
+  readonly staleHomeNotice: StaleHomeNotice
 }
 
 /**
  * The place that a client's cursor points to, or the problem with it. A cursor for events that the home has lost is
  * also reported to the operator.
  */
-export function placeFor(cursor: string, { runtime, lostPast }: CursorReader): CursorResult {
+export function placeFor(cursor: string, { runtime, staleHomeNotice }: CursorReader): CursorResult {
   const place = placeOf(cursor, runtime.journal)
   if (place.ok) return place
-  if (place.isOfLostPast) lostPast.tell(cursor)
+  if (place.isOfLostPast) staleHomeNotice.tell(cursor)
   return { ok: false, fault: cursorFault(place) }
 }
 

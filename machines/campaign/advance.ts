@@ -28,7 +28,7 @@ export const form: Step = (draft, message: CampaignMessage) => {
   const asker = message.type === 'advance' ? message.event_id : undefined
   draft.keep({ askers: [asker ?? null], forming: undefined, ...seenNow(draft.context) })
   requested(draft, message, opened, pending)
-  draft.stand('its next step is being formed', message.at)
+  draft.setReason('its next step is being formed', message.at)
 }
 
 /** The result that an emitted request names: it is shown to the formation, but neither counted nor kept. */
@@ -70,7 +70,7 @@ function requested(
   result: TaskResult | undefined,
 ): void {
   const { event_id } = message as Of<'advance'>
-  draft.speakOn(opened, event_id ?? null)
+  draft.setTrace(opened, event_id ?? null)
   if (message.type !== 'advance' || event_id === undefined) {
     draft.facts.push(facts.advanceRequested(draft.context, result))
     return
@@ -127,7 +127,7 @@ export function standDown(draft: Draft, status: StoppedStatus): void {
 /** Puts this step's facts on the trace of the advance it stands down, or else on the campaign's own. */
 export function speakOfStop(draft: Draft): void {
   const { work } = draft.context
-  draft.speakOn(work?.role === 'advance' ? work : undefined)
+  draft.setTrace(work?.role === 'advance' ? work : undefined)
 }
 
 export function standDownAtOnce(
@@ -172,7 +172,7 @@ function whyBusy(context: CampaignContext): string {
 }
 
 export function escalate(draft: Draft, message: CampaignMessage, reason: string): void {
-  draft.stand(reason, message.at)
+  draft.setReason(reason, message.at)
   draft.facts.push(facts.escalated(draft.context, reason))
 }
 
@@ -182,7 +182,7 @@ export function pauseForProvider(draft: Draft, message: CampaignMessage, reason:
   const until = dueMs === undefined ? {} : { until: new Date(dueMs).toISOString() }
   draft.set({ paused: { by: 'provider', ...until } })
   if (dueMs !== undefined) draft.schedules.push({ timer: PROVIDER_TIMER, dueMs, message: { type: 'provider_back' } })
-  draft.stand(`its provider is unavailable: ${reason}`, message.at)
+  draft.setReason(`its provider is unavailable: ${reason}`, message.at)
   draft.facts.push(facts.paused(draft.context, reason))
 }
 

@@ -153,7 +153,7 @@ function callOff(draft: Draft, { by, at }: CampaignMessage, what: string): void 
   draft.sends.push({ to: { kind: 'work_item', id: work.item_id }, message })
   if (paused !== undefined || stopping !== undefined || ended_at !== undefined) return
   const words = `cycle ${work.cycle} was to start from ${what}`
-  draft.stand(
+  draft.setReason(
     `${words}: its step will be formed again, unless it has begun (intendant queue cancel ${work.item_id})`,
     at,
   )

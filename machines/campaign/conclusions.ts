@@ -20,7 +20,7 @@ function saidOf({ prompt, agent_provider, gate_results }: Verdict) {
 /** Ends the formation that has answered; the caller acts on the verdict. */
 function conclude(draft: Draft, message: Of<'item_reported'>): Verdict {
   const verdict = verdictOf(draft.context, message)
-  draft.speakOn(draft.context.work)
+  draft.setTrace(draft.context.work)
   draft.set({ work: undefined, gate_results: verdict.gate_results })
   return verdict
 }
@@ -46,7 +46,7 @@ export const takeStep: Step = (draft, message: Of<'item_reported'>) => {
   handOn(draft, opened.item_id)
   const decided = { success: true, decision: 'advance', objective, reason, ...saidOf(verdict) } as const
   draft.endAdvance(decided)
-  draft.stand(`cycle ${cycle}: ${reason}`, message.at)
+  draft.setReason(`cycle ${cycle}: ${reason}`, message.at)
 }
 
 export const finish: Step = (draft, message: Of<'item_reported'>) => {
@@ -57,7 +57,7 @@ export const finish: Step = (draft, message: Of<'item_reported'>) => {
   const decided = { success: true, decision: 'done', reason, ...saidOf(verdict) } as const
   draft.endAdvance(decided)
   draft.facts.push(facts.completed(draft.context, reason))
-  draft.stand(`done: ${reason}`, message.at)
+  draft.setReason(`done: ${reason}`, message.at)
 }
 
 /** Asks an owner: the formation wants it, a guard does, or the formation came to nothing. */
@@ -88,7 +88,7 @@ export const pauseForming: Step = (draft, message: Of<'item_reported'>) => {
 /** The formation's item ended in another way: a person stopped it. */
 export const askAboutEnd: Step = (draft, message: Of<'item_settled'>) => {
   const reason = `the formation of its next step ended: ${message.reason}`
-  draft.speakOn(draft.context.work)
+  draft.setTrace(draft.context.work)
   draft.set({ work: undefined })
   const decided = { success: false, decision: 'escalate', reason } as const
   draft.endAdvance(decided)

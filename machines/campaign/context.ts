@@ -2,7 +2,7 @@
 
 import type { CycleOutcome, Evidence, ObjectiveEntry, OwnerDecision } from '../documents/campaign.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
-import type { CreateBody, CreationRecord } from '../second-create.ts'
+import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 import type { ItemReported, ItemSettled, ItemStarted } from '../work-item/owner.ts'
 
 /** What was asked for: fixed at creation, never changed. */

@@ -96,7 +96,7 @@ export const countAfterAll = (ended: (context: CampaignContext, reason: string) 
     const { called_off, ...begun } = work!
     draft.set({ cycles_completed: cycles_completed + 1, work: { ...begun, begun: true } })
     remember(draft, begun.cycle!, begun.objective!, begun.item_id)
-    draft.speakOn(undefined)
+    draft.setTrace(undefined)
     draft.facts.push(ended(draft.context, called_off!))
   }
 }
@@ -116,7 +116,7 @@ export const giveCycleBack: Step = (draft, message: Of<'item_settled'>) => {
 
 /** The same, and the campaign waits for its provider. Not used if an owner paused it: then it waits for the owner. */
 export const pauseAfterCycle: Step = (draft, message: Of<'item_settled'>) => {
-  draft.speakOn(draft.context.work)
+  draft.setTrace(draft.context.work)
   giveCycleBack(draft, message)
   const retryAfter = message.terminal?.payload.retry_after ?? message.retry_after
   pauseForProvider(draft, message, outageIn(message)!, retryAfter)

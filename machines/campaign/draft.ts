@@ -41,12 +41,12 @@ export class Draft {
   }
 
   /** Enters a status, or stays in it for another reason. */
-  stand(reason: string, at: string): void {
+  setReason(reason: string, at: string): void {
     this.set({ reason: reasonOf(reason), since: at })
   }
 
   /** Puts this step's facts on the item's trace, or else on the campaign's own. */
-  speakOn(work: Pick<Work, 'trace_id' | 'span_id'> | undefined, causation_id: string | null = null): void {
+  setTrace(work: Pick<Work, 'trace_id' | 'span_id'> | undefined, causation_id: string | null = null): void {
     const { trace_id, span_id } = work ?? this.context.internal
     const place: Place = { trace_id, span_id, causation_id }
     this.keep({ place })

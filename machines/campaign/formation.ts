@@ -2,7 +2,7 @@
  * What comes of a formation's answer. The answer is an agent's advice: every guard between it and the next task is
  * here, and nowhere else.
  */
-import { decisionIn, promptIn, providerIn } from '../advice.ts'
+import { decisionIn, promptIn, providerIn } from '../agent-answer.ts'
 import { clipped } from '../clipped.ts'
 import { OBJECTIVE_LENGTH_MAX } from '../documents/campaign.ts'
 import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'

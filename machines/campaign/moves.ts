@@ -1,6 +1,6 @@
 /** A campaign's steps, by the names the chart uses; and its creation. */
 import { nameOf, SERVICE_BY } from '../machine.ts'
-import { creationRecord } from '../second-create.ts'
+import { creationRecord } from '../repeated-create.ts'
 import { ownedIds } from '../work-item/owner.ts'
 import { answerBusy, form, joinForming, type Step, standDownRequest } from './advance.ts'
 import { tellLandedBefore } from './chain.ts'

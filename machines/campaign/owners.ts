@@ -14,7 +14,7 @@ export const pause: Step = (draft, message: Of<'pause'>) => {
   speakOfStop(draft)
   draft.unpause()
   draft.set({ paused: { by: 'owner' } })
-  draft.stand(words, message.at)
+  draft.setReason(words, message.at)
   draft.facts.push(facts.ownerMove('owner_paused', draft.context, { status: 'paused', reason: words }))
   standDown(draft, 'paused')
 }
@@ -54,7 +54,7 @@ function goOn(draft: Draft, message: Of<'resume'> | Of<'decide'> | Of<'provider_
   if (anew) startFromTrunk(draft, message)
   const words = message.type === 'provider_back' ? 'its provider may be back' : resumption(message)
   const base = anew ? ({ from_trunk: true } as const) : {}
-  draft.stand(words, message.at)
+  draft.setReason(words, message.at)
   const fact =
     message.type === 'decide'
       ? facts.ownerMove('decided', draft.context, { status: 'active', decision: message.decision, ...base })
@@ -80,7 +80,7 @@ function addDecision(draft: Draft, decision: string, { by, at }: CampaignMessage
 }
 
 export const resumeWaiting: Step = (draft, message: Of<'resume'>) => {
-  draft.speakOn(undefined)
+  draft.setTrace(undefined)
   goOn(draft, message)
 }
 
@@ -98,11 +98,11 @@ export const resumeEscalating: Step = (draft, message: Of<'resume'>) => {
 export const resumeEscalated: Step = (draft, message: Of<'resume'>) => {
   const { paused, max_cycles } = draft.context
   const { add_cycles = 0, from_trunk, at } = message
-  draft.speakOn(undefined)
+  draft.setTrace(undefined)
   draft.unpause()
   draft.set({ max_cycles: max_cycles + add_cycles })
   if (from_trunk === true) startFromTrunk(draft, message)
-  draft.stand(paused!.escalated!, at)
+  draft.setReason(paused!.escalated!, at)
   const reason = withMore(resumption(message), add_cycles)
   const base = from_trunk === true ? ({ from_trunk } as const) : {}
   draft.facts.push(facts.ownerMove('resumed', draft.context, { status: 'escalated', reason, ...base }))
@@ -127,7 +127,7 @@ export const complete: Step = (draft, message: Of<'complete'>) => {
     ended_at: at,
   })
   addDecision(draft, completion(reason), message)
-  draft.stand(`completed by ${nameOf(message.by)}: ${reason}`, at)
+  draft.setReason(`completed by ${nameOf(message.by)}: ${reason}`, at)
   draft.facts.push(facts.completed(draft.context, reason))
   discharge(draft, message, why)
   standDown(draft, 'completed')
@@ -167,7 +167,7 @@ export const cancel: Step = (draft, message: Of<'cancel'>) => {
   draft.unpause()
   callOff(draft, message, why)
   draft.set({ pending: undefined, question: undefined, ended_at: at })
-  draft.stand(cancelWords(message), at)
+  draft.setReason(cancelWords(message), at)
   draft.facts.push(facts.cancelled(draft.context, reason, abortedForming(draft.context, message)))
   discharge(draft, message, why)
   standDown(draft, 'cancelled')
@@ -189,11 +189,11 @@ export const dropStopped: Step = (draft, message: Of<'item_settled'>) => {
   const { stopping } = draft.context
   const aborted = abortedOf(draft.context)
   draft.set({ stopping: undefined })
-  draft.stand(cancelWords(stopping!), message.at)
+  draft.setReason(cancelWords(stopping!), message.at)
   if (!isAborted(message)) return dropResult('cancelled')(draft, message)
   build(draft, message)
   stamp(draft, message.item_id, { state: message.state })
-  draft.speakOn(undefined)
+  draft.setTrace(undefined)
   draft.set({ work: undefined })
   draft.facts.push(facts.cancelled(draft.context, stopping!.reason, aborted))
 }
@@ -218,7 +218,7 @@ export const discardCycle: Step = (draft, { by, reason, at }: Of<'cancel'>) => {
 function stop(draft: Draft, stopping: Stopping, at: string): void {
   const { by, reason, discard_work } = stopping
   draft.set({ stopping })
-  draft.stand(`its cycle is being stopped: ${reason}`, at)
+  draft.setReason(`its cycle is being stopped: ${reason}`, at)
   const why = `its campaign was cancelled: ${reason}`
   // `stop_only`: work that the cycle preserves in that moment is not given up by this; only a person gives it up.
   const message = { type: 'cancel', stop_only: true, reason: why, discard_work, ...(by && { by }) } as const
@@ -232,9 +232,9 @@ export const cancelStopped: Step = (draft, message: Of<'item_settled'>) => {
   const result = resultOf(draft.context, message)
   if (result !== undefined) take(draft, result)
   endCycle(draft, message)
-  draft.speakOn(undefined)
+  draft.setTrace(undefined)
   draft.set({ stopping: undefined, pending: undefined, question: undefined, ended_at: message.at })
-  draft.stand(cancelWords(stopping!), message.at)
+  draft.setReason(cancelWords(stopping!), message.at)
   draft.facts.push(facts.cancelled(draft.context, reason, isAborted(message) ? aborted : undefined))
   discharge(draft, message, `its campaign was cancelled: ${reason}`)
 }

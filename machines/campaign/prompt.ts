@@ -4,7 +4,7 @@
  * gave are quoted: they are data.
  */
 import { clipped } from '../clipped.ts'
-import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
+import { bullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
 import { fenced, quotedName } from '../untrusted-text.ts'
 import { nextBaseRef } from './chain.ts'
 import type { CampaignContext, ObjectiveEntry, SharedFinding, Start } from './context.ts'
@@ -47,7 +47,7 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
     section('Decisions of owners: these are binding', bullets(decisions(context))),
     section('The last task', lastTask(context, result)),
     section('Work that is preserved and has not landed', preserved(context)),
-    section('Objectives so far', told(context.history.map(historyLine), 'the objectives so far')),
+    section('Objectives so far', fencedLines(context.history.map(historyLine), 'the objectives so far')),
     section('Gates that failed when last run', gates(context)),
     section('Findings of other members working towards the same outcome', findings(context)),
     section('Files to read first', bullets(asked.context_paths ?? [])),
@@ -121,7 +121,7 @@ function historyLine({ cycle, objective, outcome }: ObjectiveEntry): string {
 function findings({ internal }: CampaignContext): string {
   const line = ({ finding_id, kind, text }: SharedFinding): string =>
     `${finding_id} (${kind}): ${lineOf(text, OBJECTIVE_CHARS_MAX)}`
-  return told((internal.findings ?? []).map(line), 'findings')
+  return fencedLines((internal.findings ?? []).map(line), 'findings')
 }
 
 function gates({ gate_results = [] }: CampaignContext): string {

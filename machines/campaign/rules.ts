@@ -1,9 +1,9 @@
 /** Who may move a campaign, and where a step leads: guards, repeats, and why a move is refused. */
 
-import { decidedOtherwise } from '../decided.ts'
+import { decidedOtherwise } from '../decision-repeats.ts'
 import { CYCLES_IN_ALL_MAX } from '../documents/campaign.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
-import { creationRefusal, creationRepeat } from '../second-create.ts'
+import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import { JOINED_MAX, joinedCount } from './advance.ts'
 import { isCalledOff } from './chain.ts'
 import type { CampaignContext, CampaignMessage, Of } from './context.ts'

@@ -12,7 +12,7 @@ import type {
   FormationBriefPatch,
 } from '../documents/formation-brief.ts'
 import type { By, Message, MessageBody, Throttle } from '../machine.ts'
-import type { CreateBody, CreationRecord } from '../second-create.ts'
+import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 import type { Artifact } from './compiler.ts'
 import type { OpenRun } from './runs.ts'
 import type { BriefSections, Sources } from './snapshot.ts'

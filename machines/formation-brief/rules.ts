@@ -2,7 +2,7 @@
 
 import { type Approval, FORMATION_BRIEF_STATES } from '../documents/formation-brief.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
-import { creationRefusal, creationRepeat } from '../second-create.ts'
+import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import { covers, intentMoved, revisionMoved, withdrawal } from './approvals.ts'
 import { type Artifact, editArtifact, intentDigest, isTooLarge } from './compiler.ts'
 import type { FormationBriefContext, FormationBriefMessage, Of } from './context.ts'

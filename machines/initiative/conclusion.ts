@@ -2,7 +2,7 @@
  * The end of an assessment: its outcome as facts, as the settlement of its work item (SPEC 3.4), as changes, and as
  * follow-up requests. All in one step, so that an action is on disk before anything is dispatched.
  */
-import { promptIn, providerIn } from '../advice.ts'
+import { promptIn, providerIn } from '../agent-answer.ts'
 import {
   ASSESSMENTS_SHOWN_MAX,
   type Decision,

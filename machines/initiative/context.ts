@@ -17,7 +17,7 @@ import type {
 import type { Member } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { By, FactEnvelope, Message, MessageBody } from '../machine.ts'
-import type { CreateBody, CreationRecord } from '../second-create.ts'
+import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 import type { ItemReported, ItemSettled } from '../work-item/owner.ts'
 
 /** One request for an assessment: from a person, or from an earlier assessment. */
@@ -95,7 +95,7 @@ export interface InitiativeContext {
 }
 
 /** The current state of a member, as steering sees it. */
-export interface Sight {
+export interface MemberView {
   readonly member: Member
   readonly project: string
   /** The state of its machine; `missing` if there is no such actor. */
@@ -122,7 +122,7 @@ export interface OwnItem {
 
 /** Everything outside the initiative that steering considers, read from committed state. */
 export interface View {
-  readonly members: readonly Sight[]
+  readonly members: readonly MemberView[]
   readonly items: readonly OwnItem[]
   /** Those of the initiative's projects that are archived, so that nothing starts in them. */
   readonly archived?: readonly string[]

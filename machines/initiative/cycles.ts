@@ -25,7 +25,7 @@ type OfCycle = Of<'item_settled'> | Of<'member_cycle_settled'>
 
 /** One of the initiative's own cycles has settled. */
 export function cycleSettled(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  return letGo(hear(context, message, context.internal.cycles[message.item_id]!), message)
+  return forgetSeen(hear(context, message, context.internal.cycles[message.item_id]!), message)
 }
 
 /** A cycle of a member campaign has settled. */
@@ -35,7 +35,7 @@ export function memberCycleSettled(context: InitiativeContext, message: Of<'memb
 
 /** The same two for an ended initiative: landed cycles consume the findings they were shown; none are recorded. */
 export function cycleSettledLate(context: InitiativeContext, message: Of<'item_settled'>): Conclusion {
-  return letGo(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
+  return forgetSeen(consume(nothing(own(context)), message, context.internal.cycles[message.item_id]!), message)
 }
 
 export function memberCycleSettledLate(context: InitiativeContext, message: Of<'member_cycle_settled'>): Conclusion {
@@ -43,7 +43,7 @@ export function memberCycleSettledLate(context: InitiativeContext, message: Of<'
 }
 
 /** Forgets what the cycle's formation was shown, unless an item that continues its work may still land it. */
-function letGo(heard: Conclusion, { item_id, state }: Of<'item_settled'>): Conclusion {
+function forgetSeen(heard: Conclusion, { item_id, state }: Of<'item_settled'>): Conclusion {
   if (state !== 'landed' && state !== 'cancelled') return heard
   const { [item_id]: _over, ...cycles } = heard.context.internal.cycles
   return { ...heard, context: { ...heard.context, internal: { ...heard.context.internal, cycles } } }

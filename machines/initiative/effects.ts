@@ -10,7 +10,7 @@ import { openItem, ownedIds } from '../work-item/owner.ts'
 import { shared } from './campaigns.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
 import { findingRecorded } from './facts.ts'
-import { findingOf, untold, withFinding } from './findings.ts'
+import { findingOf, recipientsLeft, withFinding } from './findings.ts'
 import { findingsFor } from './prompt.ts'
 
 type Change = Partial<InitiativeContext>
@@ -125,7 +125,7 @@ function relay(context: InitiativeContext, action: Action, decision: Decision): 
   const given = {
     finding_id,
     from: { kind: 'assessment', id: steer_id },
-    to: untold(context, decision).map(plain) as Member[],
+    to: recipientsLeft(context, decision).map(plain) as Member[],
     kind: 'relay',
     text: decision.text!,
     refs: decision.refs ?? [],

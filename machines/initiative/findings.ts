@@ -32,7 +32,10 @@ export function withFinding({ findings }: InitiativeContext, finding: Finding): 
 }
 
 /** The recipients of a relay: of the named members, or of all, those who have not had a finding with the same text. */
-export function untold({ members, findings }: InitiativeContext, { to = [], text }: Decision): readonly Member[] {
+export function recipientsLeft(
+  { members, findings }: InitiativeContext,
+  { to = [], text }: Decision,
+): readonly Member[] {
   const hasIt = (member: Member): boolean =>
     findings.some((one) => one.text === text && one.to.some((other) => isSameMember(other, member)))
   return (to.length === 0 ? members : to).filter((member) => !hasIt(member))

@@ -2,7 +2,7 @@
 import { digestOf } from '../digest.ts'
 import type { OwnerAction } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import type { InitiativeContext, Sight, View } from './context.ts'
+import type { InitiativeContext, MemberView, View } from './context.ts'
 
 /** States in which a member can advance when asked to. A held work item only if this initiative holds it. */
 const ABLE_STATES: Readonly<Record<Member['kind'], readonly string[]>> = {
@@ -15,8 +15,8 @@ export function isMember({ members }: Pick<InitiativeContext, 'members'>, member
   return members.some((one) => isSameMember(one, member))
 }
 
-export function sightOf({ members }: View, member: Member): Sight | undefined {
-  return members.find((sight) => isSameMember(sight.member, member))
+export function memberViewOf({ members }: View, member: Member): MemberView | undefined {
+  return members.find((memberView) => isSameMember(memberView.member, member))
 }
 
 /** What the owner's actions, applied in order, say against the member; undefined if nothing. */
@@ -59,8 +59,8 @@ type Standing =
 const ABLE: Standing = { is: 'able' }
 
 /** Whether the member can advance when asked to, and if not, why. */
-export function standingOf(context: InitiativeContext, sight: Sight, { items }: View): Standing {
-  const { member, state, busy, barred } = sight
+export function standingOf(context: InitiativeContext, memberView: MemberView, { items }: View): Standing {
+  const { member, state, busy, barred } = memberView
   const word = ownersWord(context.owner_actions, member)
   if (word !== undefined) return { is: 'barred', why: word }
   const open = context.questions.find((one) => isSameMember(one.member, member))
@@ -68,7 +68,8 @@ export function standingOf(context: InitiativeContext, sight: Sight, { items }: 
   if (busy !== undefined) return { is: 'under_way', why: busy }
   if (barred !== undefined && member.kind !== 'project') return { is: 'barred', why: barred }
   if (!ABLE_STATES[member.kind].includes(state)) return { is: 'barred', why: `it is ${state}` }
-  if (member.kind === 'work_item') return sight.held_by_us === true ? ABLE : { is: 'barred', why: 'a person holds it' }
+  if (member.kind === 'work_item')
+    return memberView.held_by_us === true ? ABLE : { is: 'barred', why: 'a person holds it' }
   const own = member.kind === 'project' ? items.find(({ project }) => project === member.ref) : undefined
   return own === undefined ? ABLE : { is: 'under_way', why: `${own.item_id} is ${own.state}` }
 }
@@ -77,7 +78,7 @@ export function standingOf(context: InitiativeContext, sight: Sight, { items }: 
 export function eligibleMembers(context: InitiativeContext, view: View, pinned?: Member): readonly Member[] {
   return view.members
     .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
-    .filter((sight) => standingOf(context, sight, view).is === 'able')
+    .filter((memberView) => standingOf(context, memberView, view).is === 'able')
     .map(({ member }) => member)
 }
 
@@ -85,7 +86,7 @@ export function eligibleMembers(context: InitiativeContext, view: View, pinned?:
 export function whyNone(context: InitiativeContext, view: View, pinned?: Member): string {
   const reasons = view.members
     .filter(({ member }) => pinned === undefined || isSameMember(member, pinned))
-    .map((sight) => [memberText(sight.member), standingOf(context, sight, view)] as const)
+    .map((memberView) => [memberText(memberView.member), standingOf(context, memberView, view)] as const)
     .map(([member, standing]) => (standing.is === 'able' ? member : `${member}: ${standing.why}`))
   return `no member can advance (${reasons.join('; ')})`
 }

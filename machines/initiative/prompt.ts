@@ -5,7 +5,7 @@
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { bullets, document, lineOf, paragraphs, section, told } from '../prompt-text.ts'
+import { bullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
@@ -26,9 +26,10 @@ export function findingsFor({ findings }: InitiativeContext, ...members: readonl
  */
 function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
   if (member === undefined) return { context, view }
-  const home = view.members.find((sight) => isSameMember(sight.member, member))?.project
+  const home = view.members.find((memberView) => isSameMember(memberView.member, member))?.project
   const members = view.members.filter(({ project }) => project === home)
-  const isShown = (one: Member | undefined): boolean => members.some((sight) => isSameMember(sight.member, one))
+  const isShown = (one: Member | undefined): boolean =>
+    members.some((memberView) => isSameMember(memberView.member, one))
   const decided = (one: OwnerDecision): readonly OwnerDecision[] => {
     if (one.applicable_members === undefined) return one.question_id === undefined ? [one] : []
     const applicable_members = one.applicable_members.filter(isShown)
@@ -36,7 +37,7 @@ function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
   }
   const narrowed: InitiativeContext = {
     ...context,
-    members: members.map((sight) => sight.member),
+    members: members.map((memberView) => memberView.member),
     questions: context.questions.filter((one) => isShown(one.member)),
     owner_decisions: context.owner_decisions.flatMap(decided),
     owner_actions: context.owner_actions.filter(({ member }) => member === undefined || isShown(member)),
@@ -59,22 +60,22 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
       : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is anything else to be done now?`,
     section(
       'Members',
-      told(
-        view.members.map((sight) => memberLine(context, sight, view)),
+      fencedLines(
+        view.members.map((memberView) => memberLine(context, memberView, view)),
         'the members',
       ),
     ),
-    section('Work that this initiative has started', told(view.items.map(itemLine), 'work items')),
+    section('Work that this initiative has started', fencedLines(view.items.map(itemLine), 'work items')),
     section(
       'Decisions of the owner: these are binding',
       bullets(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
     section('Owner actions', bullets(context.owner_actions.map(ownerLine))),
-    section('Open questions', told(context.questions.map(questionLine), 'assessments')),
-    section('Findings', told(findingsFor(context, ...context.members).map(findingLine), 'findings')),
+    section('Open questions', fencedLines(context.questions.map(questionLine), 'assessments')),
+    section('Findings', fencedLines(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Previous assessments',
-      told(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
+      fencedLines(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
     ),
     ANSWER,
   )
@@ -94,11 +95,11 @@ function oneLine(text: string): string {
   return lineOf(text, TEXT_SHOWN_MAX)
 }
 
-function memberLine(context: InitiativeContext, sight: View['members'][number], view: View): string {
-  const standing = standingOf(context, sight, view)
+function memberLine(context: InitiativeContext, memberView: View['members'][number], view: View): string {
+  const standing = standingOf(context, memberView, view)
   const can = standing.is === 'able' ? 'can advance' : standing.why
-  const about = sight.about === undefined ? '' : `: ${oneLine(sight.about)}`
-  return `${memberText(sight.member)} in ${sight.project} is ${sight.state} (${can})${about}`
+  const about = memberView.about === undefined ? '' : `: ${oneLine(memberView.about)}`
+  return `${memberText(memberView.member)} in ${memberView.project} is ${memberView.state} (${can})${about}`
 }
 
 function itemLine({ item_id, project, state, objective }: View['items'][number]): string {

@@ -1,11 +1,11 @@
 /** Which messages an initiative takes, and what is a repeat or refused: one assessment at a time, each action once. */
 import { canonical } from '../canonical.ts'
 import { shown } from '../clipped.ts'
-import { decidedOtherwise, isOtherReason } from '../decided.ts'
+import { decidedOtherwise, givesOtherReason } from '../decision-repeats.ts'
 import { type OwnerDecision, TRIGGERS_MAX } from '../documents/initiative.ts'
 import { isSameMember, memberText } from '../documents/member.ts'
 import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
-import { creationRefusal, creationRepeat, reusedKey } from '../second-create.ts'
+import { creationRefusal, creationRepeat, reusedKey } from '../repeated-create.ts'
 import { hasLanded } from '../work-item/owner.ts'
 import { bodyBefore } from './bodies.ts'
 import type { InitiativeContext, InitiativeMessage, Of } from './context.ts'
@@ -83,7 +83,7 @@ function answerBefore(
 /** Whether the named question was answered with the same decision, as far as this message is specific. */
 function isAnsweredSo(context: InitiativeContext, message: Of<'decide'>): boolean {
   const before = answerBefore(context, message)
-  if (before === undefined || before.decision !== message.decision || isOtherReason(before.reason, message))
+  if (before === undefined || before.decision !== message.decision || givesOtherReason(before.reason, message))
     return false
   const { applicable_members: whom } = message
   return whom === undefined || canonical(whom) === canonical(before.applicable_members ?? [])
@@ -152,7 +152,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'item_settled':
       return isOfAssessment(context, message) || isOfCycle(context, message) ? undefined : 'already_heard'
     case 'complete':
-      return value === 'completed' && !isOtherReason(context.reason, message) ? 'already_completed' : undefined
+      return value === 'completed' && !givesOtherReason(context.reason, message) ? 'already_completed' : undefined
     case 'cancel':
       return value === 'cancelled' ? 'already_cancelled' : undefined
     case 'record_finding':

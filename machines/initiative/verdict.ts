@@ -2,14 +2,14 @@
  * What comes of an assessment's answer: one of the seven outcomes (SPEC 3.4). All guards are here, and nowhere else: an
  * answer is only advice until they have passed it.
  */
-import { decisionIn } from '../advice.ts'
+import { decisionIn } from '../agent-answer.ts'
 import { type Decision, decisionSchema, QUESTIONS_MAX, type SteeringOutcome } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { compile } from '../schema.ts'
 import type { Assessment, InitiativeContext, View } from './context.ts'
-import { untold } from './findings.ts'
-import { fingerprint, isMember, sightOf, standingOf } from './members.ts'
+import { recipientsLeft } from './findings.ts'
+import { fingerprint, isMember, memberViewOf, standingOf } from './members.ts'
 
 export interface Verdict {
   readonly outcome: Exclude<SteeringOutcome, 'skipped'>
@@ -114,32 +114,34 @@ const HOLDABLE: readonly string[] = ['queued', 'held', 'staged', 'active', 'esca
 
 /** Why the named member cannot do what is decided. Being under way already is no obstacle: then it is in force. */
 function barredBy(context: InitiativeContext, { decision: step, member }: Decision, view: View): string | undefined {
-  const sight = sightOf(view, member!)
-  if (sight === undefined) return `${memberText(member!)} cannot be read`
+  const memberView = memberViewOf(view, member!)
+  if (memberView === undefined) return `${memberText(member!)} cannot be read`
   if (step === 'hold') {
-    return HOLDABLE.includes(sight.state) ? undefined : `${memberText(member!)} is ${sight.state}: it cannot be held`
+    return HOLDABLE.includes(memberView.state)
+      ? undefined
+      : `${memberText(member!)} is ${memberView.state}: it cannot be held`
   }
-  const standing = standingOf(context, sight, view)
+  const standing = standingOf(context, memberView, view)
   return standing.is === 'barred' ? `${memberText(member!)} cannot advance: ${standing.why}` : undefined
 }
 
 /** Why the decision changes nothing; undefined if it does change something. */
 function inForceBy(context: InitiativeContext, decision: Decision, view: View): string | undefined {
   const { decision: step, member } = decision
-  const sight = member === undefined ? undefined : sightOf(view, member)
+  const memberView = member === undefined ? undefined : memberViewOf(view, member)
   switch (step) {
     case 'advance':
     case 'dispatch':
     case 'stage': {
-      const standing = standingOf(context, sight!, view)
+      const standing = standingOf(context, memberView!, view)
       return standing.is === 'under_way' ? standing.why : undefined
     }
     case 'hold':
-      return sight !== undefined && (sight.state === 'held' || sight.state === 'paused')
-        ? `${memberText(member!)} is ${sight.state}`
+      return memberView !== undefined && (memberView.state === 'held' || memberView.state === 'paused')
+        ? `${memberText(member!)} is ${memberView.state}`
         : undefined
     case 'relay':
-      return untold(context, decision).length === 0 ? 'it is already recorded' : undefined
+      return recipientsLeft(context, decision).length === 0 ? 'it is already recorded' : undefined
     case 'ask':
       return context.questions.some((one) => one.text === decision.question && isSameMember(one.member, member))
         ? 'the question is already open'

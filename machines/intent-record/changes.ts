@@ -25,8 +25,8 @@ import {
   withLapse,
 } from '../drift/status.ts'
 import type { Message } from '../machine.ts'
+import { creationRecord } from '../repeated-create.ts'
 import type { Fault } from '../schema.ts'
-import { creationRecord } from '../second-create.ts'
 import type {
   Change,
   ContentGiven,

@@ -11,7 +11,7 @@ import type {
 import type { ObserveMessage } from '../documents/observation.ts'
 import type { KeptDrift } from '../drift/state.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
-import type { CreateBody, CreationRecord } from '../second-create.ts'
+import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 
 export type Evidence = Omit<IntentEvidence, 'latest'>
 export type Source = Omit<NonNullable<IntentRecord['sources']>[number], 'untrusted'>

@@ -6,8 +6,8 @@ import { speaksOfDrift } from '../drift/status.ts'
 import type { Refusal } from '../machine.ts'
 import { evidenceFaults, subjectOf } from './changes.ts'
 import type { IntentRecordContext, Moves, Of } from './context.ts'
+import { hasDrift, relationshipOf } from './notify.ts'
 import { pathFaults } from './places.ts'
-import { hasDrift, relationshipOf } from './told.ts'
 
 type Context = IntentRecordContext
 

@@ -4,7 +4,7 @@
  */
 
 import type { PreparedEvent } from '../events/envelope.ts'
-import { maintenanceRunIdOf, type Sight } from '../ids.ts'
+import { maintenanceRunIdOf, type ProjectScope } from '../ids.ts'
 import type { SendParams } from '../machine.ts'
 
 /** How a project of the run came out, as far as is known. */
@@ -22,11 +22,11 @@ export function isMaintenanceEvent(eventType: string): boolean {
   return TYPES.has(eventType)
 }
 
-/** The message for the run; undefined if the event says nothing that the run remembers. `sight`: that of the sender. */
-export function maintenanceNews(event: PreparedEvent, sight: Sight): SendParams | undefined {
+/** The message for the run; undefined if the event says nothing that the run remembers. `scope`: that of the sender. */
+export function maintenanceNews(event: PreparedEvent, scope: ProjectScope): SendParams | undefined {
   const { trace_id, event_type, occurred_at, project } = event
   if (trace_id === null) return undefined
-  const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id, sight) } as const
+  const to = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id, scope) } as const
   if (event_type === 'maintenance_run_started') {
     const { id, throttle, span_id, gather_id } = event
     const begin = { id, occurred_at, throttle, trace_id, span_id, gather_id }

@@ -5,7 +5,7 @@
 import type { FailureClass, RunRequest, RunRequestCreate } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
-import type { By, Hearing, Message, MessageBody } from '../machine.ts'
+import type { By, Message, MessageBody, WithKnownEvents } from '../machine.ts'
 
 /** Unaccepted offers, and accepted attempts never started, after which it fails with class `dispatch`. */
 export const UNACCEPTED_OFFERS_MAX = 5
@@ -201,7 +201,7 @@ interface Heartbeat extends RunnerPost {
   readonly type: 'heartbeat'
 }
 
-interface RunEvents extends RunnerPost, Hearing {
+interface RunEvents extends RunnerPost, WithKnownEvents {
   readonly type: 'events'
   readonly events: readonly PreparedEvent[]
 }

@@ -246,7 +246,7 @@ export function lose({ times }: RunRequestContext, { at }: RunRequestMessage): C
 }
 
 /** Clears what belongs to the holder and its attempt; only the approval survives. */
-function unheld({
+function withoutHolder({
   attempt,
   times: { approved_at },
   internal,
@@ -264,7 +264,7 @@ function unheld({
 
 /** Back to the queue as a new attempt, so that posts from the old attempt's holder are refused. */
 export function requeue(context: RunRequestContext, message: RunRequestMessage): Change {
-  const back = unheld(context)
+  const back = withoutHolder(context)
   const { internal } = back
   if (message.type === 'offer_expired' && message.counted) {
     return { ...back, internal: { ...internal, unaccepted_offers: internal.unaccepted_offers + 1 } }
@@ -286,7 +286,7 @@ export function fence({ attempt }: RunRequestContext): Change {
 
 /** Back to the queue after a failure, by the retry policy: after the backoff, with the dispatch counters reset. */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
-  const back = unheld(context)
+  const back = withoutHolder(context)
   const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
   const said = message.type === 'failed' ? { last_post: lastPost(context, message) } : {}
   return {

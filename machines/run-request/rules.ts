@@ -6,7 +6,7 @@
 import type { Failure } from '../documents/run-request.ts'
 import { instantMs } from '../instant.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
-import { reusedKey } from '../second-create.ts'
+import { reusedKey } from '../repeated-create.ts'
 import {
   LOST_ACCEPTS_MAX,
   type Of,

@@ -2,11 +2,12 @@
  * How a run request looks from outside: the envelope of its facts, its index rows, its deadlines, and the served
  * document. Internal members are never served.
  */
+
+import { cachedJson } from '../cached-json.ts'
 import { quoted } from '../canonical.ts'
 import type { EngineRun } from '../documents/engine-run.ts'
 import type { RunRequest } from '../documents/run-request.ts'
 import type { EngineRunIdentity } from '../engine-run.ts'
-import { lastingText } from '../lasting-text.ts'
 import type { Deadline, DeadlineLengths, FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { Asked, RunRequestContext } from './context.ts'
 import { demandTerm } from './demand.ts'
@@ -188,7 +189,7 @@ export function document(snapshot: SnapshotOf<RunRequestContext>): object {
  */
 export function documentText(snapshot: SnapshotOf<RunRequestContext>, leaseExpiresAt: string | undefined): string {
   const { context: c } = snapshot
-  const asked = lastingText(c.asked)
+  const asked = cachedJson(c.asked)
   const lease = leaseExpiresAt === undefined ? '' : `,"lease_expires_at":"${leaseExpiresAt}"`
   return (
     `{"id":"${c.id}","project":${quoted(c.project)},"project_id":"${c.project_id}","throttle":"${c.throttle}"` +

@@ -14,8 +14,8 @@ import type {
   WorkItemKind,
 } from '../documents/work-item.ts'
 import type { By, Message, MessageBody } from '../machine.ts'
+import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 import type { CreateRunRequest } from '../run-request/context.ts'
-import type { CreateBody, CreationRecord } from '../second-create.ts'
 
 /** What was asked for: fixed at creation, never changed. */
 export interface AskedItem {

@@ -3,10 +3,10 @@ import type { Access } from '../documents/run-request.ts'
 import type { AskedItem } from './context.ts'
 
 /** Entry events of items that their source decides, by the item's role there. */
-const LOOKING = { advance: 'campaign_advance_requested', assessment: 'initiative_advance_requested' } as const
+const READ_ONLY = { advance: 'campaign_advance_requested', assessment: 'initiative_advance_requested' } as const
 
 /** Entry events of runs that only look at a project and advise; all others do the work. */
-export const LOOKING_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(LOOKING))
+export const READ_ONLY_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(READ_ONLY))
 
 interface Entry {
   readonly entry_event: string
@@ -24,8 +24,8 @@ interface Item {
 /** By role if it is a read-only one, else by kind. */
 export function entryOf({ id, project, asked }: Item): Entry {
   const { kind, source, objective, base_ref, context, payload } = asked
-  if (source.role === 'advance') return lookingOnly(LOOKING.advance, payload)
-  if (source.role === 'assessment') return lookingOnly(LOOKING.assessment, payload)
+  if (source.role === 'advance') return readOnly(READ_ONLY.advance, payload)
+  if (source.role === 'assessment') return readOnly(READ_ONLY.assessment, payload)
   switch (kind) {
     case 'maintenance':
       return changing('maintenance_requested', { item_id: id, project })
@@ -49,6 +49,6 @@ function changing(entry_event: string, payload: Entry['payload']): Entry {
   return { entry_event, payload, access: 'full' }
 }
 
-function lookingOnly(entry_event: string, payload: Entry['payload'] = {}): Entry {
+function readOnly(entry_event: string, payload: Entry['payload'] = {}): Entry {
   return { entry_event, payload, access: 'read_only' }
 }

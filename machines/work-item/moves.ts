@@ -7,7 +7,7 @@ import {
   type SettledState,
 } from '../documents/work-item.ts'
 import type { By, SendParams } from '../machine.ts'
-import { creationRecord } from '../second-create.ts'
+import { creationRecord } from '../repeated-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { isOnTrunk, type Settlement, settlementOf, withoutResult } from './results.ts'
 

@@ -5,7 +5,7 @@
 import { refIn } from '../documents/fields.ts'
 import type { Disposition, SettledState, WorkItemKind } from '../documents/work-item.ts'
 import type { AskedItem, WorkItemMessage } from './context.ts'
-import { LOOKING_ENTRY_EVENTS } from './entry.ts'
+import { READ_ONLY_ENTRY_EVENTS } from './entry.ts'
 
 export interface Settlement {
   readonly state: SettledState
@@ -31,7 +31,7 @@ const TELLING: ReadonlySet<unknown> = new Set(['unavailable', 'ok'])
 
 /** Whether the item of a run with this entry event may have to hear of this event. */
 export function concernsItems(entryEvent: string, eventType: string, payload: Payload): boolean {
-  if (eventType === 'agent_session_ended') return LOOKING_ENTRY_EVENTS.has(entryEvent) && TELLING.has(payload.status)
+  if (eventType === 'agent_session_ended') return READ_ONLY_ENTRY_EVENTS.has(entryEvent) && TELLING.has(payload.status)
   return ITEM_EVENT_TYPES.has(eventType)
 }
 

@@ -5,7 +5,7 @@
 
 import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
-import { creationRefusal, creationRepeat } from '../second-create.ts'
+import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { cycleOf } from './owner.ts'

@@ -8,7 +8,7 @@ import { RIGHTS } from '../../machines/documents/token.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { ActorRef, By, SnapshotOf } from '../../machines/machine.ts'
 import { allOfKind } from '../all-of-kind.ts'
-import type { CommittedStep, Nature, Runtime } from '../api.ts'
+import type { CommittedStep, Platform, Runtime } from '../api.ts'
 import { clockRecheckMs } from '../limits.ts'
 import { type Right, rightsOf } from './rights.ts'
 
@@ -104,7 +104,7 @@ const NO_RIGHTS: ReadonlySet<Right> = new Set()
 
 /** Loads every token and runner, and follows their commits. Call it before the service listens. */
 export async function createPrincipals(runtime: Runtime): Promise<Principals> {
-  const table = new PrincipalTable(runtime.nature)
+  const table = new PrincipalTable(runtime.platform)
   runtime.onCommit((steps) => table.follow(steps))
   for (const kind of ['token', 'runner'] as const) {
     for await (const snapshot of allOfKind(runtime, kind)) table.set({ kind, id: snapshot.context.id }, snapshot)
@@ -113,13 +113,13 @@ export async function createPrincipals(runtime: Runtime): Promise<Principals> {
 }
 
 class PrincipalTable implements Principals {
-  readonly #nature: Nature
+  readonly #platform: Platform
   readonly #byHash = new Map<string, Entry>()
   readonly #byActor = new Map<string, Entry[]>()
   readonly #used = new Set<Entry>()
 
-  constructor(nature: Nature) {
-    this.#nature = nature
+  constructor(platform: Platform) {
+    this.#platform = platform
   }
 
   get size(): number {
@@ -154,7 +154,7 @@ class PrincipalTable implements Principals {
   }
 
   #isOver({ expiresAtMs }: Entry): boolean {
-    return isOver(expiresAtMs, this.#nature.wallMs())
+    return isOver(expiresAtMs, this.#platform.wallMs())
   }
 
   isReplaced(principal: Principal): boolean {
@@ -190,7 +190,7 @@ class PrincipalTable implements Principals {
     return () => {
       entry.callbacks?.delete(callback)
       if (entry.callbacks?.size === 0 && entry.timer !== undefined) {
-        this.#nature.clearTimer(entry.timer)
+        this.#platform.clearTimer(entry.timer)
         entry.timer = undefined
       }
     }
@@ -236,7 +236,7 @@ class PrincipalTable implements Principals {
   }
 
   #tell(entry: Entry): void {
-    if (entry.timer !== undefined) this.#nature.clearTimer(entry.timer)
+    if (entry.timer !== undefined) this.#platform.clearTimer(entry.timer)
     entry.timer = undefined
     const callbacks = entry.callbacks
     entry.callbacks = undefined
@@ -245,14 +245,14 @@ class PrincipalTable implements Principals {
 
   /** One timer per entry that has callbacks and will expire. */
   #arm(entry: Entry): void {
-    if (entry.timer !== undefined) this.#nature.clearTimer(entry.timer)
+    if (entry.timer !== undefined) this.#platform.clearTimer(entry.timer)
     entry.timer = undefined
     if (entry.expiresAtMs === undefined || entry.callbacks === undefined || entry.callbacks.size === 0) return
-    const afterMs = Math.max(0, entry.expiresAtMs - this.#nature.wallMs())
-    entry.timer = this.#nature.setTimer(
+    const afterMs = Math.max(0, entry.expiresAtMs - this.#platform.wallMs())
+    entry.timer = this.#platform.setTimer(
       () => {
         entry.timer = undefined
-        if (entry.expiresAtMs !== undefined && this.#nature.wallMs() < entry.expiresAtMs) this.#arm(entry)
+        if (entry.expiresAtMs !== undefined && this.#platform.wallMs() < entry.expiresAtMs) this.#arm(entry)
         else this.#tell(entry)
       },
       Math.min(afterMs, clockRecheckMs),

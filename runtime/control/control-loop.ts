@@ -43,13 +43,13 @@ export class ControlLoop<K extends ActorKind> {
   constructor(runtime: Runtime, parts: LoopParts<K>) {
     this.runtime = runtime
     this.parts = parts
-    this.alarm = new Alarm(runtime.nature, () => {
+    this.alarm = new Alarm(runtime.platform, () => {
       parts.rang?.()
       this.wake()
     })
     const { name, log } = parts
     const tryAfter = (afterMs: number) => this.wakeAfter(afterMs)
-    this.guard = new Guard({ nature: runtime.nature, log, name, tryAfter })
+    this.guard = new Guard({ platform: runtime.platform, log, name, tryAfter })
   }
 
   get health(): Health {
@@ -59,14 +59,14 @@ export class ControlLoop<K extends ActorKind> {
   /** Asks for a tick in the next turn or, after a long one, a little later. */
   wake(): void {
     if (this.isWoken || this.isClosed) return
-    const { nature } = this.runtime
-    const waitMs = this.notBeforeMs - nature.monotonicMs()
+    const { platform } = this.runtime
+    const waitMs = this.notBeforeMs - platform.monotonicMs()
     if (waitMs > 0) {
       this.alarm.set(waitMs)
       return
     }
     this.isWoken = true
-    nature.nextTurn(() => this.turn())
+    platform.nextTurn(() => this.turn())
   }
 
   /** Asks for a tick after this many milliseconds at the latest. */
@@ -76,12 +76,12 @@ export class ControlLoop<K extends ActorKind> {
 
   /** Whether the actor is to be left alone now: its answer is awaited, or it is passed over. */
   leaves(id: string): boolean {
-    return this.asked.has(id) || this.passesOver(id)
+    return this.asked.has(id) || this.isBackedOff(id)
   }
 
   /** Whether the actor is passed over after a failure. */
-  passesOver(id: string): boolean {
-    return this.guard.passesOver({ kind: this.parts.kind, id })
+  isBackedOff(id: string): boolean {
+    return this.guard.isBackedOff({ kind: this.parts.kind, id })
   }
 
   /** See `Guard.guarded`. */
@@ -128,12 +128,12 @@ export class ControlLoop<K extends ActorKind> {
   private turn(): void {
     this.isWoken = false
     if (this.isClosed) return
-    const { nature, journal } = this.runtime
+    const { platform, journal } = this.runtime
     if (journal.refuses() !== undefined) {
       this.alarm.set(refusedPauseMs)
       return
     }
-    const beganMs = nature.monotonicMs()
+    const beganMs = platform.monotonicMs()
     const tried = this.guard.tryDue((ref) => this.parts.reread(ref))
     try {
       this.parts.tick()
@@ -143,7 +143,7 @@ export class ControlLoop<K extends ActorKind> {
     }
     this.guard.passed(tried.filter(({ id }) => !this.asked.has(id)))
     this.guard.went()
-    const tookMs = nature.monotonicMs() - beganMs
+    const tookMs = platform.monotonicMs() - beganMs
     this.notBeforeMs = beganMs + tookMs / this.parts.tickShare
   }
 
@@ -151,7 +151,7 @@ export class ControlLoop<K extends ActorKind> {
   private failed(error: unknown, tried: readonly ActorRef[]): void {
     const waitMs = this.guard.failedAsAWhole(error)
     this.guard.notTried(tried)
-    this.notBeforeMs = this.runtime.nature.monotonicMs() + waitMs
+    this.notBeforeMs = this.runtime.platform.monotonicMs() + waitMs
     this.alarm.set(waitMs)
   }
 }

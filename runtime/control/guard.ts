@@ -5,8 +5,8 @@
 import type { ActorRef } from '../../machines/machine.ts'
 import { JournalFailure } from '../../storage/journal.ts'
 import { readFailureToldMs, tickRetryMsMax } from '../limits.ts'
+import { BackedOff, type BackedOffParts } from './backed-off.ts'
 import { pauseMs } from './backoff.ts'
-import { PassedOver, type PassedOverParts } from './passed-over.ts'
 
 /** What an operator is told of a guarded component. */
 export interface Health {
@@ -17,37 +17,37 @@ export interface Health {
 }
 
 export class Guard {
-  private readonly parts: PassedOverParts
-  private readonly passedOver: PassedOver
+  private readonly parts: BackedOffParts
+  private readonly backedOff: BackedOff
   private ticksFailed = 0
   /** Consecutive failures as a whole. */
   private failures = 0
   /** Monotonic time at which a failed read was last logged. */
   private readToldMs = Number.NEGATIVE_INFINITY
 
-  constructor(parts: PassedOverParts) {
+  constructor(parts: BackedOffParts) {
     this.parts = parts
-    this.passedOver = new PassedOver(parts)
+    this.backedOff = new BackedOff(parts)
   }
 
   get health(): Health {
-    return { passedOverCount: this.passedOver.count, ticksFailed: this.ticksFailed }
+    return { passedOverCount: this.backedOff.count, ticksFailed: this.ticksFailed }
   }
 
   /** Whether no entity is passed over or being retried. */
   get isClear(): boolean {
-    return this.passedOver.count === 0
+    return this.backedOff.count === 0
   }
 
   /** Whether this entity is passed over: a failure at it, and its retry is not due yet. */
-  passesOver(ref: ActorRef): boolean {
-    return this.passedOver.has(ref)
+  isBackedOff(ref: ActorRef): boolean {
+    return this.backedOff.has(ref)
   }
 
   /** Notes a failure at this entity. For hot loops, whose own `catch` calls it. Throws JournalFailure. */
   failed(ref: ActorRef, error: unknown): void {
     if (error instanceof JournalFailure) throw error
-    this.passedOver.failed(ref, error)
+    this.backedOff.failed(ref, error)
   }
 
   /**
@@ -79,19 +79,19 @@ export class Guard {
 
   /** Rereads and returns the entities due for a retry: not passed over until `passed`, `notTried` or a new failure. */
   tryDue(reread: (ref: ActorRef) => void): readonly ActorRef[] {
-    const tried = this.passedOver.takeDue()
+    const tried = this.backedOff.takeDue()
     for (const ref of tried) this.guarded(ref, () => reread(ref))
     return tried
   }
 
   /** The work is done: those of `tried` that have not failed again are cleared. */
   passed(tried: readonly ActorRef[]): void {
-    this.passedOver.passed(tried)
+    this.backedOff.passed(tried)
   }
 
   /** Nothing is known of these: their retry is still due. */
   notTried(tried: readonly ActorRef[]): void {
-    this.passedOver.notTried(tried)
+    this.backedOff.notTried(tried)
   }
 
   /** A failure that concerns no single entity. Returns how long to pause, milliseconds. Throws JournalFailure. */
@@ -115,7 +115,7 @@ export class Guard {
 
   /** One line a minute says why, however often it is read. */
   private tellOfRead({ kind, id }: ActorRef, error: unknown): void {
-    const nowMs = this.parts.nature.monotonicMs()
+    const nowMs = this.parts.platform.monotonicMs()
     if (nowMs - this.readToldMs < readFailureToldMs) return
     this.readToldMs = nowMs
     const { name, log } = this.parts

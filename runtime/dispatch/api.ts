@@ -10,7 +10,7 @@ import type { QueuedOfProject } from './queue.ts'
 import type { Respond } from './runner.ts'
 
 /** What work asks of a runner, before there is a run request for it. */
-export interface Wanted {
+export interface RunnerRequirements {
   /** Key of the project. */
   readonly project: string
   readonly throttle: Throttle
@@ -55,14 +55,14 @@ export interface Absence {
 /** Work that waits for ever because no registered runner may take it, and work whose runners are all away. */
 export interface Stranding {
   /** Why no runner may take such work; undefined if one may. The reader sees `visible`, by default all. */
-  strandedBecause(wanted: Wanted, visible?: Visible): WaitingBecause | undefined
+  strandedBecause(requirements: RunnerRequirements, visible?: Visible): WaitingBecause | undefined
   /**
    * Finds the queued run requests that lack nothing but a runner and that no runner may take, in projects whose key
    * `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
   /** Undefined unless some runners may take such work and all of them are offline and have been silent for a while. */
-  absence(wanted: Wanted): Absence | undefined
+  absence(requirements: RunnerRequirements): Absence | undefined
   /** The same for queued run requests that lack only a runner: one per key of a project that `sees` admits. */
   absences(sees: (project: string) => boolean): Map<string, Absence>
 }
@@ -88,14 +88,17 @@ export interface Dispatcher {
   heldBy(runnerId: string): readonly Holding[]
   /** The run request that holds the repository, or may still hold it. */
   repositoryHolder(repository: string): string | undefined
-  /** Slots of the online runners that may take work that changes something; with `looks`, also read-only work. */
-  onlineCapacity(looks: boolean): number
+  /**
+   * Slots of the online runners that may take work that changes something; with `includesReadOnly`, also read-only
+   * work.
+   */
+  onlineCapacity(includesReadOnly: boolean): number
   /** Whether an online runner may take such work, busy or not. */
-  hasTaker(wanted: Wanted): boolean
+  hasTaker(requirements: RunnerRequirements): boolean
   /** Whether such a runner has a parked poll or is expected to poll: excludes runners silent but not yet offline. */
-  isExpected(wanted: Wanted): boolean
+  isExpected(requirements: RunnerRequirements): boolean
   /** A predicate like `isExpected`, for the runners that have a free slot now; they are collected once. */
-  freeTakers(): (wanted: Wanted) => boolean
+  freeTakers(): (requirements: RunnerRequirements) => boolean
   /** Whether any registered runner, online or not, that may work for the project satisfies `isMeant`. */
   hasRunnerFor(project: string, isMeant: (runnerId: string) => boolean): boolean
   /** Whether the run request uses a slot of an online runner that takes work; undefined if no runner has it. */

@@ -8,11 +8,11 @@ import type { WaitingBecause } from '../../machines/documents/waiting-because.ts
 import type { Holding } from '../../machines/runner.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
 import type { Guard, Health } from '../control/guard.ts'
-import { SecondTries } from '../control/second-tries.ts'
+import { Retries } from '../control/retries.ts'
 import { refusedPauseMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
-import type { DispatchCounts, Dispatcher, RunnerSeen, Visible, Wanted } from './api.ts'
-import { askingOf, type Demand } from './eligibility.ts'
+import type { DispatchCounts, Dispatcher, RunnerRequirements, RunnerSeen, Visible } from './api.ts'
+import { criteriaOf, type Demand } from './eligibility.ts'
 import { Fleet } from './fleet.ts'
 import { HoldBacks } from './hold-backs.ts'
 import { Holdings } from './holdings.ts'
@@ -22,8 +22,8 @@ import { Offers } from './offers.ts'
 import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
 import { Queue, type QueuedOfProject } from './queue.ts'
 import type { PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
-import { Stops } from './stops.ts'
-import { Waiting } from './waiting.ts'
+import { Suspensions } from './suspensions.ts'
+import { WaitingReasons } from './waiting-reasons.ts'
 import { Later, TimerWheel, type WheelEntry } from './wheel.ts'
 
 export type { Dispatcher, PollAnswer, PollHandle, PollRefusal }
@@ -41,13 +41,13 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly holdings: Holdings
   private readonly polls: Polls
   private readonly matching: Matching
-  readonly waiting: Waiting
-  private readonly stops: Stops
+  readonly waiting: WaitingReasons
+  private readonly suspensions: Suspensions
   private readonly intake: Intake
   private readonly changes: Changes = { demands: new Set(), runners: new Set(), told: new Set() }
   private readonly holdBacks: HoldBacks
   private readonly offers: Offers
-  private readonly tries: SecondTries
+  private readonly tries: Retries
   private readonly guard: Guard
   private pausedUntilMs = Number.NEGATIVE_INFINITY
   private isSettling = false
@@ -58,8 +58,8 @@ class RunRequestDispatcher implements Dispatcher {
 
   constructor(runtime: Runtime, log: Logger) {
     this.runtime = runtime
-    this.tries = new SecondTries({
-      nature: runtime.nature,
+    this.tries = new Retries({
+      platform: runtime.platform,
       log,
       name: 'dispatcher',
       reread: (ref) => this.intake.reread(ref),
@@ -68,8 +68,8 @@ class RunRequestDispatcher implements Dispatcher {
     })
     const { guard } = this.tries
     this.guard = guard
-    this.wheel = new TimerWheel(runtime.nature, (entry, error) => this.ringFailed(entry, error))
-    this.queue = new Queue(runtime.nature, () => this.fleet.allSupplies())
+    this.wheel = new TimerWheel(runtime.platform, (entry, error) => this.ringFailed(entry, error))
+    this.queue = new Queue(runtime.platform, () => this.fleet.allSupplies())
     this.fleet = new Fleet(runtime, this.wheel, () => this.queue.allDemands())
     this.holdings = new Holdings(this.fleet, {
       runner: (runner) => this.changes.runners.add(runner),
@@ -77,17 +77,17 @@ class RunRequestDispatcher implements Dispatcher {
       repository: (repository) => this.change(this.queue.demandsOfRepository(repository)),
     })
     this.polls = new Polls(this.wheel, (runner, isCutOff) => this.fleet.pollEnded(runner, isCutOff))
-    this.stops = new Stops(runtime, guard, () => this.stopsChanged())
-    this.matching = new Matching(this.queue, this.fleet, this.holdings, this.stops, guard)
-    this.holdBacks = new HoldBacks(runtime.nature, this.wheel, (id) => {
+    this.suspensions = new Suspensions(runtime, guard, () => this.suspensionsChanged())
+    this.matching = new Matching(this.queue, this.fleet, this.holdings, this.suspensions, guard)
+    this.holdBacks = new HoldBacks(runtime.platform, this.wheel, (id) => {
       this.intake.release(id)
       this.settle()
     })
-    const { queue, fleet, holdings, matching, stops, polls, holdBacks, changes } = this
-    this.waiting = new Waiting(runtime, queue, { fleet, holdings, matching, stops }, guard)
-    const known = { queue, fleet, holdings, polls, holdBacks, stops, changes, guard }
+    const { queue, fleet, holdings, matching, suspensions, polls, holdBacks, changes } = this
+    this.waiting = new WaitingReasons(runtime, queue, { fleet, holdings, matching, suspensions }, guard)
+    const known = { queue, fleet, holdings, polls, holdBacks, suspensions, changes, guard }
     this.intake = new Intake(runtime, known, ({ offer }) => offer === undefined || this.offers.reconsider(offer))
-    const paused = () => this.pause(runtime.nature.monotonicMs())
+    const paused = () => this.pause(runtime.platform.monotonicMs())
     this.offers = new Offers(runtime, { ...known, settle: () => this.settle(), paused })
     runtime.onCommit((steps) => this.onCommit(steps))
     runtime.beforeDeadline((ref, message) =>
@@ -128,7 +128,7 @@ class RunRequestDispatcher implements Dispatcher {
     if (runner === undefined) return []
     this.polls.endAll(runner)
     // News given to the polls of the old process has not reached the new one.
-    runner.untold = true
+    runner.hasUnreportedNews = true
     return this.heldBy(runnerId)
   }
 
@@ -147,21 +147,21 @@ class RunRequestDispatcher implements Dispatcher {
     return this.holdings.holderOf(repository)?.id
   }
 
-  onlineCapacity(looks: boolean): number {
-    return this.fleet.slots(looks)
+  onlineCapacity(includesReadOnly: boolean): number {
+    return this.fleet.slots(includesReadOnly)
   }
 
-  hasTaker(wanted: Wanted): boolean {
-    return this.matching.hasTaker(askingOf(wanted))
+  hasTaker(requirements: RunnerRequirements): boolean {
+    return this.matching.hasTaker(criteriaOf(requirements))
   }
 
-  isExpected(wanted: Wanted): boolean {
-    return this.matching.isExpected(askingOf(wanted), this.runtime.nature.monotonicMs())
+  isExpected(requirements: RunnerRequirements): boolean {
+    return this.matching.isExpected(criteriaOf(requirements), this.runtime.platform.monotonicMs())
   }
 
-  freeTakers(): (wanted: Wanted) => boolean {
-    const hasTaker = this.matching.freeTakers(this.runtime.nature.monotonicMs())
-    return (wanted) => hasTaker(askingOf(wanted))
+  freeTakers(): (requirements: RunnerRequirements) => boolean {
+    const hasTaker = this.matching.freeTakers(this.runtime.platform.monotonicMs())
+    return (requirements) => hasTaker(criteriaOf(requirements))
   }
 
   hasRunnerFor(project: string, isMeant: (runnerId: string) => boolean): boolean {
@@ -180,7 +180,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   setPausedLanes(lanes: Iterable<string>): void {
-    this.stops.pauseLanes(lanes)
+    this.suspensions.pauseLanes(lanes)
     this.settle()
   }
 
@@ -223,7 +223,7 @@ class RunRequestDispatcher implements Dispatcher {
       respond('too_many_polls')
       return ANSWERED
     }
-    const dueMs = waitMs <= 0 ? undefined : this.runtime.nature.monotonicMs() + waitMs
+    const dueMs = waitMs <= 0 ? undefined : this.runtime.platform.monotonicMs() + waitMs
     const poll = this.polls.park(runner, respond, dueMs)
     if (demand === undefined || !isForOffer) this.fleet.refresh(runner)
     else if (!this.offers.send(runner, demand)) this.settle()
@@ -232,7 +232,7 @@ class RunRequestDispatcher implements Dispatcher {
 
   /** False while the service takes no writes; `resume` tries again later. */
   private canOffer(): boolean {
-    const nowMs = this.runtime.nature.monotonicMs()
+    const nowMs = this.runtime.platform.monotonicMs()
     if (nowMs < this.pausedUntilMs) return false
     if (this.runtime.journal.refuses() === undefined) return true
     this.pause(nowMs)
@@ -261,7 +261,7 @@ class RunRequestDispatcher implements Dispatcher {
   }
 
   /** The set of paused lanes or of archived projects has changed. */
-  private stopsChanged(): void {
+  private suspensionsChanged(): void {
     this.change(this.queue.allDemands())
     for (const held of this.holdings.all()) this.offers.reconsider(held)
   }
@@ -369,7 +369,7 @@ class RunRequestDispatcher implements Dispatcher {
   private settlingFailed(error: unknown): void {
     const restMs = this.guard.failedAsAWhole(error)
     this.isResting = true
-    this.wheel.add(new Later(() => this.settleAll()), this.runtime.nature.monotonicMs() + restMs)
+    this.wheel.add(new Later(() => this.settleAll()), this.runtime.platform.monotonicMs() + restMs)
   }
 
   private settleAll(): void {

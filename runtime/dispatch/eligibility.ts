@@ -7,7 +7,7 @@ import type { Throttle } from '../../machines/machine.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { furtherProjects, requiredLabels } from '../../machines/run-request/demand.ts'
 import type { IndexHeap } from '../collections/index-heap.ts'
-import type { Wanted } from './api.ts'
+import type { RunnerRequirements } from './api.ts'
 import type { TurnLinks } from './turns.ts'
 
 /** A project's place in the round robin: the lowest turn goes first. */
@@ -60,28 +60,28 @@ export interface Supply {
 }
 
 /** The part of a demand that decides which runners may take it. */
-export type Asking = Pick<Demand, 'throttle' | 'access' | 'labels' | 'furtherProjects' | 'pin' | 'entryEvent'> & {
+export type Criteria = Pick<Demand, 'throttle' | 'access' | 'labels' | 'furtherProjects' | 'pin' | 'entryEvent'> & {
   readonly project: Pick<ProjectTurn, 'key'>
 }
 
 /** What a run request asks of a runner, whether or not it is queued. */
-export function askingOfRequest(context: RunRequestContext): Asking {
+export function criteriaOfRequest(context: RunRequestContext): Criteria {
   const { project: key, throttle, asked } = context
   const { access, entry_event: entryEvent, runner_id: pin } = asked
   const labels = requiredLabels(context)
   return { project: { key }, throttle, access, labels, furtherProjects: furtherProjects(context), pin, entryEvent }
 }
 
-export function askingOf({ project, ...wanted }: Wanted): Asking {
-  return { ...wanted, project: { key: project } }
+export function criteriaOf({ project, ...requirements }: RunnerRequirements): Criteria {
+  return { ...requirements, project: { key: project } }
 }
 
 /** Whether the runners were granted the projects, and the trust that work with full access at full throttle needs. */
-export function isAllowed(supply: Supply, demand: Asking): boolean {
+export function isAllowed(supply: Supply, demand: Criteria): boolean {
   return isGranted(supply, demand) && (supply.isTrusted || !needsTrust(demand))
 }
 
-type Spoken = Pick<Asking, 'project' | 'furtherProjects'>
+type Spoken = Pick<Criteria, 'project' | 'furtherProjects'>
 
 /** Grants must cover its own project and every other one it mentions: a runner is told nothing that it may not see. */
 export function isGranted({ projects }: Supply, { project, furtherProjects: further }: Spoken): boolean {
@@ -89,19 +89,19 @@ export function isGranted({ projects }: Supply, { project, furtherProjects: furt
 }
 
 /** Only such work can make permanent changes. */
-function needsTrust(demand: Pick<Asking, 'throttle' | 'access'>): boolean {
+function needsTrust(demand: Pick<Criteria, 'throttle' | 'access'>): boolean {
   return demand.throttle === 'full' && demand.access === 'full'
 }
 
 /** Whether the runners carry every label. A request that names its runner needs no labels beyond that. */
-export function carriesLabels(supply: Supply, demand: Asking): boolean {
+export function carriesLabels(supply: Supply, demand: Criteria): boolean {
   if (demand.pin !== undefined) return true
   for (const label of demand.labels) if (!supply.labels.has(label)) return false
   return true
 }
 
 /** Whether the runner of that id, a member of the supply, may take these requests. */
-export function mayTake(supply: Supply, runnerId: string, demand: Asking): boolean {
+export function mayTake(supply: Supply, runnerId: string, demand: Criteria): boolean {
   if (demand.pin !== undefined && demand.pin !== runnerId) return false
   return carriesLabels(supply, demand) && isAllowed(supply, demand)
 }

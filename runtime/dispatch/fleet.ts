@@ -68,12 +68,15 @@ export class Fleet {
     return this.supplies.values()
   }
 
-  /** Slots of the online runners that may take work that changes something; with `looks`, also read-only work. */
-  slots(looks: boolean): number {
+  /**
+   * Slots of the online runners that may take work that changes something; with `includesReadOnly`, also read-only
+   * work.
+   */
+  slots(includesReadOnly: boolean): number {
     let slots = 0
     for (const { supply, takesWork, capacity } of this.runners.values()) {
       if (supply === undefined || !takesWork || supply.projects?.size === 0) continue
-      if (looks || supply.isTrusted) slots += capacity
+      if (includesReadOnly || supply.isTrusted) slots += capacity
     }
     return slots
   }
@@ -93,7 +96,7 @@ export class Fleet {
   /** Applies a committed step of the runner. */
   update(runner: Runner, context: RunnerContext, state: RunnerState): void {
     this.withdraw(runner)
-    if (state === 'draining' && runner.state !== 'draining') runner.untold = true
+    if (state === 'draining' && runner.state !== 'draining') runner.hasUnreportedNews = true
     runner.state = state
     runner.capacity = context.capacity
     runner.registeredAt = context.created_at
@@ -144,14 +147,14 @@ export class Fleet {
   /** The runner has called. Noted in memory only, except for the step that says it came back. */
   touch(runner: Runner): void {
     runner.calls++
-    runner.lastSeenMs = this.runtime.nature.monotonicMs()
+    runner.lastSeenMs = this.runtime.platform.monotonicMs()
     this.expect(runner, runner.lastSeenMs)
     if (!runner.isOnline) this.comeOnline(runner)
   }
 
   /** A parked poll of the runner has ended: normally, or because its connection broke. */
   pollEnded(runner: Runner, isCutOff: boolean): void {
-    const nowMs = this.runtime.nature.monotonicMs()
+    const nowMs = this.runtime.platform.monotonicMs()
     if (isCutOff) runner.expectedUntilMs = nowMs + comesBackMs
     else this.expect(runner, nowMs)
     this.refresh(runner)
@@ -159,7 +162,7 @@ export class Fleet {
 
   /** Whether its next poll can be counted on. */
   isExpected(runner: Runner): boolean {
-    return runner.isExpected(this.runtime.nature.monotonicMs())
+    return runner.isExpected(this.runtime.platform.monotonicMs())
   }
 
   private expect(runner: Runner, nowMs: number): void {
@@ -169,8 +172,8 @@ export class Fleet {
   /** When it called last, RFC 3339: measured since the start, else from its record. Undefined: never. */
   seenAt({ lastSeenMs, seenAt }: Runner): string | undefined {
     if (lastSeenMs === undefined) return seenAt
-    const { nature } = this.runtime
-    return new Date(nature.wallMs() - (nature.monotonicMs() - lastSeenMs)).toISOString()
+    const { platform } = this.runtime
+    return new Date(platform.wallMs() - (platform.monotonicMs() - lastSeenMs)).toISOString()
   }
 
   /** The same, or when it was registered if it has never called. */
@@ -180,7 +183,7 @@ export class Fleet {
 
   /** It was online when the service stopped: it gets the full presence time to call again. */
   presumeOnline(runner: Runner): void {
-    const nowMs = this.runtime.nature.monotonicMs()
+    const nowMs = this.runtime.platform.monotonicMs()
     runner.isOnline = true
     this.expect(runner, nowMs)
     this.wheel.add(runner, nowMs + this.runtime.settings.presenceMs)
@@ -238,7 +241,7 @@ export class Fleet {
       if (answer.ok || answer.retryAfterSeconds === undefined) return
       if (message.type === 'came_online') {
         this.forget(runner)
-        if (runner.polls.length > 0) this.wheel.add(runner, this.runtime.nature.monotonicMs() + presenceRetryMs)
+        if (runner.polls.length > 0) this.wheel.add(runner, this.runtime.platform.monotonicMs() + presenceRetryMs)
       } else if (!runner.isOnline) this.presumeOnline(runner)
     })
   }

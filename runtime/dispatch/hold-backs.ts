@@ -2,14 +2,14 @@
  * Queued requests whose actor refused an offer. Each is left out for a while, longer at each refusal, so that one that
  * cannot be offered (its record is unreadable) does not block the others.
  */
-import type { Nature } from '../api.ts'
+import type { Platform } from '../api.ts'
 import { Later, type TimerWheel } from './wheel.ts'
 
 const holdBackMs = 1_000
 const holdBackMsMax = 60_000
 
 export class HoldBacks {
-  private readonly nature: Nature
+  private readonly platform: Platform
   private readonly wheel: TimerWheel
   private readonly end: (id: string) => void
   /** Requests left out because of a bug met at them: the guard decides for how long. */
@@ -18,8 +18,8 @@ export class HoldBacks {
   private readonly refusals = new Map<string, number>()
 
   /** `end` is called when the request may be offered again. */
-  constructor(nature: Nature, wheel: TimerWheel, end: (id: string) => void) {
-    this.nature = nature
+  constructor(platform: Platform, wheel: TimerWheel, end: (id: string) => void) {
+    this.platform = platform
     this.wheel = wheel
     this.end = end
   }
@@ -29,7 +29,7 @@ export class HoldBacks {
     this.refusals.set(id, before + 1)
     const waitMs = Math.min(holdBackMs * 2 ** before, holdBackMsMax)
     const later = new Later(() => this.end(id), { kind: 'run_request', id })
-    this.wheel.add(later, this.nature.monotonicMs() + waitMs)
+    this.wheel.add(later, this.platform.monotonicMs() + waitMs)
   }
 
   /** The request has left the queue. */

@@ -126,7 +126,7 @@ export class Holdings {
     if (state !== 'cancelling') runner.cancels.delete(held.id)
     else if (!runner.cancels.has(held.id)) {
       runner.cancels.add(held.id)
-      runner.untold = true
+      runner.hasUnreportedNews = true
       this.freed.news(runner)
     }
     this.freed.runner(runner)

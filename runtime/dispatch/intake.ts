@@ -16,7 +16,7 @@ import type { Polls } from './polls.ts'
 import type { Queue } from './queue.ts'
 import { loadQueue } from './queue-loading.ts'
 import type { Runner, RunnerState } from './runner.ts'
-import type { Stops } from './stops.ts'
+import type { Suspensions } from './suspensions.ts'
 
 /** What has changed since the last `settle`. */
 export interface Changes {
@@ -33,7 +33,7 @@ export interface Known {
   readonly holdings: Holdings
   readonly polls: Polls
   readonly holdBacks: HoldBacks
-  readonly stops: Stops
+  readonly suspensions: Suspensions
   readonly changes: Changes
   readonly guard: Guard
 }
@@ -82,9 +82,9 @@ export class Intake {
 
   /** Retries an entity that was passed over, now that its pause has ended. */
   reread(ref: ActorRef): void {
-    const { queue, fleet, stops, changes } = this.parts
+    const { queue, fleet, suspensions, changes } = this.parts
     const snapshot = committed(this.runtime, ref)
-    if (ref.kind === 'project') stops.reread(ref.id, snapshot)
+    if (ref.kind === 'project') suspensions.reread(ref.id, snapshot)
     else if (ref.kind === 'run_request') {
       if (snapshot !== undefined) this.noteRequest(ref, snapshot)
       this.release(ref.id)
@@ -118,7 +118,7 @@ export class Intake {
       if (held !== undefined && held.state !== 'offering') holdings.drop(held)
       const demand = queue.put(context)
       if (demand === undefined) return
-      if (guard.passesOver(ref)) queue.leaveOut(context.id)
+      if (guard.isBackedOff(ref)) queue.leaveOut(context.id)
       else changes.demands.add(demand)
       return
     }

@@ -5,13 +5,13 @@
  * bounded number of looks walks over all demands that the runner may take, or all supplies that may take the demand.
  */
 import type { Guard } from '../control/guard.ts'
-import type { Asking, Demand, Supply } from './eligibility.ts'
+import type { Criteria, Demand, Supply } from './eligibility.ts'
 import { carriesLabels, isAllowed, isGranted, mayTake } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
-import type { Stops } from './stops.ts'
+import type { Suspensions } from './suspensions.ts'
 
 /** Looks up capability manifests: whether this runner's engine serves the entry event at this throttle. */
 export type Capable = (
@@ -26,16 +26,16 @@ export class Matching {
   private readonly queue: Queue
   private readonly fleet: Fleet
   private readonly holdings: Holdings
-  private readonly stops: Stops
+  private readonly suspensions: Suspensions
   private readonly guard: Guard
   private capable: Capable | undefined
 
-  constructor(queue: Queue, fleet: Fleet, holdings: Holdings, stops: Stops, guard: Guard) {
+  constructor(queue: Queue, fleet: Fleet, holdings: Holdings, suspensions: Suspensions, guard: Guard) {
     this.guard = guard
     this.queue = queue
     this.fleet = fleet
     this.holdings = holdings
-    this.stops = stops
+    this.suspensions = suspensions
   }
 
   setCapable(capable: Capable | undefined): void {
@@ -43,9 +43,9 @@ export class Matching {
   }
 
   /** A runner whose capability cannot be determined takes nothing; the fault is the runner's, not the request's. */
-  isCapable(runner: Runner, { project, entryEvent, throttle }: Asking): boolean {
+  isCapable(runner: Runner, { project, entryEvent, throttle }: Criteria): boolean {
     if (this.capable === undefined) return true
-    if (!this.guard.isClear && this.guard.passesOver(runner.about())) return false
+    if (!this.guard.isClear && this.guard.isBackedOff(runner.about())) return false
     try {
       return this.capable(runner.id, { project: project.key, entryEvent, throttle })
     } catch (error) {
@@ -55,8 +55,8 @@ export class Matching {
   }
 
   /** Whether any online runner that takes work may take such work, busy or not. */
-  hasTaker(asking: Asking): boolean {
-    return this.isAny(asking, (runner) => runner.takesWork)
+  hasTaker(criteria: Criteria): boolean {
+    return this.isAny(criteria, (runner) => runner.takesWork)
   }
 
   hasRunnerFor(key: string, isMeant: (runnerId: string) => boolean): boolean {
@@ -68,14 +68,14 @@ export class Matching {
   }
 
   /** Whether such a runner is about to poll. */
-  isExpected(asking: Asking, nowMs: number): boolean {
-    return this.isAny(asking, (runner) => runner.isExpected(nowMs))
+  isExpected(criteria: Criteria, nowMs: number): boolean {
+    return this.isAny(criteria, (runner) => runner.isExpected(nowMs))
   }
 
   /** The same for the runners that have a free slot now. In a large, busy fleet these are few. */
-  freeTakers(nowMs: number): (asking: Asking) => boolean {
+  freeTakers(nowMs: number): (criteria: Criteria) => boolean {
     const free = [...this.fleet.all()].filter((runner) => runner.isExpected(nowMs) && !runner.isFull)
-    return (asking) => free.some((runner) => this.suits(runner, asking))
+    return (criteria) => free.some((runner) => this.suits(runner, criteria))
   }
 
   /** Whether no registered runner, online or not, may take this demand, so that it waits for ever as things stand. */
@@ -84,15 +84,15 @@ export class Matching {
     return !this.isAny(demand, () => true)
   }
 
-  private isAny(asking: Asking, isMeant: (runner: Runner) => boolean): boolean {
-    for (const runner of this.fleet.all()) if (isMeant(runner) && this.suits(runner, asking)) return true
+  private isAny(criteria: Criteria, isMeant: (runner: Runner) => boolean): boolean {
+    for (const runner of this.fleet.all()) if (isMeant(runner) && this.suits(runner, criteria)) return true
     return false
   }
 
-  private suits(runner: Runner, asking: Asking): boolean {
+  private suits(runner: Runner, criteria: Criteria): boolean {
     const { supply } = runner
-    if (supply === undefined || (asking.pin !== undefined && asking.pin !== runner.id)) return false
-    return isAllowed(supply, asking) && carriesLabels(supply, asking) && this.isCapable(runner, asking)
+    if (supply === undefined || (criteria.pin !== undefined && criteria.pin !== runner.id)) return false
+    return isAllowed(supply, criteria) && carriesLabels(supply, criteria) && this.isCapable(runner, criteria)
   }
 
   /** The demand whose first request the runner should take now; undefined if there is none. */
@@ -168,6 +168,6 @@ export class Matching {
   /** Whether something other than a lack of runners keeps its requests from being offered. */
   isBlocked(demand: Demand): boolean {
     const { repository } = demand
-    return this.stops.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))
+    return this.suspensions.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))
   }
 }

@@ -8,18 +8,18 @@ import type { RunRequestBody, RunRequestContext } from '../../machines/run-reque
 import type { ActorRef, Answer, Refused, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { DispatchCounts } from './api.ts'
-import { askingOfRequest, type Demand, mayTake } from './eligibility.ts'
+import { criteriaOfRequest, type Demand, mayTake } from './eligibility.ts'
 import { executionRequest } from './execution-request.ts'
 import type { Known } from './intake.ts'
 import { answerFor } from './polls.ts'
 import type { Held, Respond, Runner } from './runner.ts'
-import type { Stopped } from './stops.ts'
+import type { SuspensionReason } from './suspensions.ts'
 
 /** If more requests than this fail to be offered in one `settle`, the fault is not that of any one of them. */
 export const mistakesPerSettleMax = 100
 
 /** Why an unaccepted offer is taken back: its lane or project starts nothing now, or its runner may not have it now. */
-type TakenBack = Stopped | 'runner_changed'
+type TakenBack = SuspensionReason | 'runner_changed'
 
 interface OffersParts extends Known {
   /** Match requests and runners again. */
@@ -112,8 +112,8 @@ export class Offers {
 
   private whyTakenBack(held: Held, { context }: SnapshotOf<RunRequestContext>): TakenBack | undefined {
     const { id, state, supply } = held.runner
-    const isItsOwn = state === 'registered' && supply !== undefined && mayTake(supply, id, askingOfRequest(context))
-    return this.parts.stops.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
+    const isItsOwn = state === 'registered' && supply !== undefined && mayTake(supply, id, criteriaOfRequest(context))
+    return this.parts.suspensions.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
   }
 
   /** Takes back an offer that no poll can carry or that should no longer stand; nobody is blamed for it. */
@@ -134,9 +134,9 @@ export class Offers {
   }
 
   private document(snapshot: SnapshotOf<RunRequestContext>): ExecutionRequest {
-    const { nature, settings } = this.runtime
+    const { platform, settings } = this.runtime
     const endMs = this.runtime.deadlineMs(refOf(snapshot.context.id), 'offer')
-    return executionRequest(snapshot, endMs ?? nature.wallMs() + settings.offerMs)
+    return executionRequest(snapshot, endMs ?? platform.wallMs() + settings.offerMs)
   }
 
   private notSent(id: string, runner: Runner, error: unknown): void {

@@ -117,7 +117,7 @@ export class Polls {
 /** The answer with the runner's news, which counts as told from here on. */
 export function answerFor(runner: Runner, offer?: ExecutionRequest): PollAnswer {
   const isDraining = runner.state === 'draining'
-  runner.untold = false
+  runner.hasUnreportedNews = false
   if (!isDraining && runner.cancels.size === 0) {
     return offer === undefined ? NOTHING : { offer, draining: false, cancel: NOTHING.cancel }
   }

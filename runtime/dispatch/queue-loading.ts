@@ -7,24 +7,24 @@ import { DEMAND_INDEX, isLike } from '../../machines/run-request/demand.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Guard } from '../control/guard.ts'
-import type { Likeness, Queue } from './queue.ts'
+import type { DemandAndPriority, Queue } from './queue.ts'
 
 /** Hot with a million rows: a failure at a row is caught inline, without a closure. */
 export function loadQueue(runtime: Runtime, queue: Queue, guard: Guard): void {
   const { journal } = runtime
-  const likenesses = new Map<string, Likeness>()
+  const knownDemands = new Map<string, DemandAndPriority>()
   let failed = 0
   for (const { value, order, id } of journal.scanIndex('run_request', DEMAND_INDEX)) {
     try {
-      const likeness = likenesses.get(value)
-      if (likeness !== undefined) {
-        queue.putAlike(id, order, likeness)
+      const known = knownDemands.get(value)
+      if (known !== undefined) {
+        queue.putWith(id, order, known)
         continue
       }
       const snapshot = committed<RunRequestContext>(runtime, { kind: 'run_request', id })
       if (snapshot?.value !== 'queued') continue
       queue.put(snapshot.context)
-      if (isLike(snapshot, value)) likenesses.set(value, queue.likenessOf(snapshot.context))
+      if (isLike(snapshot, value)) knownDemands.set(value, queue.demandAndPriorityOf(snapshot.context))
     } catch (error) {
       guard.failed({ kind: 'run_request', id }, error)
       failed++

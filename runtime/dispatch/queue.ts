@@ -11,7 +11,7 @@ import {
   isReady,
   requiredLabels,
 } from '../../machines/run-request/demand.ts'
-import type { ListRow, Nature } from '../api.ts'
+import type { ListRow, Platform } from '../api.ts'
 import { IndexHeap, type Positions } from '../collections/index-heap.ts'
 import { type FoundRows, firstOf } from '../collections/newest.ts'
 import { addTo, removeFrom } from '../collections/sets.ts'
@@ -32,7 +32,7 @@ const idleDemandsMax = 256
 
 const NONE: readonly Demand[] = []
 
-export interface Likeness {
+export interface DemandAndPriority {
   readonly demand: Demand
   readonly priority: number
 }
@@ -45,7 +45,7 @@ export interface QueuedOfProject {
 }
 
 export class Queue {
-  private readonly nature: Nature
+  private readonly platform: Platform
   private readonly suppliesOf: () => Iterable<Supply>
   private capacity = 64
   private ids = new IdTable(64)
@@ -68,8 +68,8 @@ export class Queue {
   private readonly turns = new Turns<ProjectTurn>()
 
   /** `suppliesOf`: all supplies, to pair a new demand with. */
-  constructor(nature: Nature, suppliesOf: () => Iterable<Supply>) {
-    this.nature = nature
+  constructor(platform: Platform, suppliesOf: () => Iterable<Supply>) {
+    this.platform = platform
     this.suppliesOf = suppliesOf
   }
 
@@ -116,12 +116,12 @@ export class Queue {
   }
 
   /** What a request shares with all of the same demand and priority. */
-  likenessOf(context: RunRequestContext): Likeness {
+  demandAndPriorityOf(context: RunRequestContext): DemandAndPriority {
     return { demand: this.demandFor(context), priority: context.asked.priority }
   }
 
   /** Adds a ready request. Skips one that is known, or whose id or time is invalid. */
-  putAlike(id: string, createdAt: string, { demand, priority }: Likeness): void {
+  putWith(id: string, createdAt: string, { demand, priority }: DemandAndPriority): void {
     const createdMicros = microsOf(createdAt)
     if (!isId('runreq', id) || this.ids.find(id) >= 0 || Number.isNaN(createdMicros)) return
     this.become(this.insert(id, createdMicros, priority, demand), READY)
@@ -202,7 +202,7 @@ export class Queue {
 
   /** Counts and ages by project: one walk over the queue, for each scrape of the metrics. */
   byProject(): QueuedOfProject[] {
-    const nowMicros = this.nature.wallMs() * 1000
+    const nowMicros = this.platform.wallMs() * 1000
     const totals = new Map<string, { count: number; oldest: number }>()
     for (let slot = 0; slot < this.used; slot++) {
       if (this.state[slot] === FREE) continue

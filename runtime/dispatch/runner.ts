@@ -84,7 +84,7 @@ export class Runner extends WheelEntry {
   /** Run requests that it holds and that are to be stopped. */
   readonly cancels = new Set<string>()
   /** It drains or has something to stop, and no answer to a poll has said so yet. */
-  untold = false
+  hasUnreportedNews = false
 
   constructor(id: string, slot: number, checkPresence: (runner: Runner, nowMs: number) => void) {
     super()
@@ -118,7 +118,7 @@ export class Runner extends WheelEntry {
   }
 
   get hasNews(): boolean {
-    return this.untold && (this.state === 'draining' || this.cancels.size > 0)
+    return this.hasUnreportedNews && (this.state === 'draining' || this.cancels.size > 0)
   }
 
   /** What it holds for certain, without what is on its way to it. */

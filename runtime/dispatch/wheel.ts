@@ -3,7 +3,7 @@
  * bucket that is not empty wakes the process. Adding and removing an entry take constant time and allocate nothing.
  * An entry never fires early, and at most a tick late.
  */
-import type { ActorRef, Nature } from '../api.ts'
+import type { ActorRef, Platform } from '../api.ts'
 
 /** How late an entry may fire. Unnoticeable in a wait of seconds, and 20 wake-ups a second cost nothing. */
 export const wheelTickMs = 50
@@ -58,7 +58,7 @@ class Bucket extends WheelEntry {
 }
 
 export class TimerWheel {
-  private readonly nature: Nature
+  private readonly platform: Platform
   private readonly slots: readonly Bucket[] = Array.from({ length: buckets }, () => new Bucket())
   private readonly ringing = new Bucket()
   private readonly tick = () => this.ring()
@@ -71,10 +71,10 @@ export class TimerWheel {
   /** Receives what an entry threw; the other entries fire as usual. */
   private readonly failed: (entry: WheelEntry, error: unknown) => void
 
-  constructor(nature: Nature, failed: (entry: WheelEntry, error: unknown) => void) {
-    this.nature = nature
+  constructor(platform: Platform, failed: (entry: WheelEntry, error: unknown) => void) {
+    this.platform = platform
     this.failed = failed
-    this.doneTick = Math.floor(nature.monotonicMs() / wheelTickMs)
+    this.doneTick = Math.floor(platform.monotonicMs() / wheelTickMs)
   }
 
   get size(): number {
@@ -86,7 +86,7 @@ export class TimerWheel {
     if (this.isClosed) return
     this.remove(entry)
     entry.dueMs = dueMs
-    if (this.count === 0) this.doneTick = Math.floor(this.nature.monotonicMs() / wheelTickMs)
+    if (this.count === 0) this.doneTick = Math.floor(this.platform.monotonicMs() / wheelTickMs)
     this.count++
     const tick = this.tickOf(dueMs)
     link(this.slots[tick % buckets]!, entry)
@@ -120,7 +120,7 @@ export class TimerWheel {
   private ring(): void {
     this.timer = undefined
     this.armedTick = Number.POSITIVE_INFINITY
-    const nowMs = this.nature.monotonicMs()
+    const nowMs = this.platform.monotonicMs()
     const nowTick = Math.floor(nowMs / wheelTickMs)
     const firstTick = Math.max(this.doneTick + 1, nowTick - buckets + 1)
     for (let tick = firstTick; tick <= nowTick; tick++) moveAll(this.slots[tick % buckets]!, this.ringing)
@@ -154,11 +154,11 @@ export class TimerWheel {
   private arm(tick: number): void {
     this.disarm()
     this.armedTick = tick
-    this.timer = this.nature.setTimer(this.tick, Math.max(0, tick * wheelTickMs - this.nature.monotonicMs()))
+    this.timer = this.platform.setTimer(this.tick, Math.max(0, tick * wheelTickMs - this.platform.monotonicMs()))
   }
 
   private disarm(): void {
-    if (this.timer !== undefined) this.nature.clearTimer(this.timer)
+    if (this.timer !== undefined) this.platform.clearTimer(this.timer)
     this.timer = undefined
     this.armedTick = Number.POSITIVE_INFINITY
   }

@@ -12,7 +12,7 @@ import type { ActorRef, Answer, CommittedStep, Runtime, SnapshotOf } from '../ap
 import { addTo, removeFrom } from '../collections/sets.ts'
 import { committed } from '../control/committed.ts'
 import type { Health } from '../control/guard.ts'
-import { SecondTries } from '../control/second-tries.ts'
+import { Retries } from '../control/retries.ts'
 import { clockRecheckMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
@@ -50,7 +50,7 @@ export class AgentSessions {
   readonly #open = new Map<string, Open>()
   readonly #byRun = new Map<string, Set<Open>>()
   readonly #byRunner = new Map<string, Set<Open>>()
-  readonly #tries: SecondTries
+  readonly #tries: Retries
   /** Keys of actors whose end was asked for and is not answered yet. */
   readonly #asked = new Set<string>()
   /** By actor key: ends that a bug kept from being asked for or taken. */
@@ -64,8 +64,8 @@ export class AgentSessions {
   /** Call it before the runtime takes its first message. A record that cannot be read is skipped. */
   constructor(runtime: Runtime, log: Logger) {
     this.#runtime = runtime
-    this.#tries = new SecondTries({
-      nature: runtime.nature,
+    this.#tries = new Retries({
+      platform: runtime.platform,
       log,
       name: 'sessions',
       reread: (ref) => this.#reread(ref),
@@ -92,7 +92,7 @@ export class AgentSessions {
 
   /** A heartbeat of the run. Ignores sessions that are not the run's or have ended. */
   heard(runId: string, sessions: readonly (Omit<Pulse, 'heard_at'> & { readonly session_id: string })[]): void {
-    const heard_at = new Date(this.#runtime.nature.wallMs()).toISOString()
+    const heard_at = new Date(this.#runtime.platform.wallMs()).toISOString()
     for (const { session_id, ...said } of sessions) {
       const open = this.#open.get(session_id)
       if (open?.runId === runId) open.pulse = { ...open.pulse, ...said, heard_at }
@@ -105,7 +105,7 @@ export class AgentSessions {
    * belong to.
    */
   async recover(): Promise<void> {
-    const nowMs = this.#runtime.nature.wallMs()
+    const nowMs = this.#runtime.platform.wallMs()
     const ended_at = new Date(nowMs).toISOString()
     // A time that no clock shows (a leap second) is no reason to leave the session open for ever.
     const isRecent = (at: string): boolean => !(Date.parse(at) < nowMs - LOOKBACK_MS)
@@ -140,7 +140,7 @@ export class AgentSessions {
     const isLeft = await Promise.all(ends.map((end) => this.#ask(end)))
     const left = ends.filter((_, i) => isLeft[i])
     if (left.length === 0 || this.#isClosed) return
-    const timer = this.#runtime.nature.setTimer(() => {
+    const timer = this.#runtime.platform.setTimer(() => {
       this.#again.delete(timer)
       void this.#insist(left)
     }, AGAIN_MS)
@@ -152,7 +152,7 @@ export class AgentSessions {
     const { ref, message } = end
     const { guard } = this.#tries
     const key = actorKey(ref.kind, ref.id)
-    if (guard.passesOver(ref)) {
+    if (guard.isBackedOff(ref)) {
       this.#owed.set(key, end)
       return false
     }
@@ -175,8 +175,8 @@ export class AgentSessions {
   close(): void {
     this.#isClosed = true
     this.#tries.close()
-    for (const timer of this.#again) this.#runtime.nature.clearTimer(timer)
-    for (const { timer } of this.#open.values()) this.#runtime.nature.clearTimer(timer)
+    for (const timer of this.#again) this.#runtime.platform.clearTimer(timer)
+    for (const { timer } of this.#open.values()) this.#runtime.platform.clearTimer(timer)
   }
 
   #onCommit(steps: readonly CommittedStep[]): void {
@@ -255,7 +255,7 @@ export class AgentSessions {
 
   #forget(open: Open): void {
     this.#open.delete(open.id)
-    this.#runtime.nature.clearTimer(open.timer)
+    this.#runtime.platform.clearTimer(open.timer)
     if (open.runId !== undefined) removeFrom(this.#byRun, open.runId, open)
     if (open.runnerId !== undefined) removeFrom(this.#byRunner, open.runnerId, open)
   }
@@ -281,7 +281,7 @@ export class AgentSessions {
 
   #after(open: Open, afterMs: number, act: () => void): void {
     if (this.#isClosed || open.timer !== undefined) return
-    open.timer = this.#runtime.nature.setTimer(
+    open.timer = this.#runtime.platform.setTimer(
       () => {
         open.timer = undefined
         if (this.#open.has(open.id)) act()
@@ -300,7 +300,7 @@ export class AgentSessions {
       'unreadable' as const,
     )
     if (run === 'unreadable') return undefined
-    const nowMs = this.#runtime.nature.wallMs()
+    const nowMs = this.#runtime.platform.wallMs()
     if (run !== undefined && run.context.attempt === open.attempt) return leftByRun(run, nowMs)
     return { at: new Date(nowMs).toISOString(), inMs: 0 }
   }

@@ -11,7 +11,7 @@ import type { RunnerContext } from '../../machines/runner.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Health } from '../control/guard.ts'
-import { SecondTries } from '../control/second-tries.ts'
+import { Retries } from '../control/retries.ts'
 import type { Dispatcher } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
@@ -42,13 +42,13 @@ export class Capabilities {
   private readonly byProject = new Map<string, Map<string, Served>>()
   /** How many of them name a runner: while none does, the dispatcher need not ask. */
   private naming = 0
-  private readonly tries: SecondTries
+  private readonly tries: Retries
 
   constructor(runtime: Runtime, dispatcher: Asked, log: Logger) {
     this.runtime = runtime
     this.dispatcher = dispatcher
-    this.tries = new SecondTries({
-      nature: runtime.nature,
+    this.tries = new Retries({
+      platform: runtime.platform,
       log,
       name: 'capabilities',
       reread: (ref) => this.reread(ref),

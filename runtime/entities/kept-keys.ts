@@ -15,15 +15,15 @@ interface MadeByKey {
 }
 
 /** Reservation to store with the step; `place` keeps the keys of different callers and paths apart. */
-export function keptKey({ nature, settings }: Runtime, place: string, { id, fingerprint }: MadeByKey): Reservation {
-  const untilMs = Math.floor(nature.wallMs()) + settings.idempotencyMs
+export function keptKey({ platform, settings }: Runtime, place: string, { id, fingerprint }: MadeByKey): Reservation {
+  const untilMs = Math.floor(platform.wallMs()) + settings.idempotencyMs
   return { scope: KEPT_KEYS, key: place, value: `${untilMs} ${fingerprint} ${id}` }
 }
 
 /** What the key has made, while it is kept. */
-export function madeByKey({ journal, nature }: Runtime, place: string): MadeByKey | undefined {
+export function madeByKey({ journal, platform }: Runtime, place: string): MadeByKey | undefined {
   const value = journal.reservation(KEPT_KEYS, place)
-  if (value === undefined || isKeyOver(value, nature.wallMs())) return undefined
+  if (value === undefined || isKeyOver(value, platform.wallMs())) return undefined
   const [, fingerprint, id] = value.split(' ') as [string, string, string]
   return { id, fingerprint }
 }

@@ -10,7 +10,7 @@ import { runRequestIdOf } from '../../machines/ids.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { By, SnapshotOf } from '../../machines/machine.ts'
 import type { CreateRunRequest } from '../../machines/run-request/context.ts'
-import { LOOKING_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
+import { READ_ONLY_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
 import type { Answer, Refused, Runtime } from '../api.ts'
 import type { Visible } from '../dispatch/api.ts'
 import { readable } from '../reader.ts'
@@ -80,7 +80,7 @@ export function createRunRequest(runtime: Runtime, order: RunRequestOrder, reply
     if (giveBack !== undefined) return giveBack
     if (isTraceGiven) return refused('trace_in_use', `The trace ${trace_id} is in use in project ${project}.`)
     // A fresh trace, which the log does not know yet, continues the caller's.
-    message.trace_id = newTraceId(runtime.nature)
+    message.trace_id = newTraceId(runtime.platform)
     return NOTHING_TAKEN
   }
   createOfKey(runtime, { ...keyedBy(project_id, idempotency_key), message, before }, reply)
@@ -145,7 +145,7 @@ export function runRequestMessage(
     approved: undefined,
     approved_by: brief?.approvedBy,
     trace_id: body.trace_id ?? freshTrace(runtime, context.key, traceParent),
-    span_id: newSpanId(runtime.nature),
+    span_id: newSpanId(runtime.platform),
     parent_span_id: body.trace_id === undefined ? (traceParent?.spanId ?? null) : null,
     causation_id: undefined,
     gather_id: undefined,
@@ -180,7 +180,7 @@ function fingerprintOf({ idempotency_key: _, trace_id, ...asked }: RunRequestCre
 /** The caller's trace is continued once; a second request under it gets its own and keeps the parent as its link. */
 function freshTrace(runtime: Runtime, project: string, parent: TraceParent | undefined): string {
   if (parent !== undefined && !runtime.journal.hasTrace(project, parent.traceId)) return parent.traceId
-  return newTraceId(runtime.nature)
+  return newTraceId(runtime.platform)
 }
 
 /** What makes two requests without a given key the same: what is to be done, where, by whom and under which rules. */
@@ -213,7 +213,7 @@ function whyNotTaken({ project: { value, context } }: RunRequestOrder): Refused 
  * and without the owner nothing would decide on its answer.
  */
 function whyNotStep({ entry_event }: RunRequestCreate): Refused | undefined {
-  if (!LOOKING_ENTRY_EVENTS.has(entry_event)) return undefined
+  if (!READ_ONLY_ENTRY_EVENTS.has(entry_event)) return undefined
   const owner = entry_event === 'campaign_advance_requested' ? 'campaign' : 'initiative'
   const detail = `Only the ${owner} itself may create a ${entry_event}: advance the ${owner}.`
   return refused('invalid_body', detail, '/entry_event')

@@ -3,8 +3,8 @@
  * running service out. Load this module only when needed: it brings in the native libraries.
  */
 import { modules } from '../../machines/index.ts'
-import { realNature } from '../../storage/nature.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import { systemPlatform } from '../../storage/platform.ts'
 import type { Runtime } from '../api.ts'
 import { silentLogger } from '../log.ts'
 import { createRuntime } from '../runtime.ts'
@@ -20,7 +20,7 @@ export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime)
     fail = reject
   })
   const runtime = createRuntime(journal, settings, {
-    nature: realNature,
+    platform: systemPlatform,
     log: silentLogger,
     modules,
     onFatal: (error) => fail(error),

@@ -8,7 +8,7 @@ import { deriveId } from '../../machines/ids.ts'
 import type { By } from '../../machines/machine.ts'
 import type { RunRequestBody } from '../../machines/run-request/context.ts'
 import { isSettledRun } from '../../machines/run-request/states.ts'
-import { turn } from '../../storage/nature.ts'
+import { turn } from '../../storage/platform.ts'
 import { createAdminToken } from '../access/admin-token.ts'
 import { isExpired } from '../access/principals.ts'
 import { newSecret } from '../access/secrets.ts'
@@ -41,7 +41,7 @@ const FENCED_AT_ONCE = 500
 /** Fences every unsettled run request with the message `restored`: its attempt is raised, begun work becomes `lost`. */
 export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored> {
   // Some of them create run requests, which a runner of the original service may hold, too.
-  for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.nature)
+  for (let waited = 0; waited < TURNS_WAITED; waited++) await turn(runtime.platform)
   const lost: string[] = []
   const unfenced: { id: string; reason: string }[] = []
   let fenced = 0
@@ -85,7 +85,7 @@ async function credentials(runtime: Runtime): Promise<Restored['credentials']> {
   const found: { kind: 'token' | 'runner'; id: string; name: string }[] = []
   for (const kind of ['token', 'runner'] as const) {
     for await (const { context, value } of allOfKind(runtime, kind)) {
-      if (value === 'revoked' || value === 'removed' || isExpired(context, runtime.nature.wallMs())) continue
+      if (value === 'revoked' || value === 'removed' || isExpired(context, runtime.platform.wallMs())) continue
       found.push({ kind, id: context.id, name: context.name ?? context.id })
     }
   }

@@ -14,9 +14,9 @@ import { entryOf } from '../../machines/work-item/entry.ts'
 import { cycleOf } from '../../machines/work-item/owner.ts'
 import { MinHeap } from '../collections/heap.ts'
 import { addTo, removeFrom } from '../collections/sets.ts'
-import type { Wanted } from '../dispatch/api.ts'
+import type { RunnerRequirements } from '../dispatch/api.ts'
 import { Lines } from './lines.ts'
-import { Looks, lookOf } from './looks.ts'
+import { ReadOnlyRuns, readOnlyOwnerOf } from './read-only-runs.ts'
 import type { WaitingItem } from './rules.ts'
 
 /** Item states of which the ledger keeps a summary. */
@@ -29,7 +29,7 @@ export interface Entry extends WaitingItem {
   /** Equal for two items of one project that ask for the same. */
   readonly twinKey: string
   /** What its runner must be; one object shared by all items with the same wish. */
-  readonly wanted: Wanted
+  readonly requirements: RunnerRequirements
   state: string
   dependsOn: readonly string[]
   takenBack: string | undefined
@@ -50,7 +50,7 @@ export interface Entry extends WaitingItem {
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
   /** How many of them are read-only. */
-  private lookCount = 0
+  private readOnlyCount = 0
   private readonly lines = new Lines<Entry>(inOrder)
   private readonly outside = new Set<Entry>()
   private readonly active = new Map<string, Entry>()
@@ -59,7 +59,7 @@ export class Ledger {
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
   /** Dependencies of items on their way into the ledger, with the number of such items. */
   private readonly expected = new Map<string, number>()
-  private readonly wants = new Map<string, Wanted>()
+  private readonly wants = new Map<string, RunnerRequirements>()
   /** Every `not_before`, including those of items that have left the ledger. */
   private readonly times = new MinHeap<undefined>()
   private readonly readState: (id: string) => string | undefined
@@ -71,7 +71,7 @@ export class Ledger {
   readonly handedOut = new Set<Entry>()
   /** Running items whose run waits for a runner again. */
   readonly waitingAgain = new Set<Entry>()
-  readonly looks = new Looks()
+  readonly readOnlyRuns = new ReadOnlyRuns()
 
   /** `readState`: the committed state of an item that is not in the ledger. */
   constructor(readState: (id: string) => string | undefined) {
@@ -110,8 +110,8 @@ export class Ledger {
   }
 
   /** Whether any item is read-only and so needs no trusted runner. */
-  get hasLooks(): boolean {
-    return this.lookCount > 0
+  get hasReadOnly(): boolean {
+    return this.readOnlyCount > 0
   }
 
   get waitingCount(): number {
@@ -164,7 +164,7 @@ export class Ledger {
   note({ value, context }: SnapshotOf<WorkItemContext>): void {
     // A step of an item that was forgotten (news of its run arrived late): no item.
     if (value === 'absent') return
-    this.looks.note(value, context)
+    this.readOnlyRuns.note(value, context)
     const known = this.entries.get(context.id)
     if (!(LEDGER_STATES as readonly string[]).includes(value)) {
       if (known !== undefined) this.forget(known)
@@ -187,7 +187,7 @@ export class Ledger {
   sketch(context: Pick<WorkItemContext, 'id' | 'project' | 'project_id' | 'asked' | 'depends_on'>, at: string): Entry {
     const { id, project, project_id, asked, depends_on } = context
     const { entry_event, access } = entryOf(context)
-    const wanted = {
+    const requirements = {
       project,
       throttle: 'full',
       access,
@@ -203,8 +203,8 @@ export class Ledger {
       lane: asked.lane,
       submittedAt: at,
       twinKey: twinKeyOf(project_id, asked),
-      wanted: this.shared(wanted),
-      looksFor: lookOf(asked),
+      requirements: this.shared(requirements),
+      readOnlyOwner: readOnlyOwnerOf(asked),
       cycleOf: cycleOf(asked),
       notBeforeMs: asked.not_before === undefined ? undefined : instantMs(asked.not_before),
       state: 'queued',
@@ -222,7 +222,7 @@ export class Ledger {
   private make(context: WorkItemContext, state: string): Entry {
     const entry = { ...this.sketch(context, context.submitted_at), state, dependsOn: NO_IDS }
     this.entries.set(entry.id, entry)
-    if (entry.wanted.access === 'read_only') this.lookCount++
+    if (entry.requirements.access === 'read_only') this.readOnlyCount++
     const twins = this.twins.get(entry.twinKey)
     if (twins === undefined) this.twins.set(entry.twinKey, [entry])
     else twins.push(entry)
@@ -234,7 +234,7 @@ export class Ledger {
     this.leavePlace(entry)
     this.changeDependencies(entry, NO_IDS)
     this.entries.delete(entry.id)
-    if (entry.wanted.access === 'read_only') this.lookCount--
+    if (entry.requirements.access === 'read_only') this.readOnlyCount--
     const others = this.twins.get(entry.twinKey)?.filter((twin) => twin !== entry) ?? []
     if (others.length === 0) this.twins.delete(entry.twinKey)
     else this.twins.set(entry.twinKey, others)
@@ -297,13 +297,13 @@ export class Ledger {
     if (state === 'queued' && runId === undefined && dependsOn.length > 0) this.suspects.add(entry)
   }
 
-  private shared(wanted: Wanted): Wanted {
-    const signature = JSON.stringify(wanted)
+  private shared(requirements: RunnerRequirements): RunnerRequirements {
+    const signature = JSON.stringify(requirements)
     const known = this.wants.get(signature)
     if (known !== undefined) return known
     if (this.wants.size >= wantsMax) this.wants.clear()
-    this.wants.set(signature, wanted)
-    return wanted
+    this.wants.set(signature, requirements)
+    return requirements
   }
 }
 

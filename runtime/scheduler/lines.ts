@@ -6,17 +6,17 @@
 import type { Lane } from '../../machines/documents/run-request.ts'
 import { IndexHeap } from '../collections/index-heap.ts'
 import { SortedList } from '../collections/sorted-list.ts'
-import type { Wanted } from '../dispatch/api.ts'
+import type { RunnerRequirements } from '../dispatch/api.ts'
 
 /** What decides which line an entry waits in. */
 interface InLine {
   readonly lane: Lane
-  readonly wanted: Wanted
+  readonly requirements: RunnerRequirements
 }
 
 export class Lines<T extends InLine> {
   private readonly compare: (a: T, b: T) => number
-  private readonly lines = new Map<Wanted, Map<Lane, SortedList<T>>>()
+  private readonly lines = new Map<RunnerRequirements, Map<Lane, SortedList<T>>>()
 
   /** `compare` is the order in which entries start, and never returns 0 for two different ones. */
   constructor(compare: (a: T, b: T) => number) {
@@ -24,22 +24,22 @@ export class Lines<T extends InLine> {
   }
 
   add(entry: T): void {
-    const { wanted, lane } = entry
-    const lanes = this.lines.get(wanted) ?? new Map<Lane, SortedList<T>>()
+    const { requirements, lane } = entry
+    const lanes = this.lines.get(requirements) ?? new Map<Lane, SortedList<T>>()
     const line = lanes.get(lane) ?? new SortedList(this.compare)
     line.add(entry)
     lanes.set(lane, line)
-    this.lines.set(wanted, lanes)
+    this.lines.set(requirements, lanes)
   }
 
   remove(entry: T): void {
-    const { wanted, lane } = entry
-    const lanes = this.lines.get(wanted)
+    const { requirements, lane } = entry
+    const lanes = this.lines.get(requirements)
     const line = lanes?.get(lane)
     if (lanes === undefined || line === undefined) return
     line.remove(entry)
     if (line.size === 0) lanes.delete(lane)
-    if (lanes.size === 0) this.lines.delete(wanted)
+    if (lanes.size === 0) this.lines.delete(requirements)
   }
 
   /** The first entry of each line, and the line's length. */

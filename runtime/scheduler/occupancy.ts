@@ -4,14 +4,14 @@
  * runner drains or is gone) take none, and items waiting for busy runners do not block those for free ones.
  */
 import { answeredOnce } from '../collections/answered-once.ts'
-import type { Dispatcher, Wanted } from '../dispatch/api.ts'
+import type { Dispatcher, RunnerRequirements } from '../dispatch/api.ts'
 import type { Entry, Ledger } from './ledger.ts'
 
-type Question = (wanted: Wanted) => boolean
+type Question = (requirements: RunnerRequirements) => boolean
 
 interface OccupancyParts {
   readonly dispatcher: Pick<Dispatcher, 'freeTakers' | 'hasTaker' | 'isExpected' | 'onlineCapacity' | 'usesSlot'>
-  readonly ledger: Pick<Ledger, 'running' | 'placedCount' | 'hasLooks'>
+  readonly ledger: Pick<Ledger, 'running' | 'placedCount' | 'hasReadOnly'>
   /** The service's own cap, if set. */
   readonly maxRunning: number | undefined
   /** Items that are about to be handed out. */
@@ -29,25 +29,25 @@ export class Occupancy {
   private runningNow: number | undefined
   private nearFreeNow: number | undefined
   /** Slots of the present fleet, with or without runners that may only take read-only work. */
-  private slotsNow: ((looks: boolean) => number) | undefined
+  private slotsNow: ((includesReadOnly: boolean) => number) | undefined
 
   constructor(parts: OccupancyParts) {
     this.parts = parts
   }
 
   /** Whether an online runner that takes work may take the item. */
-  hasRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
+  hasRunner({ requirements }: Pick<Entry, 'requirements'>): boolean {
     this.hasTaker ??= answeredOnce((one) => this.parts.dispatcher.hasTaker(one))
-    return this.hasTaker(wanted)
+    return this.hasTaker(requirements)
   }
 
   /** Whether such a runner has a parked poll or is expected to poll. */
-  isExpected({ wanted }: Pick<Entry, 'wanted'>): boolean {
+  isExpected({ requirements }: Pick<Entry, 'requirements'>): boolean {
     this.hasExpected ??= answeredOnce((one) => this.parts.dispatcher.isExpected(one))
-    return this.hasExpected(wanted)
+    return this.hasExpected(requirements)
   }
 
-  hasPlace(entry: Pick<Entry, 'wanted'>): boolean {
+  hasPlace(entry: Pick<Entry, 'requirements'>): boolean {
     if (this.running() < this.maxRunning()) return true
     // All items over the cap may be waiting for busy runners.
     return this.parts.maxRunning === undefined && this.hasFreeRunner(entry) && this.nearFree() < this.maxRunning()
@@ -63,8 +63,8 @@ export class Occupancy {
   maxRunning(): number {
     const { maxRunning, dispatcher, ledger } = this.parts
     if (maxRunning !== undefined) return maxRunning
-    this.slotsNow ??= answeredOnce((looks) => dispatcher.onlineCapacity(looks))
-    return this.slotsNow(ledger.hasLooks)
+    this.slotsNow ??= answeredOnce((includesReadOnly) => dispatcher.onlineCapacity(includesReadOnly))
+    return this.slotsNow(ledger.hasReadOnly)
   }
 
   /** Something was committed or sent. */
@@ -101,9 +101,9 @@ export class Occupancy {
     return runId === undefined ? undefined : this.parts.dispatcher.usesSlot(runId)
   }
 
-  private hasFreeRunner({ wanted }: Pick<Entry, 'wanted'>): boolean {
+  private hasFreeRunner({ requirements }: Pick<Entry, 'requirements'>): boolean {
     this.hasFreeTaker ??= answeredOnce(this.parts.dispatcher.freeTakers())
-    return this.hasFreeTaker(wanted)
+    return this.hasFreeTaker(requirements)
   }
 
   private countAll(): number {

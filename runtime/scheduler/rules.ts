@@ -12,8 +12,8 @@ export interface WaitingItem {
   readonly lane: string
   /** The items that it depends on. */
   readonly dependsOn: readonly string[]
-  /** The campaign or initiative for which it is a look, by kind and name; undefined if it is none. */
-  readonly looksFor: string | undefined
+  /** The campaign or initiative on whose behalf it only reads, by kind and name; undefined if it does more. */
+  readonly readOnlyOwner: string | undefined
   /** The campaign that it is a cycle of. */
   readonly cycleOf: string | undefined
   /** Wall clock, milliseconds; undefined: at any time. */
@@ -23,7 +23,7 @@ export interface WaitingItem {
 }
 
 /** The circumstances at the time of asking. */
-export interface Circumstances {
+export interface SchedulingView {
   /** State of an item, by its id; undefined if it does not exist. */
   stateOf(id: string): string | undefined
   /** An archived project starts nothing. */
@@ -34,8 +34,8 @@ export interface Circumstances {
   repositoryOf(item: WaitingItem): string | undefined
   /** The item or run request that holds the repository. */
   holderOf(repository: string): string | undefined
-  /** Another look for the same owner that has not ended: a run request, or an item about to become one. */
-  lookBeside(item: WaitingItem): string | undefined
+  /** Another read-only run for the same owner that has not ended: a run request, or an item about to become one. */
+  otherReadOnlyRun(item: WaitingItem): string | undefined
   /** Whether it may run as far as the number of running items is concerned. */
   hasPlace(item: WaitingItem): boolean
   /** For the sentence: items that run, are handed out or about to be; and how many may. */
@@ -62,7 +62,7 @@ const NEXT: Rule = { code: 'next' }
 /** States from which a dependency can no longer land. */
 const CANNOT_LAND: ReadonlySet<string> = new Set(SETTLED_STATES.filter((state) => state !== 'landed'))
 
-export function firstRule(item: WaitingItem, now: Circumstances): Rule {
+export function firstRule(item: WaitingItem, now: SchedulingView): Rule {
   const before = ruleBeforeCap(item, now)
   if (before !== undefined) return before
   if (!now.hasPlace(item)) return { code: 'running_cap' }
@@ -73,22 +73,22 @@ export function firstRule(item: WaitingItem, now: Circumstances): Rule {
  * Whether a rule holds the item back that depends only on its lane and its wish (project, access, and who may take it),
  * so that it holds back every item that shares these.
  */
-export function isLineHeld(item: WaitingItem, now: Circumstances): boolean {
+export function isLineHeld(item: WaitingItem, now: SchedulingView): boolean {
   return isLineStopped(item, now) || !now.hasRunner(item)
 }
 
 /** The same without the runner rule. */
-function isLineStopped(item: WaitingItem, now: Circumstances): boolean {
+function isLineStopped(item: WaitingItem, now: SchedulingView): boolean {
   return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
 }
 
 /** Why no runner can begin a handed-out item; undefined if one can. */
-export function whyNotBegun(item: WaitingItem, now: Circumstances): Rule | undefined {
+export function whyNotBegun(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return archived(item, now) ?? pausedLane(item, now) ?? noRunner(item, now)
 }
 
 /** Why a handed-out item that no runner has begun goes back to the queue; undefined if it stays. */
-export function whyTakenBack(item: WaitingItem, now: Circumstances): Rule | undefined {
+export function whyTakenBack(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return pausedCampaign(item, now) ?? whyNotBegun(item, now)
 }
 
@@ -100,20 +100,20 @@ export function takesBackFrom({ code }: Rule, runState: string | undefined): boo
   return runState === 'queued' || (code === 'campaign_paused' && (runState === 'offered' || runState === 'accepted'))
 }
 
-function pausedCampaign({ cycleOf }: WaitingItem, now: Circumstances): Rule | undefined {
+function pausedCampaign({ cycleOf }: WaitingItem, now: SchedulingView): Rule | undefined {
   const isPaused = cycleOf !== undefined && now.isCampaignPaused(cycleOf)
   return isPaused ? { code: 'campaign_paused', subject: cycleOf } : undefined
 }
 
-function archived(item: WaitingItem, now: Circumstances): Rule | undefined {
+function archived(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return now.isArchived(item) ? { code: 'project_archived', subject: item.project } : undefined
 }
 
-function pausedLane({ lane }: WaitingItem, now: Circumstances): Rule | undefined {
+function pausedLane({ lane }: WaitingItem, now: SchedulingView): Rule | undefined {
   return now.isLanePaused(lane) ? { code: 'lane_paused', subject: lane } : undefined
 }
 
-function noRunner(item: WaitingItem, now: Circumstances): Rule | undefined {
+function noRunner(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
 
@@ -124,7 +124,7 @@ interface Pinned {
 
 /**
  * The rule, or a final reason if the runner that the item names was removed for good. `stranded`: why no registered
- * runner may take it (dispatch/waiting.ts).
+ * runner may take it (dispatch/waiting-reasons.ts).
  */
 export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBecause | undefined): Rule {
   if (pin === undefined || (rule.code !== 'no_runner' && rule.code !== 'running_cap')) return rule
@@ -132,38 +132,38 @@ export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBe
 }
 
 /** Whether its line lacks nothing but a runner, and no runner that is online may take it. */
-export function isLineWithoutRunner(item: WaitingItem, now: Circumstances): boolean {
+export function isLineWithoutRunner(item: WaitingItem, now: SchedulingView): boolean {
   return !isLineStopped(item, now) && !now.hasRunner(item)
 }
 
 /** Whether the item would start if it had a runner and a place. */
-export function waitsForRunnerAlone(item: WaitingItem, now: Circumstances): boolean {
+export function waitsForRunnerAlone(item: WaitingItem, now: SchedulingView): boolean {
   return ruleBeforeCap(item, now) === undefined && ruleAfterCap(item, now) === undefined
 }
 
-function ruleBeforeCap(item: WaitingItem, now: Circumstances): Rule | undefined {
+function ruleBeforeCap(item: WaitingItem, now: SchedulingView): Rule | undefined {
   const first = deadDependency(item.dependsOn, now) ?? archived(item, now) ?? pausedCampaign(item, now)
   if (first !== undefined) return first
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
-  const look = now.lookBeside(item)
-  if (look !== undefined) return { code: 'stopping', subject: look, detail: item.looksFor! }
+  const other = now.otherReadOnlyRun(item)
+  if (other !== undefined) return { code: 'stopping', subject: other, detail: item.readOnlyOwner! }
   return busyRepository(item, now)
 }
 
-function busyRepository(item: WaitingItem, now: Circumstances): Rule | undefined {
+function busyRepository(item: WaitingItem, now: SchedulingView): Rule | undefined {
   const repository = now.repositoryOf(item)
   const holder = repository === undefined ? undefined : now.holderOf(repository)
   return holder === undefined ? undefined : { code: 'repository_busy', subject: holder, detail: repository! }
 }
 
-function ruleAfterCap(item: WaitingItem, now: Circumstances): Rule | undefined {
+function ruleAfterCap(item: WaitingItem, now: SchedulingView): Rule | undefined {
   if (item.notBeforeMs !== undefined && now.nowMs() < item.notBeforeMs) return { code: 'not_before' }
   for (const id of item.dependsOn) if (now.stateOf(id) !== 'landed') return { code: 'dependency', subject: id }
   return pausedLane(item, now)
 }
 
 /** The first dependency that can never land: it settled otherwise, or does not exist. */
-function deadDependency(dependsOn: readonly string[], now: Circumstances): Rule | undefined {
+function deadDependency(dependsOn: readonly string[], now: SchedulingView): Rule | undefined {
   for (const id of dependsOn) {
     const state = now.stateOf(id)
     if (state === undefined || CANNOT_LAND.has(state)) {
@@ -174,12 +174,12 @@ function deadDependency(dependsOn: readonly string[], now: Circumstances): Rule 
 }
 
 /** Those of the dependencies that can never land: a release no longer waits for them. */
-export function unlandable(dependsOn: readonly string[], now: Pick<Circumstances, 'stateOf'>): string[] {
+export function unlandable(dependsOn: readonly string[], now: Pick<SchedulingView, 'stateOf'>): string[] {
   return dependsOn.filter((id) => CANNOT_LAND.has(now.stateOf(id) ?? 'cancelled'))
 }
 
 /** The rule as one line for people. */
-export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): ItemWaitingBecause {
+export function wordsOf(rule: Rule, item: WaitingItem, now: SchedulingView): ItemWaitingBecause {
   return { code: rule.code, detail: sentence(rule, item, now) }
 }
 
@@ -187,7 +187,7 @@ export function wordsOf(rule: Rule, item: WaitingItem, now: Circumstances): Item
  * The same for a reason that is stored and read by everyone who may see the item. Of other people's work it names only
  * what the item itself names, its dependencies, without their states.
  */
-export function lastingReason(rule: Rule, item: WaitingItem, now: Circumstances): string {
+export function lastingReason(rule: Rule, item: WaitingItem, now: SchedulingView): string {
   const { code, subject, detail } = rule
   switch (code) {
     case 'dependency_cannot_land':
@@ -210,7 +210,7 @@ function named(repository: string): string {
   return repository.startsWith('proj_') ? 'its project’s repository' : `repository ${repository}`
 }
 
-function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Circumstances): string {
+function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: SchedulingView): string {
   switch (code) {
     case 'dependency_cannot_land':
       return `its dependency ${subject} did not land: it is ${detail}`

@@ -19,20 +19,20 @@ import type { PacingView, Scheduler, WaitingItems } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Occupancy } from './occupancy.ts'
-import { Places } from './places.ts'
+import { ProjectCache } from './project-cache.ts'
 import {
-  type Circumstances,
   firstRule,
   isLineHeld,
   lastingReason,
   orRemoved,
   type Rule,
+  type SchedulingView,
   unlandable,
   type WaitingItem,
   wordsOf,
 } from './rules.ts'
 import { type StalledParts, standAside, takeBack } from './stalled.ts'
-import { Waiting } from './waiting.ts'
+import { LedgerWaitingItems } from './waiting-items.ts'
 
 /** Anything that was missed is found after this long. */
 const safetyIntervalMs = 15_000
@@ -44,12 +44,12 @@ export function createScheduler(runtime: Runtime, dispatcher: Dispatcher, log: L
   return new ItemScheduler(runtime, dispatcher, log)
 }
 
-class ItemScheduler implements Scheduler, Circumstances {
+class ItemScheduler implements Scheduler, SchedulingView {
   private readonly runtime: Runtime
   private readonly dispatcher: Dispatcher
   private readonly ledger: Ledger
   private readonly loop: ControlLoop<'work_item'>
-  private readonly places: Places
+  private readonly projects: ProjectCache
   /** Items with a `hand_out` under way, and the repositories that these take. */
   private readonly starting = new Set<string>()
   private readonly taken = new Map<string, string>()
@@ -67,7 +67,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   constructor(runtime: Runtime, dispatcher: Dispatcher, log: Logger) {
     this.runtime = runtime
     this.dispatcher = dispatcher
-    this.places = new Places(runtime)
+    this.projects = new ProjectCache(runtime)
     this.ledger = new Ledger((id) => committed(runtime, { kind: 'work_item', id })?.value)
     this.loop = new ControlLoop(runtime, {
       name: 'scheduler',
@@ -93,13 +93,13 @@ class ItemScheduler implements Scheduler, Circumstances {
       changed: () => this.occupancy.changed(),
     }
     const shown = <T>(entry: Entry, act: () => T): T | undefined => loop.shown(refOf(entry), act)
-    this.waiting = new Waiting({ ledger, takers: dispatcher.waiting, now: this, shown })
+    this.waiting = new LedgerWaitingItems({ ledger, takers: dispatcher.waiting, now: this, shown })
     for (const state of LEDGER_STATES)
       for (const { ref, snapshot } of runtime.scan('work_item', 'state', state)) this.load(ref, snapshot)
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
     this.loop.guarded(PACING, () => this.readPauses())
     runtime.onCommit((steps) => this.onCommit(steps))
-    runtime.keepWhile(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
+    runtime.addRetentionGuard(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
     this.loop.wake()
   }
 
@@ -157,16 +157,16 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   repositoryOf(item: WaitingItem): string | undefined {
-    const { projectId, wanted } = item as Entry
-    return wanted.access === 'read_only' ? undefined : this.places.of(projectId).repository
+    const { projectId, requirements } = item as Entry
+    return requirements.access === 'read_only' ? undefined : this.projects.of(projectId).repository
   }
 
   isArchived(item: WaitingItem): boolean {
-    return this.places.of((item as Entry).projectId).isArchived
+    return this.projects.of((item as Entry).projectId).isArchived
   }
 
   isCampaignPaused(campaign: string): boolean {
-    return this.places.isCampaignPaused(campaign)
+    return this.projects.isCampaignPaused(campaign)
   }
 
   holderOf(repository: string): string | undefined {
@@ -174,10 +174,11 @@ class ItemScheduler implements Scheduler, Circumstances {
     return ledger.holderOf(repository) ?? taken.get(repository) ?? dispatcher.repositoryHolder(repository)
   }
 
-  lookBeside({ id, looksFor }: WaitingItem): string | undefined {
-    if (looksFor === undefined) return undefined
-    const isBeside = (other: string): boolean => other !== id && this.ledger.find(other)?.looksFor === looksFor
-    return this.ledger.looks.beside(looksFor, id) ?? [...this.starting].find(isBeside)
+  otherReadOnlyRun({ id, readOnlyOwner }: WaitingItem): string | undefined {
+    if (readOnlyOwner === undefined) return undefined
+    const isBeside = (other: string): boolean =>
+      other !== id && this.ledger.find(other)?.readOnlyOwner === readOnlyOwner
+    return this.ledger.readOnlyRuns.otherRunOf(readOnlyOwner, id) ?? [...this.starting].find(isBeside)
   }
 
   hasPlace(item: WaitingItem): boolean {
@@ -193,7 +194,7 @@ class ItemScheduler implements Scheduler, Circumstances {
   }
 
   nowMs(): number {
-    return this.runtime.nature.wallMs()
+    return this.runtime.platform.wallMs()
   }
 
   isLanePaused(lane: string): boolean {
@@ -211,11 +212,11 @@ class ItemScheduler implements Scheduler, Circumstances {
   /** What keeps an item of the ledger from running: its own state, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held') return { code: 'held' }
-    const { id, state, runId, wanted } = entry
-    if (runId === undefined && this.loop.passesOver(id)) return { code: 'passed_over' }
+    const { id, state, runId, requirements } = entry
+    if (runId === undefined && this.loop.isBackedOff(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
     if (runId === undefined)
-      return orRemoved(firstRule(entry, this), wanted, () => this.waiting.strandedBecause(id, visible))
+      return orRemoved(firstRule(entry, this), requirements, () => this.waiting.strandedBecause(id, visible))
     const why = this.dispatcher.waitingBecause(runId, visible)?.detail
     return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
   }
@@ -268,10 +269,10 @@ class ItemScheduler implements Scheduler, Circumstances {
         this.occupancy.fleetChanged()
         return this.ledger.waitingCount > 0 || this.ledger.handedOut.size > 0
       case 'project':
-        return this.places.forget(ref.id)
+        return this.projects.forget(ref.id)
       case 'campaign':
         if (after.value === 'paused') this.withhold(after.context.work?.item_id)
-        return this.places.forgetCampaign(ref.id)
+        return this.projects.forgetCampaign(ref.id)
       case 'run_request':
         return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
       default:
@@ -334,7 +335,7 @@ class ItemScheduler implements Scheduler, Circumstances {
    * retry. An entry passed over for its own sake does not hold up its line.
    */
   private isLineLeft(entry: Entry): boolean {
-    if (this.unclear.has(entry) && this.loop.passesOver(entry.id)) return true
+    if (this.unclear.has(entry) && this.loop.isBackedOff(entry.id)) return true
     const isHeld = this.loop.guarded(refOf(entry), () => isLineHeld(entry, this))
     if (isHeld === undefined) this.unclear.add(entry)
     else this.unclear.delete(entry)

@@ -6,11 +6,11 @@
  */
 import type { WorkItemBody } from '../../machines/work-item/context.ts'
 import type { Entry, Ledger } from './ledger.ts'
-import { type Circumstances, lastingReason, takesBackFrom, whyNotBegun, whyTakenBack } from './rules.ts'
+import { lastingReason, type SchedulingView, takesBackFrom, whyNotBegun, whyTakenBack } from './rules.ts'
 
 export interface StalledParts {
   readonly ledger: Ledger
-  readonly now: Circumstances
+  readonly now: SchedulingView
   /** State of a run request; undefined if it does not exist. */
   runState(id: string): string | undefined
   /** Runs `act` unless the item is to be left alone for now. */

@@ -8,7 +8,7 @@ import type { Lines } from './lines.ts'
  * Entries looked at per page, some two milliseconds: a page is short if most of a line also waits for a time or for
  * other items.
  */
-export const strandedLooksMax = 2_000
+export const strandedScanMax = 2_000
 
 /** Questions about an entry. */
 interface Standing {
@@ -28,11 +28,11 @@ export function strandedItems(
   return (limit, after) => {
     const isBehind = (entry: Entry): boolean => after === undefined || newestFirst(rowOf(entry), after) > 0
     const rows: ListRow[] = []
-    let looks = 0
+    let scanned = 0
     let last: Entry | undefined
     for (const entry of queued.back(newest, isIn, isBehind)) {
-      if (looks === strandedLooksMax) return { rows, next: rowOf(last!) }
-      looks++
+      if (scanned === strandedScanMax) return { rows, next: rowOf(last!) }
+      scanned++
       last = entry
       if (!standing.waitsForRunnerAlone(entry)) continue
       if (rows.length === limit) return { rows, next: rows[limit - 1]! }

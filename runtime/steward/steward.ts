@@ -10,7 +10,7 @@ import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
 import type { Logger } from '../log.ts'
-import { viewOf } from './sights.ts'
+import { viewOf } from './member-views.ts'
 
 export interface Steward {
   readonly health: Health

@@ -6,7 +6,7 @@
  */
 import type { Commit } from '../../storage/journal.ts'
 import { readFault } from '../../storage/read-fault.ts'
-import type { CommittedEvent, Nature } from '../api.ts'
+import type { CommittedEvent, Platform } from '../api.ts'
 import { Unsent } from '../collections/unsent.ts'
 import { type Logger, silentLogger } from '../log.ts'
 import { oldestCursor, tooOld } from './cursor.ts'
@@ -47,7 +47,7 @@ interface StreamCounts {
 export class EventStream {
   readonly #source: EventSource
   readonly #turns: ReadTurns
-  readonly #nature: Nature
+  readonly #platform: Platform
   readonly #limits: StreamLimits
   readonly #window: LogWindow
   readonly #unreadable: Unreadable
@@ -65,15 +65,15 @@ export class EventStream {
 
   /** Create it before the first commit is announced, so that none is missed. */
   constructor(source: EventSource, turns: ReadTurns, limits: StreamLimits = streamLimits, log: Logger = silentLogger) {
-    const { nature } = turns
+    const { platform } = turns
     this.#source = source
     this.#turns = turns
-    this.#nature = nature
+    this.#platform = platform
     this.#limits = limits
     this.#window = new LogWindow(source, limits)
     this.#unsent = new Unsent(limits.unsentBytesMax)
-    this.#slice = new FanOutSlice(nature, limits)
-    this.#unreadable = new Unreadable(nature, log)
+    this.#slice = new FanOutSlice(platform, limits)
+    this.#unreadable = new Unreadable(platform, log)
     this.#published = source.lastSequence
   }
 
@@ -97,7 +97,7 @@ export class EventStream {
     const source = this.#source
     // The cursor may come from a commit that watchers have not been shown yet.
     if (after > this.#published) this.#flush()
-    const nowMs = this.#nature.monotonicMs()
+    const nowMs = this.#platform.monotonicMs()
     const subscriber: Subscriber = {
       filter,
       sink,
@@ -117,7 +117,7 @@ export class EventStream {
       const hello = helloFrame(source, after, oldestCursor(source))
       const delivery = sink.send(hello)
       if (delivery === 'sent') this.#resume(subscriber)
-      else this.#hinder(subscriber, delivery, hello)
+      else this.#parkOrRemove(subscriber, delivery, hello)
     }
     return {
       drained: () => {
@@ -126,7 +126,7 @@ export class EventStream {
         this.#resume(subscriber)
       },
       progressed: () => {
-        subscriber.parkedMs = this.#nature.monotonicMs()
+        subscriber.parkedMs = this.#platform.monotonicMs()
       },
       close: () => this.#remove(subscriber),
     }
@@ -161,8 +161,8 @@ export class EventStream {
     if (this.#isClosed) return
     this.#flush()
     this.#isClosed = true
-    this.#nature.clearTimer(this.#flushTimer)
-    this.#nature.clearTimer(this.#tickTimer)
+    this.#platform.clearTimer(this.#flushTimer)
+    this.#platform.clearTimer(this.#tickTimer)
     for (const subscriber of [...this.#subscribers]) this.#end(subscriber, { code: 'stopping' })
   }
 
@@ -171,17 +171,17 @@ export class EventStream {
   #scheduleFlush(): void {
     if (this.#isFlushScheduled || this.#isClosed) return
     this.#isFlushScheduled = true
-    const waitMs = this.#flushNotBeforeMs - this.#nature.monotonicMs()
-    if (waitMs <= 0) this.#nature.nextTurn(() => this.#scheduledFlush())
-    else this.#flushTimer = this.#nature.setTimer(() => this.#scheduledFlush(), waitMs)
+    const waitMs = this.#flushNotBeforeMs - this.#platform.monotonicMs()
+    if (waitMs <= 0) this.#platform.nextTurn(() => this.#scheduledFlush())
+    else this.#flushTimer = this.#platform.setTimer(() => this.#scheduledFlush(), waitMs)
   }
 
   #scheduledFlush(): void {
     this.#isFlushScheduled = false
     if (this.#isClosed) return
-    const startMs = this.#nature.monotonicMs()
+    const startMs = this.#platform.monotonicMs()
     this.#flush()
-    const endMs = this.#nature.monotonicMs()
+    const endMs = this.#platform.monotonicMs()
     const { flushPauseShare, flushPauseMsMax } = this.#limits
     this.#flushNotBeforeMs = endMs + Math.min((endMs - startMs) * flushPauseShare, flushPauseMsMax)
   }
@@ -200,7 +200,7 @@ export class EventStream {
     if (events === undefined) return
     this.#slice.begin()
     for (const [group, chosen] of this.#groups.match(events)) {
-      group.toldMs = this.#nature.monotonicMs()
+      group.toldMs = this.#platform.monotonicMs()
       this.#fanOut(group.members, chosen, after)
     }
   }
@@ -231,7 +231,7 @@ export class EventStream {
       member.told = last.sequence
       if (delivery === 'sent') continue
       member.cursor = n === frames.length ? this.#published : member.told
-      this.#hinder(member, delivery, last)
+      this.#parkOrRemove(member, delivery, last)
     }
   }
 
@@ -253,7 +253,7 @@ export class EventStream {
   }
 
   #join(subscriber: Subscriber): void {
-    const nowMs = this.#nature.monotonicMs()
+    const nowMs = this.#platform.monotonicMs()
     // A bookmark tells the end of a replay, even if its last events did not match.
     if (subscriber.told < this.#published && !this.#bookmark(subscriber, nowMs)) return
     subscriber.state = 'live'
@@ -297,7 +297,7 @@ export class EventStream {
     }
     const through = Math.min(chunk.through, this.#published)
     const frame = chunk.frame(this.#source, subscriber.filter, subscriber.cursor, through)
-    const nowMs = this.#nature.monotonicMs()
+    const nowMs = this.#platform.monotonicMs()
     subscriber.cursor = through
     if (frame !== undefined) this.#sendFromLog(subscriber, frame, nowMs)
     else if (nowMs - subscriber.toldMs >= this.#limits.readerBookmarkMs) this.#bookmark(subscriber, nowMs)
@@ -313,7 +313,7 @@ export class EventStream {
     subscriber.told = frame.sequence
     subscriber.toldMs = nowMs
     if (delivery === 'sent') return true
-    this.#hinder(subscriber, delivery, frame)
+    this.#parkOrRemove(subscriber, delivery, frame)
     return false
   }
 
@@ -323,14 +323,14 @@ export class EventStream {
    * The connection takes no more for now, or is gone. If the unsent frames are too large in total, those that have
    * waited longest are ended, so that all others, and newcomers, have room.
    */
-  #hinder(subscriber: Subscriber, delivery: Delivery, frame: Frame): void {
+  #parkOrRemove(subscriber: Subscriber, delivery: Delivery, frame: Frame): void {
     if (delivery === 'gone') {
       this.#remove(subscriber)
       return
     }
     if (subscriber.state === 'live') this.#groups.leave(subscriber)
     subscriber.state = 'parked'
-    subscriber.parkedMs = this.#nature.monotonicMs()
+    subscriber.parkedMs = this.#platform.monotonicMs()
     this.#unsent.stays(subscriber, frame.bytes.length)
     for (let one = this.#unsent.excess; one !== undefined; one = this.#unsent.excess)
       this.#end(one, { code: 'stalled' })
@@ -349,7 +349,7 @@ export class EventStream {
   }
 
   #startTicking(): void {
-    this.#tickTimer ??= this.#nature.setTimer(() => {
+    this.#tickTimer ??= this.#platform.setTimer(() => {
       this.#tickTimer = undefined
       if (this.#isClosed) return
       this.#tick()
@@ -358,7 +358,7 @@ export class EventStream {
   }
 
   #tick(): void {
-    const nowMs = this.#nature.monotonicMs()
+    const nowMs = this.#platform.monotonicMs()
     const frame = bookmarkFrame(this.#source, this.#published)
     for (const group of [...this.#groups.all()]) {
       if (nowMs - group.toldMs < this.#limits.bookmarkMs) continue
@@ -369,7 +369,7 @@ export class EventStream {
         member.told = this.#published
         if (delivery === 'sent') continue
         member.cursor = this.#published
-        this.#hinder(member, delivery, frame)
+        this.#parkOrRemove(member, delivery, frame)
       }
     }
     for (const subscriber of [...this.#subscribers]) {

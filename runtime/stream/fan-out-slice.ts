@@ -2,7 +2,7 @@
  * Bounds the time that one turn's fan-out may take. Hot: the clock is read only after some tens of small frames, or
  * after as much text as takes about as long.
  */
-import type { Nature } from '../../storage/nature.ts'
+import type { Platform } from '../../storage/platform.ts'
 import type { Frame } from './frame.ts'
 import type { StreamLimits } from './limits.ts'
 import type { Delivery, Sink } from './sink.ts'
@@ -13,22 +13,22 @@ const UNIT_BYTES = 16 * 1024
 const UNITS_PER_LOOK = 32
 
 export class FanOutSlice {
-  readonly #nature: Pick<Nature, 'monotonicMs'>
+  readonly #platform: Pick<Platform, 'monotonicMs'>
   readonly #msMax: number
   #endMs = 0
   #units = 0
   /** Nothing more may be sent in this turn. */
   isOver = false
 
-  constructor(nature: Pick<Nature, 'monotonicMs'>, { fanOutMsMax }: StreamLimits) {
-    this.#nature = nature
+  constructor(platform: Pick<Platform, 'monotonicMs'>, { fanOutMsMax }: StreamLimits) {
+    this.#platform = platform
     this.#msMax = fanOutMsMax
   }
 
   begin(): void {
     this.isOver = false
     this.#units = 0
-    this.#endMs = this.#nature.monotonicMs() + this.#msMax
+    this.#endMs = this.#platform.monotonicMs() + this.#msMax
   }
 
   /** Sends the frame, and counts it. */
@@ -37,7 +37,7 @@ export class FanOutSlice {
     this.#units += 1 + frame.bytes.length / UNIT_BYTES
     if (this.#units >= UNITS_PER_LOOK) {
       this.#units = 0
-      this.isOver = this.#nature.monotonicMs() >= this.#endMs
+      this.isOver = this.#platform.monotonicMs() >= this.#endMs
     }
     return delivery
   }

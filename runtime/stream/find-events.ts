@@ -102,7 +102,7 @@ export async function findEvents(
   query: EventQuery,
   isWanted: () => boolean,
 ): Promise<EventsFound> {
-  const { nature } = turns
+  const { platform } = turns
   const hint = query.hint === undefined ? undefined : await seen(log, turns, query.hint, query.filter, isWanted)
   const lastSequence = log.lastSequence
   const border = hint?.isSure === false ? borderOf(log, query) : undefined
@@ -112,10 +112,11 @@ export async function findEvents(
   const found = (next: number | undefined): EventsFound =>
     next === undefined ? { texts: chosen.texts, lastSequence } : { texts: chosen.texts, next, lastSequence }
   let from = query.from
-  const endMs = nature.monotonicMs() + pageMsMax
+  const endMs = platform.monotonicMs() + pageMsMax
   // A page that ended among other projects' events would reveal them: its end is the same as if the item did not exist.
   const isAmongOthers = (): boolean => hint?.isSure === false && chosen.texts.length === 0
-  const isEnough = (rows: number): boolean => (rows >= rowsReadMax || nature.monotonicMs() >= endMs) && !isAmongOthers()
+  const isEnough = (rows: number): boolean =>
+    (rows >= rowsReadMax || platform.monotonicMs() >= endMs) && !isAmongOthers()
   // Most rows read match, so a first page of as many rows as are asked for is often enough.
   let pageRows = Math.min(query.limit, rowsPerTurnMax)
   let rows = 0

@@ -49,7 +49,7 @@ export class NewestEvents {
    * @throws CorruptRow if the event may be in a row that cannot be read, and whatever else the log throws
    */
   async find(id: string, visible: Filter, isWanted: () => boolean): Promise<EventFound> {
-    this.#index ??= new Index(this.#log, new IdHash((digits) => this.#turns.nature.randomHex(digits)), this.#rowsMax)
+    this.#index ??= new Index(this.#log, new IdHash((digits) => this.#turns.platform.randomHex(digits)), this.#rowsMax)
     const index = this.#index
     const through = this.#log.lastSequence
     const asked: Asked = { id, visible, passed: new Set(), isCut: false }

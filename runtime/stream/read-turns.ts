@@ -3,11 +3,11 @@
  * the event loop. Invariant: however many read, together they hold others up no longer than one would, and the first in
  * the queue always advances.
  */
-import type { Nature } from '../../storage/nature.ts'
+import type { Platform } from '../../storage/platform.ts'
 import { readTurnMs } from './limits.ts'
 
 export class ReadTurns {
-  readonly nature: Nature
+  readonly platform: Platform
   readonly #turnMs: number
   #line: (() => void)[] = []
   /** Used of the present turn's time. */
@@ -17,14 +17,14 @@ export class ReadTurns {
   #isScheduled = false
 
   /** @param turnMs time in one turn for all of them together */
-  constructor(nature: Nature, turnMs = readTurnMs) {
-    this.nature = nature
+  constructor(platform: Platform, turnMs = readTurnMs) {
+    this.platform = platform
     this.#turnMs = turnMs
   }
 
   /** For a part being read: whether it has used up this turn's time. */
   get isOver(): boolean {
-    return this.nature.monotonicMs() >= this.#endMs
+    return this.platform.monotonicMs() >= this.#endMs
   }
 
   /** Runs `read` in one of the next turns, after those already waiting. */
@@ -57,7 +57,7 @@ export class ReadTurns {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    this.nature.nextTurn(() => this.#turn())
+    this.platform.nextTurn(() => this.#turn())
   }
 
   #turn(): void {
@@ -76,13 +76,13 @@ export class ReadTurns {
   }
 
   #timed<V>(read: () => V): V {
-    const { nature } = this
-    const startMs = nature.monotonicMs()
+    const { platform } = this
+    const startMs = platform.monotonicMs()
     this.#endMs = startMs + this.#turnMs - this.#usedMs
     try {
       return read()
     } finally {
-      this.#usedMs += nature.monotonicMs() - startMs
+      this.#usedMs += platform.monotonicMs() - startMs
     }
   }
 }

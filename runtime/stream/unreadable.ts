@@ -2,25 +2,25 @@
  * Logs that the event log cannot be read where a stream needs it. Watchers reconnect at once and meet the same fault
  * again, so a persistent fault is logged once, however many come back.
  */
-import type { Nature } from '../api.ts'
+import type { Platform } from '../api.ts'
 import type { Logger } from '../log.ts'
 import { unreadableFaultsMax, unreadableQuietMs } from './limits.ts'
 
 export class Unreadable {
-  readonly #nature: Pick<Nature, 'monotonicMs'>
+  readonly #platform: Pick<Platform, 'monotonicMs'>
   readonly #log: Logger
   /** When each fault was last met, by its message, least recent first. */
   readonly #metMs = new Map<string, number>()
 
-  constructor(nature: Pick<Nature, 'monotonicMs'>, log: Logger) {
-    this.#nature = nature
+  constructor(platform: Pick<Platform, 'monotonicMs'>, log: Logger) {
+    this.#platform = platform
     this.#log = log
   }
 
   /** @param after the sequence after which a stream cannot continue */
   tell(error: Error, after: number): void {
     const { message } = error
-    const nowMs = this.#nature.monotonicMs()
+    const nowMs = this.#platform.monotonicMs()
     const metMs = this.#metMs.get(message)
     this.#metMs.delete(message)
     this.#metMs.set(message, nowMs)

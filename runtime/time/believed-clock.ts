@@ -5,7 +5,7 @@
  * events, or that leapt ahead of them shortly before.
  */
 import type { Journal } from '../../storage/journal.ts'
-import type { Nature } from '../api.ts'
+import type { Platform } from '../api.ts'
 import {
   clockAheadAtStartMsMax,
   clockAheadMsMax,
@@ -17,7 +17,7 @@ import type { Logger } from '../log.ts'
 import { recordedMs } from './clock.ts'
 
 interface BelievedClockParts {
-  readonly nature: Pick<Nature, 'wallMs' | 'monotonicMs'>
+  readonly platform: Pick<Platform, 'wallMs' | 'monotonicMs'>
   readonly log: Logger
   readonly journal: EventsOf
 }
@@ -56,17 +56,17 @@ export class BelievedClock {
   constructor(parts: BelievedClockParts, ageMs: number) {
     this.parts = parts
     this.aheadMsMax = Math.max(clockAheadMsMin, Math.min(clockAheadMsMax, ageMs * clockAheadShareMax))
-    this.monotonicMs = parts.nature.monotonicMs()
-    const wallMs = parts.nature.wallMs()
+    this.monotonicMs = parts.platform.monotonicMs()
+    const wallMs = parts.platform.wallMs()
     const believedMs = lastBelievedMs(parts.journal)
     this.wallMs = wallMs - believedMs > clockAheadAtStartMsMax ? believedMs : wallMs
   }
 
   /** Milliseconds since the epoch: the wall clock's reading, or earlier. */
   nowMs(): number {
-    const { nature, log } = this.parts
-    const wallMs = nature.wallMs()
-    const monotonicMs = nature.monotonicMs()
+    const { platform, log } = this.parts
+    const wallMs = platform.wallMs()
+    const monotonicMs = platform.monotonicMs()
     const passedMs = this.wallMs + monotonicMs - this.monotonicMs
     const isAhead = wallMs - passedMs > this.aheadMsMax
     const hasStood = monotonicMs - (this.aheadSinceMs ?? monotonicMs) >= clockBelievedAfterMs

@@ -6,7 +6,7 @@
  * because everything requested for a time of day would otherwise come that much early or late.
  */
 import type { Journal } from '../../storage/journal.ts'
-import type { Nature } from '../api.ts'
+import type { Platform } from '../api.ts'
 import { clockSetBackMsMax } from '../limits.ts'
 import type { Logger } from '../log.ts'
 
@@ -32,12 +32,12 @@ export function recordedMs(journal: Pick<Journal, 'event'>, sequence: number): n
 /** The clock of a service on this journal. */
 export function serviceClock(
   journal: Pick<Journal, 'event' | 'lastSequence'>,
-  nature: Pick<Nature, 'wallMs'>,
+  platform: Pick<Platform, 'wallMs'>,
   log: Logger,
 ): Clock {
   return new Clock(
-    () => nature.wallMs(),
-    clockStartMicros(journal, nature.wallMs()),
+    () => platform.wallMs(),
+    clockStartMicros(journal, platform.wallMs()),
     (byMs) => log.warn({ by_ms: Math.round(byMs) }, 'the clock was set back; the service’s times go back with it'),
   )
 }

@@ -9,7 +9,7 @@ import { flushFile } from '../files/flush.ts'
 import { FILE_MODE } from '../files/modes.ts'
 import { bytesOf, environmentPaths } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
-import { type Standstill, standstillOf } from '../home/instance-lock.ts'
+import { guardForReading, type ReadGuard } from '../home/instance-lock.ts'
 
 const MANIFEST = 'backup.json'
 
@@ -56,8 +56,8 @@ export function outcomeIn(directory: string): (BackupOutcome & { readonly bytes:
  * Keeps `directory` unwritten while it is read. Undefined for a backup, which nobody writes. Throws HomeRefused
  * `locked` if a service is running on it.
  */
-export async function heldStill(directory: string): Promise<Standstill | undefined> {
-  return hasManifest(directory) ? undefined : standstillOf(directory)
+export async function lockAgainstWriters(directory: string): Promise<ReadGuard | undefined> {
+  return hasManifest(directory) ? undefined : guardForReading(directory)
 }
 
 function manifestIn(path: string): Manifest {

@@ -11,16 +11,16 @@ import { copyFile } from '../files/copy-file.ts'
 import { flushFile, flushNamesUpTo } from '../files/flush.ts'
 import { makeFolder } from '../files/make-folder.ts'
 import { FOLDER_MODE } from '../files/modes.ts'
-import { assertEmpty, assertWhole, damaged } from '../home/home-checks.ts'
+import { asHomeRefused, assertEmpty, assertWhole } from '../home/home-checks.ts'
 import { openEnvironments } from '../home/home-environments.ts'
 import { adminTokenPath, dataFilesOf, environmentPaths, restoringPath } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
-import { type InstanceLock, lockInstance, type Standstill } from '../home/instance-lock.ts'
+import { type InstanceLock, lockInstance, type ReadGuard } from '../home/instance-lock.ts'
 import { assertSchema } from '../home/written-by.ts'
 import type { BackupBounds, BackupReport } from '../journal.ts'
 import { mintEpoch } from '../log/log-identity.ts'
-import { type Nature, realNature } from '../nature.ts'
-import { assertManifest, heldStill } from './backup-manifest.ts'
+import { type Platform, systemPlatform } from '../platform.ts'
+import { assertManifest, lockAgainstWriters } from './backup-manifest.ts'
 
 const BOUNDS_CHECK_MS = 100
 
@@ -46,12 +46,12 @@ export function backup(
   giveUp?: AbortSignal,
   note?: () => object,
 ): Promise<BackupReport> {
-  const { environments, nature } = journal
+  const { environments, platform } = journal
   return journal.whileRedoKept(async (releaseRedo) => {
     giveUp?.throwIfAborted()
     const copy = environments.copyTo(directory)
     const watch = new Watch(copy, bounds, releaseRedo, giveUp)
-    const stop = watching(nature, () => watch.look())
+    const stop = watching(platform, () => watch.look())
     try {
       await watch.assertRoom()
       await copy.view()
@@ -137,13 +137,13 @@ class Watch {
 }
 
 /** Calls `look` at intervals, until the returned function is called. */
-function watching(nature: Nature, look: () => unknown): () => void {
+function watching(platform: Platform, look: () => unknown): () => void {
   const lookAgain = () => {
     look()
-    timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
+    timer = platform.setTimer(lookAgain, BOUNDS_CHECK_MS)
   }
-  let timer = nature.setTimer(lookAgain, BOUNDS_CHECK_MS)
-  return () => nature.clearTimer(timer)
+  let timer = platform.setTimer(lookAgain, BOUNDS_CHECK_MS)
+  return () => platform.clearTimer(timer)
 }
 
 /**
@@ -176,18 +176,18 @@ export async function restoreFiles(
   const { log, view } = environmentPaths(from)
   for (const path of [log, view]) assertThere(from, path)
   // `from` may be a home, too.
-  const standstill = await heldStill(from)
+  const guard = await lockAgainstWriters(from)
   try {
-    return await restoreStanding(from, toHome, standstill, steps)
+    return await restoreStanding(from, toHome, guard, steps)
   } finally {
-    await standstill?.release()
+    await guard?.release()
   }
 }
 
 async function restoreStanding(
   from: string,
   toHome: string,
-  standstill: Standstill | undefined,
+  guard: ReadGuard | undefined,
   { check, settle }: RestoreSteps,
 ): Promise<{ epoch: string; previousEpoch: string }> {
   const source = environmentPaths(from)
@@ -203,9 +203,9 @@ async function restoreStanding(
     for (const path of [made.log, made.view]) makeFolder(path, FOLDER_MODE)
     for (const part of ['view', 'log'] as const) {
       for (const file of dataFilesOf(source[part]))
-        copyFile(file, join(made[part], basename(file)), (error) => damaged(file, error))
+        copyFile(file, join(made[part], basename(file)), (error) => asHomeRefused(file, error))
     }
-    standstill?.assertKept()
+    guard?.assertKept()
     await assertWhole(draft, 'pages')
     await check?.(draft)
     const epochs = await giveFreshEpochIn(draft)
@@ -214,7 +214,7 @@ async function restoreStanding(
     moveUp(draft, toHome)
     return epochs
   } catch (error) {
-    throw named(damaged(draft, error), draft, { from, toHome })
+    throw named(asHomeRefused(draft, error), draft, { from, toHome })
   } finally {
     if (lock !== undefined) removeIfPossible(toHome)
     await lock?.release()
@@ -227,7 +227,7 @@ function assertThere(from: string, environment: string): void {
   try {
     readdirSync(environment)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw damaged(environment, error)
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw asHomeRefused(environment, error)
   }
   if (dataFilesOf(environment).length > 0) return
   throw new HomeRefused('corrupt', `${from} is not a backup: ${environment} is missing`)
@@ -299,7 +299,7 @@ function removeIfEmpty(folder: string): void {
 async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previousEpoch: string }> {
   const environments = await openEnvironments(home, (head) => assertSchema(head, home))
   try {
-    return await giveFreshEpoch(environments, home, realNature)
+    return await giveFreshEpoch(environments, home, systemPlatform)
   } finally {
     await environments.close()
   }
@@ -309,9 +309,9 @@ async function giveFreshEpochIn(home: string): Promise<{ epoch: string; previous
 async function giveFreshEpoch(
   { log, view }: Environments,
   home: string,
-  nature: Nature,
+  platform: Platform,
 ): Promise<{ epoch: string; previousEpoch: string }> {
-  const epoch = mintEpoch(nature)
+  const epoch = mintEpoch(platform)
   const previousEpoch = log.head.get(HEAD_EPOCH)
   const marker = view.marker.get(MARKER)
   if (previousEpoch === undefined || marker === undefined) throw new HomeRefused('corrupt', `${home} is not a backup`)

@@ -3,7 +3,7 @@ import { appendFile, open, rm, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { flushFile, flushNamesUpTo } from '../files/flush.ts'
 import { makeFolder } from '../files/make-folder.ts'
-import { damaged } from '../home/home-checks.ts'
+import { asHomeRefused } from '../home/home-checks.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { type EventSource, openEvents } from '../log/event-source.ts'
 import { isKnownBy, type LogIdentity } from '../log/log-identity.ts'
@@ -151,7 +151,7 @@ class MonthFiles {
       flushFile(this.#directory)
       flushNamesUpTo(this.#directory)
     } catch (error) {
-      throw damaged(this.#directory, error)
+      throw asHomeRefused(this.#directory, error)
     }
   }
 
@@ -173,7 +173,7 @@ class MonthFiles {
         this.files[name] = (this.files[name] ?? 0) + lines.length
       }
     } catch (error) {
-      throw damaged(this.#directory, error)
+      throw asHomeRefused(this.#directory, error)
     }
     this.events += this.#page.length
     this.#page = []

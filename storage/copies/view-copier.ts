@@ -3,11 +3,11 @@
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILE_MODE } from '../files/modes.ts'
-import { workOfOwn } from '../files/own-process.ts'
+import { childMain } from '../files/run-in-child.ts'
 import { DATA_FILE } from '../home/home-paths.ts'
 import { openToCopy } from '../view/lmdb-view.ts'
 
-await workOfOwn(async ([from = '', to = '']) => {
+await childMain(async ([from = '', to = '']) => {
   const view = openToCopy(from)
   await view.backup(to, true)
   await view.close()

@@ -3,9 +3,9 @@
  * process that ends during one of its own ends by SIGSEGV; one that does nothing else can be killed at any moment.
  */
 
-import { ownProcess } from '../files/own-process.ts'
-import { apartIn } from '../home/apart.ts'
+import { runInChild } from '../files/run-in-child.ts'
 import { readingPath } from '../home/home-paths.ts'
+import { linkedIn } from '../home/separate-reader.ts'
 import type { OpenView } from '../view/lmdb-view.ts'
 
 const COPIER = new URL('./view-copier.js', import.meta.url)
@@ -18,11 +18,11 @@ export async function copyView({ path, root }: OpenView, to: string, signal: Abo
   // Keeps the present pages from being overwritten.
   const kept = root.useReadTransaction()
   try {
-    const apart = apartIn(readingPath(path), path)
+    const reader = linkedIn(readingPath(path), path)
     try {
-      await ownProcess(COPIER, [apart.folder, to], 'the view was not copied', signal)
+      await runInChild(COPIER, [reader.folder, to], 'the view was not copied', signal)
     } finally {
-      apart.remove()
+      reader.remove()
     }
   } finally {
     kept.done()

@@ -3,7 +3,7 @@
  * is still room to finish what was acknowledged and to start again.
  */
 import { statfs } from 'node:fs/promises'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 
 /** Free bytes of the file system. */
 export type FreeBytes = () => Promise<number>
@@ -33,7 +33,7 @@ export class DiskReserve {
   #answers = true
   readonly #freeBytes: FreeBytes
   readonly #reserveBytes: number
-  readonly #nature: Nature
+  readonly #platform: Platform
   #timer: unknown
   #writtenBytes = 0
   #checking: Promise<void> | undefined
@@ -44,13 +44,13 @@ export class DiskReserve {
   constructor(
     freeBytes: FreeBytes,
     reserveBytes: number,
-    nature: Nature,
+    platform: Platform,
     onNoAnswer: (failure: Error) => void = () => {},
   ) {
     this.#onNoAnswer = onNoAnswer
     this.#freeBytes = freeBytes
     this.#reserveBytes = reserveBytes
-    this.#nature = nature
+    this.#platform = platform
     this.#checkLater()
   }
 
@@ -90,11 +90,11 @@ export class DiskReserve {
   }
 
   stop(): void {
-    this.#nature.clearTimer(this.#timer)
+    this.#platform.clearTimer(this.#timer)
   }
 
   #checkLater(): void {
-    this.#timer = this.#nature.setTimer(() => {
+    this.#timer = this.#platform.setTimer(() => {
       this.check()
       this.#checkLater()
     }, CHECK_INTERVAL_MS)

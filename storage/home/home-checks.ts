@@ -137,7 +137,7 @@ function markerOf(view: View, home: string): Marker | undefined {
   try {
     return view.marker()
   } catch (error) {
-    throw damaged(`${home}/view`, error)
+    throw asHomeRefused(`${home}/view`, error)
   }
 }
 
@@ -152,7 +152,7 @@ const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
  * Turns an error that means damage, a failing disk or another user's files into a HomeRefused that names the place and
  * how to recover, with the cause. Returns any other error as it is.
  */
-export function damaged(path: string, error: unknown): unknown {
+export function asHomeRefused(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
   const { code, path: named = path } = error as NodeJS.ErrnoException
   if (NOT_PERMITTED.includes(code)) {

@@ -7,11 +7,11 @@ import { Indexes } from '../view/indexes.ts'
 import { type OpenView, openView } from '../view/lmdb-view.ts'
 import type { OnRepeat } from '../view/repeated-commit.ts'
 import { ViewThread } from '../view/view-thread.ts'
-import { apartElsewhere } from './apart.ts'
 import { freeBytesOf } from './disk-reserve.ts'
 import { assertWhole } from './home-checks.ts'
 import { environmentPaths } from './home-paths.ts'
 import { lockInstance } from './instance-lock.ts'
+import { linkedInTemporary } from './separate-reader.ts'
 import { beginCreation, type Creation, isNewHome } from './unfinished.ts'
 import { assertMachines } from './written-by.ts'
 
@@ -70,12 +70,12 @@ export async function openEnvironments(
   // A view beside an unfinished log belongs to it, and is created again with it.
   if (!readOnly) creations.push(beginCreation(paths.view, creations[0]!.isAgain))
   const thread = new ViewThread(home, { onRepeat, onThreadEnd }, () => view.root.resetReadTxn())
-  const apart = readOnly ? apartElsewhere(paths.view) : undefined
+  const reader = readOnly ? linkedInTemporary(paths.view) : undefined
   let view: OpenView
   try {
-    view = openView(apart?.folder ?? paths.view, readOnly, onRepeat, () => thread.begin())
+    view = openView(reader?.folder ?? paths.view, readOnly, onRepeat, () => thread.begin())
   } catch (error) {
-    apart?.remove()
+    reader?.remove()
     throw error
   }
   const close = async (): Promise<void> => {
@@ -84,7 +84,7 @@ export async function openEnvironments(
       await log.tables.env.close()
       await view.root.close()
     } finally {
-      apart?.remove()
+      reader?.remove()
     }
   }
   try {

@@ -12,7 +12,7 @@ export function environmentPaths(home: string): { readonly log: string; readonly
   return { log: join(home, 'log'), view: join(home, 'view') }
 }
 
-/** Where a process that copies the view reads it (storage/home/apart.ts). */
+/** Where a process that copies the view reads it (storage/home/separate-reader.ts). */
 export const readingPath = (view: string): string => join(dirname(view), 'reading')
 
 /** The copy that an unfinished restore is working on. */

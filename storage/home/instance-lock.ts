@@ -19,7 +19,7 @@ export interface InstanceLock {
 }
 
 /** Keeps a home unwritten by services while it is being read, without writing to it. */
-export interface Standstill extends InstanceLock {
+export interface ReadGuard extends InstanceLock {
   /**
    * Call when everything has been read. Throws HomeRefused `locked` if somebody has begun to use the home meanwhile.
    */
@@ -54,7 +54,7 @@ export async function lockInstance(home: string): Promise<InstanceLock> {
  * Where the lock is a file, none is created, since this only reads: the home may be another user's or on a read-only
  * disk, and the file would stay if this process were killed. Throws HomeRefused `locked`, naming the holder.
  */
-export async function standstillOf(home: string): Promise<Standstill> {
+export async function guardForReading(home: string): Promise<ReadGuard> {
   if (process.platform === 'linux') return { ...(await lockBySocket(home, OTHERWISE.read)), assertKept() {} }
   const assertFree = (): void => {
     const holder = livingHolder(lockFileIn(home))

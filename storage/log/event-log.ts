@@ -17,7 +17,7 @@ import {
 import { HomeRefused } from '../home/home-refused.ts'
 import { machineVersions, SCHEMA_VERSION } from '../home/written-by.ts'
 import type { EventPage, NewEvent, Step, StoredEvent } from '../journal.ts'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 import { bothForgotten, type ForgottenTimes, forgottenOf } from '../retention/forgotten-times.ts'
 import { identityOf } from './event-identity.ts'
 import { EventRows, namedAfter, pageOf } from './event-rows.ts'
@@ -41,7 +41,7 @@ export class EventLog implements LogIdentity {
   /** Receives how long each append took until it was on disk, milliseconds. */
   onFlush: ((ms: number) => void) | undefined = undefined
   readonly #tables: LogTables
-  readonly #nature: Nature
+  readonly #platform: Platform
   readonly #events: EventRows
   #incarnations: Incarnations
   #last: string
@@ -52,11 +52,11 @@ export class EventLog implements LogIdentity {
   #applied = 0
 
   /** Reads the head. A log without one is new, and gets a fresh epoch. */
-  constructor(tables: LogTables, nature: Nature) {
+  constructor(tables: LogTables, platform: Platform) {
     this.#tables = tables
-    this.#nature = nature
+    this.#platform = platform
     this.#events = new EventRows(tables.events)
-    if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create(mintEpoch(nature))
+    if (tables.head.get(HEAD_SCHEMA) === undefined) this.#create(mintEpoch(platform))
     this.epoch = tables.head.get(HEAD_EPOCH)!
     this.#last = tables.head.get(HEAD_LAST)!
     const [batch, sequence] = this.#last.split(' ').map(Number)
@@ -127,7 +127,7 @@ export class EventLog implements LogIdentity {
 
   /** Starts a new incarnation for everything recorded from here on. Writes what `flush` writes. */
   begin(): void {
-    this.#incarnations = withNewIncarnation(this.#incarnations, this, this.#nature)
+    this.#incarnations = withNewIncarnation(this.#incarnations, this, this.#platform)
     this.flush()
   }
 

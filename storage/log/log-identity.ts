@@ -5,7 +5,7 @@
  * log does not have at that sequence.
  */
 import { HEAD_EPOCH, HEAD_INCARNATIONS } from '../environments.ts'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 
 const EPOCH_CHARS = 12
 /** 30 random bits: one stale cursor in a thousand million would pass as valid. */
@@ -30,8 +30,8 @@ type Incarnation = readonly [firstSequence: number, name: string]
 export type Incarnations = readonly Incarnation[]
 
 /** Identity of a new log: 60 random bits. */
-export function mintEpoch(nature: Pick<Nature, 'randomHex'>): string {
-  return mint(nature, EPOCH_CHARS)
+export function mintEpoch(platform: Pick<Platform, 'randomHex'>): string {
+  return mint(platform, EPOCH_CHARS)
 }
 
 export function incarnationsIn(text: string | undefined): Incarnations {
@@ -45,13 +45,13 @@ export function incarnationsIn(text: string | undefined): Incarnations {
 export function withNewIncarnation(
   known: Incarnations,
   { oldestSequence, lastSequence }: { readonly oldestSequence: number; readonly lastSequence: number },
-  nature: Pick<Nature, 'randomHex'>,
+  platform: Pick<Platform, 'randomHex'>,
 ): Incarnations {
   const kept = known.filter(([first], i) => {
     const next = known[i + 1]?.[0] ?? Number.POSITIVE_INFINITY
     return first <= lastSequence && next >= oldestSequence
   })
-  return [...kept.slice(1 - INCARNATIONS_MAX), [lastSequence + 1, mint(nature, INCARNATION_CHARS)]]
+  return [...kept.slice(1 - INCARNATIONS_MAX), [lastSequence + 1, mint(platform, INCARNATION_CHARS)]]
 }
 
 /** Hot for the newest incarnation, which is checked first. */
@@ -75,8 +75,8 @@ export function identityIn(head: Readonly<Record<string, string | undefined>>): 
   return { epoch: head[HEAD_EPOCH] ?? '', incarnationAt: (sequence) => incarnationAt(known, sequence) }
 }
 
-function mint(nature: Pick<Nature, 'randomHex'>, chars: number): string {
+function mint(platform: Pick<Platform, 'randomHex'>, chars: number): string {
   let name = ''
-  for (const byte of Buffer.from(nature.randomHex(2 * chars), 'hex')) name += ALPHABET[byte % ALPHABET.length]
+  for (const byte of Buffer.from(platform.randomHex(2 * chars), 'hex')) name += ALPHABET[byte % ALPHABET.length]
   return name
 }

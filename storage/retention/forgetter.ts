@@ -12,7 +12,7 @@ import { type ForgottenTimes, forgottenAt } from './forgotten-times.ts'
 
 export interface Forgetter {
   /** Finds the oldest events that may go, at most TRIM_EVENTS_MAX, and remembers what their removal needs. */
-  look(at: Look): Promise<Oldest>
+  look(at: Look): Promise<TrimCandidates>
   /**
    * Removes from the view the ids and histories of the events before `next` that the last look found. Resolves to true
    * when that is on disk. Resolves to false if this forgetter did not make that look, because the thread that did has
@@ -39,7 +39,7 @@ export interface Look {
   readonly nowMs: number
 }
 
-export interface Oldest {
+export interface TrimCandidates {
   readonly count: number
   /** How many of these cannot be read any more. */
   readonly lost: number
@@ -56,7 +56,7 @@ export interface Oldest {
 export const TRIM_EVENTS_MAX = 2_000
 /** Most text read for one step; it bounds memory, and how long the view has to wait. */
 const TRIM_BYTES_MAX = 4 * 1024 * 1024
-const NONE: Oldest = { count: 0, lost: 0, next: 0, areLeft: false, more: false, times: {} }
+const NONE: TrimCandidates = { count: 0, lost: 0, next: 0, areLeft: false, more: false, times: {} }
 
 /**
  * Age by the event's own time. `unknown`: its row is damaged, or its time is in the future because a clock was wrong.
@@ -93,7 +93,7 @@ export class RowForgetter implements Forgetter {
     this.#view = view
   }
 
-  async look(at: Look): Promise<Oldest> {
+  async look(at: Look): Promise<TrimCandidates> {
     const left = at.isCleared ? [] : this.#events.wholeBefore(at.floor, TRIM_EVENTS_MAX).flatMap(eventsOf)
     const areLeft = left.length > 0
     const { events, next, more } = areLeft ? gone(left) : this.#oldest(at)

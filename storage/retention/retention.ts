@@ -7,13 +7,13 @@
 
 import type { TrimCut, TrimStep } from '../journal.ts'
 import type { EventLog } from '../log/event-log.ts'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 import type { Applier } from '../view/applier.ts'
 import { NotBegun } from '../view/recorded-tables.ts'
 import type { Forgetter } from './forgetter.ts'
 
 interface Journal {
-  readonly nature: Pick<Nature, 'wallMs'>
+  readonly platform: Pick<Platform, 'wallMs'>
   /** Whether the disk has room for a step, which frees space only at its end. */
   readonly hasRoom: () => Promise<boolean>
   /** Throws if nothing may be written any more. */
@@ -27,7 +27,7 @@ export async function trimOldest(
   log: EventLog,
   applier: Applier,
   forgetter: Forgetter,
-  { nature, hasRoom, assertWritable, onFailure }: Journal,
+  { platform, hasRoom, assertWritable, onFailure }: Journal,
 ): Promise<TrimStep> {
   assertWritable()
   if (!(await hasRoom())) return { removed: 0, more: false }
@@ -39,7 +39,7 @@ export async function trimOldest(
       applier.applied.sequence + 1,
     ),
     recordedBeforeMs: 'recordedBeforeMs' in cut ? cut.recordedBeforeMs : Number.POSITIVE_INFINITY,
-    nowMs: nature.wallMs(),
+    nowMs: platform.wallMs(),
   })
   if (count === 0) return { removed: 0, more: false }
   assertWritable()

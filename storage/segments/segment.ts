@@ -15,8 +15,8 @@ import { writeWhole } from '../files/write-whole.ts'
 import { segmentPath } from '../home/home-paths.ts'
 import { type Frame, type FrameRow, FrameWriter, isIndex, KIND, rowMatches } from './frame.ts'
 import { type FrameAt, framesFrom, hasFrameFrom } from './frames-in.ts'
+import { type LogState, partOf, type RowKind, type SegmentHeader } from './log-state.ts'
 import { type Place, RowIndex } from './row-index.ts'
-import { type Beginning, partOf, type RowsOf, type Standing } from './standing.ts'
 import { Tail } from './tail.ts'
 import { TRAILER_BYTES, type Trailer, trailerBytes, trailerIn } from './trailer.ts'
 import { openAnew } from './written-by-another.ts'
@@ -38,7 +38,7 @@ export class SegmentFault extends Error {
 export class Segment {
   readonly path: string
   readonly ordinal: number
-  readonly beginning: Beginning
+  readonly header: SegmentHeader
   /** Number of its first frame. */
   readonly number: number
   /** End of its last whole frame. */
@@ -54,11 +54,11 @@ export class Segment {
   #isRemoved = false
   readonly #use: Use
 
-  private constructor(path: string, ordinal: number, first: Frame, beginning: Beginning, file: number, use: Use) {
+  private constructor(path: string, ordinal: number, first: Frame, header: SegmentHeader, file: number, use: Use) {
     this.path = path
     this.ordinal = ordinal
     this.number = first.number
-    this.beginning = beginning
+    this.header = header
     this.bytes = first.bytes
     this.#followedTo = first.bytes
     this.#file = file
@@ -67,11 +67,11 @@ export class Segment {
   }
 
   /** Creates the file with its first frame on disk. Throws HomeRefused `locked`, and file system errors. */
-  static create(folder: string, ordinal: number, number: number, beginning: Beginning): Segment {
+  static create(folder: string, ordinal: number, number: number, header: SegmentHeader): Segment {
     const path = segmentPath(folder, ordinal)
     const writer = new FrameWriter()
     writer.begin()
-    writer.add(KIND.head, 0, [JSON.stringify(beginning)])
+    writer.add(KIND.head, 0, [JSON.stringify(header)])
     const bytes = writer.finish(number, ordinal)
     const file = openAnew(path, FILE_MODE)
     try {
@@ -86,7 +86,7 @@ export class Segment {
       path,
       ordinal,
       { number, ordinal, bytes: bytes.length, rows: [] },
-      beginning,
+      header,
       file,
       'written',
     )
@@ -103,8 +103,8 @@ export class Segment {
       const first = framesFrom(file, 0, size, 'checked').next().value
       const row = first?.frame.rows[0]
       if (first?.frame.ordinal === ordinal && row?.kind === KIND.head) {
-        const beginning = JSON.parse(first.bytes.toString('utf8', row.at, row.at + row.bytes)) as Beginning
-        const segment = new Segment(path, ordinal, first.frame, beginning, file, use)
+        const header = JSON.parse(first.bytes.toString('utf8', row.at, row.at + row.bytes)) as SegmentHeader
+        const segment = new Segment(path, ordinal, first.frame, header, file, use)
         segment.#sealAt(size, trailerIn(file, size))
         return segment
       }
@@ -214,7 +214,7 @@ export class Segment {
   }
 
   /** The places of its rows of a kind. */
-  rows(kind: RowsOf): RowIndex {
+  rows(kind: RowKind): RowIndex {
     this.#indexes ??= this.#readIndexes()
     return partOf(this.#indexes, kind)
   }
@@ -316,7 +316,7 @@ export class Segment {
     const file = this.#open()
     const indexAt = trailerIn(file, this.bytes)?.frameAt ?? this.bytes
     const last = framesFrom(file, indexAt, this.bytes, 'checked').next().value
-    const of = (kind: RowsOf): FrameRow | undefined =>
+    const of = (kind: RowKind): FrameRow | undefined =>
       last?.frame.rows.find((row) => row.kind === KIND.index && row.key === kind)
     const rows = [of(KIND.events), of(KIND.redo)] as const
     if (last !== undefined && rows[0] !== undefined && rows[1] !== undefined) {
@@ -353,9 +353,9 @@ function isHeadWhole({ frame, bytes }: FrameAt): boolean {
 }
 
 /** What a frame changes in the state of the log, if anything. */
-export function changesIn({ frame, bytes }: FrameAt): Partial<Standing> | undefined {
+export function changesIn({ frame, bytes }: FrameAt): Partial<LogState> | undefined {
   const row = frame.rows.find(({ kind }) => kind === KIND.head)
-  return row && (JSON.parse(bytes.toString('utf8', row.at, row.at + row.bytes)) as Partial<Standing>)
+  return row && (JSON.parse(bytes.toString('utf8', row.at, row.at + row.bytes)) as Partial<LogState>)
 }
 
 let scratch = Buffer.allocUnsafeSlow(64 * 1024)

@@ -7,24 +7,24 @@
 import { unlink } from 'node:fs'
 import type { LogEnvironment, ReadTransaction } from '../environments.ts'
 import { flushFile } from '../files/flush.ts'
-import { mayOpen } from '../files/may-open.ts'
+import { hasFreeDescriptors } from '../files/free-descriptors.ts'
 import { segmentPath, segmentsIn } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { FrameWriter, KIND } from './frame.ts'
 import { Loaded } from './loaded.ts'
-import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'
 import {
-  type Beginning,
-  type Both,
   firstNeeded,
+  type LogSnapshot,
+  type LogState,
   needsEarlier,
+  type PerKind,
   partOf,
   pinAll,
-  type RowsOf,
-  type Sight,
-  type Standing,
+  type RowKind,
+  type SegmentHeader,
   withPart,
-} from './standing.ts'
+} from './log-state.ts'
+import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'
 
 /** Size up to which a file grows: what a start reads through, and what retention gives back at once. */
 const SEGMENT_BYTES_MAX = 64 * 1024 * 1024
@@ -38,11 +38,11 @@ const WAY_BACK = 'put it back, or restore a backup'
 
 interface Changes {
   readonly head: Record<string, string>
-  from: Both
-  last: Both
+  from: PerKind
+  last: PerKind
 }
 
-interface Snapshot extends Sight, ReadTransaction {}
+interface Snapshot extends LogSnapshot, ReadTransaction {}
 
 export interface LogOptions {
   readonly readOnly: boolean
@@ -60,8 +60,8 @@ export class SegmentedLog implements LogEnvironment {
   readonly #frame = new FrameWriter()
   #segments: Segment[] = []
   #head = new Map<string, string>()
-  #from: Both = [1, 1]
-  #last: Both = [0, 0]
+  #from: PerKind = [1, 1]
+  #last: PerKind = [0, 0]
   /** Number of the last frame. */
   #number = 0
   /** Where the last frame begins in the newest file. */
@@ -89,7 +89,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   /** The present state. */
-  get sight(): Sight {
+  get snapshot(): LogSnapshot {
     return { segments: this.#segments, head: this.#head, from: this.#from, last: this.#last }
   }
 
@@ -107,7 +107,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   /** Adds a row after the last of its kind. Call within a transaction. */
-  append(kind: RowsOf, key: number, texts: readonly string[], between: string): void {
+  append(kind: RowKind, key: number, texts: readonly string[], between: string): void {
     const writing = this.#writing()
     if (key <= partOf(writing.last, kind)) throw new Error(`row ${key} is not after the last row of its table`)
     this.#frame.add(kind, key, texts, between)
@@ -115,7 +115,7 @@ export class SegmentedLog implements LogEnvironment {
   }
 
   /** Drops the rows of the kind before this key from the log. Call within a transaction. */
-  removeBefore(kind: RowsOf, key: number): void {
+  removeBefore(kind: RowKind, key: number): void {
     const writing = this.#writing()
     // Nothing after the last row can be removed.
     const before = Math.min(key, partOf(writing.last, kind) + 1)
@@ -208,7 +208,7 @@ export class SegmentedLog implements LogEnvironment {
   #commit({ head, from, last }: Changes): void {
     const newest = this.#newest()
     const isMoved = from !== this.#from
-    const changed: Partial<Standing> = { head, ...(isMoved && { from }) }
+    const changed: Partial<LogState> = { head, ...(isMoved && { from }) }
     this.#frame.add(KIND.head, 0, [JSON.stringify(changed)])
     const bytes = this.#frame.finish(this.#number + 1, newest.ordinal)
     newest.append(bytes)
@@ -231,13 +231,13 @@ export class SegmentedLog implements LogEnvironment {
       newest.seal(this.#number + 1)
       this.#number += 1
     }
-    const beginning: Beginning = {
+    const header: SegmentHeader = {
       head: Object.fromEntries(this.#head),
       from: this.#from,
       after: this.#last,
       previous: newest?.trailer ?? 0,
     }
-    const next = Segment.create(this.#folder, (newest?.ordinal ?? 0) + 1, this.#number + 1, beginning)
+    const next = Segment.create(this.#folder, (newest?.ordinal ?? 0) + 1, this.#number + 1, header)
     this.#number += 1
     this.#segments = [...this.#segments, next]
     if (newest !== undefined) this.used(newest)
@@ -247,7 +247,7 @@ export class SegmentedLog implements LogEnvironment {
   /** True if the file is not full, or if no next one can be begun because the limit of open files is reached. */
   #hasRoom({ bytes }: Segment): boolean {
     if (bytes < this.#segmentBytesMax) return true
-    return bytes < this.#segmentBytesMax + OVERFULL_BYTES_MAX && !mayOpen(this.#folder, FILES_TO_BEGIN)
+    return bytes < this.#segmentBytesMax + OVERFULL_BYTES_MAX && !hasFreeDescriptors(this.#folder, FILES_TO_BEGIN)
   }
 
   /** Removes files in which nothing counts any more. */
@@ -315,13 +315,13 @@ export class SegmentedLog implements LogEnvironment {
     if (segment !== undefined) this.#segments.unshift(segment)
     // In a log that another process writes it stays open, so that it can be read after its removal.
     if (this.#use !== 'followed') segment?.unload()
-    if (segment?.trailer === undefined || segment.trailer !== next.beginning.previous)
+    if (segment?.trailer === undefined || segment.trailer !== next.header.previous)
       throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end where the next file says`)
   }
 
   /** Adds the next newest file. The state of the log follows from its beginning and each of its frames. */
   #take(segment: Segment, rows: 'checked' | 'trusted'): void {
-    const { head, from, after } = segment.beginning
+    const { head, from, after } = segment.header
     this.#segments = [...this.#segments, segment]
     this.#head = new Map(Object.entries(head))
     this.#from = from

@@ -3,10 +3,10 @@ import { Buffer } from 'node:buffer'
 import { CorruptRow, textOf } from '../checked-text.ts'
 import type { AppendedTable, LogTables, Range, ReadTransaction } from '../environments.ts'
 import { KIND } from './frame.ts'
+import { type LogSnapshot, partOf, type RowKind } from './log-state.ts'
 import type { Place } from './row-index.ts'
 import type { Segment } from './segment.ts'
 import type { SegmentedLog } from './segmented-log.ts'
-import { partOf, type RowsOf, type Sight } from './standing.ts'
 
 interface Reading {
   readonly transaction?: ReadTransaction
@@ -22,15 +22,15 @@ export function tablesOf(log: SegmentedLog): LogTables {
     redo: new SegmentTable(log, KIND.redo),
     head: {
       get: (name, reading) =>
-        reading?.transaction === undefined ? log.headOf(name) : sightOf(log, reading).head.get(name),
+        reading?.transaction === undefined ? log.headOf(name) : snapshotOf(log, reading).head.get(name),
       put: (name, text) => log.putHead(name, text),
     },
   }
 }
 
 /** What a read sees: the log as it was when the transaction began, or, without one, as it is. */
-function sightOf(log: SegmentedLog, reading: Reading | undefined): Sight {
-  return (reading?.transaction as (Sight & ReadTransaction) | undefined) ?? log.sight
+function snapshotOf(log: SegmentedLog, reading: Reading | undefined): LogSnapshot {
+  return (reading?.transaction as (LogSnapshot & ReadTransaction) | undefined) ?? log.snapshot
 }
 
 /** A row of a file. */
@@ -41,35 +41,35 @@ interface At {
 
 class SegmentTable implements AppendedTable {
   readonly #log: SegmentedLog
-  readonly #kind: RowsOf
+  readonly #kind: RowKind
   readonly #ahead = new Ahead()
 
-  constructor(log: SegmentedLog, kind: RowsOf) {
+  constructor(log: SegmentedLog, kind: RowKind) {
     this.#log = log
     this.#kind = kind
   }
 
   get(key: number, reading?: Reading): string | undefined {
-    const sight = sightOf(this.#log, reading)
+    const snapshot = snapshotOf(this.#log, reading)
     // A row added after the snapshot may be in the same files.
-    if (key > partOf(sight.last, this.#kind)) return undefined
-    const at = this.#atOrBefore(sight, key)
-    if (at === undefined || this.#key(sight, at) !== key) return undefined
-    return sight.segments[at.segment]!.text(this.#place(sight, at))
+    if (key > partOf(snapshot.last, this.#kind)) return undefined
+    const at = this.#atOrBefore(snapshot, key)
+    if (at === undefined || this.#key(snapshot, at) !== key) return undefined
+    return snapshot.segments[at.segment]!.text(this.#place(snapshot, at))
   }
 
   *getKeys(range: Range<number> = {}): Generator<number> {
-    const sight = sightOf(this.#log, range)
-    for (const at of this.#range(sight, range)) yield this.#key(sight, at)
+    const snapshot = snapshotOf(this.#log, range)
+    for (const at of this.#range(snapshot, range)) yield this.#key(snapshot, at)
   }
 
   *getRange(range: Range<number> = {}): Generator<{ readonly key: number; readonly value: string }> {
-    const sight = sightOf(this.#log, range)
+    const snapshot = snapshotOf(this.#log, range)
     const isOne = range.limit === 1 || range.reverse === true
-    for (const at of this.#range(sight, range)) {
-      const segment = sight.segments[at.segment]!
-      const place = this.#place(sight, at)
-      yield { key: this.#key(sight, at), value: isOne ? segment.text(place) : this.#ahead.text(segment, place) }
+    for (const at of this.#range(snapshot, range)) {
+      const segment = snapshot.segments[at.segment]!
+      const place = this.#place(snapshot, at)
+      yield { key: this.#key(snapshot, at), value: isOne ? segment.text(place) : this.#ahead.text(segment, place) }
     }
   }
 
@@ -87,104 +87,107 @@ class SegmentTable implements AppendedTable {
     this.#log.removeBefore(this.#kind, key)
   }
 
-  *#range(sight: Sight, { start, end, limit = Number.POSITIVE_INFINITY, reverse }: Range<number>): Generator<At> {
-    const from = partOf(sight.from, this.#kind)
-    const last = partOf(sight.last, this.#kind)
+  *#range(
+    snapshot: LogSnapshot,
+    { start, end, limit = Number.POSITIVE_INFINITY, reverse }: Range<number>,
+  ): Generator<At> {
+    const from = partOf(snapshot.from, this.#kind)
+    const last = partOf(snapshot.last, this.#kind)
     let at: At | undefined
     if (reverse === true) {
-      at = this.#atOrBefore(sight, Math.min(start ?? last, last))
+      at = this.#atOrBefore(snapshot, Math.min(start ?? last, last))
       for (let count = 0; at !== undefined && count < limit; count += 1) {
-        const key = this.#key(sight, at)
+        const key = this.#key(snapshot, at)
         if (key < from || (end !== undefined && key <= end)) return
         yield at
-        at = this.#step(sight, at, -1)
+        at = this.#step(snapshot, at, -1)
       }
       return
     }
-    at = this.#atOrAfter(sight, Math.max(start ?? from, from))
+    at = this.#atOrAfter(snapshot, Math.max(start ?? from, from))
     for (let count = 0; at !== undefined && count < limit; count += 1) {
-      const key = this.#key(sight, at)
+      const key = this.#key(snapshot, at)
       if (key > last || (end !== undefined && key >= end)) return
       yield at
-      at = this.#step(sight, at, 1)
+      at = this.#step(snapshot, at, 1)
     }
   }
 
   /** The last row whose key is at most this one. */
-  #atOrBefore(sight: Sight, key: number): At | undefined {
-    for (let segment = this.#lastBeginningBefore(sight, key); segment >= 0; segment -= 1) {
-      const last = this.#lastUpTo(sight, segment)
-      if (last < partOf(sight.from, this.#kind)) return undefined
+  #atOrBefore(snapshot: LogSnapshot, key: number): At | undefined {
+    for (let segment = this.#lastBeginningBefore(snapshot, key); segment >= 0; segment -= 1) {
+      const last = this.#lastUpTo(snapshot, segment)
+      if (last < partOf(snapshot.from, this.#kind)) return undefined
       // The file has no rows of this kind.
-      if (this.#after(sight, segment) === last) continue
-      const row = this.#rows(sight, segment).atOrBefore(key)
+      if (this.#after(snapshot, segment) === last) continue
+      const row = this.#rows(snapshot, segment).atOrBefore(key)
       if (row >= 0)
-        return this.#key(sight, { segment, row }) < partOf(sight.from, this.#kind) ? undefined : { segment, row }
+        return this.#key(snapshot, { segment, row }) < partOf(snapshot.from, this.#kind) ? undefined : { segment, row }
     }
     return undefined
   }
 
-  #atOrAfter(sight: Sight, key: number): At | undefined {
-    const before = this.#atOrBefore(sight, key)
-    if (before !== undefined) return this.#key(sight, before) === key ? before : this.#step(sight, before, 1)
-    const from = partOf(sight.from, this.#kind)
-    for (let segment = 0; segment < sight.segments.length; segment += 1) {
-      if (this.#lastUpTo(sight, segment) < Math.max(key, from)) continue
-      const rows = this.#rows(sight, segment)
+  #atOrAfter(snapshot: LogSnapshot, key: number): At | undefined {
+    const before = this.#atOrBefore(snapshot, key)
+    if (before !== undefined) return this.#key(snapshot, before) === key ? before : this.#step(snapshot, before, 1)
+    const from = partOf(snapshot.from, this.#kind)
+    for (let segment = 0; segment < snapshot.segments.length; segment += 1) {
+      if (this.#lastUpTo(snapshot, segment) < Math.max(key, from)) continue
+      const rows = this.#rows(snapshot, segment)
       const row = rows.atOrBefore(Math.max(key, from) - 1) + 1
       if (row < rows.count) return { segment, row }
     }
     return undefined
   }
 
-  #step(sight: Sight, at: At, by: 1 | -1): At | undefined {
+  #step(snapshot: LogSnapshot, at: At, by: 1 | -1): At | undefined {
     let { segment, row } = at
     row += by
-    while (segment >= 0 && segment < sight.segments.length) {
-      const { count } = this.#rows(sight, segment)
+    while (segment >= 0 && segment < snapshot.segments.length) {
+      const { count } = this.#rows(snapshot, segment)
       if (row >= 0 && row < count) return { segment, row }
       segment += by
-      const next = sight.segments[segment]
+      const next = snapshot.segments[segment]
       if (next === undefined) return undefined
-      row = by === 1 ? 0 : this.#rows(sight, segment).count - 1
+      row = by === 1 ? 0 : this.#rows(snapshot, segment).count - 1
     }
     return undefined
   }
 
   /** The last file that begins before this key; -1 if there is none. */
-  #lastBeginningBefore(sight: Sight, key: number): number {
+  #lastBeginningBefore(snapshot: LogSnapshot, key: number): number {
     let low = 0
-    let high = sight.segments.length
+    let high = snapshot.segments.length
     while (low < high) {
       const middle = (low + high) >> 1
-      if (this.#after(sight, middle) < key) low = middle + 1
+      if (this.#after(snapshot, middle) < key) low = middle + 1
       else high = middle
     }
     return low - 1
   }
 
   /** Key of the last row before this file. */
-  #after(sight: Sight, segment: number): number {
-    return partOf(sight.segments[segment]!.beginning.after, this.#kind)
+  #after(snapshot: LogSnapshot, segment: number): number {
+    return partOf(snapshot.segments[segment]!.header.after, this.#kind)
   }
 
   /** Key of the last row in this file or before it. */
-  #lastUpTo(sight: Sight, segment: number): number {
-    return partOf(sight.segments[segment + 1]?.beginning.after ?? sight.last, this.#kind)
+  #lastUpTo(snapshot: LogSnapshot, segment: number): number {
+    return partOf(snapshot.segments[segment + 1]?.header.after ?? snapshot.last, this.#kind)
   }
 
-  #rows(sight: Sight, segment: number) {
-    const of = sight.segments[segment]!
+  #rows(snapshot: LogSnapshot, segment: number) {
+    const of = snapshot.segments[segment]!
     this.#log.used(of)
     return of.rows(this.#kind)
   }
 
-  #key(sight: Sight, { segment, row }: At): number {
-    return this.#rows(sight, segment).key(row)
+  #key(snapshot: LogSnapshot, { segment, row }: At): number {
+    return this.#rows(snapshot, segment).key(row)
   }
 
-  #place(sight: Sight, { segment, row }: At): Place {
-    return this.#rows(sight, segment).place(row)
+  #place(snapshot: LogSnapshot, { segment, row }: At): Place {
+    return this.#rows(snapshot, segment).place(row)
   }
 }
 

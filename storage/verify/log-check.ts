@@ -2,7 +2,7 @@
  * Checks the copy of a log in a process of its own (storage/verify/log-checker.ts): checksums of a gigabyte would stop
  * the service from answering for a second.
  */
-import { ownProcess } from '../files/own-process.ts'
+import { runInChild } from '../files/run-in-child.ts'
 
 const CHECKER = new URL('./log-checker.js', import.meta.url)
 /** Most files reported. */
@@ -14,6 +14,6 @@ const FAULTS_MAX = 10
  */
 export async function faultsOfLog(folder: string, signal: AbortSignal): Promise<readonly string[]> {
   const args = [folder, String(FAULTS_MAX)]
-  const said = await ownProcess(CHECKER, args, 'the copy of the log is unusable', signal)
+  const said = await runInChild(CHECKER, args, 'the copy of the log is unusable', signal)
   return said === '' ? [] : (JSON.parse(said) as string[])
 }

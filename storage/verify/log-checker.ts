@@ -1,12 +1,12 @@
 /** The child process of storage/verify/log-check.ts: reads a whole log. */
-import { workOfOwn } from '../files/own-process.ts'
+import { childMain } from '../files/run-in-child.ts'
 import { SegmentFault } from '../segments/segment.ts'
 import { SegmentedLog } from '../segments/segmented-log.ts'
 
-await workOfOwn(async ([folder = '', most]) => {
+await childMain(async ([folder = '', most]) => {
   const log = new SegmentedLog(folder, { readOnly: true, isUndisturbed: true })
   const faults: string[] = []
-  for (const segment of log.sight.segments) {
+  for (const segment of log.snapshot.segments) {
     try {
       segment.assertEvery()
     } catch (error) {

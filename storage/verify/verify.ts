@@ -1,5 +1,5 @@
 import { CorruptRow } from '../checked-text.ts'
-import { assertManifest, heldStill } from '../copies/backup-manifest.ts'
+import { assertManifest, lockAgainstWriters } from '../copies/backup-manifest.ts'
 import {
   type Environments,
   HEAD_EPOCH,
@@ -10,10 +10,10 @@ import {
   type Marker,
   type ReadTransaction,
 } from '../environments.ts'
-import { TemporaryFolderFailed } from '../home/apart.ts'
 import { assertWhole } from '../home/home-checks.ts'
 import { openEnvironments } from '../home/home-environments.ts'
 import { HomeRefused } from '../home/home-refused.ts'
+import { TemporaryFolderFailed } from '../home/separate-reader.ts'
 import { assertSchema } from '../home/written-by.ts'
 import { type EventIdentity, historiesOf, identityIfAny, identityOf } from '../log/event-identity.ts'
 import { EventRows } from '../log/event-rows.ts'
@@ -40,15 +40,15 @@ const NO_FAULT_OF_IT: readonly string[] = ['locked', 'schema_version', 'not_perm
  */
 export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise<VerifyReport> {
   try {
-    const standstill = await heldStill(home)
+    const guard = await lockAgainstWriters(home)
     try {
       await assertWhole(home, 'every')
       assertManifest(home)
       const report = await verifyWhole(home, hooks)
-      standstill?.assertKept()
+      guard?.assertKept()
       return report
     } finally {
-      await standstill?.release()
+      await guard?.release()
     }
   } catch (error) {
     if (error instanceof TemporaryFolderFailed || isShortage(error)) throw error

@@ -6,7 +6,7 @@
 import type { Marker } from '../environments.ts'
 import { ViewBehind } from '../journal.ts'
 import type { Batch } from '../log/redo.ts'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 import { Fold } from './fold.ts'
 import { NotBegun } from './recorded-tables.ts'
 import type { View } from './view.ts'
@@ -49,7 +49,7 @@ export class Applier {
   /** Last batch and sequence that the view holds on disk. */
   applied: Marker
   readonly #view: View
-  readonly #nature: Nature
+  readonly #platform: Platform
   readonly #onApplied: (batch: number) => void
   readonly #onFailure: (error: unknown) => Error
   #pending = new Fold()
@@ -68,12 +68,12 @@ export class Applier {
   constructor(
     view: View,
     applied: Marker,
-    nature: Nature,
+    platform: Platform,
     onApplied: (batch: number) => void,
     onFailure: (error: unknown) => Error,
   ) {
     this.#view = view
-    this.#nature = nature
+    this.#platform = platform
     this.applied = applied
     this.#onApplied = onApplied
     this.#onFailure = onFailure
@@ -120,7 +120,7 @@ export class Applier {
     return new Promise((resolve, reject) => {
       const waiter: Waiter = { batch, resolve, reject, timer: undefined }
       if (withinMs !== undefined) {
-        waiter.timer = this.#nature.setTimer(() => {
+        waiter.timer = this.#platform.setTimer(() => {
           this.#waiters.splice(this.#waiters.indexOf(waiter), 1)
           reject(new ViewBehind(`the view is at batch ${this.applied.batch}, not yet at ${batch}`))
         }, withinMs)
@@ -175,9 +175,9 @@ export class Applier {
 
   fail(error: Error): void {
     this.#failure ??= error
-    this.#nature.clearTimer(this.#timer)
+    this.#platform.clearTimer(this.#timer)
     for (const waiter of this.#waiters.splice(0)) {
-      this.#nature.clearTimer(waiter.timer)
+      this.#platform.clearTimer(waiter.timer)
       waiter.reject(error)
     }
     for (const { reject } of this.#exclusive.splice(0)) reject(error)
@@ -186,7 +186,7 @@ export class Applier {
 
   /** The timer may also fire during a write; the end of the write then arms the next one. */
   #linger(): void {
-    this.#timer ??= this.#nature.setTimer(() => {
+    this.#timer ??= this.#platform.setTimer(() => {
       this.#timer = undefined
       this.#start()
     }, LINGER_MS)
@@ -195,7 +195,7 @@ export class Applier {
   #start(): void {
     if (this.#busy || this.#held || this.#failure !== undefined) return
     this.#busy = true
-    this.#nature.clearTimer(this.#timer)
+    this.#platform.clearTimer(this.#timer)
     this.#timer = undefined
     this.#run().catch((error: unknown) => this.#onFailure(error))
   }
@@ -225,12 +225,12 @@ export class Applier {
     const fold = this.#pending
     this.#writing = fold
     this.#pending = new Fold()
-    const startedMs = this.#nature.monotonicMs()
+    const startedMs = this.#platform.monotonicMs()
     const marker = await this.#view.write(fold, this.applied.epoch, () => this.#waiters.length > 0)
     this.#writing = undefined
     this.applied = marker
     if (fold.weight >= MEASURED_WEIGHT_MIN) {
-      const weightMs = (this.#nature.monotonicMs() - startedMs) / fold.weight
+      const weightMs = (this.#platform.monotonicMs() - startedMs) / fold.weight
       this.#weightMs += MEASURED_SHARE * (weightMs - this.#weightMs)
     }
     this.#onApplied(marker.batch)
@@ -238,7 +238,7 @@ export class Applier {
     this.#waiters = waiting.filter((waiter) => waiter.batch > marker.batch)
     for (const waiter of waiting) {
       if (waiter.batch > marker.batch) continue
-      this.#nature.clearTimer(waiter.timer)
+      this.#platform.clearTimer(waiter.timer)
       waiter.resolve()
     }
     if (this.backlogMs() <= BACKLOG_MS_MAX) for (const resume of this.#forRoom.splice(0)) resume()

@@ -7,7 +7,7 @@
  */
 import { MARKER, type Range, type ReadTransaction, type Table, type ViewTables } from '../environments.ts'
 import { JournalFailure } from '../journal.ts'
-import type { Nature } from '../nature.ts'
+import type { Platform } from '../platform.ts'
 
 /** `MDB_PANIC: ...` when a read transaction begins, `Invalid argument: MDB_PANIC: ...` when one is used again. */
 const UNREADABLE = /\bMDB_(PANIC|CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN)\b/
@@ -20,14 +20,14 @@ const TOLD_WITHIN_MS = 1_000
  */
 export function withFailedReads(
   view: ViewTables,
-  nature: Pick<Nature, 'setTimer' | 'nextTurn'>,
+  platform: Pick<Platform, 'setTimer' | 'nextTurn'>,
   onUntold: (error: Error) => void,
 ): ViewTables {
   let isRefused = false
   const told = (error: unknown): unknown => {
     if (!(error instanceof Error && UNREADABLE.test(error.message))) return error
     // One turn later: what the writer posted while this thread was busy is delivered after the timers.
-    if (!isRefused) nature.setTimer(() => nature.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
+    if (!isRefused) platform.setTimer(() => platform.nextTurn(() => onUntold(error)), TOLD_WITHIN_MS)
     isRefused = true
     return new JournalFailure(`stored data can no longer be read: ${error.message}`, { cause: error })
   }

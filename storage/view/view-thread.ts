@@ -6,7 +6,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Worker } from 'node:worker_threads'
 import type { RemovedEntity } from '../journal.ts'
-import type { Forgetter, Look, Oldest } from '../retention/forgetter.ts'
+import type { Forgetter, Look, TrimCandidates } from '../retention/forgetter.ts'
 import { JobGate } from './job-gate.ts'
 import { NotBegun, type PackedRows, type Sending } from './recorded-tables.ts'
 import type { OnRepeat } from './repeated-commit.ts'
@@ -28,7 +28,7 @@ const YOUNG_MB_MAX = 16
 const ENDED = 'the view writer thread ended'
 
 /** What the thread starts with. */
-export interface Begun {
+export interface ThreadStart {
   readonly home: string
   readonly gate: SharedArrayBuffer
 }
@@ -36,14 +36,14 @@ export interface Begun {
 /** `commit` writes the rows that were sent under a number. */
 type Job = Exclude<keyof Forgetter, 'close'> | 'commit'
 
-export interface Asked {
+export interface JobRequest {
   readonly id: number
   readonly job: Job
   readonly argument: unknown
 }
 
 /** Rows for a commit that is asked for later; null if it is abandoned. */
-export interface Sent {
+export interface StagedRows {
   readonly commit: number
   readonly rows: PackedRows | null
 }
@@ -55,7 +55,7 @@ interface Failed {
 }
 
 /** `repeated`: a commit that LMDB gave up without reason was made again. */
-export type Told =
+export type ThreadMessage =
   | 'begun'
   | { readonly repeated: string }
   | { readonly id: number; readonly result?: unknown; readonly error?: Failed }
@@ -66,7 +66,7 @@ interface Waiting {
 }
 
 /** Receives failures that were recovered from. */
-interface TellsOfView {
+interface ViewThreadEvents {
   readonly onRepeat: OnRepeat
   /**
    * The thread could not be started, or has ended. Writes that it had not begun are made without it, and its other
@@ -77,7 +77,7 @@ interface TellsOfView {
 
 export class ViewThread implements Forgetter {
   readonly #home: string
-  readonly #told: TellsOfView
+  readonly #told: ViewThreadEvents
   readonly #onWritten: () => void
   readonly #waiting = new Map<number, Waiting>()
   #worker: Worker | undefined
@@ -90,13 +90,13 @@ export class ViewThread implements Forgetter {
   #lastCommit = 0
 
   /** @param onWritten called when the view thread has changed the tables. */
-  constructor(home: string, told: TellsOfView, onWritten: () => void) {
+  constructor(home: string, told: ViewThreadEvents, onWritten: () => void) {
     this.#home = home
     this.#told = told
     this.#onWritten = onWritten
   }
 
-  look(at: Look): Promise<Oldest> {
+  look(at: Look): Promise<TrimCandidates> {
     return this.#ask('look', at)
   }
 
@@ -121,7 +121,7 @@ export class ViewThread implements Forgetter {
     const worker = this.#startedInTime()
     if (worker === undefined || !this.#hasBegun) return undefined
     const commit = ++this.#lastCommit
-    const post = (rows: PackedRows | null) => worker.postMessage({ commit, rows } satisfies Sent)
+    const post = (rows: PackedRows | null) => worker.postMessage({ commit, rows } satisfies StagedRows)
     return {
       send: post,
       drop: () => post(null),
@@ -163,7 +163,7 @@ export class ViewThread implements Forgetter {
     return new Promise<Result>((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject })
       worker.ref()
-      worker.postMessage({ id, job, argument } satisfies Asked)
+      worker.postMessage({ id, job, argument } satisfies JobRequest)
     })
   }
 
@@ -197,7 +197,7 @@ export class ViewThread implements Forgetter {
     // A command-line setting for the young generation applies to every thread started from then on; the main thread
     // keeps its own.
     setFlagsFromString('--max-semi-space-size=0')
-    const workerData: Begun = { home: this.#home, gate: gate.shared }
+    const workerData: ThreadStart = { home: this.#home, gate: gate.shared }
     const worker = new Worker(new URL('./view-worker.js', import.meta.url), {
       workerData,
       name: 'view',
@@ -213,7 +213,7 @@ export class ViewThread implements Forgetter {
     }
     process.once('exit', shut)
     let failure = new Error(ENDED)
-    worker.on('message', (told: Told) => this.#hear(told))
+    worker.on('message', (told: ThreadMessage) => this.#hear(told))
     worker.on('error', (error) => {
       failure = error
     })
@@ -231,7 +231,7 @@ export class ViewThread implements Forgetter {
     return worker
   }
 
-  #hear(told: Told): void {
+  #hear(told: ThreadMessage): void {
     if (told === 'begun') {
       this.#hasBegun = true
       return

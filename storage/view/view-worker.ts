@@ -11,11 +11,11 @@ import { JobGate } from './job-gate.ts'
 import { openView } from './lmdb-view.ts'
 import type { PackedRows } from './recorded-tables.ts'
 import { View } from './view.ts'
-import type { Asked, Begun, Sent, Told } from './view-thread.ts'
+import type { JobRequest, StagedRows, ThreadMessage, ThreadStart } from './view-thread.ts'
 
-const { home, gate: shared } = workerData as Begun
+const { home, gate: shared } = workerData as ThreadStart
 const gate = new JobGate(shared)
-const tell = (told: Told): void => parentPort!.postMessage(told)
+const tell = (told: ThreadMessage): void => parentPort!.postMessage(told)
 
 const paths = environmentPaths(home)
 // The service removes log files only between this thread's jobs.
@@ -25,7 +25,7 @@ const forgetter = new RowForgetter(tablesOf(log), new View(view.tables))
 /** Rows by the number of their commit. */
 const sent = new Map<number, PackedRows[]>()
 
-function take({ commit, rows }: Sent): void {
+function take({ commit, rows }: StagedRows): void {
   if (rows === null) sent.delete(commit)
   else if (sent.has(commit)) sent.get(commit)!.push(rows)
   else sent.set(commit, [rows])
@@ -37,7 +37,7 @@ function commit(number: number): Promise<void> {
   return view.put(parts)
 }
 
-async function carryOut({ id, job, argument }: Asked): Promise<Told> {
+async function carryOut({ id, job, argument }: JobRequest): Promise<ThreadMessage> {
   try {
     if (job === 'commit') return { id, result: await commit(argument as number) }
     log.refresh()
@@ -50,10 +50,10 @@ async function carryOut({ id, job, argument }: Asked): Promise<Told> {
   }
 }
 
-async function hear(asked: Asked | 'close'): Promise<void> {
+async function hear(asked: JobRequest | 'close'): Promise<void> {
   // The process is ending: the job is not begun, and nobody is told.
   if (!gate.enter()) return
-  let told: Told | undefined
+  let told: ThreadMessage | undefined
   try {
     if (asked !== 'close') told = await carryOut(asked)
     else {
@@ -69,7 +69,7 @@ async function hear(asked: Asked | 'close'): Promise<void> {
 }
 
 let last = Promise.resolve()
-parentPort!.on('message', (message: Asked | Sent | 'close') => {
+parentPort!.on('message', (message: JobRequest | StagedRows | 'close') => {
   if (message !== 'close' && 'commit' in message) take(message)
   else last = last.then(() => hear(message))
 })

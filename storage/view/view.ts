@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import type { Term } from '../../machines/machine.ts'
 import { type Key, LAST_PART, MARKER, type Marker, type ViewTables } from '../environments.ts'
-import { damaged } from '../home/home-checks.ts'
+import { asHomeRefused } from '../home/home-checks.ts'
 import type {
   IndexRow,
   ListPage,
@@ -272,7 +272,7 @@ export class View {
         due.push({ kind, id, name, dueMs, generation, message })
       }
     } catch (error) {
-      throw damaged('a timer in the view', error)
+      throw asHomeRefused('a timer in the view', error)
     }
     return due
   }
@@ -285,7 +285,7 @@ export class View {
         yield { kind, id, n, toKind, toId, message }
       }
     } catch (error) {
-      throw damaged('a message in the view', error)
+      throw asHomeRefused('a message in the view', error)
     }
   }
 

@@ -30,7 +30,7 @@ t.test('a stopped runner gives up its final report if the service is unreachable
   await service.stop()
   const begunMs = performance.now()
   runner.stop()
-  t.same(await runner.finished, ['untold'])
+  t.same(await runner.finished, ['unreported'])
   t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
   t.match(logs.at(-1), /the service has not accepted the final post/)
@@ -53,7 +53,7 @@ t.test('a stopped runner whose output is blocked by the service gives up', async
   await lines.standStill(() => refused)
   const begunMs = performance.now()
   runner.stop()
-  t.same(await runner.finished, ['untold'])
+  t.same(await runner.finished, ['unreported'])
   t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
 })
@@ -72,7 +72,7 @@ t.test('a stopped runner whose run was not yet accepted gives up', async (t) => 
     (count) => count > 1,
   )
   runner.stop()
-  t.same(await runner.finished, ['untold'])
+  t.same(await runner.finished, ['unreported'])
 })
 
 t.test('a drain that ends while the service is unreachable gives up its final report', async (t) => {
@@ -81,7 +81,7 @@ t.test('a drain that ends while the service is unreachable gives up its final re
   service.offer(executionRequest('runreq_d'))
   await service.until(({ verb }) => verb === 'events')
   runner.drain()
-  t.same(await runner.finished, ['untold'])
+  t.same(await runner.finished, ['unreported'])
 })
 
 t.test('a run that finished before the stop is reported as completed', async (t) => {
@@ -149,7 +149,7 @@ t.test('kill ends a command that ignores SIGTERM, without waiting for the grace 
   runner.stop()
   const begunMs = performance.now()
   runner.kill()
-  t.same(await runner.finished, ['untold'])
+  t.same(await runner.finished, ['unreported'])
   t.ok(performance.now() - begunMs < SOON_MS, `${performance.now() - begunMs} ms`)
   t.ok(await isGone(pidIn(body.events[0].payload.text)))
 })

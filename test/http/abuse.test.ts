@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { pino } from 'pino'
 import t from 'tap'
 import { NAMES_MAX, valuesMax } from '../../http/bodies/json-text.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
 import { raw, startTestService, type TestService } from './service-harness.ts'
@@ -258,15 +258,15 @@ t.test(
   'the log says once when the service stops taking writes and until when, and once when it takes them again',
   async (t) => {
     const journal = new MemoryJournal()
-    const nature = new HurriedNature()
+    const platform = new AdvanceablePlatform()
     const lines: any[] = []
     const log = pino({ base: null }, { write: (line: string) => lines.push(JSON.parse(line)) })
-    await startTestService(t, {}, { openJournal: async () => journal, nature, log })
+    await startTestService(t, {}, { openJournal: async () => journal, platform, log })
     const told = (): any[] => lines.splice(0).filter(({ level }) => level >= 40)
     /** Timers that are due by then run before the one set here. */
     const look = (): Promise<void> => {
-      nature.hurry(2_000)
-      return new Promise((resolve) => nature.setTimer(resolve, 0))
+      platform.advance(2_000)
+      return new Promise((resolve) => platform.setTimer(resolve, 0))
     }
     t.same(told(), [])
     for (const [reason, msg] of [

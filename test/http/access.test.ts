@@ -9,7 +9,7 @@ import { allRoutes } from '../../http/routes.ts'
 import { ROLES } from '../../machines/documents/token.ts'
 import type { Principal, Principals } from '../../runtime/access/principals.ts'
 import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { accessTable } from './access-table.ts'
 import { raw, startTestService, type TestService } from './service-harness.ts'
@@ -238,8 +238,8 @@ t.test('nobody grants more rights, projects or trust than their own token has', 
 })
 
 t.test("revocation, expiry and removal end a token, and a removed runner's parked poll, within a second", async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const token = await s.runner('r1')
   const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
   await s.expect(200, 'GET', '/api/runners/r1')
@@ -252,10 +252,10 @@ t.test("revocation, expiry and removal end a token, and a removed runner's parke
 
   const soon = await s.token('soon', {
     roles: ['viewer'],
-    expires_at: new Date(nature.wallMs() + 60_000).toISOString(),
+    expires_at: new Date(platform.wallMs() + 60_000).toISOString(),
   })
   await s.expect(200, 'GET', '/api/projects', undefined, { token: soon })
-  nature.hurry(60_000)
+  platform.advance(60_000)
   await s.expect(401, 'GET', '/api/projects', undefined, { token: soon })
 
   const list = await s.expect(200, 'GET', '/api/tokens')

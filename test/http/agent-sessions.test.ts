@@ -1,6 +1,6 @@
 /** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when their process is gone. */
 import t from 'tap'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { AT, begin, fleet, type Runner, submit } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -46,7 +46,7 @@ const endsOf = async (s: TestService, id: string): Promise<any[]> => {
   const { items } = (await s.expect(200, 'GET', '/api/events?event_type=agent_session_ended&order=asc')).body
   return items.filter(({ payload }: any) => payload.session_id === id)
 }
-const onDisk = (nature: HurriedNature) => ({ nature, openJournal: undefined as never })
+const onDisk = (platform: AdvanceablePlatform) => ({ platform, openJournal: undefined as never })
 
 t.test(
   'learned 5: a running session is shown while it is silent, and its usage is added to its item and project',
@@ -194,15 +194,15 @@ t.test(
   'learned 4: at startup, sessions and maintenance runs inside the service end as interrupted, once, before work is taken',
   async (t) => {
     const home = t.testdir()
-    const nature = new HurriedNature()
-    const now = () => new Date(nature.wallMs()).toISOString()
-    const before = await startTestService(t, { home }, onDisk(nature))
+    const platform = new AdvanceablePlatform()
+    const now = () => new Date(platform.wallMs()).toISOString()
+    const before = await startTestService(t, { home }, onDisk(platform))
     const runner = await fleet(before, 'shop')
     await submit(before)
     const { request_id } = await begin(before, runner)
     const [remote, old, recent, over] = [newId(), newId(), newId(), newId()]
     await report(before, runner, request_id, startedEvent(remote, now()))
-    const longAgo = new Date(nature.wallMs() - 8 * DAY_MS).toISOString()
+    const longAgo = new Date(platform.wallMs() - 8 * DAY_MS).toISOString()
     await emit(
       before,
       startedEvent(old, longAgo),
@@ -221,8 +221,8 @@ t.test(
     await emit(before, maintenance)
     await before.service.close()
 
-    const startMs = nature.wallMs()
-    const after = await startTestService(t, { home }, onDisk(nature))
+    const startMs = platform.wallMs()
+    const after = await startTestService(t, { home }, onDisk(platform))
     const interrupted = await sessionOf(after, recent)
     t.match(interrupted, { state: 'ended', status: 'interrupted', error: 'daemon restarted', bytes_written: 0 })
     t.ok(Date.parse(interrupted.ended_at) >= startMs, 'the session ends at the startup')
@@ -240,7 +240,7 @@ t.test(
     t.equal((await after.expect(200, 'GET', '/api/run-requests')).body.items.length, 1, 'nothing was dispatched')
     await after.service.close()
 
-    const again = await startTestService(t, { home }, onDisk(nature))
+    const again = await startTestService(t, { home }, onDisk(platform))
     t.equal((await endsOf(again, recent)).length, 1, 'a second start ends nothing twice')
     t.equal((await runs(again)).length, 1)
 
@@ -249,14 +249,14 @@ t.test(
 )
 
 t.test('a lost lease interrupts the sessions of its run, and a late agent_session_ended corrects them', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await fleet(s, 'shop')
   const item = await submit(s)
   const { request_id } = await begin(s, runner)
   const id = newId()
   await report(s, runner, request_id, startedEvent(id))
-  nature.hurry(LEASE_MS + 1_000)
+  platform.advance(LEASE_MS + 1_000)
   const gone = await ended(s, id)
   const { lost_at } = (await s.expect(200, 'GET', `/api/run-requests/${request_id}`)).body
   t.match(gone, { status: 'interrupted', ended_at: lost_at }, 'the session ended when the lease did')
@@ -308,15 +308,15 @@ t.test(
 )
 
 t.test('a session ends when its cancelled run is given up for want of an answer', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await fleet(s, 'shop')
   await submit(s)
   const { request_id } = await begin(s, runner)
   const id = newId()
   await report(s, runner, request_id, startedEvent(id))
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/cancel`)
-  nature.hurry(61_000)
+  platform.advance(61_000)
   t.match(await ended(s, id), { status: 'interrupted' })
 })
 
@@ -324,8 +324,8 @@ t.test(
   'a session still open when its run has ended is interrupted after ten minutes, also over a restart',
   async (t) => {
     const home = t.testdir()
-    const nature = new HurriedNature()
-    const s = await startTestService(t, { home }, onDisk(nature))
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, { home }, onDisk(platform))
     const runner = await fleet(s, 'shop')
     const [forgotten, late] = [newId(), newId()]
     await submit(s)
@@ -337,9 +337,9 @@ t.test(
     t.equal((await ended(s, late)).status, 'ok')
     t.equal((await sessionOf(s, forgotten)).state, 'started', 'its end may still be reported')
     await s.service.close()
-    const again = await startTestService(t, { home }, onDisk(nature))
+    const again = await startTestService(t, { home }, onDisk(platform))
     t.equal((await sessionOf(again, forgotten)).state, 'started')
-    nature.hurry(601_000)
+    platform.advance(601_000)
     t.match(await ended(again, forgotten), { status: 'interrupted', ended_at: completed_at })
   },
 )
@@ -347,9 +347,9 @@ t.test(
 t.test(
   'a caller who may not see all projects of a maintenance run neither joins nor ends it, but gets a run of their own',
   async (t) => {
-    const nature = new HurriedNature()
+    const platform = new AdvanceablePlatform()
     const home = t.testdir()
-    const before = await startTestService(t, { home }, onDisk(nature))
+    const before = await startTestService(t, { home }, onDisk(platform))
     for (const key of ['shop', 'till']) await before.project(key)
     const tokenOf = async (name: string, ...projects: string[]) => ({
       token: await before.token(name, { roles: ['operator'], ...(projects.length === 0 ? {} : { projects }) }),
@@ -367,7 +367,7 @@ t.test(
       as?: { token: string },
       payload: object = { project },
     ) => {
-      const occurred_at = new Date(nature.wallMs()).toISOString()
+      const occurred_at = new Date(platform.wallMs()).toISOString()
       const event = { event_type, project, throttle: 'full', occurred_at, payload, trace_id: String(n).repeat(32) }
       return before.expect(200, 'POST', '/api/events', { events: [event] }, as)
     }
@@ -397,7 +397,7 @@ t.test(
     t.equal((await stated(before)).length, 2)
     await before.service.close()
 
-    const after = await startTestService(t, { home }, onDisk(nature))
+    const after = await startTestService(t, { home }, onDisk(platform))
     const told = (await stated(after)).slice(2).map(({ trace_id, project, payload }: any) => {
       const parts = payload.projects.map(({ name, status }: any) => `${name} ${status}`)
       return `${trace_id[0]} ${project}: ${parts.join(', ')}`

@@ -1,7 +1,7 @@
 /** What needs a person: entities of several kinds in one paged list. */
 import t from 'tap'
-import { absenceMsMin } from '../../runtime/dispatch/waiting.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { absenceMsMin } from '../../runtime/dispatch/waiting-reasons.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { begin, finish, fleet, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -120,8 +120,8 @@ t.test('a work item that no runner may take is listed once, by its run request o
 })
 
 t.test('a project whose eligible runners are all offline is listed once, until one is back', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await fleet(s, 'shop', 'till', 'idle')
   const away = async (query = '', more: object = {}) => {
     const { items } = (await s.expect(200, 'GET', NO_RUNNER_ONLINE + query, undefined, more)).body
@@ -133,7 +133,7 @@ t.test('a project whose eligible runners are all offline is listed once, until o
   await s.request('idle', { not_before: '2999-01-01T00:00:00Z' })
   await until(
     async () => {
-      nature.hurry(30_000)
+      platform.advance(30_000)
       return (await s.expect(200, 'GET', '/api/runners/r1')).body
     },
     ({ presence }) => presence === 'offline',
@@ -144,7 +144,7 @@ t.test('a project whose eligible runners are all offline is listed once, until o
   await s.request('till')
   await until(reading(s, id), waits('running_cap'))
   t.same(await away(), [], 'a runner that was just heard of may return')
-  nature.hurry(absenceMsMin)
+  platform.advance(absenceMsMin)
   t.same(await away(), ['shop Offline: r1.', 'till Offline: r1.'])
   t.same(await away('&project=till'), ['till Offline: r1.'])
   const [first] = (await s.expect(200, 'GET', '/api/attention')).body.items

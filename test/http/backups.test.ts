@@ -7,7 +7,7 @@ import t from 'tap'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { dataFilesOf } from '../../storage/home/home-paths.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { flip, flipInIndex } from '../storage/log-surgery.ts'
 import { until } from '../until.ts'
 import { startOnDisk, type TestService } from './service-harness.ts'
@@ -171,12 +171,12 @@ t.test(
 
 t.test('a key outlasts a restart for complete backups, until its 24 h are over', async (t) => {
   const home = t.testdir()
-  const nature = new HurriedNature()
+  const platform = new AdvanceablePlatform()
   const asked = (key: string) => ({ headers: { 'idempotency-key': key } })
-  let s = await startOnDisk(t, home, { nature })
+  let s = await startOnDisk(t, home, { platform })
   const restart = async (): Promise<void> => {
     await s.service.close()
-    s = await startOnDisk(t, home, { nature })
+    s = await startOnDisk(t, home, { platform })
   }
   const { body: first } = await s.expect(201, 'POST', PATH, undefined, asked('nightly'))
   const { body: named } = await s.expect(201, 'POST', PATH, { name: 'named' }, asked('named'))
@@ -191,7 +191,7 @@ t.test('a key outlasts a restart for complete backups, until its 24 h are over',
   t.match(other.body, { code: 'idempotency_key_reused', detail: first.name })
   const theirs = { ...asked('nightly'), token: await s.token('other', { roles: ['admin'] }) }
   await s.expect(201, 'POST', PATH, { name: 'theirs' }, theirs)
-  nature.hurry(s.settings.idempotencyMs)
+  platform.advance(s.settings.idempotencyMs)
   await s.expect(201, 'POST', PATH, { name: 'next' }, asked('nightly'))
   await restart()
   const { body: next } = await s.expect(200, 'POST', PATH, { name: 'next' }, asked('nightly'))

@@ -1,6 +1,6 @@
 /** Work that a campaign's cycles have preserved: the next cycle builds upon it, unless a person decides otherwise. */
 import t from 'tap'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { comesTo, fail, form, inFirstCycle, move, reading, step, verdict, work } from './campaign-harness.ts'
 import { AT, begin, finish, inState, type Runner } from './ledger-harness.ts'
@@ -183,13 +183,13 @@ t.test('work preserved in an outage is not built upon once a person has closed i
 })
 
 t.test('work preserved in an outage lands with the task built upon it', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await inFirstCycle(s)
   const items: any[] = []
   for (const ref of ['origin/half', 'origin/more']) {
     items.push(await keepHalf(s, runner, ref))
-    nature.hurry(61_000)
+    platform.advance(61_000)
     await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
     await comesTo(s, 'active', 'forming')
     await form(s, runner, step('Add invoices'))

@@ -1,6 +1,6 @@
 /** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as it concerns campaigns. */
 import t from 'tap'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import {
   addCampaign,
@@ -24,11 +24,17 @@ import { startTestService, type TestService } from './service-harness.ts'
 const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 
 /** Fails the run, and lets its retry delay pass (half a minute, then a minute). */
-async function failAgain(s: TestService, runner: Runner, nature: HurriedNature, words: string, more: object = {}) {
+async function failAgain(
+  s: TestService,
+  runner: Runner,
+  platform: AdvanceablePlatform,
+  words: string,
+  more: object = {},
+) {
   const { request_id, attempt } = await begin(s, runner)
   const path = `/api/run-requests/${request_id}`
   await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words, ...more }, runner)
-  nature.hurry(61_000)
+  platform.advance(61_000)
 }
 
 /** Starts the queued attempt; `begin` is for first attempts. */
@@ -44,7 +50,7 @@ async function beginAttempt(s: TestService, runner: Runner): Promise<{ request_i
 async function failThrice(
   s: TestService,
   runner: Runner,
-  nature: HurriedNature,
+  platform: AdvanceablePlatform,
   said: Readonly<Record<number, object>> = {},
 ): Promise<void> {
   for (const words of ['no route', 'reset', 'timed out']) {
@@ -53,7 +59,7 @@ async function failThrice(
     const event = said[attempt]
     if (event !== undefined) await s.expect(200, 'POST', `${path}/events`, { attempt, events: [event] }, runner)
     await s.expect(200, 'POST', `${path}/failed`, { attempt, class: 'execution', message: words }, runner)
-    nature.hurry(61_000)
+    platform.advance(61_000)
   }
 }
 
@@ -104,15 +110,15 @@ t.test('learned 6: a formation prompt is bounded, and reaches the runner in the 
 t.test(
   'learned 7: a campaign paused by a usage limit in its formation resumes by itself when the limit expires',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await advanced(s)
     const { request_id } = await begin(s, runner)
     await fail(s, runner, request_id, { code: 'usage_limit', message: 'five hours', result: { retry_after: 18_000 } })
     const paused = await comesTo(s, 'paused')
     t.equal(paused.paused.by, 'provider')
     t.notOk('needs' in paused, 'no person is needed')
-    nature.hurry(18_000_001)
+    platform.advance(18_000_001)
     await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
     t.match(await comesTo(s, 'active', 'forming'), { reason: /being formed/ })
     t.match((await events(s, 'campaign_resumed'))[0], { by: { name: 'intendant' }, payload: { status: 'active' } })
@@ -159,8 +165,8 @@ t.test('learned 7: the failure of a run counts even after its task has stated a 
 })
 
 t.test('learned 7: a usage limit of one campaign does not affect another, and expires by itself', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await fleet(s, 'shop', 'till')
   await addCampaign(s)
   await move(s, 'advance')
@@ -172,7 +178,7 @@ t.test('learned 7: a usage limit of one campaign does not affect another, and ex
   await form(s, runner, done)
   t.match(await until(reading(s, 'other'), ({ status }) => status === 'completed'), { cycles_completed: 0 })
   t.equal((await reading(s)()).status, 'paused')
-  nature.hurry(18_001_000)
+  platform.advance(18_001_000)
   await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
   await comesTo(s, 'active', 'forming')
   await form(s, runner, done)
@@ -203,10 +209,10 @@ t.test('learned 8: a cycle that no agent started, or whose agent was unreachable
 t.test(
   'learned 9: a formation whose agent fails is tried three times before it escalates, with the reason of each failure',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await advanced(s)
-    await failAgain(s, runner, nature, 'no route')
+    await failAgain(s, runner, platform, 'no route')
     const { work: waiting } = await until(reading(s), (one) => one.work.reason.includes('attempt 2'))
     t.match(
       waiting.reason,
@@ -224,7 +230,7 @@ t.test(
     await comesTo(s, 'active', 'cycle')
     await work(s, runner)
     await until(reading(s), ({ stage }) => stage === 'forming')
-    await failThrice(s, runner, nature)
+    await failThrice(s, runner, platform)
     const escalated = await comesTo(s, 'escalated')
     const words = ['1 (execution): no route', '2 (execution): reset', '3 (execution): timed out'].join('; ')
     t.equal(escalated.reason, `the formation failed 3 times: ${words}`)
@@ -283,10 +289,10 @@ const worked = session('s2', 'ok', { exit_code: 0 })
 t.test(
   'learned 9: a formation whose session could not reach its provider pauses the campaign, whatever its run reports',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await advanced(s)
-    await failThrice(s, runner, nature, { 3: session('s1', 'unavailable', { error: 'limit' }) })
+    await failThrice(s, runner, platform, { 3: session('s1', 'unavailable', { error: 'limit' }) })
     t.match(await comesTo(s, 'paused'), { reason: /provider_unavailable: limit/, paused: { by: 'provider' } })
   },
 )
@@ -321,10 +327,10 @@ t.test('learned 9: a formation whose second agent worked escalates instead of wa
 })
 
 t.test('learned 9: a formation that found its provider unreachable in an earlier attempt only escalates', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await advanced(s)
-  await failThrice(s, runner, nature, { 1: away })
+  await failThrice(s, runner, platform, { 1: away })
   t.match(await until(reading(s), ({ status }) => status !== 'staged'), {
     status: 'escalated',
     reason: /^the formation failed 3 times: 1 /,

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import type { MemoryJournal } from '../storage/memory.ts'
 import { COMPLETE, finish, fleet, type Runner, reading, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -27,8 +27,8 @@ async function ended(s: TestService, runner: Runner, objective: string, result: 
 }
 
 async function ledger(t: Test): Promise<Ledger> {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, { retentionMs: HOUR_MS, idempotencyMs: HOUR_MS, lateEventsMs: 1 }, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, { retentionMs: HOUR_MS, idempotencyMs: HOUR_MS, lateEventsMs: 1 }, { platform })
   const runner = await fleet(s, 'shop')
   const landed = await ended(s, runner, 'First', COMPLETE)
   const other = await ended(s, runner, 'Other', COMPLETE)
@@ -38,7 +38,8 @@ async function ledger(t: Test): Promise<Ledger> {
   const sweep = async (): Promise<void> => {
     // Lets requests sent at the same time arrive first.
     for (let asked = 0; asked < 5; asked++) await s.expect(200, 'GET', '/healthz')
-    for (nature.hurry(2 * HOUR_MS); isThere(); nature.hurry(retentionSweepMs)) await s.expect(200, 'GET', '/healthz')
+    for (platform.advance(2 * HOUR_MS); isThere(); platform.advance(retentionSweepMs))
+      await s.expect(200, 'GET', '/healthz')
   }
   const holdUntilSwept = (then = (): void => {}): void => {
     const ask = runtime.ask.bind(runtime)

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { startService } from '../../http/service.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { events, type Intent, intentOf, wordsOf } from './intent-harness.ts'
 import { startTestService, TestService } from './service-harness.ts'
@@ -29,8 +29,8 @@ async function oneOfEach(intent: Intent): Promise<Record<string, any>> {
 t.test(
   'accepted and active records are listed by drift status, most pressing first, in pages of any size',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const intent = await intentOf(s)
     const records = await oneOfEach(intent)
     await intent.record({ slug: 'proposed' })
@@ -45,7 +45,7 @@ t.test(
     t.same(await intent.words('?severity=high'), [['drifted', 'drifted']])
     t.same((await s.expect(200, 'GET', '/api/projects/shop/drift')).body.items, await intent.drift(), 'by either path')
 
-    nature.hurry(31 * DAY)
+    platform.advance(31 * DAY)
     const later = ['contradicted', 'drifted', 'threatened', 'stale', 'unobserved']
     t.same(
       (await intent.words()).map(([, status]) => status),
@@ -71,14 +71,14 @@ t.test(
 )
 
 t.test('a record that becomes stale between two pages is still on one of them', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const intent = await intentOf(s)
   await oneOfEach(intent)
   const whole = await intent.words()
   const path = '/projects/shop/drift?limit=4'
   const first = (await s.expect(200, 'GET', path)).body
-  nature.hurry(31 * DAY)
+  platform.advance(31 * DAY)
   const second = (await s.expect(200, 'GET', `${path}&cursor=${first.next_cursor}`)).body
   t.same(wordsOf([...first.items, ...second.items]), whole, 'with the statuses of the first page')
   t.equal(second.next_cursor, undefined)
@@ -152,8 +152,8 @@ t.test(
 t.test(
   'a classification decides the action of a drift and removes it from attention until its review is due',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const intent = await intentOf(s)
     const { drifted, threatened, holding } = await oneOfEach(intent)
     const classify = (status: number, named: string, body: object, options?: object) =>
@@ -165,7 +165,7 @@ t.test(
     t.same(await calling(), ['drift contradicted', 'drift drifted', 'drift threatened'])
     t.equal((await classify(200, 'drifted', { classification: 'real', reason: 'I looked' })).body.action, 'repair')
     t.equal((await classify(200, 'contradicted', { classification: 'obsolete_intent' })).body.action, 'update_record')
-    const inAWeek = new Date(nature.wallMs() + 7 * DAY).toISOString()
+    const inAWeek = new Date(platform.wallMs() + 7 * DAY).toISOString()
     const excused = await classify(200, 'threatened', {
       classification: 'allowed_exception',
       reason: 'until the rewrite',
@@ -177,7 +177,7 @@ t.test(
       classification: { classification: 'allowed_exception', review_at: inAWeek, by: { name: 'admin' } },
     })
     t.same(await calling(), [])
-    nature.hurry(8 * DAY)
+    platform.advance(8 * DAY)
     t.same(await calling(), ['drift threatened'], 'its review is due')
     t.equal((await s.expect(200, 'GET', '/api/projects/shop/drift/threatened')).body.action, 'ask')
     await classify(200, 'threatened', { classification: 'none' })
@@ -256,14 +256,14 @@ t.test(
 )
 
 t.test('every change of drift status is recorded with the observation behind it', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const intent = await intentOf(s)
   const { id } = await intent.record({ slug: 'one', evidence: EVIDENCE }, 'accepted')
   const seen = (n: number) => `obs_${String(n).padStart(24, '0')}`
   await intent.observe(id, { evidence_id: `${id}.e1` })
   await intent.observe(id, { evidence_id: `${id}.e1` })
-  nature.hurry(40 * DAY)
+  platform.advance(40 * DAY)
   await intent.observe(id, { evidence_id: `${id}.e1`, result: 'fail' })
   const told = (await events(s, 'intent_record_drift_changed')).map(({ payload }: any) => payload)
   const change = (

@@ -1,6 +1,6 @@
 /** Engine runs: whose reports about them are accepted. */
 import t from 'tap'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { type Intent, intentOf } from './intent-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -48,7 +48,7 @@ async function observing(s: TestService) {
     result: 'pass',
     observed_by: 'engine',
     source_type: 'test_run',
-    observed_at: new Date(s.service.runtime.nature.wallMs()).toISOString(),
+    observed_at: new Date(s.service.runtime.platform.wallMs()).toISOString(),
     ...more,
   })
   const post = (status: number, ...observations: object[]) => s.expect(status, 'POST', path, { observations }, as)
@@ -102,10 +102,10 @@ t.test(
 )
 
 t.test('a waiver needs a review date after its observation, and is accepted late or repeated', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const { intent, record, seen, post } = await observing(s)
-  const day = (days: number) => new Date(nature.wallMs() + days * DAY).toISOString()
+  const day = (days: number) => new Date(platform.wallMs() + days * DAY).toISOString()
   const waived = (reviewDays: number, more: object = {}) =>
     seen({
       intent_record_id: record.id,
@@ -122,7 +122,7 @@ t.test('a waiver needs a review date after its observation, and is accepted late
   const ahead = waived(1, { observed_at: day(3) })
   await post(200, ahead)
   await reached(intent, 2)
-  nature.hurry(2 * DAY)
+  platform.advance(2 * DAY)
   const again = await post(200, ahead)
   t.equal(again.body.evidence.length, 2, 'accepted when its review was still ahead')
 })

@@ -1,7 +1,7 @@
 /** What ends with time: credentials, tokens, keys, leases. The whole service, with its clocks advanced by the test. */
 import t from 'tap'
 import { WebSocket } from 'ws'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
@@ -26,8 +26,8 @@ function closed(s: TestService, token: string): Promise<[opened: Promise<void>, 
 }
 
 t.test("a rotated credential is valid for 10 more minutes, even if a rotation's answer was lost", async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const first = await s.runner('r1')
   const rotate = async (token: string): Promise<string> =>
     (await s.expect(201, 'POST', '/api/runners/r1/token', {}, { token })).body.token
@@ -35,12 +35,12 @@ t.test("a rotated credential is valid for 10 more minutes, even if a rotation's 
   const newest = await rotate(first)
   const poll = (token: string, wait = 0) =>
     s.call('GET', `/api/runners/r1/run-requests/next?wait=${wait}`, undefined, { token })
-  nature.hurry(9 * MINUTE + 50 * SECOND)
+  platform.advance(9 * MINUTE + 50 * SECOND)
   for (const token of [first, lost, newest]) t.equal((await poll(token)).status, 204)
   const parked = poll(first, 60)
   while (!/intendant_parked_polls 1/.test((await s.call('GET', '/metrics')).body)) await new Promise(setImmediate)
   const begun = performance.now()
-  nature.hurry(11 * SECOND)
+  platform.advance(11 * SECOND)
   t.match(await parked, { status: 401, body: { code: 'token_expired' } })
   t.ok(performance.now() - begun < SECOND)
   t.equal((await poll(first)).status, 401)
@@ -51,9 +51,9 @@ t.test("a rotated credential is valid for 10 more minutes, even if a rotation's 
 t.test(
   'expiry and revocation of a token end its SSE and WebSocket streams within a second, with the reason',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
-    const expires_at = new Date(nature.wallMs() + HOUR).toISOString()
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
+    const expires_at = new Date(platform.wallMs() + HOUR).toISOString()
     const short = await s.token('short', { roles: ['viewer'], expires_at })
     const lasting = await s.token('lasting', { roles: ['viewer'] })
     const watched = async (token: string) => {
@@ -67,7 +67,7 @@ t.test(
     const letIn = async () => /intendant_tokens_active (\d+)/.exec((await s.call('GET', '/metrics')).body)?.[1]
     t.equal(await letIn(), '3', 'the admin and both viewers')
     const begun = performance.now()
-    nature.hurry(HOUR)
+    platform.advance(HOUR)
     t.match(await ofShort.text, /event: error\ndata: .*"code":"token_expired"/)
     t.equal(await ofShort.code, 4401)
     t.ok(performance.now() - begun < SECOND)
@@ -82,8 +82,8 @@ t.test(
 )
 
 t.test('an idempotency key is kept for 24 h, or 24 h beyond settlement, and can be used anew after that', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   await s.project('greeter')
   const headers = { 'idempotency-key': 'nightly' }
   const path = '/api/projects/greeter/formation-briefs'
@@ -93,38 +93,38 @@ t.test('an idempotency key is kept for 24 h, or 24 h beyond settlement, and can 
     const made = await s.expect(201, 'POST', path, body, { headers })
     ids.add(made.body.id)
     if (day % 23 !== 0) {
-      nature.hurry(24 * HOUR)
+      platform.advance(24 * HOUR)
       continue
     }
-    nature.hurry(24 * HOUR - MINUTE)
+    platform.advance(24 * HOUR - MINUTE)
     const replay = await s.expect(200, 'POST', path, body, { headers })
     t.equal(replay.body.id, made.body.id)
     t.equal(
       (await s.expect(422, 'POST', path, { mission: { objective: 'x' } }, { headers })).body.code,
       'idempotency_key_reused',
     )
-    nature.hurry(2 * MINUTE)
+    platform.advance(2 * MINUTE)
   }
   t.equal(ids.size, 70)
   const body = { entry_event: 'scan_requested' }
   const requests = '/api/projects/greeter/run-requests'
   const first = await s.expect(201, 'POST', requests, body, { headers })
-  nature.hurry(25 * HOUR)
+  platform.advance(25 * HOUR)
   t.equal(
     (await s.expect(200, 'POST', requests, body, { headers })).body.id,
     first.body.id,
     'kept while the request is unsettled',
   )
   await s.expect(200, 'POST', `/api/run-requests/${first.body.id}/cancel`)
-  nature.hurry(23 * HOUR)
+  platform.advance(23 * HOUR)
   t.equal((await s.expect(200, 'POST', requests, body, { headers })).body.id, first.body.id, 'and for 24 h after that')
-  nature.hurry(2 * HOUR)
+  platform.advance(2 * HOUR)
   t.not((await s.expect(201, 'POST', requests, { ...body, priority: -1 }, { headers })).body.id, first.body.id)
 })
 
 t.test('a repeated report about an earlier attempt does not renew the lease of the current one', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   await s.project('greeter')
   const first = { token: await s.runner('r1') }
   const { id } = await s.request('greeter', { retry: { max_attempts: 2, on: ['execution'], backoff_seconds: 0 } })
@@ -136,15 +136,15 @@ t.test('a repeated report about an earlier attempt does not renew the lease of t
   const second = { token: await s.runner('r2') }
   await s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=5', undefined, second)
   await post('started', { attempt: 2 }, second)
-  nature.hurry(50 * SECOND)
+  platform.advance(50 * SECOND)
   await post('started', { attempt: 2 }, second)
-  nature.hurry(50 * SECOND)
+  platform.advance(50 * SECOND)
   t.match(
     await post('failed', failed),
     { state: 'started', attempt: 2 },
     'its holder renewed it by repeating its own report',
   )
-  nature.hurry(11 * SECOND)
+  platform.advance(11 * SECOND)
   const reading = async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
   t.match(await until(reading, ({ state }) => state !== 'started'), { state: 'lost' })
 })

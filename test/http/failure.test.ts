@@ -10,7 +10,7 @@ import { startService } from '../../http/service.ts'
 import { createServer, notLoaded } from '../../http/wire/uws.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { type Journal, JournalFailure, ViewBehind } from '../../storage/journal.ts'
-import { type Nature, realNature } from '../../storage/nature.ts'
+import { type Platform, systemPlatform } from '../../storage/platform.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { startTestService } from './service-harness.ts'
 
@@ -104,12 +104,12 @@ t.test(
   'a timer that hits the failed journal does not end the process; one that throws any other error does',
   async (t) => {
     const due: (() => void)[] = []
-    const setTimer: Nature['setTimer'] = (callback, ms) =>
-      ms === MARKED_MS ? due.push(callback) : realNature.setTimer(callback, ms)
-    const { service } = await startTestService(t, {}, { nature: { ...realNature, setTimer } })
-    const { nature } = service.runtime
+    const setTimer: Platform['setTimer'] = (callback, ms) =>
+      ms === MARKED_MS ? due.push(callback) : systemPlatform.setTimer(callback, ms)
+    const { service } = await startTestService(t, {}, { platform: { ...systemPlatform, setTimer } })
+    const { platform } = service.runtime
     for (const error of [new JournalFailure('it cannot be read'), new Error('a mistake')]) {
-      nature.setTimer(() => {
+      platform.setTimer(() => {
         throw error
       }, MARKED_MS)
     }

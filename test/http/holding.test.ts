@@ -1,9 +1,9 @@
 /** What is held during a request is released exactly once, whatever happens. */
 import t from 'tap'
-import { holding, type Until } from '../../http/holding.ts'
+import { type HoldUntil, holding } from '../../http/holding.ts'
 
 /** The count of releases after each of these calls. */
-function held(run: (until: Until, look: () => void) => void, ...later: readonly (() => void)[]): number[] {
+function held(run: (until: HoldUntil, look: () => void) => void, ...later: readonly (() => void)[]): number[] {
   let released = 0
   const seen: number[] = []
   const look = (): void => void seen.push(released)
@@ -39,7 +39,7 @@ t.test('without an asynchronous question it is released at once, even if the han
 t.test('it is released once, after the reply, even if the reply handler throws', async (t) => {
   for (const hears of [() => {}, fail]) {
     let reply = (): void => {}
-    const run = (until: Until, look: () => void): void => {
+    const run = (until: HoldUntil, look: () => void): void => {
       reply = until(() => {
         look()
         hears()
@@ -55,7 +55,7 @@ t.test('it is released once, after the reply, even if the reply handler throws',
 t.test('a further question asked in a reply keeps it held', async (t) => {
   let outer = (): void => {}
   let inner = (): void => {}
-  const run = (until: Until): void => {
+  const run = (until: HoldUntil): void => {
     outer = until(() => {
       inner = until(() => {})
     })
@@ -72,7 +72,7 @@ t.test('a further question asked in a reply keeps it held', async (t) => {
 
 t.test('an error after a question releases it at once, and the reply does not release it again', async (t) => {
   let reply = (): void => {}
-  const run = (until: Until): void => {
+  const run = (until: HoldUntil): void => {
     reply = until(() => {})
     fail()
   }

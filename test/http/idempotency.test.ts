@@ -4,7 +4,7 @@ import { KEPT_KEYS } from '../../runtime/entities/kept-keys.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { LAST_PART } from '../../storage/environments.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { GATE } from './campaign-harness.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
@@ -34,8 +34,8 @@ async function counted(s: TestService, path: string): Promise<number> {
 
 for (const [path, bodyOf] of NAMED) {
   t.test(`${path}: a key used for one name is refused for another, and is free after 24 h`, async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     await s.project('shop')
     await s.expect(201, 'POST', path, bodyOf('one'), { headers })
     const before = await counted(s, path)
@@ -47,7 +47,7 @@ for (const [path, bodyOf] of NAMED) {
     await s.expect(201, 'POST', path, bodyOf('two'), { headers: { 'idempotency-key': 'another' } })
     const token = await s.token('other', { roles: ['admin'] })
     await s.expect(201, 'POST', path, bodyOf('three'), { headers, token })
-    nature.hurry(24 * HOUR_MS + 1)
+    platform.advance(24 * HOUR_MS + 1)
     await s.expect(201, 'POST', path, bodyOf('four'), { headers })
     t.equal(
       (await s.call('POST', path, bodyOf('five'), { headers })).status,
@@ -98,8 +98,8 @@ function holdCreates({ service: { runtime } }: TestService): () => void {
 
 t.test('a used key is forgotten when its time is over, and not before', async (t) => {
   const home = t.testdir()
-  const nature = new HurriedNature()
-  const s = await startOnDisk(t, home, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startOnDisk(t, home, { platform })
   const named = (key: string) => ({ headers: { 'idempotency-key': `k-${key}` } })
   const kept = async (): Promise<number> => {
     const journal = s.service.runtime.journal as DiskJournal
@@ -108,20 +108,20 @@ t.test('a used key is forgotten when its time is over, and not before', async (t
   }
   for (const key of ['first', 'second']) await s.expect(201, 'POST', '/api/projects', { key, name: 'P' }, named(key))
   t.equal(await kept(), 2)
-  nature.hurry(23 * HOUR_MS)
+  platform.advance(23 * HOUR_MS)
   await s.expect(201, 'POST', '/api/projects', { key: 'third', name: 'P' }, named('third'))
   await s.expect(422, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('first'))
   t.equal(await kept(), 3)
-  nature.hurry(HOUR_MS + 1)
+  platform.advance(HOUR_MS + 1)
   while ((await kept()) > 1) {
-    nature.hurry(retentionSweepMs)
+    platform.advance(retentionSweepMs)
     await s.expect(200, 'GET', '/healthz')
   }
   await s.expect(422, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('third'))
   await s.expect(201, 'POST', '/api/projects', { key: 'other', name: 'P' }, named('first'))
   t.equal(await kept(), 2)
   await s.service.close()
-  const restarted = await startOnDisk(t, home, { nature })
+  const restarted = await startOnDisk(t, home, { platform })
   await restarted.expect(422, 'POST', '/api/projects', { key: 'more', name: 'P' }, named('first'))
   await restarted.expect(201, 'POST', '/api/projects', { key: 'more', name: 'P' }, named('second'))
 })
@@ -175,12 +175,12 @@ t.test('a key answered with an existing twin keeps leading to that item, even on
   for (const other of [{ objective: 'Sweep' }, { allow_duplicate: true }])
     t.equal((await s.expect(422, 'POST', path, { ...body, ...other }, { headers })).body.code, 'idempotency_key_reused')
   await s.service.close()
-  const nature = new HurriedNature()
-  const restarted = await startOnDisk(t, home, { nature })
+  const platform = new AdvanceablePlatform()
+  const restarted = await startOnDisk(t, home, { platform })
   t.equal((await restarted.expect(200, 'POST', path, body, { headers })).body.id, id)
   const token = await restarted.token('other', { roles: ['admin'] })
   await restarted.expect(201, 'POST', path, { ...body, objective: 'Sweep' }, { headers, token })
-  nature.hurry(24 * HOUR_MS + 1)
+  platform.advance(24 * HOUR_MS + 1)
   t.not((await restarted.expect(201, 'POST', path, body, { headers })).body.id, id, 'the key is free after its time')
 })
 

@@ -3,7 +3,7 @@ import t from 'tap'
 import { valuesMax } from '../../http/bodies/json-text.ts'
 import { ingester } from '../../machines/events/envelope.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const TRACE = 'a'.repeat(32)
@@ -205,18 +205,18 @@ t.test('a runner ingests only traces of runs that it holds or held', async (t) =
 })
 
 t.test('the trace of a run that lasts longer than the retention time can still be ingested', async (t) => {
-  const nature = new HurriedNature()
+  const platform = new AdvanceablePlatform()
   const forgetful = { retentionMs: HOUR_MS, lateEventsMs: 1, leaseMs: 100 * HOUR_MS }
-  const s = await startTestService(t, forgetful, { nature })
+  const s = await startTestService(t, forgetful, { platform })
   await s.project('greeter')
   const as = { token: await s.runner('r1') }
   const { id, trace_id } = await s.request('greeter')
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
   await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, as)
   const isForgotten = async () => (await s.call('GET', `/api/traces/${trace_id}`)).status === 404
-  for (nature.hurry(2 * HOUR_MS); !(await isForgotten()); ) nature.hurry(retentionSweepMs)
+  for (platform.advance(2 * HOUR_MS); !(await isForgotten()); ) platform.advance(retentionSweepMs)
   const path = `/engine/traces/${trace_id}/ingest`
-  const event = { event_type: 'noted', occurred_at: new Date(nature.wallMs()).toISOString(), payload: {} }
+  const event = { event_type: 'noted', occurred_at: new Date(platform.wallMs()).toISOString(), payload: {} }
   t.match((await s.expect(200, 'POST', path, [event], as)).body, { accepted: 1, refused_count: 0 })
   const stranger = { token: await s.runner('r2') }
   await s.expect(404, 'POST', '/engine/traces/of-nobody/ingest', [event], as)

@@ -1,8 +1,8 @@
 import t from 'tap'
 import type { Waiting } from '../../http/bodies/body-turns.ts'
 import { ArrayElements, type Elements, Lines } from '../../http/bodies/elements.ts'
-import type { TolerantDoor } from '../../http/events-in/tolerant-door.ts'
-import { type IngestEnd, Ingestion, type IngestionOptions } from '../../http/events-in/trace-ingestion.ts'
+import type { TolerantRules } from '../../http/event-input/tolerant-admission.ts'
+import { type IngestEnd, Ingestion, type IngestionOptions } from '../../http/event-input/trace-ingestion.ts'
 
 const DOOR = {
   traceId: 'a'.repeat(32),
@@ -10,7 +10,7 @@ const DOOR = {
   throttle: 'dry_run',
   eventBytesMax: 1e6,
   whyNotProject: () => undefined,
-} as unknown as TolerantDoor
+} as unknown as TolerantRules
 
 /** Reads the whole text, and counts the turns that it takes. */
 function turnsOf(elements: Elements, text: string): { turns: number; refused: number } {

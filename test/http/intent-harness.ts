@@ -47,7 +47,7 @@ export class Intent {
   /** Sends an observation to the record as an engine run does. */
   async observe(recordId: string, more: Partial<Seen> = {}): Promise<void> {
     const id = `obs_${String(++this.#observations).padStart(24, '0')}`
-    const time = new Date(this.s.service.runtime.nature.wallMs()).toISOString()
+    const time = new Date(this.s.service.runtime.platform.wallMs()).toISOString()
     const observation: Seen = {
       id,
       result: 'pass',

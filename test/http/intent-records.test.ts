@@ -1,8 +1,8 @@
 /** Intent records over HTTP: created, listed, changed, moved, and what is recorded about them. */
 import t from 'tap'
-import { Turnstile } from '../../http/turnstile.ts'
+import { KeyedMutex } from '../../http/keyed-mutex.ts'
 import type { Exchange } from '../../http/wire/exchange.ts'
-import { HeldNature } from '../natures/held.ts'
+import { HoldablePlatform } from '../platforms/holdable.ts'
 import { until } from '../until.ts'
 import { DISCOVERY, events, Intent, intentOf } from './intent-harness.ts'
 import { startTestService } from './service-harness.ts'
@@ -330,8 +330,8 @@ t.test('a record is never superseded by one that has already been contradicted',
 })
 
 t.test('a supersede whose client has disconnected does not delay those that wait behind it', async (t) => {
-  const nature = new HeldNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new HoldablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const intent = await intentOf(s)
   for (const slug of ['a', 'b', 'c', 'd']) await intent.record({ slug }, 'accepted')
   const supersede = (slug: string, replacement: string, signal?: AbortSignal) =>
@@ -341,7 +341,7 @@ t.test('a supersede whose client has disconnected does not delay those that wait
       { replacement },
       signal === undefined ? {} : { signal },
     )
-  const entered = t.capture(Turnstile.prototype, 'enter', Turnstile.prototype.enter)
+  const entered = t.capture(KeyedMutex.prototype, 'enter', KeyedMutex.prototype.enter)
   const exchanges: Exchange[] = []
   /** Returns once the request has its place in the line. */
   const inLine = async (slug: string, replacement: string, signal?: AbortSignal) => {
@@ -354,10 +354,10 @@ t.test('a supersede whose client has disconnected does not delay those that wait
     return { answered }
   }
   let places = 0
-  nature.hold()
+  platform.hold()
   const gone = new AbortController()
   const left = [await inLine('a', 'b', gone.signal), await inLine('b', 'c', gone.signal)]
-  t.ok(nature.held > 0, 'the first one is in progress')
+  t.ok(platform.held > 0, 'the first one is in progress')
   const last = await inLine('c', 'd')
   gone.abort()
   t.same(await Promise.all(left.map(({ answered }) => answered)), ['gone', 'gone'])
@@ -365,7 +365,7 @@ t.test('a supersede whose client has disconnected does not delay those that wait
     async () => exchanges.map(({ aborted }) => aborted),
     (aborted) => aborted[0]! && aborted[1]!,
   )
-  nature.letGo()
+  platform.letGo()
   t.match(await last.answered, { status: 200 })
   t.equal((await supersede('d', 'b')).status, 200, 'the second one left before its turn')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { inLaterTurns, LOOK_AGAIN_MS } from '../../http/later-turns.ts'
+import { findInLaterTurns, POLL_MS } from '../../http/later-turns.ts'
 
 /** A service whose turns and clock are driven by the test, and an exchange whose client may disconnect. */
 function world() {
@@ -17,7 +17,7 @@ function world() {
   const journal = { hasFailed: false }
   const service = {
     runtime: {
-      nature: {
+      platform: {
         monotonicMs: () => clock.nowMs,
         nextTurn: (run: () => void) => void turns.push(run),
         setTimer: (run: () => void, afterMs: number) => {
@@ -30,7 +30,7 @@ function world() {
   }
   const wait = (find: () => string | undefined) => {
     const told: (string | undefined)[] = []
-    inLaterTurns(service as never, exchange as never, find, (found) => void told.push(found))
+    findInLaterTurns(service as never, exchange as never, find, (found) => void told.push(found))
     return told
   }
   return { turns, timers, clock, exchange, journal, problems, wait }
@@ -70,7 +70,7 @@ t.test(
       else message = 'came'
     }
     t.same([told, never], [['came'], [undefined]])
-    t.ok(clock.nowMs >= 250 && clock.nowMs < 250 + 3 * LOOK_AGAIN_MS, `${clock.nowMs} ms`)
+    t.ok(clock.nowMs >= 250 && clock.nowMs < 250 + 3 * POLL_MS, `${clock.nowMs} ms`)
     t.ok(looks > 50, `${looks} looks`)
     t.same([turns.length, timers.length], [0, 0])
     t.end()

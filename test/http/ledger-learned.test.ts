@@ -1,7 +1,7 @@
 /** What earlier systems of this kind learned the hard way (test/LEARNED.md), as far as it concerns the ledger. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { AT, begin, COMPLETE, finish, fleet, history, inState, reading, submit, take, waits } from './ledger-harness.ts'
 import { startTestService } from './service-harness.ts'
@@ -48,8 +48,8 @@ t.test(
   'learned 4: running items survive a restart of the service, and are lost once their runner stays silent',
   async (t) => {
     const home = t.testdir()
-    const nature = new HurriedNature()
-    const options = { nature, openJournal: undefined as never }
+    const platform = new AdvanceablePlatform()
+    const options = { platform, openJournal: undefined as never }
     const before = await startTestService(t, { home }, options)
     const runner = await fleet(before, 'shop', 'till')
     const gone = await submit(before)
@@ -59,9 +59,9 @@ t.test(
     await before.service.close()
     const after = await startTestService(t, { home }, options)
     t.equal((await reading(after, gone.id)()).state, 'running', 'a restart does not end remote work')
-    nature.hurry(50_000)
+    platform.advance(50_000)
     await after.expect(200, 'POST', `/api/run-requests/${requestOf(there.id)}/heartbeat`, {}, runner)
-    nature.hurry(20_000)
+    platform.advance(20_000)
     const lost = await until(reading(after, gone.id), ({ reason }) => /its run is lost/.test(reason))
     t.equal(lost.state, 'running', 'a person decides')
     t.equal((await reading(after, there.id)()).reason, 'running on r1')
@@ -89,14 +89,14 @@ t.test('learned 5: a second service on the same home is refused, and running ite
 t.test(
   'learned 8: an item whose offers are never accepted fails with that reason, and is not recorded as started',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await fleet(s, 'shop')
     const item = await submit(s)
     for (let offers = 0; offers < 5; offers++) {
       const { request_id, attempt } = await take(s, runner)
       await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
-      nature.hurry(31_000)
+      platform.advance(31_000)
       const path = `/api/run-requests/${request_id}`
       await until(
         async () => (await s.expect(200, 'GET', path)).body,
@@ -189,14 +189,14 @@ t.test('learned 15: submit and resume refuse the same faults', async (t) => {
 t.test(
   'learned 20: two items due at the same instant both start, and an execution_requested posted by a run starts nothing',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await fleet(s, 'shop', 'till')
-    const not_before = new Date(nature.wallMs() + 3_600_000).toISOString()
+    const not_before = new Date(platform.wallMs() + 3_600_000).toISOString()
     const first = await submit(s, { not_before })
     const second = await submit(s, { project: 'till', not_before })
     for (const { id } of [first, second]) t.equal((await reading(s, id)()).waiting_because.code, 'not_before')
-    nature.hurry(3_600_000)
+    platform.advance(3_600_000)
     await s.call('GET', '/api/runners/r1/run-requests/next', undefined, runner)
     for (const { id } of [first, second]) await until(reading(s, id), waits('handed_out'))
     const { request_id } = await begin(s, runner)

@@ -7,7 +7,7 @@ import { startService } from '../../http/service.ts'
 import { Queue } from '../../runtime/dispatch/queue.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
 import { advance, world } from './initiative-harness.ts'
@@ -100,17 +100,17 @@ t.test('metrics report waiting work items by project, even without a runner', as
 })
 
 t.test('metrics report flushes, queue depths, expired leases and offers, and file sizes', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startOnDisk(t, t.testdir(), { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startOnDisk(t, t.testdir(), { platform })
   await s.project('greeter')
   const runner = { token: await s.runner('r1') }
   const { id } = await s.request('greeter')
   const poll = () => s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=5', undefined, runner)
   await poll()
   await s.expect(200, 'POST', `/api/run-requests/${id}/accepted`, {}, runner)
-  nature.hurry(61_000)
+  platform.advance(61_000)
   await poll()
-  nature.hurry(31_000)
+  platform.advance(31_000)
   await poll()
   await Promise.all(Array.from({ length: 20 }, (_, i) => s.request('greeter', { idempotency_key: `k${i}` })))
   const read = await reader(s)

@@ -1,7 +1,7 @@
 /** Races for one item between schedulers, operators and results: one wins, and the other is told. */
 import t from 'tap'
 import { handOut } from '../../runtime/scheduler/hand-out.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import { AT, begin, COMPLETE, fleet, history, inState, type Runner, reading, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -90,12 +90,12 @@ t.test(
 t.test(
   'of two attempts reporting on an item the current one counts, and the older is answered stale_attempt',
   async (t) => {
-    const nature = new HurriedNature()
-    const s = await startTestService(t, {}, { nature })
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
     const runner = await fleet(s, 'shop')
     const item = await submit(s)
     const { request_id } = await begin(s, runner)
-    nature.hurry(61_000)
+    platform.advance(61_000)
     const path = `/api/run-requests/${request_id}`
     await inState(s, item.id, 'running')
     for (let tries = 0; (await s.call('POST', `${path}/requeue`)).status !== 200 && tries < 100; tries++)

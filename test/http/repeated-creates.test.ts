@@ -1,7 +1,7 @@
 /** A create repeated under its key gets the same answer, whatever has become of what it depends on. */
 import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
-import { HurriedNature } from '../natures/hurried.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { GATE } from './campaign-harness.ts'
 import { DISCOVERY, intentOf } from './intent-harness.ts'
 import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
@@ -101,25 +101,25 @@ t.test('a manifest repeated after its runner was removed', async (t) => {
 })
 
 t.test('a token create repeated after the token has expired', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
-  const body = { name: 'short', roles: ['viewer'], expires_at: new Date(nature.wallMs() + HOUR_MS).toISOString() }
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
+  const body = { name: 'short', roles: ['viewer'], expires_at: new Date(platform.wallMs() + HOUR_MS).toISOString() }
   const made = await s.expect(201, 'POST', '/api/tokens', body, { headers: KEY })
-  nature.hurry(2 * HOUR_MS)
+  platform.advance(2 * HOUR_MS)
   const again = await saidAgain(t, s, '/api/tokens', body, made)
   t.match([again.body.state, again.body.token], ['expired', undefined])
   t.match((await s.expect(422, 'POST', '/api/tokens', body)).body.errors, [{ pointer: '/expires_at' }])
 })
 
 t.test('an item and an initiative repeated after the item that they name was swept', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, { retentionMs: HOUR_MS, lateEventsMs: 1 }, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, { retentionMs: HOUR_MS, lateEventsMs: 1 }, { platform })
   const runner = await fleet(s, 'shop')
   const landed = await submit(s, {})
   const { request_id } = await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
   await finish(s, runner, request_id)
-  nature.hurry(HOUR_MS / 2)
+  platform.advance(HOUR_MS / 2)
   const waits = { project: 'shop', objective: 'Next', depends_on: [landed.id] }
   const item = await s.expect(201, 'POST', '/api/work-items', waits, { headers: KEY })
   await s.expect(200, 'POST', `/api/work-items/${item.body.id}/cancel`)
@@ -131,7 +131,7 @@ t.test('an item and an initiative repeated after the item that they name was swe
   }
   const initiative = await s.expect(201, 'POST', '/api/initiatives', shared, { headers: KEY })
   const gone = async (): Promise<boolean> => (await s.call('GET', `/api/work-items/${landed.id}`)).status === 404
-  for (nature.hurry(DAY_MS - HOUR_MS / 2); !(await gone()); ) nature.hurry(retentionSweepMs)
+  for (platform.advance(DAY_MS - HOUR_MS / 2); !(await gone()); ) platform.advance(retentionSweepMs)
   await saidAgain(t, s, '/api/initiatives', shared, initiative)
   await s.expect(422, 'POST', '/api/initiatives', { ...shared, name: 'other' })
   await saidAgain(t, s, '/api/work-items', waits, item)
@@ -154,8 +154,8 @@ t.test('an initiative is not shown to a narrower token of the same name that rep
 })
 
 t.test('a resume repeated after its project was archived, and made anew once its key is free', async (t) => {
-  const nature = new HurriedNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
   const runner = await fleet(s, 'shop')
   const item = await submit(s, {})
   await finish(s, runner, (await take(s, runner)).request_id, PRESERVED)
@@ -167,7 +167,7 @@ t.test('a resume repeated after its project was archived, and made anew once its
   const other = await s.expect(409, 'POST', path, {}, { headers: { 'idempotency-key': 'other' } })
   t.equal(other.body.code, 'project_archived')
   await s.expect(200, 'PATCH', '/api/projects/shop', { archived: false })
-  nature.hurry(DAY_MS + 1)
+  platform.advance(DAY_MS + 1)
   t.match((await s.expect(409, 'POST', path, {}, { headers: KEY })).body.detail, /being resumed/)
   await s.expect(200, 'POST', `/api/work-items/${made.body.id}/cancel`)
   const anew = await s.expect(201, 'POST', path, {}, { headers: KEY })

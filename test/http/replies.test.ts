@@ -1,11 +1,11 @@
 /** Answers that are alike for every resource. */
 import t from 'tap'
-import { whenNamed } from '../../http/replies.ts'
+import { onNamed } from '../../http/replies.ts'
 import type { ServiceContext } from '../../http/route.ts'
 import type { Exchange } from '../../http/wire/exchange.ts'
 import type { Answer } from '../../runtime/api.ts'
 
-type Named = Parameters<typeof whenNamed>[2]
+type Named = Parameters<typeof onNamed>[2]
 
 const SNAPSHOT = { value: 'active', context: { name: 'pay' } }
 const MADE = { ok: true, snapshot: SNAPSHOT, version: 1, sequence: 7, accepted: 0, duplicates: 0 } as unknown as Answer
@@ -36,7 +36,7 @@ function told(answer: Answer, isSeen: boolean, more: Partial<Named> = {}): unkno
     isSeen: () => isSeen,
     ...more,
   }
-  whenNamed(SERVICE, exchange, named)(answer)
+  onNamed(SERVICE, exchange, named)(answer)
   return heard
 }
 

@@ -10,13 +10,13 @@ import { WebSocket } from 'ws'
 import { AccessCheck } from '../../http/access.ts'
 import { Admission } from '../../http/admission.ts'
 import { BodyReader } from '../../http/bodies/body.ts'
-import { LostPast } from '../../http/lost-past.ts'
-import { Arrivals } from '../../http/resources/arrivals.ts'
+import { PendingEntities } from '../../http/resources/pending-entities.ts'
 import type { ServiceContext } from '../../http/route.ts'
 import { Router } from '../../http/router.ts'
 import { eventRoutes } from '../../http/routes/events.ts'
 import { traceRoutes } from '../../http/routes/traces.ts'
 import { watchRoutes } from '../../http/routes/watch.ts'
+import { StaleHomeNotice } from '../../http/stale-home-notice.ts'
 import { createServer } from '../../http/wire/uws.ts'
 import type { ActorRef, SnapshotOf } from '../../machines/machine.ts'
 import type { Principal, Principals } from '../../runtime/access/principals.ts'
@@ -24,7 +24,7 @@ import { rightsOf } from '../../runtime/access/rights.ts'
 import type { CommitListener } from '../../runtime/api.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { ReadTurns } from '../../runtime/stream/read-turns.ts'
-import { realNature } from '../../storage/nature.ts'
+import { systemPlatform } from '../../storage/platform.ts'
 import { FakeJournal } from '../runtime/stream/fake-log.ts'
 
 /** A token's text is the name of its principal. */
@@ -118,8 +118,8 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
   const closing: (() => void)[] = []
   const runtime = {
     journal: log,
-    nature: realNature,
-    readTurns: new ReadTurns(realNature),
+    platform: systemPlatform,
+    readTurns: new ReadTurns(systemPlatform),
     settings: { ...defaultSettings, home: '/nowhere' },
     onCommit: (listener: CommitListener) => log.onCommit((events, commit) => listener([], events, commit)),
     read: (ref: ActorRef) => actors.get(`${ref.kind}/${ref.id}`) as SnapshotOf<any> | undefined,
@@ -130,7 +130,7 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     runtime,
     principals,
     log: logger,
-    lostPast: new LostPast(logger),
+    staleHomeNotice: new StaleHomeNotice(logger),
     metrics: { registry },
     onClosing: (callback: () => void) => closing.push(callback),
   } as unknown as ServiceContext
@@ -139,9 +139,9 @@ export async function startHarness(log = new FakeJournal()): Promise<Harness> {
     routes: [...eventRoutes(service), ...traceRoutes(service), ...watchRoutes(service)],
     server,
     access: new AccessCheck(principals),
-    bodies: new BodyReader(defaultSettings, realNature),
+    bodies: new BodyReader(defaultSettings, systemPlatform),
     admission: new Admission({ waitMs: () => 0 }),
-    arrivals: new Arrivals(service.runtime, RUNNING),
+    pendingEntities: new PendingEntities(service.runtime, RUNNING),
     headerBytesMax: defaultSettings.headerBytesMax,
     log: service.log,
     ...RUNNING,

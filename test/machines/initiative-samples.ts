@@ -1,6 +1,6 @@
 /** Messages and snapshots of initiatives that the tests share. */
 import type { Member } from '../../machines/documents/member.ts'
-import type { CreateInitiative, InitiativeContext, Sight, View } from '../../machines/initiative/context.ts'
+import type { CreateInitiative, InitiativeContext, MemberView, View } from '../../machines/initiative/context.ts'
 import { assessmentIds } from '../../machines/initiative/facts.ts'
 import { initiativeModule } from '../../machines/initiative.ts'
 import type { Message, SnapshotOf } from '../../machines/machine.ts'
@@ -27,7 +27,7 @@ export const CREATE: CreateInitiative = {
   budget: { max_assessments: 5, max_actions: 3 },
 }
 
-const sight = (member: Member, project: string, state: string, more: Partial<Sight> = {}): Sight => ({
+const memberView = (member: Member, project: string, state: string, more: Partial<MemberView> = {}): MemberView => ({
   member,
   project,
   state,
@@ -37,14 +37,18 @@ const sight = (member: Member, project: string, state: string, more: Partial<Sig
 /** Every member can advance. */
 export const VIEW: View = {
   members: [
-    sight(CAMPAIGN, 'bank', 'active', { mark: '0/0' }),
-    sight(ITEM, 'bank', 'held', { held_by_us: true }),
-    sight(PROJECT, 'shop', 'active'),
+    memberView(CAMPAIGN, 'bank', 'active', { mark: '0/0' }),
+    memberView(ITEM, 'bank', 'held', { held_by_us: true }),
+    memberView(PROJECT, 'shop', 'active'),
   ],
   items: [],
 }
 export const IDLE_VIEW: View = {
-  members: [sight(CAMPAIGN, 'bank', 'completed'), sight(ITEM, 'bank', 'landed'), sight(PROJECT, 'shop', 'archived')],
+  members: [
+    memberView(CAMPAIGN, 'bank', 'completed'),
+    memberView(ITEM, 'bank', 'landed'),
+    memberView(PROJECT, 'shop', 'archived'),
+  ],
   items: [],
 }
 export const MOVED_VIEW: View = { ...VIEW, members: [{ ...VIEW.members[0]!, mark: '1/0' }, ...VIEW.members.slice(1)] }

@@ -84,7 +84,7 @@ function assertSameFromTheChange(module: MachineModule, before: SnapshotOf<any>,
   deepStrictEqual(JSON.parse(changed), JSON.parse(encodeRecord(module, is)))
   deepStrictEqual(JSON.parse(encodeRecord(module, is)).s.context, JSON.parse(JSON.stringify(after.context)))
   if (before.value === 'absent') return
-  for (const member of module.lasting ?? [])
+  for (const member of module.cachedMembers ?? [])
     equal(after.context[member], before.context[member], `${member} is a lasting one`)
 }
 

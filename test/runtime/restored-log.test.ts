@@ -7,7 +7,7 @@ import { restoredMark } from '../../runtime/restored-log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import type { Journal } from '../../storage/journal.ts'
-import { TurnedNature } from '../natures/turned.ts'
+import { ManualPlatform } from '../platforms/manual.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 
@@ -15,11 +15,11 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModu
 
 /** The service on a journal; `make` creates or finds what a key names and returns its id. */
 function open(journal: Journal) {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const runtime = createRuntime(
     journal,
     { ...defaultSettings, home: '/nowhere' },
-    { nature, log: silentLogger, modules: modules as Record<ActorKind, MachineModule>, onFatal: (e) => t.error(e) },
+    { platform, log: silentLogger, modules: modules as Record<ActorKind, MachineModule>, onFatal: (e) => t.error(e) },
   )
   const make = (key: string, isFenced?: true): string => {
     const idOf = (generation: number) => `${key}.${generation}`
@@ -30,13 +30,13 @@ function open(journal: Journal) {
       t.ok(answer.ok, key)
       made = id
     })
-    nature.run()
+    platform.run()
     return made
   }
   const mark = (): void => {
     const message = { type: 'create', id: `mark.${journal.epoch}`, reservation: restoredMark(journal.epoch) }
     runtime.ask({ kind: 'project', id: message.id }, message as never, () => {})
-    nature.run()
+    platform.run()
   }
   return { make, mark }
 }

@@ -12,7 +12,7 @@ import { type Logger, silentLogger } from '../../runtime/log.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import type { TrimCut } from '../../storage/journal.ts'
-import { TurnedNature } from '../natures/turned.ts'
+import { ManualPlatform } from '../platforms/manual.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 
@@ -37,40 +37,40 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...mortal,
 >
 
 function open(t: Test, rest: Partial<Settings>, log: Logger = silentLogger) {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const journal = new MemoryJournal()
   const settings = { ...defaultSettings, home: '/nowhere', ...rest }
-  const runtime = createRuntime(journal, settings, { nature, log, modules, onFatal: t.fail })
+  const runtime = createRuntime(journal, settings, { platform, log, modules, onFatal: t.fail })
   const say = (id: string, type: string, more: object = {}): Answer | undefined => {
     let answer: Answer | undefined
     runtime.ask({ kind: 'project', id }, { type, id, ...more } as never, (given) => {
       answer = given
     })
-    nature.run()
+    platform.run()
     return answer
   }
-  const now = () => new Date(nature.wallMs()).toISOString()
+  const now = () => new Date(platform.wallMs()).toISOString()
   const sweep = async (): Promise<void> => {
-    nature.advance(retentionSweepMs)
+    platform.advance(retentionSweepMs)
     for (let turn = 0; turn < 60; turn++) {
-      nature.run()
+      platform.run()
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
-  return { nature, journal, runtime, say, now, sweep }
+  return { platform, journal, runtime, say, now, sweep }
 }
 
 t.test(
   'events and settled entities older than retention are forgotten; unsettled and younger ones are kept',
   async (t) => {
-    const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
+    const { platform, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
     const settledEarly = now()
     say(settledEarly, 'create')
     say(settledEarly, 'stop')
-    nature.advance(1)
+    platform.advance(1)
     const unsettled = now()
     say(unsettled, 'create')
-    nature.advance(20 * HOUR_MS)
+    platform.advance(20 * HOUR_MS)
     const settledLate = now()
     say(settledLate, 'create')
     say(settledLate, 'stop')
@@ -80,7 +80,7 @@ t.test(
     t.equal(journal.oldestSequence, before, 'nothing is old enough yet')
     t.ok(runtime.read({ kind: 'project', id: settledEarly }))
 
-    nature.advance(5 * HOUR_MS)
+    platform.advance(5 * HOUR_MS)
     // The sweep that began on the way ends first; the next one sees the new time.
     await sweep()
     await sweep()
@@ -103,7 +103,7 @@ t.test(
   async (t) => {
     const lines: object[] = []
     const log = { ...silentLogger, info: (fields: object) => void lines.push(fields) }
-    const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS }, log)
+    const { platform, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS }, log)
     const trim = journal.trim.bind(journal)
     let stepsLeft = 1
     // One event a step.
@@ -121,7 +121,7 @@ t.test(
     await sweep()
     t.equal(journal.lastSequence, 3)
     t.same(lines, [])
-    nature.advance(24 * HOUR_MS)
+    platform.advance(24 * HOUR_MS)
     const one = { lastForgotten: 1, recordedBefore: /^\d{4}-\d\d-\d\dT.*Z$/, events: 1, entities: 0 }
     await sweep()
     await sweep()
@@ -135,10 +135,10 @@ t.test(
     await sweep()
     t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
     t.equal(lines.length, 1, 'the hour is not over')
-    nature.advance(retentionToldMs - 10 * retentionSweepMs)
+    platform.advance(retentionToldMs - 10 * retentionSweepMs)
     await sweep()
     t.equal(lines.length, 1)
-    nature.advance(10 * retentionSweepMs)
+    platform.advance(10 * retentionSweepMs)
     await sweep()
     await sweep()
     t.match(
@@ -146,12 +146,12 @@ t.test(
       [one, { ...one, lastForgotten: 3, events: 2, entities: 1 }],
       'what was forgotten since is logged together',
     )
-    nature.advance(retentionToldMs)
+    platform.advance(retentionToldMs)
     await sweep()
     await sweep()
     t.equal(lines.length, 2)
     say(now(), 'create')
-    nature.advance(24 * HOUR_MS)
+    platform.advance(24 * HOUR_MS)
     await sweep()
     await sweep()
     t.match(
@@ -164,16 +164,16 @@ t.test(
 )
 
 t.test('messages of an entity recreated under a forgotten id are delivered, not taken for repeats', async (t) => {
-  const { nature, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
+  const { platform, journal, runtime, say, now, sweep } = open(t, { retentionMs: 24 * HOUR_MS })
   const hub = now()
   say(hub, 'create')
-  nature.advance(1)
+  platform.advance(1)
   const monthly = now()
   const live = async (...texts: string[]): Promise<void> => {
     say(monthly, 'create')
     for (const text of texts) say(monthly, 'tell', { to: hub, text })
     say(monthly, 'stop')
-    nature.advance(25 * HOUR_MS)
+    platform.advance(25 * HOUR_MS)
     await sweep()
     await sweep()
     t.equal(runtime.read({ kind: 'project', id: monthly }), undefined)
@@ -186,7 +186,7 @@ t.test('messages of an entity recreated under a forgotten id are delivered, not 
   say(monthly, 'create')
   say(monthly, 'tell', { to: hub, message: 'break' })
   say(monthly, 'stop')
-  nature.advance(25 * HOUR_MS)
+  platform.advance(25 * HOUR_MS)
   await sweep()
   await sweep()
   await live('five')
@@ -200,16 +200,16 @@ t.test('messages of an entity recreated under a forgotten id are delivered, not 
 
 t.test('an ended entity is kept for its idempotency and late-event times, however short retention is', async (t) => {
   const promises = { retentionMs: HOUR_MS, idempotencyMs: 24 * HOUR_MS, lateEventsMs: 1 }
-  const { nature, journal, runtime, say, now, sweep } = open(t, promises)
+  const { platform, journal, runtime, say, now, sweep } = open(t, promises)
   const ended = now()
   say(ended, 'create')
   say(ended, 'stop')
-  nature.advance(2 * HOUR_MS)
+  platform.advance(2 * HOUR_MS)
   await sweep()
   await sweep()
   t.equal(journal.oldestSequence, journal.lastSequence + 1, 'its events are gone')
   t.ok(runtime.read({ kind: 'project', id: ended }), 'the entity is not')
-  nature.advance(23 * HOUR_MS)
+  platform.advance(23 * HOUR_MS)
   await sweep()
   await sweep()
   t.equal(runtime.read({ kind: 'project', id: ended }), undefined)
@@ -217,12 +217,12 @@ t.test('an ended entity is kept for its idempotency and late-event times, howeve
 })
 
 t.test('one sweep forgets everything that is due over many pages, past rows that must stay', async (t) => {
-  const { nature, journal, runtime, say, sweep } = open(t, {
+  const { platform, journal, runtime, say, sweep } = open(t, {
     retentionMs: HOUR_MS,
     idempotencyMs: 1,
     lateEventsMs: 1,
   })
-  const start = nature.wallMs()
+  const start = platform.wallMs()
   const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
   const goes = 2 * retentionRowsPerPage + 1
   // Entities that were created early and ended late come first in the index.
@@ -235,12 +235,12 @@ t.test('one sweep forgets everything that is due over many pages, past rows that
   }
   const left = () => journal.count('project', 'state', 'off')
   t.equal(left(), stays + goes)
-  nature.advance(2 * HOUR_MS)
+  platform.advance(2 * HOUR_MS)
   await sweep()
   await sweep()
   await sweep()
   t.equal(left(), stays)
-  nature.advance(100 * HOUR_MS)
+  platform.advance(100 * HOUR_MS)
   await sweep()
   await sweep()
   await sweep()
@@ -249,17 +249,17 @@ t.test('one sweep forgets everything that is due over many pages, past rows that
 })
 
 t.test('idempotency keys expire in bounded sweeps, even when nothing else does', async (t) => {
-  const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: HOUR_MS })
+  const { platform, journal, runtime, sweep } = open(t, { idempotencyMs: HOUR_MS })
   const keep = (n: number): void => {
     const id = `p${n}`
     const reservation = keptKey(runtime, `place${n}`, { id, fingerprint: 'f' })
     runtime.ask({ kind: 'project', id }, { type: 'create', id, reservation } as never, () => {})
-    nature.run()
+    platform.run()
   }
   const goes = 2 * retentionRowsPerPage + 1
   const stays = retentionRowsKeptPerSweepMax + retentionRowsPerPage
   for (let n = 0; n < goes; n++) keep(n)
-  nature.advance(HOUR_MS - 60_000)
+  platform.advance(HOUR_MS - 60_000)
   for (let n = goes; n < goes + stays; n++) keep(n)
   const numbers = Array.from({ length: goes + stays }, (_, n) => n)
   const left = () => numbers.filter((n) => journal.reservation(KEPT_KEYS, `place${n}`) !== undefined)
@@ -272,7 +272,7 @@ t.test('idempotency keys expire in bounded sweeps, even when nothing else does',
     looks.push(page.looked - page.removed)
     return page
   }
-  nature.advance(60_000)
+  platform.advance(60_000)
   for (let n = 0; n < 4; n++) {
     looks.length = 0
     await sweep()
@@ -286,10 +286,10 @@ t.test('idempotency keys expire in bounded sweeps, even when nothing else does',
 })
 
 t.test('no idempotency key is swept while the journal refuses writes', async (t) => {
-  const { nature, journal, runtime, sweep } = open(t, { idempotencyMs: 1 })
+  const { platform, journal, runtime, sweep } = open(t, { idempotencyMs: 1 })
   const reservation = keptKey(runtime, 'place', { id: 'p', fingerprint: 'f' })
   runtime.ask({ kind: 'project', id: 'p' }, { type: 'create', id: 'p', reservation } as never, () => {})
-  nature.run()
+  platform.run()
   journal.refuse('read_only')
   await sweep()
   t.ok(journal.reservation(KEPT_KEYS, 'place'))
@@ -302,14 +302,14 @@ t.test('no idempotency key is swept while the journal refuses writes', async (t)
 /** A runtime with an ended project and an idempotency key, both past their time. */
 function withOld(t: Test) {
   const opened = open(t, { retentionMs: HOUR_MS, idempotencyMs: 1, lateEventsMs: 1 })
-  const { nature, runtime, say, now } = opened
+  const { platform, runtime, say, now } = opened
   const reservation = keptKey(runtime, 'place', { id: 'p', fingerprint: 'f' })
   runtime.ask({ kind: 'project', id: 'p' }, { type: 'create', id: 'p', reservation } as never, () => {})
-  nature.advance(5_000)
+  platform.advance(5_000)
   const ended = now()
   say(ended, 'create')
   say(ended, 'stop')
-  nature.advance(2 * HOUR_MS)
+  platform.advance(2 * HOUR_MS)
   return { ...opened, ended }
 }
 
@@ -342,20 +342,20 @@ t.test('when events cannot be removed, keys still expire, and entities stay with
 t.test(
   'an entity whose end is dated before its creation, by a clock set back, stays as long as its creation event',
   async (t) => {
-    const { nature, runtime, journal, say, now, sweep } = open(t, {
+    const { platform, runtime, journal, say, now, sweep } = open(t, {
       retentionMs: HOUR_MS,
       idempotencyMs: 1,
       lateEventsMs: 1,
     })
-    nature.advance(5_000)
+    platform.advance(5_000)
     const made = now()
-    endings.set(made, new Date(nature.wallMs() - 2 * HOUR_MS).toISOString())
+    endings.set(made, new Date(platform.wallMs() - 2 * HOUR_MS).toISOString())
     say(made, 'create')
     say(made, 'stop')
     await sweep()
     t.equal(journal.oldestSequence, 1)
     t.ok(runtime.read({ kind: 'project', id: made }))
-    nature.advance(2 * HOUR_MS)
+    platform.advance(2 * HOUR_MS)
     await sweep()
     await sweep()
     t.equal(runtime.read({ kind: 'project', id: made }), undefined)
@@ -365,7 +365,7 @@ t.test(
 )
 
 t.test('an entity never goes before its creation event, however long a sweep takes', async (t) => {
-  const { nature, journal, runtime, say, now, sweep } = open(t, {
+  const { platform, journal, runtime, say, now, sweep } = open(t, {
     retentionMs: HOUR_MS,
     idempotencyMs: 1,
     lateEventsMs: 1,
@@ -374,11 +374,11 @@ t.test('an entity never goes before its creation event, however long a sweep tak
   let isSlow = false
   journal.trim = async (cut) => {
     const step = await trim(cut)
-    if (isSlow) nature.advance(2 * HOUR_MS)
+    if (isSlow) platform.advance(2 * HOUR_MS)
     isSlow = false
     return step
   }
-  nature.advance(5_000)
+  platform.advance(5_000)
   const ended = now()
   say(ended, 'create')
   say(ended, 'stop')

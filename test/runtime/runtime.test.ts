@@ -26,12 +26,12 @@ import { Quarantined } from '../../runtime/reader.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { type Journal, JournalFailure, type Step } from '../../storage/journal.ts'
-import { TurnedNature } from '../natures/turned.ts'
+import { ManualPlatform } from '../platforms/manual.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 
 interface World {
-  readonly nature: TurnedNature
+  readonly platform: ManualPlatform
   readonly journal: Journal
   readonly runtime: Runtime
   readonly fatal: Error[]
@@ -47,26 +47,26 @@ const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModu
 const settings = { ...defaultSettings, home: '/nowhere', leaseMs: 60_000 }
 const NO_TRACE = { trace_id: null, span_id: null, parent_span_id: null, causation_id: null, gather_id: null }
 
-function open(options: { journal?: Journal; nature?: TurnedNature; modules?: typeof modules } = {}): World {
-  const nature = options.nature ?? new TurnedNature()
+function open(options: { journal?: Journal; platform?: ManualPlatform; modules?: typeof modules } = {}): World {
+  const platform = options.platform ?? new ManualPlatform()
   const journal = options.journal ?? new MemoryJournal()
   const fatal: Error[] = []
   const runtime = createRuntime(journal, settings, {
-    nature,
+    platform,
     log: silentLogger,
     modules: options.modules ?? modules,
     onFatal: (failure) => fatal.push(failure),
   })
-  nature.run()
+  platform.run()
   const say = (id: string, message: object): Answer => {
     let answer: Answer | undefined
     runtime.ask({ kind: 'project', id }, message as never, (given) => {
       answer = given
     })
-    nature.run()
+    platform.run()
     return answer!
   }
-  return { nature, journal, runtime, fatal, say }
+  return { platform, journal, runtime, fatal, say }
 }
 
 /** A journal that passes everything through except the members that a test replaces. */
@@ -94,10 +94,10 @@ t.test('an answer comes after the commit and says what became durable', async (t
 })
 
 t.test('recorded_at is never before occurred_at, and identical facts are recorded as separate events', async (t) => {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   let readings = 0
-  nature.wallMs = () => 1_700_000_000_000 + readings++ * 5
-  const { say, journal } = open({ nature })
+  platform.wallMs = () => 1_700_000_000_000 + readings++ * 5
+  const { say, journal } = open({ platform })
   for (const message of [create('a'), { type: 'bump' }, { type: 'ring' }, { type: 'bump' }, { type: 'ring' }]) {
     t.ok(say('a', message).ok)
   }
@@ -120,22 +120,22 @@ t.test('no reply, listener or read hears of a step before it is durable', async 
       pending.push(() => inner.append(steps, done))
     },
   })
-  const { runtime, nature } = open({ journal })
+  const { runtime, platform } = open({ journal })
   const heard: string[] = []
   runtime.onCommit(() => heard.push('listener'))
   const ref = { kind: 'project', id: 'a' } as const
   runtime.ask(ref, create('a') as never, () => heard.push('created'))
   runtime.ask(ref, { type: 'bump' }, () => heard.push('bumped'))
-  nature.run()
+  platform.run()
   t.same(heard, [])
   t.equal(runtime.read(ref), undefined)
   t.equal(pending.length, 1, 'the second message waits until the first is durable')
   pending.shift()!()
-  nature.run()
+  platform.run()
   t.same(heard, ['listener', 'created'])
   t.equal(runtime.read(ref)!.context.count, 0)
   pending.shift()!()
-  nature.run()
+  platform.run()
   t.same(heard, ['listener', 'created', 'listener', 'bumped'])
   t.equal(runtime.read(ref)!.context.count, 1)
 })
@@ -149,11 +149,11 @@ t.test('messages that arrive in one turn make one commit, even several to one ac
       inner.append(steps, done)
     },
   })
-  const { runtime, nature } = open({ journal })
+  const { runtime, platform } = open({ journal })
   const answers: Answer[] = []
   for (const id of ['a', 'b']) runtime.ask({ kind: 'project', id }, create(id) as never, (one) => answers.push(one))
   for (let i = 0; i < 3; i++) runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
-  nature.run()
+  platform.run()
   t.same(batches, [5])
   t.same(
     answers.map((one: any) => [one.ok, one.version]),
@@ -202,7 +202,7 @@ t.test('a step that throws fails only its own message', async (t) => {
 })
 
 t.test('a reply or listener that throws does not keep the others from being called', async (t) => {
-  const { runtime, nature } = open()
+  const { runtime, platform } = open()
   const heard: string[] = []
   runtime.onCommit(() => {
     throw new Error('a listener that throws')
@@ -212,12 +212,12 @@ t.test('a reply or listener that throws does not keep the others from being call
     throw new Error('a reply that throws')
   })
   runtime.ask({ kind: 'project', id: 'b' }, create('b') as never, () => heard.push('b'))
-  nature.run()
+  platform.run()
   t.same(heard, ['listener', 'b'])
 })
 
 t.test('an event already in the log is not recorded again, whoever sends it', async (t) => {
-  const { runtime, nature, journal, say } = open()
+  const { runtime, platform, journal, say } = open()
   say('a', create('a'))
   say('b', create('b'))
   const event = prepareEvent({
@@ -231,7 +231,7 @@ t.test('an event already in the log is not recorded again, whoever sends it', as
   const answers: any[] = []
   const record = { type: 'record', events: [event, event] }
   for (const id of ['a', 'b']) runtime.ask({ kind: 'project', id }, record, (one) => answers.push(one))
-  nature.run()
+  platform.run()
   t.match(answers[0], { ok: true, accepted: 1, duplicates: 1 })
   t.match(answers[1], { ok: true, accepted: 0, duplicates: 2 }, 'from another actor in the same turn')
   t.match(say('a', record), { ok: true, accepted: 0, duplicates: 2 }, 'later')
@@ -263,11 +263,11 @@ t.test('a machine sees known events next to new ones, once each and in the order
 })
 
 t.test('setting a timer to NaN fails that step alone, and later timers still fire', async (t) => {
-  const { nature, say, runtime } = open()
+  const { platform, say, runtime } = open()
   say('a', create('a'))
   t.match(say('a', { type: 'later', afterMs: Number.NaN }), { ok: false, refusal: { code: 'internal_error' } })
   say('a', { type: 'later', afterMs: 1_000 })
-  nature.advance(2_000)
+  platform.advance(2_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })?.context.heard, ['timer'])
 })
 
@@ -331,7 +331,7 @@ t.test('a message left in the outbox when the service ended is delivered once at
   first.say('a', create('a'))
   first.say('b', create('b'))
   first.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'late' } as never, () => {})
-  const turns = first.nature as unknown as { turns: (() => void)[] }
+  const turns = first.platform as unknown as { turns: (() => void)[] }
   turns.turns.shift()!()
   t.equal([...journal.outbox()].length, 1)
   const second = open({ journal })
@@ -368,17 +368,17 @@ t.test(
 
 t.test('a durable timer fires once, on time or at the next start if the service was down', async (t) => {
   const journal = new MemoryJournal()
-  const nature = new TurnedNature()
-  const first = open({ journal, nature })
+  const platform = new ManualPlatform()
+  const first = open({ journal, platform })
   first.say('a', create('a'))
   first.say('a', { type: 'later', afterMs: 5_000, text: 'ring' })
-  nature.advance(4_999)
+  platform.advance(4_999)
   t.same(first.runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
-  nature.advance(1)
+  platform.advance(1)
   t.same(first.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring'])
   first.say('a', { type: 'later', afterMs: 5_000, text: 'ring again' })
-  const later = new TurnedNature(nature.wallMs() + 3_600_000)
-  const second = open({ journal, nature: later })
+  const later = new ManualPlatform(platform.wallMs() + 3_600_000)
+  const second = open({ journal, platform: later })
   later.advance(10)
   t.same(second.runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['ring', 'ring again'])
   later.advance(3_600_000)
@@ -386,17 +386,17 @@ t.test('a durable timer fires once, on time or at the next start if the service 
 })
 
 t.test('a timer that was set again or cancelled does not fire at its old time', async (t) => {
-  const { say, nature, runtime } = open()
+  const { say, platform, runtime } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 1_000, text: 'old' })
   say('a', { type: 'later', afterMs: 9_000, text: 'new' })
-  nature.advance(5_000)
+  platform.advance(5_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
-  nature.advance(5_000)
+  platform.advance(5_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
   say('a', { type: 'later', afterMs: 1_000, text: 'cancelled' })
   say('a', { type: 'never' })
-  nature.advance(5_000)
+  platform.advance(5_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['new'])
 })
 
@@ -423,20 +423,20 @@ t.test('a cancelled timer does not load an ended actor into memory', async (t) =
       return inner.actor(kind, id)
     },
   })
-  const { say, nature, runtime } = open({ journal, modules: mortal })
-  nature.advance(10)
+  const { say, platform, runtime } = open({ journal, modules: mortal })
+  platform.advance(10)
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 1_000 })
   say('a', { type: 'never' })
   say('a', { type: 'stop' })
   t.equal(inMemory(runtime), 0)
   reads.length = 0
-  nature.advance(5_000)
+  platform.advance(5_000)
   t.same([inMemory(runtime), reads], [0, []])
 })
 
 t.test('an ended actor does not stay in memory because of a deadline that came too late', async (t) => {
-  const { say, nature, runtime } = open({ modules: mortal })
+  const { say, platform, runtime } = open({ modules: mortal })
   const ref = { kind: 'project', id: 'a' } as const
   runtime.beforeDeadline((_, message) => {
     for (const type of ['wake', 'stop']) runtime.ask(ref, { type }, ({ ok }) => t.ok(ok))
@@ -444,30 +444,30 @@ t.test('an ended actor does not stay in memory because of a deadline that came t
   })
   say('a', create('a'))
   say('a', { type: 'sleep' })
-  nature.advance(60_000)
+  platform.advance(60_000)
   t.equal(runtime.read(ref)!.value, 'off')
   t.equal(runtime.deadlinesPassed('lease'), 0)
   t.equal(inMemory(runtime), 0)
 })
 
 t.test('a timer that is set again by the step it triggers fires again', async (t) => {
-  const { say, nature, runtime, journal } = open()
+  const { say, platform, runtime, journal } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 1_000, message: 'later', text: 'again' })
-  nature.advance(1_000)
+  platform.advance(1_000)
   t.equal(journal.timers(0, Number.MAX_SAFE_INTEGER, 9).length, 1)
-  nature.advance(1_000)
+  platform.advance(1_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['again'])
   t.same(journal.timers(0, Number.MAX_SAFE_INTEGER, 9), [])
 })
 
 t.test('a timer due tomorrow waits in the view and fires on time', async (t) => {
-  const { say, nature, runtime } = open()
+  const { say, platform, runtime } = open()
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 86_400_000, text: 'tomorrow' })
-  nature.advance(86_399_000)
+  platform.advance(86_399_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, [])
-  nature.advance(1_000)
+  platform.advance(1_000)
   t.same(runtime.read({ kind: 'project', id: 'a' })!.context.heard, ['tomorrow'])
 })
 
@@ -480,67 +480,67 @@ t.test(
     first.say('a', create('a'))
     first.say('a', { type: 'sleep' })
     const written = journal.lastSequence
-    first.nature.advance(50_000)
+    first.platform.advance(50_000)
     first.runtime.renew(ref)
-    t.equal(first.runtime.deadlineMs(ref, 'lease'), first.nature.wallMs() + 60_000)
-    first.nature.advance(50_000)
+    t.equal(first.runtime.deadlineMs(ref, 'lease'), first.platform.wallMs() + 60_000)
+    first.platform.advance(50_000)
     t.equal(first.runtime.read(ref)!.value, 'dozing')
     t.equal(journal.lastSequence, written)
 
     const second = open({ journal })
-    second.nature.advance(59_999)
+    second.platform.advance(59_999)
     t.equal(second.runtime.read(ref)!.value, 'dozing', 'the full length again after the restart')
-    second.nature.advance(1)
+    second.platform.advance(1)
     t.equal(second.runtime.read(ref)!.value, 'off')
   },
 )
 
 t.test('a deadline that passed while the process stood still starts again in full', async (t) => {
-  const { say, nature, runtime } = open()
+  const { say, platform, runtime } = open()
   const ref = { kind: 'project', id: 'a' } as const
   say('a', create('a'))
   say('a', { type: 'sleep' })
-  nature.standStill(66_000)
-  nature.advance(59_999)
+  platform.standStill(66_000)
+  platform.advance(59_999)
   t.equal(runtime.read(ref)!.value, 'dozing')
-  nature.advance(1)
+  platform.advance(1)
   t.equal(runtime.read(ref)!.value, 'off')
   say('b', create('b'))
   say('b', { type: 'sleep' })
-  nature.standStill(60_000 + stoodStillMs)
-  nature.advance(0)
+  platform.standStill(60_000 + stoodStillMs)
+  platform.advance(0)
   t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off', 'a busy turn does not count as standing still')
 })
 
 t.test('a timer of the service itself does not renew a deadline', async (t) => {
   const journal = new MemoryJournal()
-  const { say, nature, runtime } = open({ journal })
+  const { say, platform, runtime } = open({ journal })
   say('a', create('a'))
   say('a', { type: 'later', afterMs: 30_000 })
   say('a', { type: 'sleep' })
-  nature.advance(59_000)
+  platform.advance(59_000)
   t.equal(journal.timers(0, Number.POSITIVE_INFINITY, 1).length, 0, 'the timer fired, and a step removed its row')
-  nature.advance(1_500)
+  platform.advance(1_500)
   t.equal(runtime.read({ kind: 'project', id: 'a' })!.value, 'off')
 })
 
 t.test('a deadline is renewed only by the message types that count as signs of life', async (t) => {
-  const { say, nature, runtime } = open()
+  const { say, platform, runtime } = open()
   const ref = { kind: 'project', id: 'a' } as const
   say('a', create('a'))
   say('a', { type: 'sleep' })
-  nature.advance(50_000)
+  platform.advance(50_000)
   t.equal(say('a', { type: 'stir' }).ok, true)
-  nature.advance(50_000)
+  platform.advance(50_000)
   t.equal(say('a', { type: 'watch' }).ok, true)
-  nature.advance(9_999)
+  platform.advance(9_999)
   t.equal(runtime.read(ref)!.value, 'dozing')
-  nature.advance(1)
+  platform.advance(1)
   t.equal(runtime.read(ref)!.value, 'off')
 })
 
 t.test('a sign of life stepped just before a deadline fires renews it', async (t) => {
-  const { runtime, nature, say } = open()
+  const { runtime, platform, say } = open()
   const ref = { kind: 'project', id: 'a' } as const
   let ahead = 'stir'
   runtime.beforeDeadline((_, message) => {
@@ -550,12 +550,12 @@ t.test('a sign of life stepped just before a deadline fires renews it', async (t
   })
   say('a', create('a'))
   say('a', { type: 'sleep' })
-  nature.advance(60_000)
+  platform.advance(60_000)
   t.equal(runtime.read(ref)!.value, 'dozing')
   ahead = 'watch'
-  nature.advance(59_999)
+  platform.advance(59_999)
   t.equal(runtime.read(ref)!.value, 'dozing', 'renewed in full')
-  nature.advance(1)
+  platform.advance(1)
   t.match(
     runtime.read(ref),
     { value: 'off', context: { count: 2 } },
@@ -566,7 +566,7 @@ t.test('a sign of life stepped just before a deadline fires renews it', async (t
 t.test(
   'messages to existing entities go before creations, and every batch keeps room for some creations',
   async (t) => {
-    const { runtime, nature, say } = open()
+    const { runtime, platform, say } = open()
     const begun = Array.from({ length: stepsPerBatchMax }, (_, n) => `old ${n}`)
     for (const id of begun) say(id, create(id))
     const commits: string[][] = []
@@ -575,7 +575,7 @@ t.test(
     const ask = (id: string, message: object) => runtime.ask({ kind: 'project', id }, message as never, () => {})
     for (const id of fresh) ask(id, create(id))
     for (const id of begun) ask(id, { type: 'bump' })
-    nature.run()
+    platform.run()
     const [first] = commits
     const kept = newStepsPerBatchMin
     t.same(first, [...begun.slice(0, stepsPerBatchMax - kept), ...fresh.slice(0, kept)])
@@ -584,7 +584,7 @@ t.test(
 )
 
 t.test('one commit holds a bounded amount of text, whether it comes from many actors or from one', async (t) => {
-  const { runtime, nature, say } = open()
+  const { runtime, platform, say } = open()
   const body = 'x'.repeat(1024 * 1024)
   const ids = Array.from({ length: 48 }, (_, n) => `p${n}`)
   const noted = (project: string, n: number) =>
@@ -611,7 +611,7 @@ t.test('one commit holds a bounded amount of text, whether it comes from many ac
     sizes.length = 0
     answered = 0
     for (let n = 0; n < 48; n++) ask(of(n), n)
-    nature.run()
+    platform.run()
     t.equal(answered, 48, 'all are answered')
     t.ok(Math.max(...sizes) <= charsPerBatchMax + 2 * body.length, `${who}: ${sizes}`)
     t.ok(sizes.length <= 1 + (48 * body.length) / charsPerBatchMax, 'in few commits')
@@ -619,12 +619,12 @@ t.test('one commit holds a bounded amount of text, whether it comes from many ac
 })
 
 t.test('a full mailbox refuses with 503 overloaded, and everything accepted is still stepped', async (t) => {
-  const { runtime, nature, say } = open()
+  const { runtime, platform, say } = open()
   say('a', create('a'))
   const answers: Answer[] = []
   for (let i = 0; i < mailboxDepthMax + 5; i++)
     runtime.ask({ kind: 'project', id: 'a' }, { type: 'bump' }, (one) => answers.push(one))
-  nature.run()
+  platform.run()
   const refused = answers.filter((one) => !one.ok)
   t.equal(refused.length, 5)
   t.match(refused[0], { refusal: { code: 'overloaded' }, retryAfterSeconds: 1 })
@@ -636,7 +636,7 @@ t.test(
   async (t) => {
     const inner = new MemoryJournal()
     let reason: string | undefined
-    const { say, nature, runtime } = open({ journal: journalWith(inner, { refuses: () => reason }) })
+    const { say, platform, runtime } = open({ journal: journalWith(inner, { refuses: () => reason }) })
     const ref = { kind: 'project', id: 'a' } as const
     say('a', create('a'))
     say('a', { type: 'later', afterMs: 1_000, text: 'ring' })
@@ -645,13 +645,13 @@ t.test(
     reason = 'disk_reserve'
     t.match(say('a', { type: 'bump' }), { ok: false, refusal: { code: 'disk_reserve' } })
     t.equal(runtime.read(ref)!.context.count, 0)
-    nature.advance(70_000)
+    platform.advance(70_000)
     t.same(runtime.read(ref)!.context.heard, [])
     reason = undefined
-    nature.advance(1_000)
+    platform.advance(1_000)
     t.same(runtime.read(ref)!.context.heard, ['ring'])
     t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'dozing', 'the lease starts again in full')
-    nature.advance(60_000)
+    platform.advance(60_000)
     t.equal(runtime.read({ kind: 'project', id: 'b' })!.value, 'off')
   },
 )
@@ -674,7 +674,7 @@ t.test('when an actor cannot be read from the journal, every message is refused 
   const first = open({ journal: inner })
   for (const id of ['a', 'b']) first.say(id, create(id))
   first.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'late' } as never, () => {})
-  ;(first.nature as unknown as { turns: (() => void)[] }).turns.shift()!()
+  ;(first.platform as unknown as { turns: (() => void)[] }).turns.shift()!()
   const last = inner.lastSequence
   const unreadable = journalWith(inner, {
     actor: (kind, id) => {
@@ -682,16 +682,16 @@ t.test('when an actor cannot be read from the journal, every message is refused 
       return inner.actor(kind, id)
     },
   })
-  const nature = new TurnedNature()
-  const second = createRuntime(unreadable, settings, { nature, log: silentLogger, modules, onFatal: () => {} })
+  const platform = new ManualPlatform()
+  const second = createRuntime(unreadable, settings, { platform, log: silentLogger, modules, onFatal: () => {} })
   const answers: Answer[] = []
   for (const id of ['c', 'b', 'd'])
     second.ask({ kind: 'project', id }, create(id) as never, (answer) => answers.push(answer))
-  nature.run()
+  platform.run()
   t.equal(answers.length, 3)
   for (const answer of answers) t.match(answer, { ok: false, refusal: { code: 'storage_failed' } })
   second.ask({ kind: 'project', id: 'e' }, create('e') as never, (answer) => answers.push(answer))
-  nature.run()
+  platform.run()
   t.match(answers[3], { ok: false, refusal: { code: 'storage_failed' } })
   t.equal(inner.lastSequence, last, 'nothing was written')
   t.same(open({ journal: inner }).runtime.read({ kind: 'project', id: 'b' })!.context.heard, ['late'])
@@ -753,7 +753,7 @@ t.test('a step that the journal cannot store fails alone: the rest of its batch 
       inner.append(steps, done)
     },
   })
-  const { runtime, nature, say, fatal } = open({ journal: choosy })
+  const { runtime, platform, say, fatal } = open({ journal: choosy })
   say('a', create('a'))
   const answers: [string, Answer][] = []
   const ask = (id: string, message: object) =>
@@ -762,7 +762,7 @@ t.test('a step that the journal cannot store fails alone: the rest of its batch 
   ask('too long', create('too long'))
   ask('a', { type: 'bump' })
   ask('a', create('a'))
-  nature.run()
+  platform.run()
   t.match(answers, [
     ['a', { ok: true, version: 2, snapshot: { context: { count: 1 } } }],
     ['a', { ok: true, version: 3, snapshot: { context: { count: 2 } } }],
@@ -807,12 +807,12 @@ t.test('a record of an older machine version is migrated, and one of a newer ver
 })
 
 t.test('closing finishes what was accepted and refuses what comes after', async (t) => {
-  const { runtime, nature } = open()
+  const { runtime, platform } = open()
   const answers: Answer[] = []
   runtime.ask({ kind: 'project', id: 'a' }, create('a') as never, (one) => answers.push(one))
   const closed = runtime.close()
   runtime.ask({ kind: 'project', id: 'b' }, create('b') as never, (one) => answers.push(one))
-  nature.run()
+  platform.run()
   await closed
   t.match(answers[0], { ok: false, refusal: { code: 'stopping' } })
   t.match(answers[1], { ok: true, version: 1 })
@@ -828,7 +828,7 @@ t.test('refusals are answered at once even while accepted work waits for room in
       return !hasRoom
     },
   })
-  const { runtime, nature, say } = open({ journal })
+  const { runtime, platform, say } = open({ journal })
   say('a', create('a'))
   hasRoom = false
   const heard: string[] = []
@@ -837,21 +837,21 @@ t.test('refusals are answered at once even while accepted work waits for room in
       heard.push(`${name} ${one.ok ? one.version : one.refusal.code}`),
     )
   ask('taken')
-  nature.run()
+  platform.run()
   t.same(heard, [])
   inner.refuse('disk_reserve')
   for (const name of ['second', 'third']) ask(name)
   t.same(heard, [], 'not within the call itself')
-  nature.run()
+  platform.run()
   t.same(heard, ['second disk_reserve', 'third disk_reserve'])
   const closed = runtime.close()
   ask('last')
-  nature.run()
+  platform.run()
   t.same(heard.slice(2), ['last stopping'])
   inner.refuse(undefined)
   hasRoom = true
   giveRoom!()
-  nature.run()
+  platform.run()
   await closed
   t.same(heard.slice(3), ['taken 2'], 'once it is durable, and before the runtime has closed')
 })
@@ -860,11 +860,11 @@ t.test(
   'a page cut short resumes from an order without an id, so that no row is skipped and no foreign row is named',
   async (t) => {
     const terms: MachineModule['terms'] = ({ context }) => [{ index: 'all', value: '', order: context.id.slice(0, 1) }]
-    const { runtime, say, nature } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
+    const { runtime, say, platform } = open({ modules: { ...modules, project: { ...modules.project, terms } } })
     /** Reads the page over the several turns that it takes. */
     const list = async (asked: ListRequest): Promise<ListResult> => {
       const page = runtime.list(asked)
-      for (let isRead = false; !isRead; nature.run()) {
+      for (let isRead = false; !isRead; platform.run()) {
         isRead = await Promise.race([page.then(() => true), untilNext(false)])
       }
       return page

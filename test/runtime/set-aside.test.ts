@@ -5,12 +5,12 @@ import { setAsideRetryMs, setAsideRetryMsMax } from '../../runtime/limits.ts'
 import { createRuntime } from '../../runtime/runtime.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import type { Journal, Step } from '../../storage/journal.ts'
-import { TurnedNature } from '../natures/turned.ts'
+import { ManualPlatform } from '../platforms/manual.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { toyModule } from './toy.ts'
 
 interface World {
-  readonly nature: TurnedNature
+  readonly platform: ManualPlatform
   readonly journal: Journal
   readonly runtime: Runtime
   /** Failed steps as logged. */
@@ -24,7 +24,7 @@ interface World {
 
 /** A service whose step throws at every message that says `poison`. */
 function open(journal: Journal = new MemoryJournal(), isMended = false): World {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const told: any[] = []
   const repeats = (snapshot: any, message: Message<any>): string | undefined => {
     if (!world.isMended && message.type === 'hear' && message.text === 'poison') throw new Error('it cannot be')
@@ -33,7 +33,7 @@ function open(journal: Journal = new MemoryJournal(), isMended = false): World {
   const modules = Object.fromEntries(ACTOR_KINDS.map((kind) => [kind, { ...toyModule, kind, repeats }]))
   const log = { info: () => {}, warn: () => {}, error: (fields: object) => told.push(fields) }
   const world: World = {
-    nature,
+    platform,
     journal,
     told,
     isMended,
@@ -45,7 +45,7 @@ function open(journal: Journal = new MemoryJournal(), isMended = false): World {
       runtime.ask({ kind: 'project', id }, message as never, (given) => {
         answer = given
       })
-      nature.run()
+      platform.run()
       return answer!
     },
     tell: (from, text) => {
@@ -56,9 +56,9 @@ function open(journal: Journal = new MemoryJournal(), isMended = false): World {
   const runtime = createRuntime(
     journal,
     { ...defaultSettings, home: '/nowhere' },
-    { nature, log, modules: modules as Record<ActorKind, MachineModule>, onFatal: (failure) => t.error(failure) },
+    { platform, log, modules: modules as Record<ActorKind, MachineModule>, onFatal: (failure) => t.error(failure) },
   )
-  nature.run()
+  platform.run()
   return world
 }
 
@@ -79,9 +79,9 @@ t.test('a delivery whose step throws is set aside, and later messages of its sen
   t.equal(w.runtime.setAside.count, 2)
   t.match(w.told, [{ actor: 'project/b', message: 'hear', source: { row: { kind: 'project', id: 'a' } }, failures: 1 }])
   w.isMended = true
-  w.nature.advance(setAsideRetryMs - 1)
+  w.platform.advance(setAsideRetryMs - 1)
   t.same(w.heard('b'), ['from another'])
-  w.nature.advance(1)
+  w.platform.advance(1)
   t.same(w.heard('b'), ['from another', 'poison', 'after it'])
   t.same([...w.journal.outbox()], [])
   t.equal(w.runtime.setAside.count, 0)
@@ -92,13 +92,13 @@ t.test('a delivery whose step throws is set aside, and later messages of its sen
 t.test('later messages do not overtake a delivery that is being retried', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.equal(w.told.length, 2, 'it was retried and failed again')
   w.tell('a', 'after it')
   w.isMended = true
   // Under way in the turn in which the other is retried.
   w.runtime.ask({ kind: 'project', id: 'a' }, { type: 'tell', to: 'b', text: 'last' } as never, () => {})
-  w.nature.advance(2 * setAsideRetryMs)
+  w.platform.advance(2 * setAsideRetryMs)
   t.same(w.heard('b'), ['poison', 'after it', 'last'])
 })
 
@@ -116,7 +116,7 @@ t.test('a start with a fixed program delivers what was set aside', async (t) => 
 t.test('a delivery that keeps failing is retried ever less often, and never given up', async (t) => {
   const w = peopled()
   w.tell('a', 'poison')
-  w.nature.advance(86_400_000)
+  w.platform.advance(86_400_000)
   t.ok(w.told.length < 160, `${w.told.length} tries in a day`)
   t.equal(w.told.at(-1).retry_in_ms, setAsideRetryMsMax)
   t.equal(w.runtime.setAside.count, 1)
@@ -125,16 +125,16 @@ t.test('a delivery that keeps failing is retried ever less often, and never give
 t.test('a timer whose step throws is retried, unless it is set again', async (t) => {
   const w = peopled()
   w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
-  w.nature.advance(5_000)
+  w.platform.advance(5_000)
   t.equal(w.runtime.setAside.count, 1)
   w.isMended = true
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.same(w.heard('b'), ['poison'])
   w.isMended = false
   w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
-  w.nature.advance(5_000)
+  w.platform.advance(5_000)
   w.say('b', { type: 'later', afterMs: 5_000, text: 'fine' })
-  w.nature.advance(60_000)
+  w.platform.advance(60_000)
   t.same(w.heard('b'), ['poison', 'fine'])
   t.equal(w.runtime.setAside.count, 0)
 })
@@ -144,9 +144,9 @@ t.test(
   async (t) => {
     const w = peopled()
     w.say('b', { type: 'later', afterMs: 5_000, text: 'poison' })
-    w.nature.advance(5_000)
+    w.platform.advance(5_000)
     w.say('b', { type: 'never' })
-    w.nature.advance(setAsideRetryMs)
+    w.platform.advance(setAsideRetryMs)
     t.equal(w.told.length, 1, 'found cancelled without another try')
     t.equal(w.runtime.setAside.count, 0)
     w.tell('a', 'poison')
@@ -196,7 +196,7 @@ t.test(
     ask('a', 'b', 'after it')
     ask('c', 'b', 'from another')
     ask('c', 'd', 'elsewhere')
-    w.nature.run()
+    w.platform.run()
     t.same([w.heard('b'), w.heard('d')], [['from another'], ['elsewhere']])
     t.equal(w.runtime.setAside.count, 2)
     t.same(
@@ -204,7 +204,7 @@ t.test(
       ['unstorable', 'after it'],
     )
     w.journal.isMended = true
-    w.nature.advance(setAsideRetryMs)
+    w.platform.advance(setAsideRetryMs)
     t.same(w.heard('b'), ['from another', 'unstorable', 'after it'])
     t.same([[...w.journal.outbox()], w.runtime.setAside.count], [[], 0])
   },
@@ -215,10 +215,10 @@ t.test('a timer that cannot be stored is retried, and the timers stepped with it
   w.say('a', { type: 'later', afterMs: 5_000, text: 'fine' })
   w.say('b', { type: 'later', afterMs: 5_000, text: 'unstorable' })
   w.say('c', { type: 'later', afterMs: 5_000, text: 'fine' })
-  w.nature.advance(5_000)
+  w.platform.advance(5_000)
   t.same([w.heard('a'), w.heard('b'), w.heard('c')], [['fine'], [], ['fine']])
   w.journal.isMended = true
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.same(w.heard('b'), ['unstorable'])
 })
 
@@ -231,10 +231,10 @@ t.test('a timer whose cancelling step could not be stored still fires', async (t
     w.runtime.ask({ kind: 'project', id: 'a' }, message as never, (answer) => answers.push(answer))
   w.journal.hasRoom = false
   ask({ type: 'never' })
-  w.nature.advance(5_000)
+  w.platform.advance(5_000)
   w.journal.hasRoom = true
   w.journal.giveRoom!()
-  w.nature.run()
+  w.platform.run()
   t.match(answers, [{ ok: false, refusal: { code: 'internal_error' } }])
   t.same(w.heard('a'), ['fine'])
 })
@@ -242,7 +242,7 @@ t.test('a timer whose cancelling step could not be stored still fires', async (t
 t.test('a delivery that cannot be stored is retried alone, ever less often', async (t) => {
   const w = choosy()
   w.tell('a', 'unstorable')
-  w.nature.advance(86_400_000)
+  w.platform.advance(86_400_000)
   t.ok(w.told.length < 160, `${w.told.length} tries in a day`)
   t.equal(w.told.at(-1).retry_in_ms, setAsideRetryMsMax)
   t.same(
@@ -261,12 +261,12 @@ t.test(
     ask('a', 'b', 'first')
     ask('a', 'b', 'poison')
     ask('c', 'd', 'unstorable')
-    w.nature.run()
+    w.platform.run()
     t.same(w.heard('b'), ['first'])
     t.equal(w.runtime.setAside.count, 2)
     w.isMended = true
     w.journal.isMended = true
-    w.nature.advance(2 * setAsideRetryMs)
+    w.platform.advance(2 * setAsideRetryMs)
     t.same([w.heard('b'), w.heard('d')], [['first', 'poison'], ['unstorable']])
   },
 )

@@ -5,7 +5,7 @@ import type { Commit } from '../../storage/journal.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { step } from '../storage/steps.ts'
 import { type Deed, type DiskWorld, type Phase, SimulatedDisk } from './disk/disk.ts'
-import { SimulatedNature } from './nature.ts'
+import { SimulatedPlatform } from './platform.ts'
 import { Random } from './random.ts'
 import { Timeline } from './timeline.ts'
 
@@ -43,11 +43,11 @@ class HandDriven implements DiskWorld {
       },
     }
     this.losePower = () => opener.die('power')
-    const nature = new SimulatedNature(timeline, random, clock, () => opener.isAlive)
+    const platform = new SimulatedPlatform(timeline, random, clock, () => opener.isAlive)
     const medium = disk.medium('/home', opener)
     let journal: DiskJournal | undefined
     let failure: unknown
-    openDiskJournal({ home: '/home', diskReserveBytes: 1, medium, nature, onFailure: () => {} }).then(
+    openDiskJournal({ home: '/home', diskReserveBytes: 1, medium, platform, onFailure: () => {} }).then(
       (opened) => {
         journal = opened
       },

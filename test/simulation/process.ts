@@ -9,7 +9,7 @@ import type { Runtime } from '../../runtime/api.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import type { Opener } from './disk/disk.ts'
-import { SimulatedNature } from './nature.ts'
+import { SimulatedPlatform } from './platform.ts'
 import { Violation } from './violation.ts'
 import { Wire } from './wire.ts'
 import type { World } from './world.ts'
@@ -45,20 +45,20 @@ export class Process implements Opener {
   async start(): Promise<void> {
     const { world, wire } = this
     const { timeline, random, clock, settings, disk } = world
-    const nature = new SimulatedNature(timeline, random.fork(), clock, () => this.isAlive)
+    const platform = new SimulatedPlatform(timeline, random.fork(), clock, () => this.isAlive)
     const medium = disk.medium(settings.home, this)
     const onFatal = (failure: Error): void => this.fail(failure)
     try {
       this.service = await startService(settings, {
         version: 'simulated',
-        nature,
+        platform,
         log: this.log(),
         metrics: { registry: new Registry() },
         residentActorsMax: world.plan.residentActorsMax,
         createServer: () => wire,
         saveAdminToken: (token) => world.keepAdminToken(token),
         openJournal: async (onFailure) => {
-          const journal = await openDiskJournal({ ...settings, medium, nature, onFailure })
+          const journal = await openDiskJournal({ ...settings, medium, platform, onFailure })
           const append = journal.append.bind(journal)
           journal.append = (steps, done) => {
             world.appending(steps)

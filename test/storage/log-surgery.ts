@@ -49,7 +49,7 @@ export function rewriteLog(home: string, change: (content: LogContent) => void):
 /** Flips one bit on disk in the row of events that begins with this one. */
 export function flipInEvents(home: string, first: number, at: number): void {
   const log = new SegmentedLog(environmentPaths(home).log, { readOnly: true })
-  for (const segment of log.sight.segments) {
+  for (const segment of log.snapshot.segments) {
     const rows = segment.rows(KIND.events)
     const row = rows.atOrBefore(first)
     if (row >= 0 && rows.key(row) === first) flip(segment.path, rows.place(row).at + at)

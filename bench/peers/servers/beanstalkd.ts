@@ -1,11 +1,11 @@
 /** beanstalkd with a write-ahead log that is flushed at each write. */
 import { join } from 'node:path'
-import { Daemon, freePort, listens, saidBy } from '../../daemon.ts'
+import { Daemon, freePort, listens, outputOf } from '../../daemon.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
 
 export const beanstalkd: PeerServer = {
   name: 'beanstalkd',
-  version: () => /(\d[\d.]*)/.exec(saidBy('beanstalkd', '-v') ?? '')?.[1],
+  version: () => /(\d[\d.]*)/.exec(outputOf('beanstalkd', '-v') ?? '')?.[1],
   setting: '-b DIR -f0',
   start: async ({ home, wrapper }) => {
     const port = await freePort()

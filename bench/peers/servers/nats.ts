@@ -1,11 +1,11 @@
 /** NATS JetStream with file storage. Before 2.10 it cannot be told to flush before it answers. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Daemon, freePort, listens, saidBy } from '../../daemon.ts'
+import { Daemon, freePort, listens, outputOf } from '../../daemon.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
 
 function version(): string | undefined {
-  return /v?(\d+\.\d+\.\d+)/.exec(saidBy('nats-server', '-v') ?? '')?.[1]
+  return /v?(\d+\.\d+\.\d+)/.exec(outputOf('nats-server', '-v') ?? '')?.[1]
 }
 
 /** `sync_interval: always` came with 2.10; the default is two minutes. */

@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { Daemon, freePort, saidBy, type User } from '../../daemon.ts'
+import { Daemon, freePort, outputOf, type User } from '../../daemon.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
@@ -15,21 +15,21 @@ function programs(): string | undefined {
   const found = versions
     .map((version) => join(DEBIAN, version, 'bin'))
     .find((path) => existsSync(join(path, 'postgres')))
-  return found ?? saidBy('pg_config', '--bindir')?.trim()
+  return found ?? outputOf('pg_config', '--bindir')?.trim()
 }
 
 /** The user to run as if root starts it. */
 function unprivileged(): User | undefined {
   if (process.getuid?.() !== 0) return undefined
-  const name = saidBy('id', '-u', 'postgres') === undefined ? 'nobody' : 'postgres'
-  return { uid: Number(saidBy('id', '-u', name)), gid: Number(saidBy('id', '-g', name)) }
+  const name = outputOf('id', '-u', 'postgres') === undefined ? 'nobody' : 'postgres'
+  return { uid: Number(outputOf('id', '-u', name)), gid: Number(outputOf('id', '-g', name)) }
 }
 
 export const postgres: PeerServer = {
   name: 'PostgreSQL',
   version: () => {
     const path = programs()
-    return path === undefined ? undefined : /\) (\S+)/.exec(saidBy(join(path, 'postgres'), '--version') ?? '')?.[1]
+    return path === undefined ? undefined : /\) (\S+)/.exec(outputOf(join(path, 'postgres'), '--version') ?? '')?.[1]
   },
   setting: `fsync and synchronous_commit on, ${SETTINGS.join(', ')}`,
   start: async ({ home, wrapper }) => {
@@ -50,7 +50,7 @@ export const postgres: PeerServer = {
       stopSignal: 'SIGINT',
       ...(user === undefined ? {} : { user }),
     })
-    await daemon.ready(async () => saidBy(join(path, 'pg_isready'), '-h', LOOPBACK, '-p', `${port}`) !== undefined)
+    await daemon.ready(async () => outputOf(join(path, 'pg_isready'), '-h', LOOPBACK, '-p', `${port}`) !== undefined)
     return { daemon, address: { host: LOOPBACK, port, user: OWNER, database: 'postgres' } }
   },
 }

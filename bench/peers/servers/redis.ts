@@ -1,11 +1,11 @@
 /** Redis with an append-only file that is flushed before each answer. */
 import { join } from 'node:path'
-import { Daemon, freePort, listens, saidBy } from '../../daemon.ts'
+import { Daemon, freePort, listens, outputOf } from '../../daemon.ts'
 import { LOOPBACK, type PeerServer } from '../server.ts'
 
 export const redis: PeerServer = {
   name: 'Redis',
-  version: () => /v=(\S+)/.exec(saidBy('redis-server', '--version') ?? '')?.[1],
+  version: () => /v=(\S+)/.exec(outputOf('redis-server', '--version') ?? '')?.[1],
   setting: 'appendonly yes, appendfsync always, save ""',
   start: async ({ home, wrapper }) => {
     const port = await freePort()

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { BodyTurns, SMALL_BODY_BYTES } from '../../../http/bodies/body-turns.ts'
-import { HeldNature } from '../../natures/held.ts'
+import { HoldablePlatform } from '../../platforms/holdable.ts'
 import { raw, startTestService } from '../service-harness.ts'
 
 /** Bodies that each take a given time to read, a log of which were read, and turns run by the test. */
@@ -121,34 +121,34 @@ t.test('large bodies that arrive together are all answered and give back their b
 
 /** A service in a turn without time left for large bodies: one was read and awaits the turn's commit. */
 async function openBusy(t: Test) {
-  const nature = new HeldNature()
-  const s = await startTestService(t, {}, { nature })
+  const platform = new HoldablePlatform()
+  const s = await startTestService(t, {}, { platform })
   await s.project('greeter')
-  nature.hold()
-  nature.lookMs = 20
+  platform.hold()
+  platform.lookMs = 20
   const first = s.call('POST', '/api/projects/greeter/run-requests', BODY('first', SMALL_BODY_BYTES))
   const bytesAre = async (expected: RegExp): Promise<void> => {
     while (!expected.test((await s.call('GET', '/metrics')).body));
   }
   const inFlight = /intendant_messages_in_flight 1\n/
   await bytesAre(inFlight)
-  nature.lookMs = 0
+  platform.lookMs = 0
   const names = async (): Promise<string[]> => {
     const { items } = (await s.expect(200, 'GET', '/api/projects/greeter/run-requests')).body
     return items.map(({ payload }: any) => payload.name)
   }
-  return { s, nature, first, bytesAre, names }
+  return { s, platform, first, bytesAre, names }
 }
 
 const NONE_HELD = /intendant_http_body_bytes_in_flight 0\n/
 const SOME_HELD = /intendant_http_body_bytes_in_flight [1-9]/
 
 t.test('a large body that waits too long for its turn is answered 503, and changes nothing', async (t) => {
-  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const { s, platform, first, bytesAre, names } = await openBusy(t)
   const late = s.call('POST', '/api/projects/greeter/run-requests', BODY('late', SMALL_BODY_BYTES))
   await bytesAre(SOME_HELD)
-  nature.hurry(6_000)
-  nature.letGo()
+  platform.advance(6_000)
+  platform.letGo()
   t.equal((await first).status, 201)
   const { status, body, headers } = await late
   t.equal(status, 503)
@@ -159,19 +159,19 @@ t.test('a large body that waits too long for its turn is answered 503, and chang
 })
 
 t.test('a large body whose client disconnects before its turn changes nothing', async (t) => {
-  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const { s, platform, first, bytesAre, names } = await openBusy(t)
   const { port } = s.service
   const gone = raw(port, [POST(s.admin, BODY('gone', SMALL_BODY_BYTES))], 1_000)
   await bytesAre(SOME_HELD)
   t.equal(await gone, '')
   await bytesAre(NONE_HELD)
-  nature.letGo()
+  platform.letGo()
   t.equal((await first).status, 201)
   t.same(await names(), ['first'])
 })
 
 t.test('an ingested trace waits for turns like any large body, and arrives complete', async (t) => {
-  const { s, nature, first, bytesAre, names } = await openBusy(t)
+  const { s, platform, first, bytesAre, names } = await openBusy(t)
   const events = Array.from({ length: 600 }, (_, n) => ({
     event_type: 'noted',
     project: 'greeter',
@@ -185,7 +185,7 @@ t.test('an ingested trace waits for turns like any large body, and arrives compl
   })
   await bytesAre(SOME_HELD)
   t.equal(s.service.runtime.load.messagesInFlight, 1, 'no event of it is read in a turn without time left')
-  nature.letGo()
+  platform.letGo()
   t.equal((await first).status, 201)
   t.match((await trace).body, { accepted: 600, duplicates: 0, refused_count: 0 })
   t.same(await names(), ['first'])

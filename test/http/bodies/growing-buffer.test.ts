@@ -3,11 +3,11 @@ import fc from 'fast-check'
 import t from 'tap'
 import { BodyReader } from '../../../http/bodies/body.ts'
 import { type Elements, Lines } from '../../../http/bodies/elements.ts'
-import { Gathered } from '../../../http/bodies/growing-buffer.ts'
+import { GrowingBuffer } from '../../../http/bodies/growing-buffer.ts'
 import { Exchange } from '../../../http/wire/exchange.ts'
 import type { RouteEntry } from '../../../http/wire/route-entry.ts'
 import type { UwsResponse } from '../../../http/wire/uws.ts'
-import { realNature } from '../../../storage/nature.ts'
+import { systemPlatform } from '../../../storage/platform.ts'
 import { collect } from '../../collect.ts'
 
 const PARTS = 500_000
@@ -32,7 +32,7 @@ function heldBy(hold: () => unknown): number {
 t.test('take returns the added chunks joined in order, and empties the buffer', (t) => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 9_000 }), { maxLength: 6 }), (parts) => {
-      const gathered = new Gathered()
+      const gathered = new GrowingBuffer()
       for (let n = 0; n < 2; n++) {
         for (const part of parts) gathered.add(part)
         if (!gathered.take().equals(Buffer.concat(parts))) return false
@@ -58,7 +58,7 @@ t.test('a body that arrives a byte at a time takes no more memory than its lengt
     },
   }
   const bounds = { bodyBytesMax: 1e6, eventsBodyBytesMax: 1e6, bodiesInFlightBytesMax: 1e9, ingestBytesMax: 1e9 }
-  const reader = new BodyReader(bounds, realNature)
+  const reader = new BodyReader(bounds, systemPlatform)
   let read: unknown
   const held = heldBy(() => {
     const exchange = new Exchange(entry as unknown as RouteEntry, response as unknown as UwsResponse)

@@ -2,9 +2,9 @@
 import t from 'tap'
 import { createPrincipals, hashOfToken } from '../../../runtime/access/principals.ts'
 import type { Runtime } from '../../../runtime/api.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 
-async function principalUntil(nature: TurnedNature, expiresAtMs: number) {
+async function principalUntil(platform: ManualPlatform, expiresAtMs: number) {
   const context = {
     id: 'tok_1',
     name: 'somebody',
@@ -15,7 +15,7 @@ async function principalUntil(nature: TurnedNature, expiresAtMs: number) {
     expires_at: new Date(expiresAtMs).toISOString(),
   }
   const runtime = {
-    nature,
+    platform,
     onCommit: () => {},
     list: async ({ kind }: { kind: string }) => ({
       snapshots: kind === 'token' ? [{ status: 'active', value: 'active', context }] : [],
@@ -30,13 +30,13 @@ const HOUR_MS = 3_600_000
 
 t.test('a waiting request is told when its token expires, on time even if that is far away', async (t) => {
   for (const afterMs of [HOUR_MS, 1_000 * HOUR_MS]) {
-    const nature = new TurnedNature()
-    const { principals, principal } = await principalUntil(nature, nature.wallMs() + afterMs)
+    const platform = new ManualPlatform()
+    const { principals, principal } = await principalUntil(platform, platform.wallMs() + afterMs)
     let told = 0
     principals.onRevoked(principal, () => told++)
-    nature.advance(afterMs - 1)
+    platform.advance(afterMs - 1)
     t.equal(told, 0)
-    nature.advance(1)
+    platform.advance(1)
     t.equal(told, 1)
     t.equal(principals.find('secret'), undefined)
   }
@@ -45,21 +45,21 @@ t.test('a waiting request is told when its token expires, on time even if that i
 t.test(
   'a token expiry is noticed within a minute when the clock moved on without the timers, as in a suspended machine',
   async (t) => {
-    const nature = new TurnedNature()
-    const { principals, principal } = await principalUntil(nature, nature.wallMs() + HOUR_MS)
+    const platform = new ManualPlatform()
+    const { principals, principal } = await principalUntil(platform, platform.wallMs() + HOUR_MS)
     let told = 0
     principals.onRevoked(principal, () => told++)
-    const wallMs = nature.wallMs.bind(nature)
-    nature.wallMs = () => wallMs() + 2 * HOUR_MS
+    const wallMs = platform.wallMs.bind(platform)
+    platform.wallMs = () => wallMs() + 2 * HOUR_MS
     t.notOk(principals.holds(principal))
-    nature.advance(60_000)
+    platform.advance(60_000)
     t.equal(told, 1)
   },
 )
 
 t.test('a request that has stopped waiting is not told of an expiry', async (t) => {
-  const nature = new TurnedNature()
-  const { principals, principal } = await principalUntil(nature, nature.wallMs() + HOUR_MS)
+  const platform = new ManualPlatform()
+  const { principals, principal } = await principalUntil(platform, platform.wallMs() + HOUR_MS)
   principals.onRevoked(principal, () => t.fail())()
-  nature.advance(2 * HOUR_MS)
+  platform.advance(2 * HOUR_MS)
 })

@@ -35,9 +35,9 @@ t.test('a poll is given its offer only after the commit, as a valid Execution Re
 t.test('a parked poll ends empty when its time is up, and at most 50 ms later', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', 5_000)
-  fake.nature.advance(4_999)
+  fake.platform.advance(4_999)
   t.equal(asked.answer, undefined)
-  fake.nature.advance(51)
+  fake.platform.advance(51)
   t.same(asked.answer, EMPTY)
   t.equal(dispatcher.counts().parkedPolls, 0)
 })
@@ -64,7 +64,7 @@ t.test('a request that leaveOut withholds is not offered for one second, and is 
   fake.run()
   t.equal(fake.state(id), 'queued')
   t.equal(asked.answer, undefined)
-  fake.nature.advance(1_050)
+  fake.platform.advance(1_050)
   t.equal(offered(asked), id, 'it was not withdrawn')
 })
 
@@ -118,7 +118,7 @@ t.test('polls of an unknown or removed runner, or while the service closes, end 
   dispatcher.close()
   t.equal(other.answer, 'closing')
   t.equal(poll(dispatcher, 'r2').answer, 'closing')
-  t.equal(fake.nature.timersSet, 0, 'no timer is left')
+  t.equal(fake.platform.timersSet, 0, 'no timer is left')
 })
 
 t.test('a poll aborted before anything was offered leaves the request queued', async (t) => {
@@ -177,7 +177,7 @@ t.test('a poll that comes while an offer is being returned is parked and gets th
   const id = fake.create()
   fake.run()
   poll(dispatcher, 'r1').handle.abort()
-  fake.nature.runOnce()
+  fake.platform.runOnce()
   t.equal(fake.state(id), 'offered', 'the return is under way')
   const next = poll(dispatcher, 'r1')
   t.equal(next.answer, undefined)
@@ -241,7 +241,7 @@ t.test('an offer whose return was lost when the service stopped is returned afte
   before.fake.run()
   before.dispatcher.close()
   before.fake.runner('r1', { state: 'draining' })
-  before.fake.nature.runOnce()
+  before.fake.platform.runOnce()
   t.equal(before.fake.state(id), 'offered')
   const { fake, dispatcher } = restarted(before)
   dispatcher.setPausedLanes([])
@@ -264,9 +264,9 @@ t.test('a poll whose time runs out while its offer is being committed still gets
   const { fake, dispatcher } = world({ r1: {} })
   const asked = poll(dispatcher, 'r1', 1_000)
   const id = fake.create()
-  fake.nature.runOnce()
-  fake.nature.nowMs += 2_000
-  fake.nature.advance(0)
+  fake.platform.runOnce()
+  fake.platform.nowMs += 2_000
+  fake.platform.advance(0)
   t.equal(offered(asked), id)
 })
 
@@ -306,7 +306,7 @@ t.test('a request whose actor refuses the offer does not block the others, and i
   fake.run()
   const second = poll(dispatcher, 'r1')
   fake.refusals.delete(broken)
-  fake.nature.advance(1_100)
+  fake.platform.advance(1_100)
   t.equal(offered(second), broken)
   t.equal(dispatcher.counts().offersRefused, 1)
 })
@@ -318,10 +318,10 @@ t.test('nothing is offered while the service refuses writes, and offers resume b
   fake.refusing = 'disk_reserve'
   const asked = poll(dispatcher, 'r1')
   t.same(poll(dispatcher, 'r1', 0).answer, EMPTY)
-  fake.nature.advance(2_000)
+  fake.platform.advance(2_000)
   t.notOk(fake.asked.includes(`offer ${id}`))
   fake.refusing = undefined
-  fake.nature.advance(300)
+  fake.platform.advance(300)
   t.equal(offered(asked), id)
 })
 
@@ -374,7 +374,7 @@ t.test('a poll made from within an answer is served in the next turn', async (t)
       if (offer === undefined) return
       got.push(offer.request_id)
       fake.send(offer.request_id, 'accepted', { runner_id: 'r1' })
-      fake.nature.nextTurn(next)
+      fake.platform.nextTurn(next)
     })
   }
   next()

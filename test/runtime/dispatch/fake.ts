@@ -11,7 +11,7 @@ import type { Dispatcher, PollAnswer, PollHandle, PollRefusal } from '../../../r
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { Stepper } from '../../../runtime/stepper.ts'
 import type { IndexRow } from '../../../storage/journal.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 
 interface Mail {
   readonly ref: ActorRef
@@ -54,7 +54,7 @@ export function projectId(key: string): string {
 }
 
 export class FakeRuntime {
-  readonly nature = new TurnedNature(Date.UTC(2026, 0, 1, 0, 0, 1))
+  readonly platform = new ManualPlatform(Date.UTC(2026, 0, 1, 0, 0, 1))
   readonly settings = { ...defaultSettings, home: '/nowhere' }
   /** Why the journal refuses writes. */
   refusing: string | undefined
@@ -107,7 +107,7 @@ export class FakeRuntime {
   }
 
   deadlineMs(): number {
-    return this.nature.wallMs() + 30_000
+    return this.platform.wallMs() + 30_000
   }
 
   onCommit(listener: CommitListener): void {
@@ -178,12 +178,12 @@ export class FakeRuntime {
   }
 
   run(): void {
-    this.nature.run()
+    this.platform.run()
   }
 
   private post(mail: Mail): void {
     this.mail.push(mail)
-    if (this.mail.length === 1) this.nature.nextTurn(() => this.turn())
+    if (this.mail.length === 1) this.platform.nextTurn(() => this.turn())
   }
 
   private turn(): void {
@@ -215,14 +215,14 @@ export class FakeRuntime {
   private stepRunner(before: SnapshotOf<any> | undefined, message: any): SnapshotOf<any> | undefined {
     if (message.type === 'stated') return { value: message.state, context: message.context } as SnapshotOf<any>
     const online = message.type === 'came_online'
-    const seen_at = online ? new Date(this.nature.wallMs()).toISOString() : message.seen_at
+    const seen_at = online ? new Date(this.platform.wallMs()).toISOString() : message.seen_at
     const context = { ...before!.context, internal: { ...before!.context.internal, online, seen_at } }
     return { value: before!.value, context } as SnapshotOf<any>
   }
 
   private stepRequest(before: SnapshotOf<any> | undefined, message: MessageBody): SnapshotOf<any> | undefined {
     const micros = String(++this.micros).padStart(6, '0')
-    const atMs = Math.floor(this.nature.wallMs())
+    const atMs = Math.floor(this.platform.wallMs())
     const at = `${new Date(atMs).toISOString().slice(0, 20)}${micros}Z`
     return stepper.step(before ?? stepper.initial, { ...message, at, atMs }, []) ?? before
   }

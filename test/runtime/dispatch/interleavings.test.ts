@@ -76,9 +76,9 @@ class Play {
     else if (one.do === 'change') this.change(one.runner, one.given)
     else if (one.do === 'pause') this.pause(one.lanes)
     else if (one.do === 'refuse') this.refuse(one.isOn)
-    else if (one.do === 'turn') fake.nature.runOnce()
+    else if (one.do === 'turn') fake.platform.runOnce()
     else if (one.do === 'run') fake.run()
-    else fake.nature.advance(one.ms)
+    else fake.platform.advance(one.ms)
   }
 
   private pause(lanes: readonly string[]): void {
@@ -166,13 +166,13 @@ t.test(
           if (one.do === 'run' && !play.hasRefused) checkNothingLeft(play)
         }
         play.place.fake.refusing = undefined
-        play.place.fake.nature.advance(1_500)
+        play.place.fake.platform.advance(1_500)
         checkSafety(play)
         checkNothingLeft(play)
         // Every parked poll ends in its time.
         for (const id of Object.keys(play.fleet))
           play.place.fake.runner(id, { ...play.fleet[id], allowed_projects: [] })
-        play.place.fake.nature.advance(61_000)
+        play.place.fake.platform.advance(61_000)
         if (play.place.dispatcher.counts().parkedPolls > 0) throw new Error('a poll never ended')
       }),
       { numRuns: 400 },

@@ -9,10 +9,10 @@ import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { loadQueue } from '../../../runtime/dispatch/queue-loading.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import type { IndexRow } from '../../../storage/journal.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { FakeRuntime, type RequestGiven } from './fake.ts'
 
-const guard = new Guard({ nature: new TurnedNature(), log: silentLogger, name: 'dispatcher', tryAfter: () => {} })
+const guard = new Guard({ platform: new ManualPlatform(), log: silentLogger, name: 'dispatcher', tryAfter: () => {} })
 
 const given = fc.record(
   {
@@ -53,9 +53,9 @@ t.test('a queue loaded from the index equals the queue built request by request'
       const runtime = new FakeRuntime()
       for (const one of requests) runtime.create(one as RequestGiven)
       runtime.run()
-      const put = new Queue(new TurnedNature(), () => [])
+      const put = new Queue(new ManualPlatform(), () => [])
       for (const { context } of waiting(runtime)) put.put(context)
-      const loaded = new Queue(new TurnedNature(), () => [])
+      const loaded = new Queue(new ManualPlatform(), () => [])
       loadQueue(runtime.runtime, loaded, guard)
       held += waiting(runtime).filter(({ context }) => !context.internal.approved).length
       if (loaded.size !== put.size) throw new Error(`${loaded.size} of ${put.size}`)
@@ -81,7 +81,7 @@ t.test('loading reads one record per demand', async (t) => {
       return runtime.read(ref)
     },
   })
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   loadQueue(watched, queue, guard)
   t.equal(queue.size, 100)
   t.equal(read.length, 2)
@@ -99,7 +99,7 @@ t.test('a request listed under a demand that its record contradicts does not spe
   // All three under the demand of the last: a wrong index.
   const { value } = runtime.journal.scanIndex('run_request', 'demand').find(({ id }) => id === ids[2])!
   const rows = ids.map((id, n) => ({ value, order: `2026-01-01T00:00:00.00000${n}Z`, id }))
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   loadQueue(withRows(runtime, rows), queue, guard)
   const [demand] = queue.allDemands()
   t.same([queue.take(demand!), queue.take(demand!), queue.take(demand!)], [ids[2], ids[1], ids[0]])
@@ -119,7 +119,7 @@ t.test('with index rows missing, doubled or damaged, every request is queued exa
     'a time': rows.map((row, n) => (n === 2 ? { ...row, order: 'soon' } : row)),
   }
   for (const [what, wrong] of Object.entries(damaged)) {
-    const queue = new Queue(new TurnedNature(), () => [])
+    const queue = new Queue(new ManualPlatform(), () => [])
     loadQueue(withRows(runtime, wrong), queue, guard)
     t.same(Object.values(drained(queue)), [ids], what)
   }
@@ -135,7 +135,7 @@ t.test('after a start, the project whose request has waited longest comes first'
     for (const project of projects) runtime.create({ project })
     for (const project of ['alpha', 'beta', 'gamma']) runtime.create({ project, priority: 9 })
     runtime.run()
-    const queue = new Queue(new TurnedNature(), () => [])
+    const queue = new Queue(new ManualPlatform(), () => [])
     loadQueue(runtime.runtime, queue, guard)
     const turns: string[] = []
     for (let n = 0; n < 3; n++) {

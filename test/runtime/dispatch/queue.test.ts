@@ -4,7 +4,7 @@ import type { RunRequestContext } from '../../../machines/run-request/context.ts
 import { IndexHeap } from '../../../runtime/collections/index-heap.ts'
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { requestId } from './fake.ts'
 
 t.test('the heap gives its items in order, whatever is removed or moved in between', async () => {
@@ -89,7 +89,7 @@ function context(n: number, given: Partial<RunRequestContext['asked']> = {}, pro
 }
 
 t.test('requests created within one millisecond keep their order by microsecond', async (t) => {
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   for (const n of [700, 3, 250, 4]) queue.put(context(n))
   const demand = queue.demandOfRequest(requestId(3))!
   const order = [1, 2, 3, 4].map(() => {
@@ -101,7 +101,7 @@ t.test('requests created within one millisecond keep their order by microsecond'
 })
 
 t.test('the queue is empty and in order after ten thousand requests went in and out, three times', async (t) => {
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   for (let round = 0; round < 3; round++) {
     for (let n = 0; n < 10_000; n++) queue.put(context(n, { priority: n % 7 }))
     t.equal(queue.size, 10_000)
@@ -121,7 +121,7 @@ t.test('the queue is empty and in order after ten thousand requests went in and 
 })
 
 t.test('demands without requests are forgotten', async (t) => {
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   for (let n = 0; n < 5_000; n++) {
     queue.put(context(n, { labels: [`label-${n}`], runner_id: `r${n}` }, `project-${n}`))
     queue.remove(requestId(n))
@@ -131,7 +131,7 @@ t.test('demands without requests are forgotten', async (t) => {
 })
 
 t.test('a request whose demand changes moves to the new demand', async (t) => {
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   queue.put(context(1))
   const before = queue.demandOfRequest(requestId(1))!
   queue.put(context(1, { labels: ['gpu'] }))
@@ -142,7 +142,7 @@ t.test('a request whose demand changes moves to the new demand', async (t) => {
 })
 
 t.test('a request that is being offered or held back does not become ready again through another step', async (t) => {
-  const queue = new Queue(new TurnedNature(), () => [])
+  const queue = new Queue(new ManualPlatform(), () => [])
   const demand = queue.put(context(1))!
   const id = queue.take(demand)
   t.equal(queue.put(context(1)), undefined)

@@ -5,21 +5,21 @@ import type { TimerWheel } from '../../../runtime/dispatch/wheel.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { createMessage, offered, poll, requestId } from './fake.ts'
 
 function open(journal: MemoryJournal) {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const onFatal = (failure: Error): void => {
     throw failure
   }
   const runtime = createRuntime(
     journal,
     { ...defaultSettings, home: '/nowhere' },
-    { nature, log: silentLogger, modules, onFatal },
+    { platform, log: silentLogger, modules, onFatal },
   )
-  return { nature, runtime, dispatcher: createDispatcher(runtime, silentLogger) }
+  return { platform, runtime, dispatcher: createDispatcher(runtime, silentLogger) }
 }
 
 const runner = {
@@ -40,22 +40,22 @@ t.test(
     first.runtime.ask({ kind: 'runner', id: 'r1' }, runner, (answer) => t.ok(answer.ok, 'the runner is registered'))
     for (const id of ids)
       first.runtime.ask({ kind: 'run_request', id }, createMessage(id, {}), (answer) => t.ok(answer.ok, 'created'))
-    first.nature.run()
+    first.platform.run()
     const asked = poll(first.dispatcher, 'r1')
-    first.nature.run()
+    first.platform.run()
     t.equal(offered(asked), ids[0])
     const accepted = { type: 'accepted', runner_id: 'r1', attempt: 1 } as never
     first.runtime.ask({ kind: 'run_request', id: ids[0]! }, accepted, (answer) => t.ok(answer.ok, 'accepted'))
-    first.nature.run()
+    first.platform.run()
     t.match(first.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
     first.dispatcher.close()
 
     const second = open(journal)
     t.match(second.dispatcher.runnerSeen('r1'), { presence: 'online', in_flight: [ids[0]] })
     const next = poll(second.dispatcher, 'r1')
-    second.nature.run()
+    second.platform.run()
     t.equal(offered(next), ids[1])
-    second.nature.advance(30_100)
+    second.platform.advance(30_100)
     t.equal(second.runtime.read({ kind: 'run_request', id: ids[1]! })?.value, 'queued', 'the offer expired on time')
     second.dispatcher.close()
   },
@@ -76,34 +76,34 @@ t.test(
   'a runner whose offline and online steps were both refused has one entry in the timer wheel, and is tracked again',
   async (t) => {
     const journal = new SlowJournal()
-    const { nature, runtime, dispatcher } = open(journal)
+    const { platform, runtime, dispatcher } = open(journal)
     const { wheel } = dispatcher as unknown as { wheel: TimerWheel }
     const { presenceMs } = runtime.settings
     for (const id of ['silent', 'r2'])
       runtime.ask({ kind: 'runner', id }, { ...(runner as object), id } as never, (answer) => t.ok(answer.ok))
-    nature.run()
+    platform.run()
     for (const id of ['silent', 'r2']) poll(dispatcher, id, 0)
-    nature.advance(presenceMs - 1_000)
+    platform.advance(presenceMs - 1_000)
     poll(dispatcher, 'r2', presenceMs * 3)
     journal.hasRoom = false
-    nature.advance(1_100)
+    platform.advance(1_100)
     t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'its step waits for room')
     journal.refuse('disk_reserve')
     const asked = poll(dispatcher, 'silent', presenceMs * 3)
-    nature.run()
+    platform.run()
     journal.hasRoom = true
     journal.giveRoom!()
-    nature.run()
+    platform.run()
     // One presence and one parked poll each; a corrupted list would be walked for ever.
     if (!t.equal(wheel.size, 4)) return
     journal.refuse(undefined)
-    nature.advance(presenceMs * 2)
+    platform.advance(presenceMs * 2)
     t.match(
       ['silent', 'r2'].map((id) => dispatcher.runnerSeen(id).presence),
       ['online', 'online'],
     )
     asked.handle.abort()
-    nature.advance(presenceMs + 100)
+    platform.advance(presenceMs + 100)
     t.equal(dispatcher.runnerSeen('silent').presence, 'offline', 'presence expires as usual')
     dispatcher.close()
   },

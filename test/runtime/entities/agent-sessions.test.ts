@@ -4,7 +4,7 @@ import type { Answer, CommitListener, Runtime } from '../../../runtime/api.ts'
 import { AgentSessions } from '../../../runtime/entities/agent-sessions.ts'
 import { setAsideRetryMs } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 
 type Snapshot = { value: string; context: any }
 
@@ -18,7 +18,7 @@ const session = (id: string, more: object = {}): Snapshot => ({
   value: 'started',
   context: {
     session_id: id,
-    begin_event: { occurred_at: new Date(new TurnedNature().wallMs()).toISOString() },
+    begin_event: { occurred_at: new Date(new ManualPlatform().wallMs()).toISOString() },
     attempt: 1,
     ...more,
   },
@@ -32,13 +32,13 @@ const senseless: Snapshot = { value: 'started', context: { session_id: 'poison' 
 
 /** A world whose journal holds these records, by kind and id. */
 function world(records: Record<string, Record<string, Snapshot>>) {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const told: any[] = []
   const asked: string[] = []
   const listeners: CommitListener[] = []
   records.run_request ??= Object.fromEntries(['poison', 'other', 'third'].map((id) => [`run of ${id}`, run('started')]))
   const w = {
-    nature,
+    platform,
     told,
     asked,
     records,
@@ -53,12 +53,12 @@ function world(records: Record<string, Record<string, Snapshot>>) {
     /** Advances the clock, and lets promises settle. */
     async advance(ms: number) {
       await new Promise(setImmediate)
-      nature.advance(ms)
+      platform.advance(ms)
       await new Promise(setImmediate)
     },
   }
   const runtime = {
-    nature,
+    platform,
     journal: { outbox: () => [] },
     *scan(kind: string, _: string, value: string) {
       for (const [id, snapshot] of Object.entries(records[kind] ?? {}))

@@ -4,7 +4,7 @@ import type { CommitListener, Runtime } from '../../../runtime/api.ts'
 import { Capabilities } from '../../../runtime/entities/capabilities.ts'
 import { setAsideRetryMs } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 
 const manifest = (runner_id: string, more: object = {}) => ({
   value: 'current',
@@ -16,11 +16,11 @@ const manifest = (runner_id: string, more: object = {}) => ({
 const senseless = manifest('r1', { supported_throttle_modes: undefined })
 
 function world(records: Record<string, object>, runners: readonly string[] = []) {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   const told: any[] = []
   const listeners: CommitListener[] = []
   const runtime = {
-    nature,
+    platform,
     *scan() {
       for (const [id, snapshot] of Object.entries(records)) yield { ref: { kind: 'engine_capability', id }, snapshot }
     },
@@ -36,7 +36,7 @@ function world(records: Record<string, object>, runners: readonly string[] = [])
   const capabilities = new Capabilities(runtime, { setCapable, hasRunnerFor }, log)
   t.teardown(() => capabilities.close())
   return {
-    nature,
+    platform,
     told,
     capabilities,
     isCapable: (runnerId: string, entryEvent = 'a') =>
@@ -72,7 +72,7 @@ t.test('an unusable manifest in a commit does not count until it can be read', (
   t.notOk(w.isCapable('r2'))
   t.match(w.capabilities.incapable(asked), /No manifest of the project supports/)
   w.commit({ m1: manifest('r1') })
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.equal(w.capabilities.incapable(asked), undefined)
   t.equal(w.capabilities.health.passedOverCount, 0)
   t.end()

@@ -10,7 +10,7 @@ import { fenceRestored } from '../../../runtime/offline/restore.ts'
 import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
 import { restoreFiles } from '../../../storage/copies/backup.ts'
 import { openEnvironments } from '../../../storage/home/home-environments.ts'
-import { realNature } from '../../../storage/nature.ts'
+import { systemPlatform } from '../../../storage/platform.ts'
 import { verifyHome } from '../../../storage/verify/verify.ts'
 import { command } from '../../cli/processes.ts'
 import { CREATE } from '../../machines/run-request-samples.ts'
@@ -204,8 +204,8 @@ t.test(
   'entities dated by a clock that was ahead are not reported once retention has removed events of that time',
   async (t) => {
     const home = await lived(t)
-    const { wallMs } = realNature
-    const clock = t.intercept(realNature, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
+    const { wallMs } = systemPlatform
+    const clock = t.intercept(systemPlatform, 'wallMs', { value: () => wallMs() + YEAR_MS, configurable: true })
     const early = { id: 'early', labels: ['linux'], credential_hash: HASH }
     await withRuntime(settingsOf(home), (runtime) => tell(runtime, 'runner', 'early', 'create', early))
     clock.restore()

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
-import type { Wanted } from '../../../runtime/dispatch/api.ts'
+import type { RunnerRequirements } from '../../../runtime/dispatch/api.ts'
 import { Lines } from '../../../runtime/scheduler/lines.ts'
 
 const LANES = ['interactive', 'campaign', 'maintenance'] as const
 /** Two of project a: they want different things of a runner, and only one may be under way at a time. */
-const WANTS = ['a', 'a', 'b', 'c'].map((project) => ({ project }) as Wanted)
+const WANTS = ['a', 'a', 'b', 'c'].map((project) => ({ project }) as RunnerRequirements)
 
 interface Waiting {
-  readonly wanted: Wanted
+  readonly requirements: RunnerRequirements
   readonly lane: (typeof LANES)[number]
   readonly order: number
 }
@@ -18,7 +18,7 @@ function inOrder(a: Waiting, b: Waiting): number {
   return lanes !== 0 ? lanes : a.order - b.order
 }
 
-const waiting = fc.record({ wanted: fc.constantFrom(...WANTS), lane: fc.constantFrom(...LANES) })
+const waiting = fc.record({ requirements: fc.constantFrom(...WANTS), lane: fc.constantFrom(...LANES) })
 
 t.test('lines start the same items in the same order as a walk over all waiting items', (t) => {
   fc.assert(
@@ -36,17 +36,18 @@ t.test('lines start the same items in the same order as a walk over all waiting 
         for (const n of gone) {
           const entry = all[n]
           // Removing an entry that has already left is allowed.
-          lines.remove(entry ?? { wanted: WANTS[0]!, lane: 'campaign', order: -1 })
+          lines.remove(entry ?? { requirements: WANTS[0]!, lane: 'campaign', order: -1 })
           if (entry !== undefined) left.delete(entry)
         }
         t.strictSame([...lines.open(() => true)], [...left].sort(inOrder))
         const start = (entries: (isOpen: (entry: Waiting) => boolean) => Iterable<Waiting>): number[] => {
           const taken = new Set(busy)
-          const isOpen = ({ wanted, lane }: Waiting): boolean => !taken.has(wanted.project) && !paused.includes(lane)
+          const isOpen = ({ requirements, lane }: Waiting): boolean =>
+            !taken.has(requirements.project) && !paused.includes(lane)
           const started: number[] = []
           for (const entry of entries(isOpen)) {
             if (!isOpen(entry)) continue
-            if (isOneAtATime) taken.add(entry.wanted.project)
+            if (isOneAtATime) taken.add(entry.requirements.project)
             started.push(entry.order)
           }
           return started
@@ -64,11 +65,11 @@ t.test('lines start the same items in the same order as a walk over all waiting 
 
 t.test('a blocked line costs one check, however many items wait in it', (t) => {
   const lines = new Lines<Waiting>(inOrder)
-  for (let order = 0; order < 1_000; order++) lines.add({ wanted: WANTS[order % 2]!, lane: 'campaign', order })
+  for (let order = 0; order < 1_000; order++) lines.add({ requirements: WANTS[order % 2]!, lane: 'campaign', order })
   let asked = 0
-  const isOpen = ({ wanted }: Waiting): boolean => {
+  const isOpen = ({ requirements }: Waiting): boolean => {
     asked++
-    return wanted === WANTS[1]
+    return requirements === WANTS[1]
   }
   const [first] = lines.open(isOpen)
   t.equal(first?.order, 1)
@@ -88,7 +89,7 @@ t.test('counting and reading backwards give what sorting all waiting items gives
         const lines = new Lines<Waiting>(inOrder)
         const all = made.map((one, order) => ({ ...one, order }))
         for (const entry of all) lines.add(entry)
-        const isIn = ({ wanted }: Waiting): boolean => seen.includes(wanted.project)
+        const isIn = ({ requirements }: Waiting): boolean => seen.includes(requirements.project)
         t.equal(lines.count(isIn), all.filter(isIn).length)
         const isBehind = ({ order }: Waiting): boolean => order < after
         const expected = all.filter((entry) => isIn(entry) && isBehind(entry)).sort(newest)
@@ -102,7 +103,7 @@ t.test('counting and reading backwards give what sorting all waiting items gives
 
 t.test('the first rows of a page are found in few checks among 10,000 waiting items', (t) => {
   const lines = new Lines<Waiting>(inOrder)
-  for (let order = 0; order < 10_000; order++) lines.add({ wanted: WANTS[order % 4]!, lane: 'campaign', order })
+  for (let order = 0; order < 10_000; order++) lines.add({ requirements: WANTS[order % 4]!, lane: 'campaign', order })
   let asked = 0
   const isIn = (): boolean => {
     asked++

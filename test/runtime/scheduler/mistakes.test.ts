@@ -38,15 +38,15 @@ for (const type of ['admit', 'hand_out', 'block']) {
     t.equal(w.told[0].err.message, 'a mistake')
     t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
     t.equal(w.scheduler.waitingBecause(poison)?.code, 'passed_over')
-    w.nature.advance(setAsideRetryMs - 2)
+    w.platform.advance(setAsideRetryMs - 2)
     t.same([tries, w.told.length], [1, 1], 'ticks for other items leave it alone')
-    w.nature.advance(1)
+    w.platform.advance(1)
     t.match(w.told.slice(1), [{ id: poison, failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
-    w.nature.advance(2 * setAsideRetryMs)
+    w.platform.advance(2 * setAsideRetryMs)
     t.match(w.told.slice(2), [{ id: poison, failures: 3, retry_in_ms: 4 * setAsideRetryMs }])
     t.equal(w.item(poison).value, before)
     w.failsAt = () => false
-    w.nature.advance(4 * setAsideRetryMs)
+    w.platform.advance(4 * setAsideRetryMs)
     if (type === 'block') t.equal(w.item(poison).value, 'needs_decision')
     else t.ok(w.isHandedOut(poison))
     t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: 0 })
@@ -63,13 +63,13 @@ t.test('an item that answers its hand-out with internal_error is passed over, an
   runtime.ask = (ref, message, reply) => {
     if (message.type !== 'hand_out') return ask.call(runtime, ref, message, reply)
     asked++
-    w.nature.nextTurn(() => reply({ ok: false, refusal: { code: 'internal_error', detail: 'The step failed.' } }))
+    w.platform.nextTurn(() => reply({ ok: false, refusal: { code: 'internal_error', detail: 'The step failed.' } }))
   }
   const id = w.submit('a')
   t.equal(asked, 1)
-  w.nature.advance(setAsideRetryMs - 1)
+  w.platform.advance(setAsideRetryMs - 1)
   t.equal(asked, 1)
-  w.nature.advance(1)
+  w.platform.advance(1)
   t.equal(asked, 2)
   t.match(w.told, [
     { id, failures: 1 },
@@ -92,7 +92,7 @@ t.test('a line whose eligibility check throws waits, and is logged once a try', 
   t.equal(told.length, 1)
   t.equal(w.scheduler.health.ticksFailed, 0)
   w.canTake = () => true
-  w.nature.advance(15_000)
+  w.platform.advance(15_000)
   t.ok(w.isHandedOut(first))
   t.notOk(w.isHandedOut(second), 'its repository is busy')
   t.equal(w.scheduler.health.passedOverCount, 0)
@@ -110,7 +110,7 @@ t.test('a handed-out item whose eligibility check throws takes one place and blo
   }
   w.submit('b', { depends_on: [first] })
   // A tick comes and checks again which runners are there.
-  w.nature.advance(15_000)
+  w.platform.advance(15_000)
   w.project('c')
   w.project('d')
   t.ok(w.isHandedOut(w.submit('c')))
@@ -134,20 +134,20 @@ t.test(
     ])
     for (let n = 0; n < 10; n++) w.submit('b')
     t.equal(told.length, 1)
-    w.nature.advance(1_000)
+    w.platform.advance(1_000)
     t.match(told[1], { failures: 2, retry_in_ms: 2_000 })
-    w.nature.advance(60_000)
+    w.platform.advance(60_000)
     t.equal(told.at(-1).retry_in_ms, tickRetryMsMax)
     t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: told.length })
     w.capacityOf = () => 1
-    w.nature.advance(tickRetryMsMax)
+    w.platform.advance(tickRetryMsMax)
     t.ok(w.isHandedOut(id))
     const before = told.length
     w.capacityOf = () => {
       throw new TypeError('a mistake')
     }
     w.end(id)
-    w.nature.advance(15_000)
+    w.platform.advance(15_000)
     t.match(told[before], { failures: 1, retry_in_ms: 1_000 }, 'the pauses start from the shortest again')
     t.end()
   },
@@ -158,19 +158,19 @@ t.test('items passed over during a general failure are retried when it is over',
   w.failsAt = ({ id }, { type }) => id === itemId(1) && type === 'hand_out'
   const id = w.submit('a')
   // A step of the other item cannot be taken in either.
-  const held = w.submit('b', { not_before: new Date(w.nature.wallMs() + 60_000).toISOString() })
+  const held = w.submit('b', { not_before: new Date(w.platform.wallMs() + 60_000).toISOString() })
   w.shown = senseless(held)
   w.ask('work_item', held, { type: 'hold' })
   w.shown = (snapshot) => snapshot
   w.capacityOf = () => {
     throw new TypeError('another')
   }
-  w.nature.advance(15_000)
+  w.platform.advance(15_000)
   t.ok(w.scheduler.health.ticksFailed > 0)
   t.equal(w.scheduler.health.passedOverCount, 2)
   w.failsAt = () => false
   w.capacityOf = () => 1
-  w.nature.advance(tickRetryMsMax)
+  w.platform.advance(tickRetryMsMax)
   t.ok(w.isHandedOut(id))
   t.equal(w.scheduler.health.passedOverCount, 0)
   t.end()
@@ -178,11 +178,11 @@ t.test('items passed over during a general failure are retried when it is over',
 
 t.test('a JournalFailure ends the tick and is not treated as an error of the item', (t) => {
   const w = world()
-  const id = w.submit('a', { not_before: new Date(w.nature.wallMs() + 5_000).toISOString() })
+  const id = w.submit('a', { not_before: new Date(w.platform.wallMs() + 5_000).toISOString() })
   w.canTake = () => {
     throw new JournalFailure('the disk is gone')
   }
-  t.throws(() => w.nature.advance(20_000), JournalFailure)
+  t.throws(() => w.platform.advance(20_000), JournalFailure)
   t.match([w.told, w.scheduler.health], [[], { passedOverCount: 0, ticksFailed: 0 }])
   t.notOk(w.isHandedOut(id))
   t.end()
@@ -201,7 +201,7 @@ t.test('an item that the ledger cannot take in does not keep the scheduler from 
   t.notOk(w.isHandedOut(poison))
   t.match(w.scheduler.health, { passedOverCount: 1, ticksFailed: 0 })
   w.shown = (snapshot) => snapshot
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.ok(w.isHandedOut(poison), 'its committed state is read again')
   t.equal(w.scheduler.health.passedOverCount, 0)
   t.end()
@@ -213,11 +213,11 @@ t.test('a step that the ledger cannot take in hides no other step of its commit'
   const [poison, other] = [w.submit('a'), w.submit('b')]
   w.shown = senseless(poison)
   for (const id of [poison, other]) w.runtime.ask({ kind: 'work_item', id }, { type: 'hold' } as never, () => {})
-  w.nature.run()
+  w.platform.run()
   t.match(w.told, [{ kind: 'work_item', id: poison, failures: 1 }])
   t.equal(w.scheduler.waitingBecause(other)?.code, 'held')
   w.shown = (snapshot) => snapshot
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.equal(w.scheduler.waitingBecause(poison)?.code, 'held')
   t.equal(w.scheduler.health.passedOverCount, 0)
   t.end()
@@ -230,14 +230,14 @@ t.test('lanes whose pausing failed are paused once that works again, and no othe
     throw new TypeError('a mistake')
   }
   w.pause('campaign')
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.match(w.told, [
     { kind: 'pacing', failures: 1 },
     { kind: 'pacing', failures: 2, retry_in_ms: 2 * setAsideRetryMs },
   ])
   t.equal(w.scheduler.health.passedOverCount, 1, 'still failing')
   w.setPausedLanes = setPausedLanes
-  w.nature.advance(2 * setAsideRetryMs)
+  w.platform.advance(2 * setAsideRetryMs)
   t.same(w.pausedLanes, ['campaign'])
   t.match(w.scheduler.view(), { paused: ['campaign'], isUnreadable: false })
   t.equal(w.scheduler.health.passedOverCount, 0)
@@ -265,7 +265,7 @@ t.test('a quarantined pause state pauses every lane until a readable one is comm
   const { scheduler } = withoutPauses(w, new Quarantined('it cannot be read'))
   t.match(scheduler.view(), { paused: LANES, isUnreadable: true })
   t.same(w.pausedLanes, LANES)
-  w.nature.advance(60_000)
+  w.platform.advance(60_000)
   t.match([w.told, scheduler.health], [[], { passedOverCount: 0 }], 'that is not a programming error')
   w.pause('campaign')
   t.match(scheduler.view(), { paused: ['campaign'], isUnreadable: false })
@@ -279,7 +279,7 @@ t.test('an error in reading the pause state at start pauses every lane, and is l
   t.match(scheduler.view(), { paused: LANES, isUnreadable: false })
   t.match(w.told, [{ kind: 'pacing', failures: 1 }])
   mend()
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.same([...scheduler.view().paused], [])
   t.equal(scheduler.health.passedOverCount, 0)
   t.end()
@@ -299,7 +299,7 @@ t.test('an error that only a reader meets passes over no item, and is logged onc
   const everyMs = 100
   for (let passedMs = 0; passedMs < readFailureToldMs; passedMs += everyMs) {
     t.same(poll(), [])
-    w.nature.advance(everyMs)
+    w.platform.advance(everyMs)
   }
   t.match(w.told, [{ by: 'scheduler', kind: 'work_item', id, said: 'the scheduler failed to report a status' }])
   t.equal(w.told.length, 1)
@@ -307,7 +307,7 @@ t.test('an error that only a reader meets passes over no item, and is logged onc
   t.equal(w.told.length, 2)
   t.match(w.scheduler.health, { passedOverCount: 0, ticksFailed: 0 })
   w.canTake = () => true
-  w.nature.advance(15_000)
+  w.platform.advance(15_000)
   t.ok(w.isHandedOut(id))
   t.end()
 })
@@ -320,7 +320,7 @@ t.test('asking why an item waits does not pass it over when the reason cannot be
   w.holders = undefined as never
   for (let n = 0; n < 3; n++) {
     t.equal(w.scheduler.waitingBecause(id)?.code, 'passed_over')
-    w.nature.advance(1_000)
+    w.platform.advance(1_000)
   }
   t.equal(w.told.length, 1)
   t.equal(w.scheduler.health.passedOverCount, 0)
@@ -366,7 +366,7 @@ t.test('a line whose eligibility check throws is not checked again before its re
   w.submit('a')
   for (let n = 0; n < 10; n++) w.submit('b')
   t.equal(asked, 1)
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.equal(asked, 2)
   t.end()
 })

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import {
-  type Circumstances,
   firstRule,
   lastingReason,
+  type SchedulingView,
   unlandable,
   type WaitingItem,
   wordsOf,
@@ -16,17 +16,17 @@ const ITEM: WaitingItem = {
   dependsOn: ['wi_a', 'wi_b'],
   notBeforeMs: 1_000,
   takenBack: undefined,
-  looksFor: undefined,
+  readOnlyOwner: undefined,
   cycleOf: 'pay',
 }
 
-const FREE: Circumstances = {
+const FREE: SchedulingView = {
   stateOf: () => 'landed',
   isArchived: () => false,
   isCampaignPaused: () => false,
   repositoryOf: () => 'git@x:shop',
   holderOf: () => undefined,
-  lookBeside: () => undefined,
+  otherReadOnlyRun: () => undefined,
   hasPlace: () => true,
   running: () => 1,
   maxRunning: () => 2,
@@ -36,10 +36,10 @@ const FREE: Circumstances = {
   isExpected: () => true,
 }
 
-const told = (item: WaitingItem, now: Circumstances) => wordsOf(firstRule(item, now), item, now)
+const told = (item: WaitingItem, now: SchedulingView) => wordsOf(firstRule(item, now), item, now)
 
 t.test('each rule holds an item back on its own, with its code and text', (t) => {
-  const held = (more: Partial<Circumstances>) => told(ITEM, { ...FREE, ...more })
+  const held = (more: Partial<SchedulingView>) => told(ITEM, { ...FREE, ...more })
   t.same(told(ITEM, FREE), { code: 'next', detail: 'next to start' })
   for (const state of ['preserved', 'needs_decision', 'failed', 'cancelled'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {
@@ -57,7 +57,7 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
     code: 'stopping',
     detail: 'its previous run runreq_1 is being stopped',
   })
-  t.same(told({ ...ITEM, looksFor: 'campaign pay' }, { ...FREE, lookBeside: () => 'runreq_1' }), {
+  t.same(told({ ...ITEM, readOnlyOwner: 'campaign pay' }, { ...FREE, otherReadOnlyRun: () => 'runreq_1' }), {
     code: 'stopping',
     detail: 'runreq_1, which forms or assesses for campaign pay, has not ended',
   })
@@ -96,10 +96,10 @@ t.test('an item that needs no repository waits for none', (t) => {
 })
 
 t.test('of several rules that hold an item back, the first in order is given', (t) => {
-  const breaks: readonly [string, Partial<Circumstances>][] = [
+  const breaks: readonly [string, Partial<SchedulingView>][] = [
     ['project_archived', { isArchived: () => true }],
     ['campaign_paused', { isCampaignPaused: () => true }],
-    ['stopping', { lookBeside: () => 'runreq_1' }],
+    ['stopping', { otherReadOnlyRun: () => 'runreq_1' }],
     ['repository_busy', { holderOf: () => 'wi_9' }],
     ['running_cap', { hasPlace: () => false, running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],
@@ -125,7 +125,7 @@ t.test('unlandable names just the dependencies that can never land', (t) => {
 })
 
 t.test('a stored reason names no other work than dependencies, and no states', (t) => {
-  const lasting = (now: Partial<Circumstances>, item = ITEM) => {
+  const lasting = (now: Partial<SchedulingView>, item = ITEM) => {
     const whole = { ...FREE, ...now }
     return lastingReason(firstRule(item, whole), item, whole)
   }
@@ -133,7 +133,7 @@ t.test('a stored reason names no other work than dependencies, and no states', (
     t.equal(lasting({ stateOf: () => state }), 'its dependency wi_a did not land', String(state))
   for (const state of ['running', 'held']) t.equal(lasting({ stateOf: () => state }), 'waits for wi_a to land', state)
   t.equal(
-    lasting({ lookBeside: () => 'wi_9' }, { ...ITEM, looksFor: 'initiative one' }),
+    lasting({ otherReadOnlyRun: () => 'wi_9' }, { ...ITEM, readOnlyOwner: 'initiative one' }),
     'another formation or assessment for initiative one has not ended',
   )
   const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })

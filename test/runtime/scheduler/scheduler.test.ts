@@ -6,13 +6,13 @@ import { JournalFailure } from '../../../storage/journal.ts'
 import { itemId, World } from './world.ts'
 
 /** Advances the clock, and lets retention sweep what has become old enough. */
-async function sweep({ nature }: World, ms: number): Promise<void> {
-  nature.advance(ms)
+async function sweep({ platform }: World, ms: number): Promise<void> {
+  platform.advance(ms)
   // The sweep that began on the way ends first; the next one sees the new time.
   for (let sweeps = 0; sweeps < 2; sweeps++) {
-    nature.advance(retentionSweepMs)
+    platform.advance(retentionSweepMs)
     for (let turn = 0; turn < 60; turn++) {
-      nature.run()
+      platform.run()
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
@@ -168,11 +168,11 @@ t.test('of two waiting assessments of one owner, a tick starts one', (t) => {
 t.test('an item starts at its not_before, by the clock alone', (t) => {
   const world = new World()
   world.project('shop')
-  const at = new Date(world.nature.wallMs() + 60_000).toISOString()
+  const at = new Date(world.platform.wallMs() + 60_000).toISOString()
   const id = world.submit('shop', { not_before: at })
-  world.nature.advance(59_900)
+  world.platform.advance(59_900)
   t.equal(world.scheduler.waitingBecause(id)?.code, 'not_before')
-  world.nature.advance(200)
+  world.platform.advance(200)
   t.ok(world.isHandedOut(id))
   t.end()
 })
@@ -184,9 +184,9 @@ t.test('a change that the scheduler was not told of is found within the safety i
   const id = world.submit('shop')
   t.match(world.scheduler.waitingBecause(id), { code: 'repository_busy', detail: /runreq_1/ })
   world.holders.clear()
-  world.nature.advance(14_000)
+  world.platform.advance(14_000)
   t.notOk(world.isHandedOut(id), 'nothing told the scheduler')
-  world.nature.advance(1_500)
+  world.platform.advance(1_500)
   t.ok(world.isHandedOut(id))
   t.end()
 })
@@ -199,7 +199,7 @@ t.test('a runner that came online without a step is noticed within the safety in
   t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
   world.capacity = 1
   t.notOk(world.isHandedOut(id))
-  world.nature.advance(15_500)
+  world.platform.advance(15_500)
   t.ok(world.isHandedOut(id))
   t.end()
 })
@@ -213,7 +213,7 @@ t.test('no item starts while writes are refused, and it starts when it is releas
   next.ask('work_item', id, { type: 'hold' })
   next.journal.refuse('disk_reserve')
   t.match(next.ask('work_item', id, { type: 'release', reason: 'x' }), { ok: false, refusal: { code: 'disk_reserve' } })
-  next.nature.advance(60_000)
+  next.platform.advance(60_000)
   t.equal(next.item(id).value, 'held')
   next.journal.refuse(undefined)
   next.ask('work_item', id, { type: 'release', reason: 'x' })
@@ -230,7 +230,7 @@ t.test('two schedulers over the same items hand each item out once', (t) => {
   }
   const next = new World({ maxRunning: 100 }, world)
   next.another()
-  next.nature.advance(30_000)
+  next.platform.advance(30_000)
   for (const id of ids) t.equal(next.item(id).context.internal.hand_outs, 1)
   t.end()
 })
@@ -325,7 +325,7 @@ t.test('an item that is held while it is being blocked is not blocked again unti
     world.runtime.ask({ kind: 'work_item', id: waiting }, { type: 'hold' }, ({ ok }) => t.ok(ok))
   })
   world.end(dead)
-  world.nature.advance(60_000)
+  world.platform.advance(60_000)
   t.equal(world.item(waiting).value, 'held')
   t.same(told, ['hold', 'block'], 'blocked once')
   world.ask('work_item', waiting, { type: 'release', reason: 'as told' })
@@ -376,7 +376,7 @@ t.test(
     t.ok(world.isHandedOut(odd))
     world.canTake = ({ labels }) => labels.length === 0
     const plain = world.submit('b')
-    world.nature.advance(1)
+    world.platform.advance(1)
     t.equal(
       world.scheduler.waitingBecause(plain)?.code,
       'running_cap',
@@ -387,7 +387,7 @@ t.test(
       { type: 'create', id: 'r9', allowed_projects: [], credential_hash: 'a'.repeat(64), fingerprint: 'f' } as never,
       () => {},
     )
-    world.nature.run()
+    world.platform.run()
     t.ok(world.isHandedOut(plain))
     t.end()
   },

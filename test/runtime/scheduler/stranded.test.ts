@@ -3,7 +3,7 @@ import t from 'tap'
 import type { ListRow } from '../../../runtime/api.ts'
 import { newestFirst } from '../../../runtime/collections/newest.ts'
 import { Ledger } from '../../../runtime/scheduler/ledger.ts'
-import { strandedItems, strandedLooksMax } from '../../../runtime/scheduler/stranded.ts'
+import { strandedItems, strandedScanMax } from '../../../runtime/scheduler/stranded.ts'
 
 interface Given {
   readonly project: string
@@ -66,10 +66,10 @@ t.test('consecutive pages give all visible stranded items, newest first, and the
 t.test('a page looks at a bounded number of items, and the next goes on behind them', (t) => {
   const some = { project: 'shop', lane: 'interactive' }
   const { ledger, waits } = ledgerOf(
-    Array.from({ length: 2 * strandedLooksMax }, (_, at) => ({
+    Array.from({ length: 2 * strandedScanMax }, (_, at) => ({
       ...some,
       at,
-      waits: at === 0 || at === 2 * strandedLooksMax - 1,
+      waits: at === 0 || at === 2 * strandedScanMax - 1,
     })),
   )
   let looks = 0
@@ -81,8 +81,8 @@ t.test('a page looks at a bounded number of items, and the next goes on behind t
     },
   })
   const first = find(100, undefined)
-  t.same([first.rows.length, looks], [1, strandedLooksMax])
+  t.same([first.rows.length, looks], [1, strandedScanMax])
   const second = find(100, first.next)
-  t.same([second.rows.map(({ id }) => id), looks, second.next], [['wi_0'], 2 * strandedLooksMax, undefined])
+  t.same([second.rows.map(({ id }) => id), looks, second.next], [['wi_0'], 2 * strandedScanMax, undefined])
   t.end()
 })

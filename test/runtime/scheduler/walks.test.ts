@@ -92,7 +92,7 @@ class Walk {
         else this.paused.delete(deed.lane)
         break
       case 'wait':
-        this.world.nature.advance(deed.ms)
+        this.world.platform.advance(deed.ms)
         break
       case 'restart':
         this.world = this.world.restarted()
@@ -100,12 +100,12 @@ class Walk {
       default:
         this.operate(deed.do, deed.which)
     }
-    this.world.nature.advance(300)
+    this.world.platform.advance(300)
   }
 
   private submit({ project, lane, after, inMs }: Extract<Deed, { do: 'submit' }>): void {
     const depends_on = [...new Set(after.map((n) => this.ids[n] ?? itemId(9_999)))]
-    const dueMs = this.world.nature.wallMs() + inMs
+    const dueMs = this.world.platform.wallMs() + inMs
     const not_before = new Date(dueMs).toISOString()
     const id = this.world.submit(project, { lane, depends_on, ...(inMs === 0 ? {} : { not_before }) })
     this.ids.push(id)
@@ -169,7 +169,7 @@ class Walk {
       this.handOuts.set(id, context.internal.hand_outs)
       if (handedOutNow) {
         assert.ok(!this.paused.has(this.lanes.get(id)!), 'nothing starts in a paused lane')
-        assert.ok((this.notBeforeMs.get(id) ?? 0) <= this.world.nature.wallMs(), 'nothing starts before its time')
+        assert.ok((this.notBeforeMs.get(id) ?? 0) <= this.world.platform.wallMs(), 'nothing starts before its time')
         for (const dependency of context.depends_on)
           assert.equal(this.state(dependency), 'landed', 'nothing starts before what it depends on')
       }
@@ -187,7 +187,7 @@ class Walk {
     const waits =
       active.length >= this.#max ||
       active.some((other) => this.repositories.get(other) === this.repositories.get(id)) ||
-      (this.notBeforeMs.get(id) ?? 0) > this.world.nature.wallMs() ||
+      (this.notBeforeMs.get(id) ?? 0) > this.world.platform.wallMs() ||
       states.some((state) => state !== 'landed') ||
       this.paused.has(this.lanes.get(id)!)
     assert.ok(waits, `${id} waits without a reason: ${this.world.scheduler.waitingBecause(id)?.detail}`)

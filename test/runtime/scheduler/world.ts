@@ -7,13 +7,13 @@ import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
 import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
-import type { Dispatcher, Wanted } from '../../../runtime/dispatch/api.ts'
+import type { Dispatcher, RunnerRequirements } from '../../../runtime/dispatch/api.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import type { Scheduler } from '../../../runtime/scheduler/api.ts'
 import { createScheduler } from '../../../runtime/scheduler/scheduler.ts'
 import { defaultSettings, type Settings } from '../../../runtime/settings.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { mistaken } from '../mistaken.ts'
 
@@ -24,7 +24,7 @@ export function itemId(n: number): string {
 }
 
 export class World {
-  readonly nature: TurnedNature
+  readonly platform: ManualPlatform
   readonly journal: MemoryJournal
   readonly runtime: Runtime
   readonly scheduler: Scheduler
@@ -32,11 +32,11 @@ export class World {
   capacity = 1_000
   capacityOf: () => number = () => this.capacity
   holders = new Map<string, string>()
-  canTake: (wanted: Wanted) => boolean = () => true
+  canTake: (wanted: RunnerRequirements) => boolean = () => true
   /** Whether a runner that may take it has a free slot. */
-  hasFree: (wanted: Wanted) => boolean = () => false
+  hasFree: (wanted: RunnerRequirements) => boolean = () => false
   /** Whether a runner that may take it is heard. */
-  isExpected: (wanted: Wanted) => boolean = () => true
+  isExpected: (wanted: RunnerRequirements) => boolean = () => true
   /** Whether the runner of the run is there and takes work. */
   isThere: (run: string) => boolean = () => true
   waitingBecause: () => undefined = () => undefined
@@ -56,7 +56,7 @@ export class World {
   constructor(settings: Partial<Settings> = {}, before?: World) {
     this.#settings = settings
     this.shown = before?.shown ?? ((snapshot) => snapshot)
-    this.nature = before?.nature ?? new TurnedNature()
+    this.platform = before?.platform ?? new ManualPlatform()
     this.journal = before?.journal ?? new MemoryJournal()
     this.#made = before === undefined ? 0 : before.#made
     const onFatal = (failure: Error): void => {
@@ -65,10 +65,10 @@ export class World {
     this.runtime = createRuntime(
       this.journal,
       { ...defaultSettings, home: '/nowhere', ...settings },
-      { nature: this.nature, log: silentLogger, modules, onFatal },
+      { platform: this.platform, log: silentLogger, modules, onFatal },
     )
     this.scheduler = this.another()
-    this.nature.run()
+    this.platform.run()
   }
 
   /** A second scheduler of the same runtime. */
@@ -78,9 +78,9 @@ export class World {
     const dispatcher = {
       repositoryHolder: (repository: string) => this.holders.get(repository),
       onlineCapacity: () => this.capacityOf(),
-      hasTaker: (wanted: Wanted) => this.canTake(wanted),
-      isExpected: (wanted: Wanted) => this.canTake(wanted) && this.isExpected(wanted),
-      freeTakers: () => (wanted: Wanted) => this.canTake(wanted) && this.hasFree(wanted),
+      hasTaker: (wanted: RunnerRequirements) => this.canTake(wanted),
+      isExpected: (wanted: RunnerRequirements) => this.canTake(wanted) && this.isExpected(wanted),
+      freeTakers: () => (wanted: RunnerRequirements) => this.canTake(wanted) && this.hasFree(wanted),
       usesSlot: (run: string) => {
         const state = this.runtime.read({ kind: 'run_request', id: run })?.value ?? 'queued'
         return state === 'queued' ? undefined : state !== 'lost' && this.isThere(run)
@@ -103,7 +103,7 @@ export class World {
     this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
       answer = given
     })
-    this.nature.run()
+    this.platform.run()
     return answer!
   }
 
@@ -115,7 +115,7 @@ export class World {
   /** Submits an item; later ones are younger. */
   submit(project: string, more: Partial<CreateWorkItem> = {}): string {
     const id = itemId(++this.#made)
-    this.nature.advance(1)
+    this.platform.advance(1)
     this.ask('work_item', id, {
       type: 'create',
       id,

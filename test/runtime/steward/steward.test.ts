@@ -7,9 +7,9 @@ import { setAsideRetryMs } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
-import { viewOf } from '../../../runtime/steward/sights.ts'
+import { viewOf } from '../../../runtime/steward/member-views.ts'
 import { createSteward, type Steward } from '../../../runtime/steward/steward.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { mistaken } from '../mistaken.ts'
 
@@ -28,12 +28,12 @@ const CREATE = {
 }
 
 class World {
-  readonly nature = new TurnedNature()
+  readonly platform = new ManualPlatform()
   readonly journal = new MemoryJournal()
   readonly runtime = createRuntime(
     this.journal,
     { ...defaultSettings, home: '/nowhere' },
-    { nature: this.nature, log: silentLogger, modules, onFatal: (failure) => assertNever(failure) },
+    { platform: this.platform, log: silentLogger, modules, onFatal: (failure) => assertNever(failure) },
   )
 
   constructor() {
@@ -47,7 +47,7 @@ class World {
     this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
       answer = given
     })
-    this.nature.run()
+    this.platform.run()
     return answer
   }
 
@@ -62,7 +62,7 @@ class World {
     const { runtime, told } = this
     const log = { ...silentLogger, error: (fields: object) => told.push(fields) }
     const steward = createSteward(mistaken(runtime, this), log)
-    this.nature.run()
+    this.platform.run()
     return steward
   }
 
@@ -130,7 +130,7 @@ t.test('work that a decision starts just before the initiative is cancelled is c
     w.runtime.ask({ kind: 'initiative', id: 'checkout' }, { by: BY, ...message } as never, ({ ok }) => t.ok(ok))
   tell({ type: 'judge', item_id: context.assessment.item_id, view })
   tell({ type: 'cancel', reason: 'too dear', items })
-  w.nature.run()
+  w.platform.run()
   t.equal(w.initiative.value, 'cancelled')
   const { item_id } = w.initiative.context.actions[0]
   t.match(w.runtime.read({ kind: 'work_item', id: item_id }), {
@@ -150,11 +150,11 @@ t.test('the steward assesses nothing while writes are refused, and does so after
   w.runtime.ask({ kind: 'initiative', id: 'checkout' }, { type: 'advance', trigger_id: 't2', by: BY } as never, () => {
     w.journal.refuse('disk_reserve')
   })
-  w.nature.run()
+  w.platform.run()
   t.equal(w.initiative.value, 'active', 'it waits')
   w.journal.refuse(undefined)
-  w.nature.advance(250)
-  w.nature.run()
+  w.platform.advance(250)
+  w.platform.run()
   t.equal(w.initiative.value, 'assessing')
   t.end()
 })
@@ -169,12 +169,12 @@ t.test('an initiative at which the steward fails is passed over, retried ever la
   t.same([stateOf('checkout'), stateOf('other')], ['active', 'assessing'])
   t.match(w.told, [{ by: 'steward', kind: 'initiative', id: 'checkout', failures: 1, retry_in_ms: setAsideRetryMs }])
   t.same(steward.health, { passedOverCount: 1, ticksFailed: 0 })
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.match(w.told.slice(1), [{ id: 'checkout', failures: 2, retry_in_ms: 2 * setAsideRetryMs }])
   w.failsAt = () => false
-  w.nature.advance(2 * setAsideRetryMs - 1)
+  w.platform.advance(2 * setAsideRetryMs - 1)
   t.equal(stateOf('checkout'), 'active')
-  w.nature.advance(1)
+  w.platform.advance(1)
   t.equal(stateOf('checkout'), 'assessing')
   t.same(steward.health, { passedOverCount: 0, ticksFailed: 0 })
   t.end()
@@ -187,7 +187,7 @@ t.test('an unusable initiative does not keep the steward from starting', (t) => 
   const steward = w.steward()
   t.match(w.told, [{ kind: 'initiative', id: 'checkout', failures: 1 }])
   t.equal(steward.health.passedOverCount, 1)
-  w.nature.advance(setAsideRetryMs)
+  w.platform.advance(setAsideRetryMs)
   t.equal(w.initiative.value, 'assessing', 'its committed state is read again')
   t.equal(steward.health.passedOverCount, 0)
   t.end()

@@ -12,23 +12,23 @@ import {
 } from '../../../runtime/stream/find-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
 import { CorruptRow } from '../../../storage/checked-text.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { FakeJournal } from './fake-log.ts'
 
 const ALL = new Filter({})
 
 /** A search in which each turn takes this long. */
 async function search(log: FakeJournal, from: number, turnMs: number): Promise<EventsFound> {
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   let found: EventsFound | undefined
   const query = { filter: new Filter({ event_type: ['rare'] }), order: 'asc', from, limit: 10 } as const
-  const done = findEvents(log, new ReadTurns(nature), query, () => true).then((page) => {
+  const done = findEvents(log, new ReadTurns(platform), query, () => true).then((page) => {
     found = page
   })
   while (found === undefined) {
     await untilNext()
-    nature.nowMs += turnMs
-    nature.runOnce()
+    platform.nowMs += turnMs
+    platform.runOnce()
   }
   await done
   return found
@@ -63,19 +63,19 @@ t.test(
       const texts: string[] = []
       let pages = 0
       for (let from: number | undefined = order === 'asc' ? 0 : 401; from !== undefined; pages++) {
-        const nature = new TurnedNature()
+        const platform = new ManualPlatform()
         let found: EventsFound | undefined
         const filter = new Filter({ trace_id: ['long'] })
         const query = { filter, order, from, limit: 1_000, hint: { of: 'trace', ids: ['long'] } } as const
-        const turns = new ReadTurns(nature)
+        const turns = new ReadTurns(platform)
         Object.defineProperty(turns, 'isOver', { get: () => true })
         void findEvents(log, turns, query, () => true).then((page) => {
           found = page
         })
         while (found === undefined) {
           await untilNext()
-          nature.nowMs += pageMsMax / 20
-          nature.runOnce()
+          platform.nowMs += pageMsMax / 20
+          platform.runOnce()
         }
         t.not(found.next, from, 'the next page gets further')
         if (found.next === from) return
@@ -106,11 +106,11 @@ t.test('a page ends before an unreadable event in either order, and the next pag
     return event(sequence)
   }
   const page = async (rest: Partial<EventQuery>) => {
-    const nature = new TurnedNature()
+    const platform = new ManualPlatform()
     let isOver = false
     const found = findEvents(
       log,
-      new ReadTurns(nature),
+      new ReadTurns(platform),
       { filter: ALL, order: 'asc', from: 0, limit: 100, ...rest },
       () => true,
     )
@@ -120,7 +120,7 @@ t.test('a page ends before an unreadable event in either order, and the next pag
     found.then(end, end)
     while (!isOver) {
       await untilNext()
-      nature.runOnce()
+      platform.runOnce()
     }
     return found
   }
@@ -148,7 +148,7 @@ function longTrace(count: number): FakeJournal {
 t.test('one event of a long trace is found without reading the trace', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
-  const { text, isWhole } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
+  const { text, isWhole } = await findInTrace(log, new ReadTurns(new ManualPlatform()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   t.equal(isWhole, true)
   t.ok(log.eventReads <= 2, `${log.eventReads} events read`)
@@ -157,18 +157,18 @@ t.test('one event of a long trace is found without reading the trace', async (t)
 t.test('an event is found even in another project than its trace began with', async (t) => {
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[399]!.text)
-  const { text } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, ALL, () => true)
+  const { text } = await findInTrace(log, new ReadTurns(new ManualPlatform()), 'long', id, ALL, () => true)
   t.equal(JSON.parse(text!).id, id)
   const absent = await findInTrace(
     log,
-    new ReadTurns(new TurnedNature()),
+    new ReadTurns(new ManualPlatform()),
     'long',
     `evt_${'f'.repeat(32)}`,
     ALL,
     () => true,
   )
   t.same(absent, { isWhole: true })
-  t.same(await findInTrace(log, new ReadTurns(new TurnedNature()), 'no such trace', id, ALL, () => true), {
+  t.same(await findInTrace(log, new ReadTurns(new ManualPlatform()), 'no such trace', id, ALL, () => true), {
     isWhole: true,
   })
 })
@@ -180,7 +180,7 @@ t.test(
     const { id } = JSON.parse(log.all()[300]!.text)
     log.commit([{ event_type: 'one', project: 'q', trace_id: 'long', id }])
     const visible = new Filter({}, new Set(['o', 'q']))
-    const { text } = await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, visible, () => true)
+    const { text } = await findInTrace(log, new ReadTurns(new ManualPlatform()), 'long', id, visible, () => true)
     t.match(JSON.parse(text!), { id, project: 'q' })
     t.equal(log.eventReads, 1)
   },
@@ -190,7 +190,9 @@ t.test('in a trace of other projects only, nothing is read, and the answer is as
   const log = longTrace(400)
   const { id } = JSON.parse(log.all()[300]!.text)
   const visible = new Filter({}, new Set(['o']))
-  t.same(await findInTrace(log, new ReadTurns(new TurnedNature()), 'long', id, visible, () => true), { isWhole: true })
+  t.same(await findInTrace(log, new ReadTurns(new ManualPlatform()), 'long', id, visible, () => true), {
+    isWhole: true,
+  })
   t.equal(log.eventReads, 0)
 })
 
@@ -231,7 +233,9 @@ async function pagesFor(
   id: string,
   order: 'asc' | 'desc',
 ) {
-  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const platform = Object.assign(new ManualPlatform(), {
+    nextTurn: (callback: () => void) => void setImmediate(callback),
+  })
   const filter = new Filter({}, new Set(['o']))
   const found: number[] = []
   const ends: (number | undefined)[] = []
@@ -240,7 +244,7 @@ async function pagesFor(
   while (from !== undefined) {
     counted.reads = 0
     const query = { filter, order, from, limit: 2, hint: { of, ids: [id] } } as const
-    const page: EventsFound = await findEvents(long, new ReadTurns(nature), query, () => true)
+    const page: EventsFound = await findEvents(long, new ReadTurns(platform), query, () => true)
     for (const text of page.texts) found.push(Number(/own_(\d+)/.exec(text)![1]))
     readsMax = Math.max(readsMax, counted.reads)
     ends.push(page.next)
@@ -284,9 +288,11 @@ t.test('a page of a long trace of project system reads a bounded number of its e
   const { long, counted } = logOfOthers(150_000, [])
   const system = Object.assign(long, { hasTrace: (project: string) => project === 'system' })
   const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
-  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const platform = Object.assign(new ManualPlatform(), {
+    nextTurn: (callback: () => void) => void setImmediate(callback),
+  })
   const scanned = Object.assign(system, { events: () => ({ events: [], oldestSequence: 1, lastSequence: 150_000 }) })
-  await findEvents(scanned, new ReadTurns(nature), { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
+  await findEvents(scanned, new ReadTurns(platform), { ...query, hint: { of: 'trace', ids: ['long'] } }, () => true)
   t.ok(counted.reads <= 100_001 + 20_500, `${counted.reads} read`)
 })
 
@@ -295,7 +301,7 @@ t.test('a page in which every event matches reads only what it returns', async (
   const query = { filter: new Filter({ trace_id: ['long'] }), order: 'asc', from: 0, limit: 50 } as const
   const { texts, next } = await findEvents(
     log,
-    new ReadTurns(new TurnedNature()),
+    new ReadTurns(new ManualPlatform()),
     { ...query, hint: { of: 'trace', ids: ['long'] } },
     () => true,
   )
@@ -308,19 +314,19 @@ t.test('large events are read backwards a few at a time, down to the oldest', as
   const log = new FakeJournal()
   const payload = { text: 'x'.repeat(400_000) }
   log.commit(Array.from({ length: 7 }, () => ({ event_type: 'one', project: 'p', payload })))
-  const nature = new TurnedNature()
+  const platform = new ManualPlatform()
   let pages = 0
   const counted = Object.assign(Object.create(log), {
     eventsBackward: (before: number, limit: number, bytesMax: number) => {
       const page = log.eventsBackward(before, limit, bytesMax)
       pages += 1
       t.ok(page.events.length <= 2)
-      setImmediate(() => nature.run())
+      setImmediate(() => platform.run())
       return page
     },
   })
   const query = { filter: new Filter({}), order: 'desc', from: 8, limit: 50 } as const
-  const { texts, next } = await findEvents(counted, new ReadTurns(nature), query, () => true)
+  const { texts, next } = await findEvents(counted, new ReadTurns(platform), query, () => true)
   t.equal(texts.length, 7)
   t.equal(next, undefined)
   t.equal(pages, 4)
@@ -340,7 +346,7 @@ t.test(
       }
     }
     Object.assign(long, { history: counting('history'), historyBackward: counting('historyBackward') })
-    const nature = Object.assign(new TurnedNature(), {
+    const platform = Object.assign(new ManualPlatform(), {
       nextTurn: (callback: () => void) => void setImmediate(callback),
     })
     const hint = { of: 'trace', ids: ['long', 'nowhere'] } as const
@@ -348,14 +354,14 @@ t.test(
       const from = order === 'asc' ? 40_000 : 60_000
       const query = { filter: ALL, order, from, limit: 1, hint } as const
       read.sequences = 0
-      const one = await findEvents(long, new ReadTurns(nature), query, () => true)
+      const one = await findEvents(long, new ReadTurns(platform), query, () => true)
       t.equal(one.texts.length, 1)
       t.equal(one.next, order === 'asc' ? 40_001 : 59_999)
       t.ok(read.sequences <= 500, `${read.sequences} sequences read for one event, ${order}`)
       read.sequences = 0
       const none = await findEvents(
         long,
-        new ReadTurns(nature),
+        new ReadTurns(platform),
         { ...query, filter: new Filter({ event_type: ['rare'] }) },
         () => true,
       )
@@ -376,13 +382,15 @@ t.test('events of several histories are merged in order, each once', async (t) =
   }))
   log.commit(commits)
   const filter = new Filter({ trace_id: ['b', 'a', 'b'] })
-  const nature = Object.assign(new TurnedNature(), { nextTurn: (callback: () => void) => void setImmediate(callback) })
+  const platform = Object.assign(new ManualPlatform(), {
+    nextTurn: (callback: () => void) => void setImmediate(callback),
+  })
   const all = log.all().flatMap(({ sequence, text }) => (filter.matchesText(text) ? [{ sequence, text }] : []))
   for (const order of ['asc', 'desc'] as const) {
     const texts: string[] = []
     for (let from: number | undefined = order === 'asc' ? 0 : 901; from !== undefined; ) {
       const query = { filter, order, from, limit: 170, hint: { of: 'trace', ids: ['b', 'a', 'b'] } } as const
-      const page: EventsFound = await findEvents(log, new ReadTurns(nature), query, () => true)
+      const page: EventsFound = await findEvents(log, new ReadTurns(platform), query, () => true)
       texts.push(...page.texts)
       from = page.next
     }

@@ -10,7 +10,7 @@ import { EventStream } from '../../../runtime/stream/event-stream.ts'
 import { Filter, type FilterTerms } from '../../../runtime/stream/filter.ts'
 import { type StreamLimits, streamLimits } from '../../../runtime/stream/limits.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { type EventDraft, FakeLog } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
@@ -98,9 +98,9 @@ const limits: StreamLimits = { ...streamLimits, frameEventsMax: 3, tailEventsMax
 
 class World {
   readonly log = new FakeLog()
-  readonly nature = new TurnedNature()
+  readonly platform = new ManualPlatform()
   readonly watchers: Watcher[] = []
-  readonly #stream = new EventStream(this.log, new ReadTurns(this.nature), limits)
+  readonly #stream = new EventStream(this.log, new ReadTurns(this.platform), limits)
 
   constructor() {
     this.log.onCommit((events, commit) => this.#stream.committed(events, commit))
@@ -127,10 +127,10 @@ class World {
         return
       }
       case 'turn':
-        this.nature.runOnce()
+        this.platform.runOnce()
         return
       case 'advance':
-        this.nature.ring(step.ms)
+        this.platform.ring(step.ms)
         return
       case 'drain':
         if (watcher?.sink.isFull && watcher.sink.ended === undefined) watcher.sink.drain(step.room)
@@ -163,8 +163,8 @@ class World {
     }
     // An event committed without notice is sent with the next one.
     this.log.commit([{ event_type: 'end', project: 'a' }])
-    this.nature.ring(100)
-    this.nature.run()
+    this.platform.ring(100)
+    this.platform.run()
   }
 
   check(): void {

@@ -9,13 +9,13 @@ import { Filter } from '../../../runtime/stream/filter.ts'
 import type { EventFound } from '../../../runtime/stream/find-events.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { openIn } from '../../storage/open.ts'
 import { appendEvents, event } from '../../storage/steps.ts'
 import { type EventDraft, FakeJournal } from './fake-log.ts'
 
 /** Digits as good as random ones, the same in each run. */
-class MixedNature extends TurnedNature {
+class MixedPlatform extends ManualPlatform {
   override randomHex(digits: number): string {
     return createHash('shake256', { outputLength: digits / 2 })
       .update('seed')
@@ -24,7 +24,7 @@ class MixedNature extends TurnedNature {
 }
 
 /** Without random digits every id has the same hash. */
-class PlainNature extends TurnedNature {
+class PlainPlatform extends ManualPlatform {
   override randomHex(digits: number): string {
     return '0'.repeat(digits)
   }
@@ -38,14 +38,14 @@ const noted = (count: number, more: Partial<EventDraft> = {}): EventDraft[] =>
 
 class Stand {
   readonly log = new FakeJournal()
-  readonly nature: TurnedNature
+  readonly platform: ManualPlatform
   readonly newest: NewestEvents
   /** Turns taken. */
   turns = 0
 
-  constructor({ count = 0, rowsMax = 100_000, nature = new MixedNature() }) {
-    this.nature = nature
-    this.newest = new NewestEvents(this.log, new ReadTurns(nature), rowsMax)
+  constructor({ count = 0, rowsMax = 100_000, platform = new MixedPlatform() }) {
+    this.platform = platform
+    this.newest = new NewestEvents(this.log, new ReadTurns(platform), rowsMax)
     this.log.commit(noted(count))
   }
 
@@ -55,7 +55,7 @@ class Stand {
 
   async turn(): Promise<void> {
     await untilNext()
-    if (this.nature.runOnce()) this.turns += 1
+    if (this.platform.runOnce()) this.turns += 1
     await untilNext()
   }
 
@@ -175,14 +175,14 @@ t.test(
     t.match(await stand.until(stays), { isWhole: true, text: idOf(6_000) })
     t.same(await goes, { isWhole: false })
     t.equal(stand.log.rowsBackward, 4_500, 'nobody waits any more')
-    t.equal(stand.nature.runOnce(), 0)
+    t.equal(stand.platform.runOnce(), 0)
     t.equal(await stand.sequenceOf(1), 1)
     t.equal(stand.log.rowsBackward, 10_000, 'the next look-up goes on from there')
   },
 )
 
 t.test('ids with the same hash are told apart by their texts', async (t) => {
-  const stand = new Stand({ count: 120, rowsMax: 80, nature: new PlainNature() })
+  const stand = new Stand({ count: 120, rowsMax: 80, platform: new PlainPlatform() })
   for (const sequence of [41, 42, 80, 119, 120]) t.equal(await stand.sequenceOf(sequence), sequence)
   for (const sequence of [1, 40]) t.same(await stand.sequenceOf(sequence), { isWhole: false })
   stand.log.commit(noted(30))
@@ -307,7 +307,7 @@ t.test(
     for (let i = 0; i < names.length; i += 50) {
       await appendEvents(journal, ...names.slice(i, i + 50).map((name) => event(name)))
     }
-    const newest = new NewestEvents(journal, new ReadTurns(journal.nature))
+    const newest = new NewestEvents(journal, new ReadTurns(journal.platform))
     const found = (name: string): Promise<EventFound> => newest.find(event(name).id, ALL, () => true)
     for (const name of ['1', '777', '1300']) t.same(await found(name), { text: event(name).text, isWhole: true })
     t.same(await found('1301'), { isWhole: true })
@@ -321,7 +321,7 @@ t.test(
 
     const again = await openIn(t, home, { diskReserveBytes: 500, freeBytes: async () => 499 })
     t.equal(again.refuses(), 'read_only')
-    const anew = new NewestEvents(again, new ReadTurns(again.nature))
+    const anew = new NewestEvents(again, new ReadTurns(again.platform))
     t.same(await anew.find(event('600').id, ALL, () => true), { isWhole: true })
     for (const name of ['601', '1000', '1301'])
       t.equal((await anew.find(event(name).id, ALL, () => true)).text, event(name).text)

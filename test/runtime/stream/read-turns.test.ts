@@ -7,7 +7,7 @@ import { type EventsFound, findEvents } from '../../../runtime/stream/find-event
 import { charsPerLook, readTurnMs, rowsPerTurnMax, streamLimits } from '../../../runtime/stream/limits.ts'
 import { NewestEvents } from '../../../runtime/stream/newest-events.ts'
 import { ReadTurns } from '../../../runtime/stream/read-turns.ts'
-import { TurnedNature } from '../../natures/turned.ts'
+import { ManualPlatform } from '../../platforms/manual.ts'
 import { FakeJournal } from './fake-log.ts'
 import { FakeSink } from './fake-sink.ts'
 
@@ -15,8 +15,8 @@ const NOTHING = new Filter({ event_type: ['rare'] })
 
 /** A log whose reads take time; records how long its readers held up each turn. */
 class World {
-  readonly nature = new TurnedNature()
-  readonly turns = new ReadTurns(this.nature)
+  readonly platform = new ManualPlatform()
+  readonly turns = new ReadTurns(this.platform)
   readonly log = new FakeJournal()
   longestMs = 0
   #over = 0
@@ -25,17 +25,17 @@ class World {
     const payload = { text: 'x'.repeat(costs.chars ?? 0) }
     const drafts = Array.from({ length: count }, () => ({ event_type: 'one', project: 'p', trace_id: 'long', payload }))
     this.log.commit(drafts)
-    const { log, nature } = this
+    const { log, platform } = this
     for (const name of ['events', 'eventsBackward'] as const) {
       const read = log[name].bind(log)
       log[name] = (...asked) => {
-        nature.nowMs += costs.pageMs ?? 0
+        platform.nowMs += costs.pageMs ?? 0
         return read(...asked)
       }
     }
     const event = log.event.bind(log)
     log.event = (sequence) => {
-      nature.nowMs += costs.eventMs ?? 0
+      platform.nowMs += costs.eventMs ?? 0
       return event(sequence)
     }
   }
@@ -54,20 +54,20 @@ class World {
   /** Runs turns until `isSo`; `begunMs`: the clock before the work of the first turn began. */
   async until(isSo: () => boolean, begunMs: number): Promise<void> {
     await untilNext()
-    this.longestMs = this.nature.nowMs - begunMs
+    this.longestMs = this.platform.nowMs - begunMs
     while (!isSo()) {
       if (this.#over++ > 5_000) throw new Error('it does not come to an end')
-      const before = this.nature.nowMs
-      this.nature.runOnce()
+      const before = this.platform.nowMs
+      this.platform.runOnce()
       await untilNext()
-      this.longestMs = Math.max(this.longestMs, this.nature.nowMs - before)
+      this.longestMs = Math.max(this.longestMs, this.platform.nowMs - before)
     }
   }
 }
 
 t.test('sixty concurrent searches together stay within the time of a turn, and progress side by side', async (t) => {
   const world = new World(3_000, { pageMs: 1 })
-  const begunMs = world.nature.nowMs
+  const begunMs = world.platform.nowMs
   const searches = Array.from({ length: 60 }, () => world.search(NOTHING))
   await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
   t.ok(world.longestMs <= readTurnMs + 1, `a turn of ${world.longestMs} ms`)
@@ -80,7 +80,7 @@ t.test('sixty concurrent searches together stay within the time of a turn, and p
 
 t.test('replays, searches and look-ups by id share the time of a turn', async (t) => {
   const world = new World(5 * rowsPerTurnMax, { pageMs: 1 })
-  const begunMs = world.nature.nowMs
+  const begunMs = world.platform.nowMs
   const stream = new EventStream(world.log, world.turns, { ...streamLimits, frameEventsMax: rowsPerTurnMax })
   const sinks = Array.from({ length: 20 }, (_, i) => {
     const sink = new FakeSink(Number.POSITIVE_INFINITY)
@@ -107,7 +107,7 @@ t.test('replays, searches and look-ups by id share the time of a turn', async (t
 
 t.test('a search begins at once while the turn has time left, and otherwise in the next turn', async (t) => {
   const world = new World(10, { pageMs: readTurnMs })
-  const begunMs = world.nature.nowMs
+  const begunMs = world.platform.nowMs
   const [first, second] = [world.search(NOTHING), world.search(NOTHING)]
   await untilNext()
   t.ok(first.found)
@@ -120,11 +120,11 @@ t.test('a page whose rows are slow to match continues in the next turn and misse
   const world = new World(30, { chars: charsPerLook })
   const costly = new (class extends Filter {
     override matchesText(text: string): boolean {
-      world.nature.nowMs += 1
+      world.platform.nowMs += 1
       return super.matchesText(text)
     }
   })({ event_type: ['one'] })
-  const begunMs = world.nature.nowMs
+  const begunMs = world.platform.nowMs
   const search = world.search(costly, 20)
   await world.until(() => search.found !== undefined, begunMs)
   t.same(
@@ -141,7 +141,7 @@ t.test('a page whose rows are slow to match continues in the next turn and misse
 
 t.test('when each event of a history is slow to read, a turn reads one over all searches', async (t) => {
   const world = new World(50, { eventMs: 3 })
-  const begunMs = world.nature.nowMs
+  const begunMs = world.platform.nowMs
   const searches = Array.from({ length: 10 }, () => world.search(new Filter({ trace_id: ['long'] }), 20, true))
   await world.until(() => searches.every(({ found }) => found !== undefined), begunMs)
   t.equal(world.longestMs, 3)
@@ -149,19 +149,19 @@ t.test('when each event of a history is slow to read, a turn reads one over all 
 })
 
 t.test('a read that throws in its turn rejects its own caller, and the others go on', async (t) => {
-  const nature = new TurnedNature()
-  const turns = new ReadTurns(nature)
+  const platform = new ManualPlatform()
+  const turns = new ReadTurns(platform)
   const said: string[] = []
   const thrown = turns.next(() => {
     throw new Error('thrown')
   })
   turns.enter(() => said.push('next'))
   const later = turns.first(() => said.push('behind who waits'))
-  nature.runOnce()
+  platform.runOnce()
   await t.rejects(thrown, { message: 'thrown' })
   await later
   t.same(said, ['next', 'behind who waits'])
-  nature.run()
+  platform.run()
   await t.rejects(
     turns.first(() => {
       throw new Error('at once')
@@ -172,8 +172,8 @@ t.test('a read that throws in its turn rejects its own caller, and the others go
     throw new Error('of a stream')
   })
   turns.enter(() => said.push('last'))
-  nature.nextTurn(() => {})
-  t.throws(() => nature.run(), { message: 'of a stream' })
-  nature.run()
+  platform.nextTurn(() => {})
+  t.throws(() => platform.run(), { message: 'of a stream' })
+  platform.run()
   t.equal(said.at(-1), 'last', 'the others go on')
 })

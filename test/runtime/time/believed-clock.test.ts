@@ -10,7 +10,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 function world({ ageMs = 30 * DAY_MS, recorded = [START_MS] }: { ageMs?: number; recorded?: number[] } = {}) {
   const clocks = { wallMs: START_MS, monotonicMs: 5_000 }
   const warned: object[] = []
-  const nature = { wallMs: () => clocks.wallMs, monotonicMs: () => clocks.monotonicMs }
+  const platform = { wallMs: () => clocks.wallMs, monotonicMs: () => clocks.monotonicMs }
   const oldestSequence = 7
   const journal = {
     oldestSequence,
@@ -18,7 +18,7 @@ function world({ ageMs = 30 * DAY_MS, recorded = [START_MS] }: { ageMs?: number;
     event: (sequence: number) => JSON.stringify({ recorded_at: new Date(recorded[sequence - oldestSequence]!) }),
   }
   const log = { warn: (fields: object) => void warned.push(fields) }
-  const clock = new BelievedClock({ nature, journal, log: log as never }, ageMs)
+  const clock = new BelievedClock({ platform, journal, log: log as never }, ageMs)
   const pass = (ms: number) => {
     clocks.wallMs += ms
     clocks.monotonicMs += ms

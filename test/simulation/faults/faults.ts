@@ -249,8 +249,8 @@ export const faults: readonly Fault[] = [
   fault(
     'requests in a paused lane are still offered',
     'runtime/dispatch/matching.ts',
-    '    return this.stops.why(demand) !== undefined || (repository',
-    "    return this.stops.why(demand) === 'project_archived' || (repository",
+    '    return this.suspensions.why(demand) !== undefined || (repository',
+    "    return this.suspensions.why(demand) === 'project_archived' || (repository",
   ),
   fault(
     'an item that was taken back is handed out while its run is being stopped',
@@ -314,7 +314,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'a conflicting record does not tell whether it guides runs',
-    'machines/intent-record/told.ts',
+    'machines/intent-record/notify.ts',
     "      if (said !== 'declared') return\n",
     "      if (said !== 'withdrawn') return\n",
   ),
@@ -350,7 +350,7 @@ export const faults: readonly Fault[] = [
   ),
   fault(
     'an advance or assessment does not wait for an earlier one that is being stopped',
-    'runtime/scheduler/looks.ts',
+    'runtime/scheduler/read-only-runs.ts',
     'if (other !== id) return runId',
     'if (other === id) return runId',
   ),

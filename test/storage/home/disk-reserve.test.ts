@@ -1,22 +1,22 @@
 /** When free space is checked, and what follows from it. */
 import t, { type Test } from 'tap'
 import { DiskReserve } from '../../../storage/home/disk-reserve.ts'
-import { HurriedNature } from '../../natures/hurried.ts'
+import { AdvanceablePlatform } from '../../platforms/advanceable.ts'
 
 const MIB = 1024 * 1024
 const RESERVE = 100 * MIB
 
 function reserveOn(t: Test, onNoAnswer?: (failure: Error) => void) {
-  const nature = new HurriedNature()
+  const platform = new AdvanceablePlatform()
   const disk = { free: RESERVE, looks: 0, answers: true }
   const look = async () => {
     disk.looks += 1
     if (!disk.answers) throw new Error('no answer')
     return disk.free
   }
-  const reserve = new DiskReserve(look, RESERVE, nature, onNoAnswer)
+  const reserve = new DiskReserve(look, RESERVE, platform, onNoAnswer)
   t.teardown(() => reserve.stop())
-  return { nature, disk, reserve }
+  return { platform, disk, reserve }
 }
 
 t.test('the disk counts as low from the first byte below the reserve, and no longer at the reserve', async (t) => {
@@ -32,10 +32,10 @@ t.test('the disk counts as low from the first byte below the reserve, and no lon
 })
 
 t.test('free space is checked every two seconds and after every 8 MiB written', async (t) => {
-  const { nature, disk, reserve } = reserveOn(t)
-  nature.hurry(1_999)
+  const { platform, disk, reserve } = reserveOn(t)
+  platform.advance(1_999)
   t.equal(disk.looks, 0)
-  nature.hurry(1)
+  platform.advance(1)
   t.equal(disk.looks, 1)
   await reserve.check()
   const before = disk.looks

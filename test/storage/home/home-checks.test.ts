@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
-import { damaged } from '../../../storage/home/home-checks.ts'
+import { asHomeRefused } from '../../../storage/home/home-checks.ts'
 import { segmentPath } from '../../../storage/home/home-paths.ts'
 import { SCHEMA_VERSION } from '../../../storage/home/written-by.ts'
 import type { EventPage } from '../../../storage/journal.ts'
@@ -438,12 +438,12 @@ t.test(
   (t) => {
     const user = `\\(id ${process.getuid?.()}\\) must own it.*\\(chown -R\\)`
     for (const code of ['EACCES', 'EPERM', 13, 1]) {
-      const told = damaged('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
+      const told = asHomeRefused('/h', Object.assign(new Error('permission denied, /h/view'), { code }))
       t.match(told, { name: 'HomeRefused', code: 'not_permitted', message: new RegExp(`^/h .*${user}`) })
     }
     const named = Object.assign(new Error('permission denied'), { code: 'EACCES', path: '/h/log/1.segment' })
     t.match(
-      damaged('/h', named),
+      asHomeRefused('/h', named),
       { message: /^\/h\/log\/1\.segment cannot be opened/ },
       'the path is named where it is known',
     )

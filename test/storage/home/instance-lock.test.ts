@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as untilMs } from 'node:timers/promises'
 import t from 'tap'
-import { lockInstance, standstillOf } from '../../../storage/home/instance-lock.ts'
+import { guardForReading, lockInstance } from '../../../storage/home/instance-lock.ts'
 import { onPlatform } from '../open.ts'
 
 t.test('the lock is given to one holder, and again after its release', async (t) => {
@@ -105,12 +105,12 @@ t.test(
 t.test('reading a home makes no lock file, and a process that began to use it meanwhile is named', async (t) => {
   onPlatform(t, 'darwin')
   const home = t.testdir()
-  const standstill = await standstillOf(home)
+  const guard = await guardForReading(home)
   t.same(readdirSync(home), [])
-  standstill.assertKept()
+  guard.assertKept()
   const lock = await lockInstance(home)
-  t.throws(() => standstill.assertKept(), { code: 'locked', message: new RegExp(`process ${process.pid}:`) })
-  await t.rejects(standstillOf(home), { code: 'locked' })
+  t.throws(() => guard.assertKept(), { code: 'locked', message: new RegExp(`process ${process.pid}:`) })
+  await t.rejects(guardForReading(home), { code: 'locked' })
   await lock.release()
-  standstill.assertKept()
+  guard.assertKept()
 })

@@ -8,14 +8,14 @@ import { type Incarnations, incarnationAt, withNewIncarnation } from '../../../s
 import { ofManyFiles, openIn } from '../open.ts'
 import { appendEvents, event } from '../steps.ts'
 
-const nature = { randomHex: (digits: number) => '01'.repeat(digits / 2) }
+const platform = { randomHex: (digits: number) => '01'.repeat(digits / 2) }
 
 t.test('an incarnation begins after the last event, and one that recorded nothing leaves no trace', async (t) => {
-  let known: Incarnations = withNewIncarnation([], { oldestSequence: 1, lastSequence: 0 }, nature)
+  let known: Incarnations = withNewIncarnation([], { oldestSequence: 1, lastSequence: 0 }, platform)
   t.same(known, [[1, '111111']])
-  known = withNewIncarnation([[1, 'a']], { oldestSequence: 1, lastSequence: 0 }, nature)
+  known = withNewIncarnation([[1, 'a']], { oldestSequence: 1, lastSequence: 0 }, platform)
   t.same(known, [[1, '111111']], 'no event between the two')
-  known = withNewIncarnation([[1, 'a']], { oldestSequence: 1, lastSequence: 7 }, nature)
+  known = withNewIncarnation([[1, 'a']], { oldestSequence: 1, lastSequence: 7 }, platform)
   t.same(known, [
     [1, 'a'],
     [8, '111111'],
@@ -35,7 +35,7 @@ t.test(
       [9, 'c'],
     ]
     const names = (oldestSequence: number) =>
-      withNewIncarnation(known, { oldestSequence, lastSequence: 20 }, nature).map(([, name]) => name)
+      withNewIncarnation(known, { oldestSequence, lastSequence: 20 }, platform).map(([, name]) => name)
     t.same(names(5), ['a', 'b', 'c', '111111'])
     t.same(names(6), ['b', 'c', '111111'])
     t.same(names(9), ['b', 'c', '111111'])
@@ -45,7 +45,7 @@ t.test(
 
 t.test('the newest thousand incarnations are kept', async (t) => {
   let known: Incarnations = []
-  for (let n = 0; n < 1_100; n += 1) known = withNewIncarnation(known, { oldestSequence: 1, lastSequence: n }, nature)
+  for (let n = 0; n < 1_100; n += 1) known = withNewIncarnation(known, { oldestSequence: 1, lastSequence: n }, platform)
   t.equal(known.length, 1_000)
   t.equal(known.at(-1)![0], 1_100)
   t.equal(incarnationAt(known, 100), undefined, 'the incarnation of older events is unknown')

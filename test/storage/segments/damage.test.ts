@@ -38,10 +38,10 @@ async function written(files: number, seed: number): Promise<Written> {
       transact(random, tablesOf(log), model)
       contents.push(model.content())
     }
-    needed = log.sight.segments.length
+    needed = log.snapshot.segments.length
     void log.close()
   }
-  writeWhile(700, (log) => log.sight.segments.at(-1)!.ordinal < files)
+  writeWhile(700, (log) => log.snapshot.segments.at(-1)!.ordinal < files)
   let more = 2
   writeWhile(1e6, () => more-- > 0)
   await removed(folder, needed)
@@ -261,7 +261,7 @@ async function writtenAndRemoved(t: Test): Promise<{ folder: string; whole: stri
   const whole = copyOf(folder)
   log.transactionSync(() => tables.events.removeBefore(3))
   t.same(
-    log.sight.segments.map(({ ordinal }) => ordinal),
+    log.snapshot.segments.map(({ ordinal }) => ordinal),
     [4, 5],
   )
   const content = contentOf(tables)

@@ -110,11 +110,11 @@ t.test('a log of 200 files is read with few of them open and few of their indexe
   }
   t.equal(segmentsIn(folder).length, 201)
   t.equal(follower.tables.events.getKeysCount(), 200)
-  for (const { log } of [writer, follower]) t.ok(log.sight.segments.filter((one) => one.isLoaded).length <= 18)
+  for (const { log } of [writer, follower]) t.ok(log.snapshot.segments.filter((one) => one.isLoaded).length <= 18)
   await writer.log.close()
   await follower.log.close()
   const again = open(folder, false, 1)
-  const loaded = () => again.log.sight.segments.filter((one) => one.isLoaded).length
+  const loaded = () => again.log.snapshot.segments.filter((one) => one.isLoaded).length
   t.same([...again.tables.redo.getKeys({ limit: 1 })], [])
   t.ok(loaded() <= 1, 'the absence of a kind of row is known without the files')
   t.equal(again.tables.events.getKeysCount(), 200)
@@ -141,9 +141,9 @@ t.test('of the loaded file indexes, those used longest ago are dropped', async (
   const folder = newFolder()
   const { log, tables } = open(folder, false, 1)
   for (let key = 1; key <= 60; key += 1) log.transactionSync(() => tables.events.append(key, [`event ${key}`]))
-  const { segments } = log.sight
+  const { segments } = log.snapshot
   tables.events.get(1)
-  const first = segments.find((one) => one.isLoaded && one !== segments.at(-1) && one.beginning.after[0] === 0)!
+  const first = segments.find((one) => one.isLoaded && one !== segments.at(-1) && one.header.after[0] === 0)!
   let isKept = true
   for (let key = 2; key < 60; key += 1) {
     t.equal(tables.events.get(key), `event ${key}`)

@@ -41,7 +41,7 @@ const LARGE = 'x'.repeat(100_000)
 
 /** The size of the newest file, and how many of its bytes count. */
 function sizes(folder: string, log: SegmentedLog): { size: number; bytes: number } {
-  const { bytes, ordinal } = log.sight.segments.at(-1)!
+  const { bytes, ordinal } = log.snapshot.segments.at(-1)!
   return { size: statSync(segmentPath(folder, ordinal)).size, bytes }
 }
 
@@ -161,7 +161,7 @@ t.test(
   async (t) => {
     const folder = newFolder()
     const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 2_000 })
-    while (log.sight.segments.length === 1) append(log, (keysOf(log).at(-1) ?? 0) + 1)
+    while (log.snapshot.segments.length === 1) append(log, (keysOf(log).at(-1) ?? 0) + 1)
     await log.close()
     const reader = opened(folder, true)
     reader.assertEvery()

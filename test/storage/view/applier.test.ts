@@ -1,6 +1,6 @@
 /** When the view is written: a view that is never written keeps every batch in memory. */
 import t from 'tap'
-import type { Nature } from '../../../storage/nature.ts'
+import type { Platform } from '../../../storage/platform.ts'
 import { Applier } from '../../../storage/view/applier.ts'
 import type { Fold } from '../../../storage/view/fold.ts'
 import type { View } from '../../../storage/view/view.ts'
@@ -10,7 +10,7 @@ import { step } from '../steps.ts'
 class Timers {
   readonly #armed = new Map<number, () => void>()
   #last = 0
-  readonly nature: Nature = {
+  readonly platform: Platform = {
     wallMs: () => 0,
     monotonicMs: () => 0,
     randomHex: (digits) => '0'.repeat(digits),
@@ -42,7 +42,7 @@ t.test('held batches are not written, and waitForRoom does not wait because of t
   const applier = new Applier(
     view,
     begin,
-    new Timers().nature,
+    new Timers().platform,
     () => {},
     (error) => error as Error,
   )
@@ -75,7 +75,7 @@ t.test(
     const applier = new Applier(
       view,
       begin,
-      timers.nature,
+      timers.platform,
       () => {},
       (error) => {
         throw error
@@ -116,7 +116,7 @@ t.test('atRest resolves once the fold under way has ended, even if it failed', a
   const applier = new Applier(
     view,
     begin,
-    timers.nature,
+    timers.platform,
     () => {},
     (error) => error as Error,
   )

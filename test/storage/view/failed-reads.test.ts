@@ -5,7 +5,7 @@ import type { DiskJournal } from '../../../storage/disk-journal.ts'
 import type { Environments, Medium, Table } from '../../../storage/environments.ts'
 import { folderMedium } from '../../../storage/home/home-environments.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
-import { realNature } from '../../../storage/nature.ts'
+import { systemPlatform } from '../../../storage/platform.ts'
 import { openIn } from '../open.ts'
 import { append, event, state, step } from '../steps.ts'
 
@@ -147,9 +147,9 @@ t.test(
     const failures: JournalFailure[] = []
     const late: (() => void)[] = []
     const setTimer = (callback: () => void, afterMs: number) =>
-      afterMs === 1_000 ? late.push(callback) : realNature.setTimer(callback, afterMs)
-    const nature = { ...realNature, setTimer }
-    const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure), nature })
+      afterMs === 1_000 ? late.push(callback) : systemPlatform.setTimer(callback, afterMs)
+    const platform = { ...systemPlatform, setTimer }
+    const { disk, journal } = await opened(t, { onFailure: (failure) => failures.push(failure), platform })
     disk.fail()
     for (let i = 0; i < 3; i += 1) t.throws(() => journal.actor('run_request', 'z'), JournalFailure)
     t.equal(late.length, 1)

@@ -1,0 +1,314 @@
+/**
+ * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
+ * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
+ */
+import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
+import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
+import { instantMs } from '../../machines/instant.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import type { ActorRef, Runtime } from '../api.ts'
+import type { FindRows } from '../collections/newest.ts'
+import { committed } from '../control/committed.ts'
+import type { Guard } from '../control/guard.ts'
+import { isRemovedRunner } from '../entities/removed-runners.ts'
+import type { Absence, RunnerRequirements, Stranding, Visible } from './api.ts'
+import {
+  type Criteria,
+  carriesLabels,
+  criteriaOf,
+  type Demand,
+  isAllowed,
+  isGranted,
+  type Supply,
+} from './eligibility.ts'
+import type { Fleet } from './fleet.ts'
+import type { Holdings } from './holdings.ts'
+import type { Matching } from './matching.ts'
+import type { Queue } from './queue.ts'
+import type { Runner } from './runner.ts'
+import type { Suspensions } from './suspensions.ts'
+
+interface DispatchState {
+  readonly fleet: Fleet
+  readonly holdings: Holdings
+  readonly matching: Matching
+  readonly suspensions: Suspensions
+  /** Projects the reader may see: nothing is told of others, not even that they have runners. */
+  readonly visible: Visible
+}
+
+const PASSED_OVER: WaitingBecause = {
+  code: 'passed_over',
+  detail: 'The dispatcher failed on this request and will retry; see the service log.',
+}
+
+/** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
+export const absenceMsMin = 300_000
+
+export class WaitingReasons implements Stranding {
+  private readonly runtime: Runtime
+  private readonly queue: Queue
+  private readonly now: Omit<DispatchState, 'visible'>
+  private readonly guard: Guard
+  /** Furthest runners by demand, found in this turn: a page of a list, or a burst of creates, asks for the same one. */
+  private readonly known = new Map<Demand, { readonly visible: Visible; readonly furthest: Furthest }>()
+
+  constructor(runtime: Runtime, queue: Queue, now: Omit<DispatchState, 'visible'>, guard: Guard) {
+    this.runtime = runtime
+    this.queue = queue
+    this.now = now
+    this.guard = guard
+  }
+
+  /** Undefined if the request is not queued. */
+  because(runRequestId: string, visible: Visible): WaitingBecause | undefined {
+    const ref: ActorRef = { kind: 'run_request', id: runRequestId }
+    const snapshot = committed<RunRequestContext>(this.runtime, ref)
+    if (snapshot?.value !== 'queued') return undefined
+    if (this.guard.isBackedOff(ref)) return PASSED_OVER
+    const held = this.now.holdings.get(runRequestId)
+    // Its offer is being committed: the usual answer to whoever just created it while a poll is parked.
+    if (held !== undefined) return { code: 'next', detail: `Being handed to ${held.runner.id}.` }
+    const demand = this.queue.demandOfRequest(runRequestId)
+    if (demand === undefined) return undefined
+    const because = () => beforeRunners(snapshot.context, demand, this.now) ?? this.afterRunners(demand, visible)
+    return this.guard.shown(ref, because) ?? PASSED_OVER
+  }
+
+  /** Something was committed: forget what was found. */
+  changed(): void {
+    this.known.clear()
+  }
+
+  private afterRunners(demand: Demand, visible: Visible): WaitingBecause {
+    const furthest = this.furthestFor(demand, visible)
+    return this.removed(demand, furthest, visible) ?? withoutRunner(demand, furthest)
+  }
+
+  /** The runner that the request names was removed for good. */
+  private removed({ pin }: Criteria, { depth }: Furthest, visible: Visible): WaitingBecause | undefined {
+    if (pin === undefined || depth !== DEPTH.nowhere || !isRemovedRunner(this.runtime, pin, visible)) return undefined
+    return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed.` }
+  }
+
+  private furthestFor(demand: Demand, visible: Visible): Furthest {
+    const known = this.known.get(demand)
+    if (known !== undefined && known.visible === visible) return known.furthest
+    const furthest = furthestOf(demand, { ...this.now, visible })
+    if (this.known.size === 0) this.runtime.platform.nextTurn(() => this.changed())
+    this.known.set(demand, { visible, furthest })
+    return furthest
+  }
+
+  strandedBecause(requirements: RunnerRequirements, visible: Visible = '*'): WaitingBecause | undefined {
+    const criteria = criteriaOf(requirements)
+    const furthest = furthestOf(criteria, { ...this.now, visible })
+    if (furthest.depth >= DEPTH.capable) return undefined
+    return this.removed(criteria, furthest, visible) ?? withoutTaker(criteria, furthest)
+  }
+
+  /** The requests for which `because` gives the same reason as `strandedBecause`. */
+  stranded(sees: (project: string) => boolean): FindRows {
+    const { queue, now } = this
+    const demands = new Set<Demand>()
+    for (const demand of queue.allDemands()) {
+      if (demand.queued === 0 || !sees(demand.project.key) || now.matching.isBlocked(demand)) continue
+      if (now.matching.isStranded(demand)) demands.add(demand)
+    }
+    if (demands.size === 0) return () => ({ rows: [] })
+    return (limit, after) => queue.newestOfferable(demands, limit, after)
+  }
+
+  absence(requirements: RunnerRequirements): Absence | undefined {
+    return this.absenceFor(criteriaOf(requirements))
+  }
+
+  absences(sees: (project: string) => boolean): Map<string, Absence> {
+    const found = new Map<string, Absence>()
+    for (const demand of this.queue.allDemands()) {
+      const { key } = demand.project
+      if (demand.ready.size === 0 || found.has(key) || !sees(key) || this.now.matching.isBlocked(demand)) continue
+      const absence = this.absenceFor(demand)
+      if (absence !== undefined) found.set(key, absence)
+    }
+    return found
+  }
+
+  private absenceFor(criteria: Criteria): Absence | undefined {
+    const { fleet, matching } = this.now
+    if (matching.hasTaker(criteria)) return undefined
+    const now: Registry = { fleet, matching, visible: '*' }
+    const furthest = furthestOf(criteria, now)
+    if (furthest.depth !== DEPTH.capable) return undefined
+    let since = ''
+    for (const runner of candidates(criteria, fleet)) {
+      if (depthOf(runner, criteria, now) < DEPTH.capable) continue
+      const heardAt = fleet.heardAt(runner)
+      if (heardAt > since) since = heardAt
+    }
+    const isLong = this.runtime.platform.wallMs() - instantMs(since) >= absenceMsMin
+    return isLong ? { since, because: withoutRunner(criteria, furthest) } : undefined
+  }
+}
+
+/**
+ * What keeps the request from every runner; undefined if nothing does. `context`: of a request in state `queued`;
+ * `demand`: its demand in the queue.
+ */
+function beforeRunners(
+  context: RunRequestContext,
+  demand: Demand,
+  now: Omit<DispatchState, 'visible'>,
+): WaitingBecause | undefined {
+  if (!context.internal.ready && context.not_before !== undefined) {
+    return { code: 'not_before', detail: `Not to be offered before ${context.not_before}.` }
+  }
+  const stopped = now.suspensions.because(demand)
+  if (stopped !== undefined) return stopped
+  const holder = demand.repository === undefined ? undefined : now.holdings.holderOf(demand.repository)
+  if (holder !== undefined && holder.id !== context.id) {
+    const held = `Repository ${demand.repository} is held by ${holder.id} (${holder.state}, runner ${holder.runner.id}).`
+    return { code: 'repository_busy', detail: held }
+  }
+  if (!context.internal.approved) {
+    return { code: 'not_approved', detail: `Work with throttle full waits for an approval ${whichApproval(context)}.` }
+  }
+  return undefined
+}
+
+/** Whose approval lets the request go: its own always does. */
+function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: RunRequestContext): string {
+  if (brief === undefined) return 'of its own'
+  if (!goesBeyond({ retries: retry !== undefined, again, elsewhere })) {
+    return 'of its own, or of its brief if that covers its entry event'
+  }
+  const what = [
+    ...(retry === undefined ? [] : ['a retry policy']),
+    ...(again === true ? ['repeating the work'] : []),
+    ...(elsewhere === true ? ['another repository or branch'] : []),
+  ]
+  return `of its own: an approval of its brief does not cover ${what.join(' or ')}`
+}
+
+/** Most runners named in a sentence. */
+const NAMED_MAX = 3
+
+/** How many rules, in order, a runner passes. One that may take the work but cannot now reaches at least `capable`. */
+const DEPTH = {
+  nowhere: 0,
+  seen: 1,
+  granted: 2,
+  allowed: 3,
+  labelled: 4,
+  capable: 5,
+  online: 6,
+  silent: 7,
+  taking: 8,
+  free: 9,
+} as const
+type Depth = (typeof DEPTH)[keyof typeof DEPTH]
+
+type Registry = Pick<DispatchState, 'fleet' | 'matching' | 'visible'>
+
+/** The runners that pass most rules. */
+interface Furthest {
+  readonly depth: Depth
+  readonly count: number
+  /** The first of them, as many as are named. */
+  readonly runners: readonly Runner[]
+}
+
+function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
+  const who = names(furthest)
+  switch (furthest.depth) {
+    case DEPTH.capable:
+      return { code: 'no_runner_online', detail: `Offline: ${who}.` }
+    case DEPTH.online:
+      return { code: 'draining', detail: `Draining: ${who}.` }
+    case DEPTH.silent:
+      return { code: 'next', detail: `Goes to the next poll of ${who}, which is not polling now.` }
+    case DEPTH.taking:
+      return { code: 'all_busy', detail: `All slots are taken: ${who}.` }
+    case DEPTH.free:
+      return { code: 'next', detail: `Goes to the next poll of ${who} when its turn comes.` }
+    default:
+      return withoutTaker(criteria, furthest)
+  }
+}
+
+/** Why no registered runner, online or not, may take such work. */
+function withoutTaker(criteria: Criteria, furthest: Furthest): WaitingBecause {
+  const { depth } = furthest
+  if (depth === DEPTH.nowhere) return { code: 'no_runner_registered', detail: noneRegistered(criteria) }
+  if (depth <= DEPTH.granted) return { code: 'no_runner_allowed', detail: noneAllowed(criteria, furthest) }
+  if (depth === DEPTH.allowed) {
+    const labels = criteria.labels.join(', ')
+    return {
+      code: 'no_runner_with_labels',
+      detail: `No runner allowed for ${criteria.project.key} has the labels: ${labels}.`,
+    }
+  }
+  const work = `${criteria.entryEvent} at throttle ${criteria.throttle}`
+  return { code: 'no_capable_engine', detail: `The manifests of ${names(furthest)} do not support ${work}.` }
+}
+
+/** One pass, since each create pays for it: some 20 us with a thousand runners, where a list for each rule took 70. */
+function furthestOf(criteria: Criteria, now: Registry): Furthest {
+  let furthest: Depth = DEPTH.nowhere
+  let count = 0
+  let runners: Runner[] = []
+  for (const runner of candidates(criteria, now.fleet)) {
+    const depth = depthOf(runner, criteria, now)
+    if (depth < furthest || depth === DEPTH.nowhere) continue
+    if (depth > furthest) {
+      furthest = depth
+      count = 0
+      runners = []
+    }
+    if (++count <= NAMED_MAX) runners.push(runner)
+  }
+  return { depth: furthest, count, runners }
+}
+
+function candidates({ pin }: Criteria, fleet: Fleet): Iterable<Runner> {
+  if (pin === undefined) return fleet.all()
+  const pinned = fleet.find(pin)
+  return pinned === undefined ? [] : [pinned]
+}
+
+function depthOf(runner: Runner, criteria: Criteria, { fleet, matching, visible }: Registry): Depth {
+  const { supply } = runner
+  if (supply === undefined || !isSeen(supply, criteria, visible)) return DEPTH.nowhere
+  if (!isAllowed(supply, criteria)) return isGranted(supply, criteria) ? DEPTH.granted : DEPTH.seen
+  if (!carriesLabels(supply, criteria)) return DEPTH.allowed
+  if (!matching.isCapable(runner, criteria)) return DEPTH.labelled
+  if (!runner.isOnline) return DEPTH.capable
+  if (runner.state !== 'registered') return DEPTH.online
+  if (!runner.hasRoom) return DEPTH.taking
+  return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
+}
+
+/** Whether the runners exist for the reader: they may work for a project it sees, or for all projects of the work. */
+function isSeen(supply: Supply, criteria: Criteria, visible: Visible): boolean {
+  if (visible === '*' || isGranted(supply, criteria)) return true
+  for (const project of supply.projects!) if (visible.has(project)) return true
+  return false
+}
+
+function noneRegistered({ pin }: Criteria): string {
+  return pin === undefined ? 'No runner is registered.' : `Runner ${pin}, which it names, is not registered.`
+}
+
+function noneAllowed({ pin, project, furtherProjects }: Criteria, furthest: Furthest): string {
+  // No names of the other projects: the reader may not be allowed to see them.
+  const others = furtherProjects.length === 0 ? '' : ' and each other project of its initiative'
+  if (furthest.depth === DEPTH.seen)
+    return `No runner${pin === undefined ? '' : ` named ${pin}`} is allowed for ${project.key}${others}.`
+  return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
+}
+
+/** Names a few, so that the sentence stays short. */
+function names({ count, runners }: Furthest): string {
+  const shown = runners.map((runner) => runner.id).join(', ')
+  return count === runners.length ? shown : `${shown} and ${count - runners.length} more`
+}
