@@ -8,23 +8,22 @@ const HELP = `
 Environment:
 ${VARIABLES.map(variableHelp).join('\n')}
 
-It is not run by hand: a runner starts it (--exec) for each run, with the Execution Request on standard
-input. What the agent changed is committed to the branch intendant/REQUEST-ATTEMPT, whatever came of it.
-Where LAND has moved on it is merged in, and GATE is asked again. It needs git, and neither a token nor
-the service.
+A runner starts it (--exec) for each run, with the Execution Request on standard input. Whatever the
+outcome, the agent's changes are committed to the branch intendant/REQUEST-ATTEMPT. If LAND has moved on,
+it is merged in and GATE runs again. It needs git, but neither a token nor the service.
 
 Examples:
   export REPOSITORY=/srv/shop GATE='npm ci && npm test' PUSH=origin LAND=main
   AGENT='claude -p --permission-mode acceptEdits' intendant runner --id desk --exec 'intendant agent'
   AGENT='codex exec --sandbox workspace-write -' intendant runner --id desk --exec 'intendant agent'
 
-Exit codes: 0, the run did its part; 1, it failed, could not begin or was stopped. What came of the work is
-in docs/RUNNERS.md.`
+Exit codes: 0, the run did its part; 1, it failed, could not begin or was stopped. The outcomes are
+described in docs/RUNNERS.md.`
 
 export function addAgent(program: Command, act: Act): void {
   program
     .command('agent')
-    .description('As the command of a runner: do one run with a coding agent, in a git worktree of its own.')
+    .description('Do one run with a coding agent in its own git worktree, as the command of a runner.')
     .addHelpText('after', HELP)
     .action(act(runAgentCommand))
 }

@@ -23,27 +23,27 @@ export function addArchive(program: Command, act: Act): void {
     .argument('[home]', 'The folder. Default: the home folder.')
     .addHelpText(
       'after',
-      '\nThe log is read row by row, its indexes are held against it both ways, and what the events say of\neach entity is held against its record. Exit code 1: something is wrong. 2: there is no home and no\nbackup, or no temporary folder. 7: it was not looked at, and may be whole: a service runs on it\n(look at a backup), a newer version has written it, or this machine does not let it be read.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
+      '\nEvery row of the log is read and compared with the indexes in both directions, and the record of\neach entity with its events. Exit code 1: something is wrong. 2: neither a home nor a backup, or no\ntemporary folder. 7: not examined, and may be intact: a service is running on it (verify a backup\ninstead), a newer version has written it, or this machine does not allow it to be read.\n\nExample:\n  intendant backup --name today && intendant verify ~/.engine/backups/today',
     )
     .action(act(verify))
   program
     .command('export')
     .description('Write the events as JSON lines, one file a month. Changes nothing; --home may name a backup.')
     .argument('<dir>', 'The folder for the files; later exports append to them.')
-    .option('--after <cursor>', 'Only events behind this place: where an earlier export ended, as it said.', place)
+    .option('--after <cursor>', 'Only events after this cursor, which an earlier export printed.', place)
     .addHelpText(
       'after',
-      '\nThe log alone is read: a service may run on the home, or refuse it. Exit code 1: events, or\nfiles of the log, could not be read, or events were forgotten (--retention) since the export that\n--after goes on from; that is told, and all others are written. One that fails (a full disk) leaves\nthe files as they were. Of one that was killed, remove the folder, or the lines that it has added,\nbefore it is repeated: what is exported twice is there twice, which import counts and does not mind.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
+      '\nOnly the log is read: a service may be running on the home, or may refuse to start on it. Exit code\n1: some events or log files could not be read, or --retention has removed events since the export\nthat printed the cursor; this is reported, and all other events are written. An export that fails (a\nfull disk) leaves the files as they were. After one that was killed, remove the folder, or the lines\nthat it added, before you repeat it: events exported twice are in the files twice. import counts the\nsecond copies and ignores them.\n\nExample:\n  intendant backup --name today && intendant export ./events --home ~/.engine/backups/today',
     )
     .action(act(exportAll))
   program
     .command('import')
-    .description('Record events from files of JSON lines. Offline. They become history, and drive nothing.')
+    .description('Record events from files of JSON lines. Offline. They become history and trigger nothing.')
     .argument('<files...>', 'The files. The projects of their events must exist.')
     .option(...ORIGIN)
     .addHelpText(
       'after',
-      '\nRepeating it is harmless: an event that is there already is counted, not recorded. Lines\nthat cannot be taken are listed. Events of the service itself (project system: its tokens, lanes,\ninitiatives) are left out and counted: they stay with the home that they are of.',
+      '\nRepeating it is harmless: an event that is already recorded is counted, not recorded again. Lines\nthat cannot be imported are listed. Events of the service itself (project system: its tokens, lanes,\ninitiatives) are left out and counted: they belong to the home in which they occurred.',
     )
     .action(act(importAll))
 }
@@ -55,7 +55,7 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
   ])
   const checked = folder === undefined ? home : resolve(folder)
   if (!PARTS.some((part) => existsSync(join(checked, part))))
-    throw new CliFailure(`${checked} is no home and no backup: there is nothing of one in it.`)
+    throw new CliFailure(`${checked} is neither a home nor a backup: it contains no part of one.`)
   const report = await verifyHome(checked, verifyHooks()).catch(notLookedAt)
   printVerified({ json, print }, checked, report)
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
@@ -71,7 +71,7 @@ function notLookedAt(error: Error): never {
 function place(text: string): ExportPlace {
   const sequence = readInteger(text, 0, 1e15)
   const read = sequence === undefined ? decodeCursor(text) : { sequence }
-  if (read === undefined) throw new InvalidArgumentError('What an export said to go on with is expected.')
+  if (read === undefined) throw new InvalidArgumentError('A cursor printed by an earlier export is expected.')
   return read
 }
 
@@ -95,7 +95,7 @@ function bounds({ firstSequence, lastSequence }: Gap): object {
 /** A missing home is not created: a mistyped folder would be an empty home. */
 function present(home: string): string {
   if (existsSync(join(home, 'log'))) return home
-  throw new CliFailure(`${home} is no home: there is no log in it. Name one with --home.`)
+  throw new CliFailure(`${home} is not a home: it contains no log. Name one with --home.`)
 }
 
 async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { after }: any): Promise<number> {
@@ -107,18 +107,17 @@ async function exportAll({ home, json, print }: Cli, [dir]: readonly any[], { af
     const rows = Object.entries(files).map(([file, count]) => [file, String(count)])
     print.table(['FILE', 'EVENTS'], rows, 'No events to export.')
     if (events > 0)
-      print.line(`Events ${firstSequence} to ${lastSequence}; go on with --after ${encodeCursor(log, lastSequence)}.`)
-    if (forgotten > 0)
-      print.line(`${forgotten} event(s) before them were forgotten before this export: see --retention.`)
+      print.line(
+        `Events ${firstSequence} to ${lastSequence}; continue with --after ${encodeCursor(log, lastSequence)}.`,
+      )
+    if (forgotten > 0) print.line(`${forgotten} event(s) before them had already been removed by --retention.`)
     if (unreadable > 0) {
       const shown = gaps.slice(0, FINDINGS_SHOWN).map((gap) => [String(gap.firstSequence), String(gap.lastSequence)])
       print.line(`${unreadable} event(s) could not be read:`)
       print.tableInFull(['FROM', 'TO'], shown, '')
     }
     if (unread.length > 0) {
-      print.line(
-        'These files of the log could not be read, or not all of them; the newest may have held more at its end:',
-      )
+      print.line('These files of the log could not be read completely; the newest may have had more at its end:')
       print.tableInFull(
         ['FILE', 'WHY'],
         unread.slice(0, FINDINGS_SHOWN).map(({ path, detail }) => [safe(path), safe(detail)]),
@@ -146,10 +145,12 @@ async function importAll(cli: Cli, [files]: readonly any[], { origin }: any): Pr
   if (json) print.json(report)
   else {
     print.line(
-      `${report.accepted} event(s) recorded, ${report.duplicates} were there already, ${report.refused_count} refused.`,
+      `${report.accepted} event(s) recorded, ${report.duplicates} already present, ${report.refused_count} refused.`,
     )
     if (report.left_out > 0) {
-      print.line(`${report.left_out} of the service itself (project system) were left out: they stay with their home.`)
+      print.line(
+        `${report.left_out} of the service itself (project system) were left out: they belong to their own home.`,
+      )
     }
     const rows = report.refused
       .slice(0, FINDINGS_SHOWN)

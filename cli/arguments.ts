@@ -30,7 +30,7 @@ export function duration(text: string): number {
 /** The same for a time that the command itself waits. */
 export function waitingTime(text: string): number {
   const ms = duration(text)
-  if (ms > TIMER_MS_MAX) throw new InvalidArgumentError(`At most ${showDuration(TIMER_MS_MAX)} can be waited for.`)
+  if (ms > TIMER_MS_MAX) throw new InvalidArgumentError(`The longest possible wait is ${showDuration(TIMER_MS_MAX)}.`)
   return ms
 }
 
@@ -40,7 +40,7 @@ export function waitingTimeOption(flags: string, help: string, byDefaultMs: numb
 }
 
 /** For commands that follow what they have created. */
-export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most so long.', waitingTime] as const
+export const WAIT_LIMIT = ['--wait-limit <duration>', 'Follow it for at most this long.', waitingTime] as const
 
 /** Of what asks for a run. */
 export function throttleOption(): Option {
@@ -51,7 +51,7 @@ export function throttleOption(): Option {
 /** For moves that stop a run. */
 export const DISCARD_WORK = [
   '--discard-work',
-  'Tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+  'Tell its runner to discard uncommitted work; the bundled runner leaves that to its command.',
 ] as const
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
@@ -111,7 +111,7 @@ const ORIGIN_CHARS_MAX = 180
 /** For every command that changes something. */
 export const ORIGIN = [
   '--origin <text>',
-  'Where this comes from: kept behind the name of this machine.',
+  'Origin of the change; stored after the name of this machine.',
   origin,
 ] as const
 
@@ -127,4 +127,4 @@ export const IF_VERSION = ['--if-version <n>', 'Only if this is still its versio
 
 /** Bound on the limit of every list. */
 const LIMIT_MAX = 100_000
-export const LIMIT = ['--limit <n>', 'Show at most so many.', integer(1, LIMIT_MAX), 50] as const
+export const LIMIT = ['--limit <n>', 'Show at most this many.', integer(1, LIMIT_MAX), 50] as const

@@ -112,7 +112,7 @@ function adviceFor(item: Record<string, any>, id: string): string {
 
 /** A brief that lacks a part would be refused at its approval. */
 function reviewMove({ id, missing }: Record<string, any>): string {
-  return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it lacks something`
+  return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it is incomplete`
 }
 
 /** What has changed, and the next step: a brief whose records no longer guide runs cannot be approved. */
@@ -124,7 +124,7 @@ function lapsedAdvice({ id, lapsed }: Record<string, any>): string {
 
 /** The runners that may take the work and are away. It goes on by itself once one of them, or a new one, connects. */
 function awayAdvice({ project, because: why }: Record<string, any>): string {
-  const start = 'Start one where it runs (who was heard when: intendant runner list)'
+  const start = 'Start one on its machine (intendant runner list shows when each was last seen)'
   return `${why?.detail ?? ''} ${start}, or intendant runner add ID --project ${project} --save-token (with the labels and --trusted that it needs)`.trim()
 }
 

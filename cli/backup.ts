@@ -21,21 +21,21 @@ const LOOK_MS = 2_000
 const REPEATED_WITHIN_MS = 3_600_000
 
 const BACKUP_HELP = `
-A backup that takes long goes on by itself, also when this command has ended: the same command with
-the same --name follows it again, or tells its end for an hour. There is one at a time. Later a name
-that is taken is refused (exit code 3): leave it out where backups are made by the clock.
+A slow backup continues after this command has ended: the same command with the same --name follows
+it again or, within an hour of its end, reports its outcome. After that hour the name is refused as
+taken (exit code 3): leave --name out of scheduled backups. Only one backup runs at a time.
 
-What was copied of the log is looked at. Where it is damaged the backup is there all the same,
-and is told with exit code 1: a restore takes it only with --no-verify. Keep what was made
-before. Of a log that no service could start with any more none is made (exit code 3).`
+The copied log is checked. If it is damaged, the backup is kept and reported with exit code 1, and
+can be restored only with --no-verify: keep earlier backups. If no service could start on the log
+any more, no backup is made (exit code 3).`
 
 const RESTORE_HELP = `
-The home must be empty or absent, and stays as it was if anything fails; of one that was killed the
-same command again goes over what is left. What was copied is verified first, as intendant verify
-does: where something is wrong it is told, and nothing is restored (exit code 1). Cursors of the old
-log are refused from now on (410 cursor_of_another_log). Every unsettled run request gets a higher
-attempt, so that what its old runner still says is refused; one that had been accepted or started
-becomes lost, and needs a person.
+The home must be empty or absent, and stays as it was if anything fails; after a restore that was
+killed, the same command replaces what is left of it. The copy is verified first, as by intendant
+verify: anything wrong is reported, and nothing is restored (exit code 1). Cursors of the old log
+are refused from now on (410 cursor_of_another_log). Every unsettled run request gets a higher
+attempt, so reports from its old runner are refused; one that had been accepted or started becomes
+lost and needs a person.
 
 Example:
   intendant restore /var/lib/intendant/backups/2030-01-31 --home /var/lib/intendant-new`
@@ -43,18 +43,18 @@ Example:
 export function addBackup(program: Command, act: Act): void {
   program
     .command('backup')
-    .description('Copy all that the service keeps into a new folder, while it runs.')
-    .option('--name <name>', 'Name of the folder under backups in the home of the service. Default: the time.')
+    .description('Copy everything that the service stores to a new folder while it runs.')
+    .option('--name <name>', 'Name of the folder under backups in the home of the service. Default: the current time.')
     .option(...ORIGIN)
     .addHelpText('after', BACKUP_HELP)
     .action(act(backup))
   program
     .command('restore')
-    .description('Make a home from a backup. Offline: no service may run on that home.')
+    .description('Create a home from a backup. Offline: no service may run on that home.')
     .argument('<backup>', 'The folder of the backup.')
     .option(
       '--no-verify',
-      'Restore it also where verify finds something wrong. Files that no service starts with are refused all the same.',
+      'Restore even if verification fails. Files on which no service could start are still refused.',
     )
     .option(...ORIGIN)
     .addHelpText('after', RESTORE_HELP)
@@ -64,7 +64,7 @@ export function addBackup(program: Command, act: Act): void {
 async function backup({ client, json, print, note }: Cli, _: readonly any[], { name }: any): Promise<void> {
   const begun = await beginBackup(client, name)
   let { body } = begun
-  if (body.state === 'running') note(`The backup ${body.name} takes longer; waiting for its end.`)
+  if (body.state === 'running') note(`Backup ${body.name} is still running; waiting for it to end.`)
   const path = `/api/backups/${body.name}`
   const onRetry = (error: Error): void => note(describeRetry(error))
   while (body.state === 'running') {
@@ -76,9 +76,9 @@ async function backup({ client, json, print, note }: Cli, _: readonly any[], { n
     throw new ServiceRefused('POST', '/api/backups', { status: 500, code, detail })
   }
   if (begun.isOfBefore)
-    note(`This one was made at ${body.ended_at}, and none was made anew: ask for another name, or for none.`)
+    note(`This backup was made at ${body.ended_at}; no new one was made. For a new one, give another --name or none.`)
   if (json) print.json(body)
-  else print.line(`The backup is in ${body.path}, on the machine of the service.`)
+  else print.line(`The backup is in ${body.path} on the machine of the service.`)
   if (body.state === 'damaged') throw new CliFailure(body.failure.message, EXIT.failed)
 }
 
@@ -104,7 +104,7 @@ async function beginBackup(
     // Both times are by the service's clock, if it sends its own.
     const nowMs = Date.parse(seen!.headers.get('date') ?? '') || Date.now()
     if (nowMs - Date.parse(known.ended_at) < REPEATED_WITHIN_MS) return { body: known, isOfBefore: true }
-    const detail = `A backup of that name is there already, of ${known.ended_at}, and no other was made: ask for one of another name, or of none.`
+    const detail = `A backup of that name was made at ${known.ended_at}; no new one was made. Give another --name or none.`
     throw new ServiceRefused('POST', '/api/backups', { status: 409, code: 'already_exists', detail })
   }
 }
@@ -167,8 +167,9 @@ async function assertSound(
   }))
   printVerified(cli, source, { ...report, findings })
   const advice = await settle(draft).then(
-    () => 'take another backup, or, where there is none, restore this one as it is with --no-verify',
-    (error: Error) => `take another backup; this one cannot be restored as it is either: ${ofSource(error.message)}`,
+    () => 'use another backup or, if there is none, restore this one as it is with --no-verify',
+    (error: Error) =>
+      `use another backup; this one cannot be restored with --no-verify either: ${ofSource(error.message)}`,
   )
   throw new CliFailure(`${source} is damaged, and nothing was restored: ${advice}`, EXIT.failed)
 }
@@ -199,7 +200,7 @@ function tell(print: Cli['print'], home: string, tokenFile: string, restored: an
   )
   for (const id of lost) print.line(`  ${id}`)
   print.line(
-    '\nThese credentials are valid again, also those that were revoked after the backup. Revoke what should not be:',
+    '\nThese credentials are valid again, including those revoked after the backup. Revoke any that should not be:',
   )
   const rows = credentials.map(({ kind, id, name }: any) => [kind, id, name])
   print.table(['KIND', 'ID', 'NAME'], rows, '(none)')

@@ -19,9 +19,9 @@ const LISTS = [
     ...(['mission', 'engineering_intent_refs'] as const),
   ],
   ['watch-for', '<text>', 'A pattern that signals drift.', 'threats_to_watch'],
-  ['prefer', '<text>', 'How to go about it.', 'strategies_to_prefer'],
+  ['prefer', '<text>', 'A strategy to prefer.', 'strategies_to_prefer'],
   ['forbid', '<text>', 'What not to do.', 'forbidden_moves'],
-  ['evidence', '<text>', 'What must be shown.', 'evidence_plan', 'required'],
+  ['evidence', '<text>', 'Evidence that is required.', 'evidence_plan', 'required'],
 ] as const
 
 /** Options that are given once. */
@@ -54,9 +54,9 @@ export function briefOptions(command: Command): Command {
   }
   return command
     .addOption(
-      recordOption('--protect <text>', 'What must still hold afterwards, or the record that says it. May be repeated.'),
+      recordOption('--protect <text>', 'What must still hold afterwards: a text or a record. May be repeated.'),
     )
-    .option('--body <json>', 'More of the brief as the API takes it: a JSON object, or @FILE.', jsonObject)
+    .option('--body <json>', 'Further members of the brief, as in the API: a JSON object, or @FILE.', jsonObject)
 }
 
 /** The sections given, laid over the existing ones. Options win over the body. */

@@ -47,13 +47,13 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
     ),
   )
   section(print, 'Forbids', brief.forbidden_moves)
-  section(print, 'Must show', brief.evidence_plan?.required)
+  section(print, 'Required evidence', brief.evidence_plan?.required)
   section(print, 'Approvals', brief.approvals.map(approval))
-  if (brief.lapsed !== undefined) section(print, 'No approval holds any longer', [brief.lapsed.detail])
+  if (brief.lapsed !== undefined) section(print, 'No approval is valid any longer', [brief.lapsed.detail])
   if (brief.run !== undefined) section(print, 'Latest run', [run(brief.run)])
   section(
     print,
-    'A compile would refuse it',
+    'Missing for compilation',
     brief.missing?.map(({ pointer, detail }: Document) => `${pointer} ${detail}`),
   )
 }
@@ -62,9 +62,9 @@ export function showBrief(brief: Document, print: Printer, keys: ReadonlyMap<str
 export function nextStep(brief: Document): string {
   const { id, state, throttle, lapsed, missing = [] } = brief
   if (lapsed !== undefined) return TO_BE_RUN.has(state) ? againStep(brief) : ''
-  const edit = missing.length === 0 ? '' : `Say what is missing with: intendant brief edit ${id}\n`
+  const edit = missing.length === 0 ? '' : `Add what is missing with: intendant brief edit ${id}\n`
   const steps: Record<string, string> = {
-    draft: `${edit}Give it to review with: intendant brief submit ${id}`,
+    draft: `${edit}Submit it for review with: intendant brief submit ${id}`,
     reviewable: edit === '' ? `Approve it with: intendant brief approve ${id} --throttle ${throttle}` : edit.trimEnd(),
     approved: `Compile it with: intendant brief compile ${id}`,
     compiled: runStep(brief),

@@ -44,22 +44,22 @@ function addWriting(group: Command, act: Act): void {
   briefOptions(
     group
       .command('create')
-      .description('Write a brief. It is a draft, until somebody submits it.')
+      .description('Write a brief. It is a draft until it is submitted.')
       .requiredOption('--project <key>', 'Key or id of the project.')
-      .option('--title <text>', 'What people call it.'),
+      .option('--title <text>', 'Its title.'),
   )
-    .option(...keyOption('Asking twice with one key makes one brief.'))
+    .option(...keyOption('Repeating it with the same key creates no second brief.'))
     .option(...ORIGIN)
     .action(act(create))
   briefOptions(
     group
       .command('edit')
-      .description('Change what a draft, or a brief under review, says. What is not named stays.')
+      .description('Change a draft or a brief under review. What is not named stays as it is.')
       .addArgument(operand())
       .option('--title <text>', 'A new title.'),
   )
-    .option('--clear <section...>', 'Take sections away, such as gate_overlay.')
-    .option('--if-version <n>', 'Only if this is still its version. Default: the one that is there.')
+    .option('--clear <section...>', 'Remove sections, such as gate_overlay.')
+    .option('--if-version <n>', 'Only if this is still its version. Default: the current one.')
     .option(...ORIGIN)
     .action(act(edit))
 }
@@ -80,14 +80,14 @@ function addReads(group: Command, act: Act): void {
   group.command('show').description('Show one brief, and what to do next.').addArgument(operand()).action(act(show))
   group
     .command('prompts')
-    .description('Show the prompts of a compiled brief, print one, or write one anew.')
+    .description('Show the prompts of a compiled brief, print one, or replace one.')
     .addArgument(operand())
     .option('--phase <phase>', 'Print this one: assessment, triage, planning, execution, retry, summarization, ...')
     .option(
       '--digest <digest>',
-      'Of this artifact, also an earlier one. Default: the present one. With --edit: only if it is the present one.',
+      'Of this artifact, which may be an earlier one. Default: the current one. With --edit: only if it is current.',
     )
-    .option('--edit <file>', 'Put the text of this file (-: standard input) in its place: another digest.')
+    .option('--edit <file>', 'Replace it with the text of this file (-: standard input); the digest changes.')
     .option('--reason <text>', 'Why it is changed.')
     .option(...ORIGIN)
     .action(act(prompts))
@@ -95,18 +95,18 @@ function addReads(group: Command, act: Act): void {
 
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
-  move('submit', 'Give a draft to review.')
+  move('submit', 'Submit a draft for review.')
     .option(...IF_VERSION)
     .action(act((cli, [id], options) => tell(cli, id, 'submit', {}, versionHeaders(options))))
-  move('approve', 'Approve a brief as it stands, with the intent behind it as it stands.')
-    .requiredOption('--throttle <throttle>', 'dry_run or full: each is a right of its own.')
-    .option('--revision <revision>', 'Of the repository. Default: the brief’s own; with neither, any.')
+  move('approve', 'Approve a brief and the intent behind it in their current form.')
+    .requiredOption('--throttle <throttle>', 'dry_run or full: each needs its own right.')
+    .option('--revision <revision>', 'Revision of the repository. Default: that of the brief; without one, any.')
     .option(...IF_VERSION)
     .action(act(approve))
-  move('compile', 'Freeze an approved brief with the intent behind it, and make its prompts.')
+  move('compile', 'Freeze an approved brief with the intent behind it, and create its prompts.')
     .option('--revision <revision>', 'The revision to pin. Default: that of the approval.')
     .action(act(compile))
-  move('archive', 'Keep it for audit; it runs no more.')
+  move('archive', 'Archive it for audit; it can no longer run.')
     .option('--reason <text>', 'Why.')
     .action(act((cli, [id], { reason }) => tell(cli, id, 'archive', { reason })))
 }
@@ -124,7 +124,7 @@ async function create({ client, json, print }: Cli, _: readonly any[], options: 
   const { body } = answer
   if (json) return print.json(body)
   const isThere = isReplay(answer)
-  print.line(`Brief ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}.`)
+  print.line(`Brief ${body.id} ${isThere ? 'already exists and is' : 'is'} ${print.state(body.state)}.`)
   for (const { pointer, detail } of body.missing ?? [])
     print.text(`  still missing: ${pointer} ${safe(detail)}`, '    ')
   print.line(nextStep(body))
@@ -139,7 +139,7 @@ async function edit({ client, json, print }: Cli, [id]: readonly any[], options:
   const { body } = await client.request('PATCH', briefPath(id), { body: sections, headers: { 'if-match': tag } })
   if (json) return print.json(body)
   const isSame = body.version === read.body.version
-  print.line(isSame ? `Brief ${id} says that already.` : `Brief ${id} is version ${body.version} now.`)
+  print.line(isSame ? `Brief ${id} is unchanged.` : `Brief ${id} is now version ${body.version}.`)
 }
 
 async function listBriefs({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
@@ -219,13 +219,13 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
       safe(prompt.model_hint ?? '-'),
     ])
     print.table(['PHASE', 'ACCESS', 'CHARACTERS', 'EDITED', 'MODEL'], rows, 'No prompts.')
-    print.line(`Of ${body.digest}; --phase prints one.`)
+    print.line(`They belong to ${body.digest}; --phase prints one.`)
     return
   }
   const prompt = pack.prompts.find((one: Document) => one.phase === phase)
   if (prompt === undefined) {
     const phases = pack.prompts.map((one: Document) => one.phase).join(', ')
-    throw new CliFailure(`There is no prompt for ${phase}: there are ${phases}.`)
+    throw new CliFailure(`There is no prompt for ${phase}. There are prompts for ${phases}.`)
   }
   if (json) return print.json(prompt)
   print.output(prompt.prompt_text.replace(/\n?$/, '\n'))
@@ -233,14 +233,14 @@ async function prompts(cli: Cli, [id]: readonly any[], options: any): Promise<vo
 
 async function editPrompt({ client, json, print }: Cli, id: string, options: any): Promise<void> {
   const { phase, reason, digest, edit: file } = options
-  if (phase === undefined) throw new CliFailure('--edit needs --phase: which prompt it is.')
+  if (phase === undefined) throw new CliFailure('--edit needs --phase to name the prompt.')
   const text = inputText(file)
   const path = briefPath(id, `/prompts/${encodeURIComponent(phase)}`)
   const headers = digest === undefined ? {} : await present(client, id, digest)
   const { body } = await client.request('PUT', path, { body: { prompt_text: text, reason }, headers })
   if (json) return print.json(body)
-  print.line(`The prompts of brief ${id} are another artifact now: ${body.digest}`)
-  print.line(`It does not run before somebody approves it: intendant brief approve ${id} --throttle dry_run or full`)
+  print.line(`The prompts of brief ${id} are now a new artifact: ${body.digest}`)
+  print.line(`It cannot run until it is approved: intendant brief approve ${id} --throttle dry_run or full`)
 }
 
 /** The precondition that the brief still compiles to this digest. */
@@ -248,7 +248,7 @@ async function present(client: Cli['client'], id: string, digest: string): Promi
   const { body } = await client.request('GET', briefPath(id))
   if (body.digest === digest) return { 'if-match': `"${body.version}"` }
   throw new CliFailure(
-    `The prompts were changed meanwhile: the present ones are ${body.digest}. Read them, and edit those.`,
+    `The prompts have changed meanwhile: the current ones are ${body.digest}. Read and edit those.`,
     EXIT.refused,
   )
 }

@@ -8,17 +8,17 @@ type Document = Record<string, any>
 
 export function campaignOptions(command: Command): Command {
   return command
-    .argument('[file]', 'JSON as the API takes it; - for standard input.')
+    .argument('[file]', 'A JSON file, as in the API; - for standard input.')
     .option('--project <key>', 'Key or id of the project.')
-    .option('--name <name>', 'Its name, unique and for ever.')
-    .option('--mission <text>', 'What is to be reached.')
+    .option('--name <name>', 'Its name: unique and permanent.')
+    .option('--mission <text>', 'What it is to achieve.')
     .option('--gate <command>', 'A command that must succeed on trunk. May be repeated.', each)
-    .option('--review <statement>', 'What must be so, for formation to judge. May be repeated.', each)
+    .option('--review <statement>', 'What must be true, as judged by formation. May be repeated.', each)
     .option('--max-cycles <n>', `Tasks that it may dispatch. Default: ${DEFAULT_MAX_CYCLES}.`, integer(1, CYCLES_MAX))
-    .option('--escalate-when <text>', 'A condition in which an owner is asked. May be repeated.', each)
+    .option('--escalate-when <text>', 'A condition under which an owner is asked. May be repeated.', each)
     .option('--context <path>', 'A file that formation reads. May be repeated.', collect)
-    .option('--provider <name>', 'The provider whose agents are to work for it.')
-    .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
+    .option('--provider <name>', 'The provider whose agents work for it.')
+    .option('--label <label>', 'A label that the runner must have. May be repeated.', collect)
 }
 
 /**

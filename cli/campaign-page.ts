@@ -68,7 +68,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
     ['answers', question === undefined ? undefined : question.options.map(safe).join(' | ')],
     ['starts from', said(campaign.base_ref)],
     ['escalated', said(paused?.escalated)],
-    ['goes on at', paused?.until],
+    ['continues at', paused?.until],
     ['provider', said(campaign.agent_provider)],
     ['labels', campaign.labels?.join(', ')],
     ['authorized', campaign.authorized_by === undefined ? 'by nobody' : `by ${safe(campaign.authorized_by)}`],
@@ -89,7 +89,7 @@ function showWork({ work }: Campaign, print: Printer): void {
   print.heading('Now')
   print.fields([
     ['item', work.item_id],
-    ['what', work.role === 'cycle' ? `cycle ${work.cycle}: ${safe(work.objective)}` : 'its next step is formed'],
+    ['what', work.role === 'cycle' ? `cycle ${work.cycle}: ${safe(work.objective)}` : 'its next step is being formed'],
     ['state', work.state === undefined ? undefined : print.state(work.state)],
     ['why', said(work.reason)],
     ['runner', work.running_on],

@@ -18,7 +18,7 @@ const HISTORY_SHOWN = 50
 /** For resume and decide. */
 const FROM_TRUNK = [
   '--from-trunk',
-  'Let its next task start from trunk, not from kept work that has not landed.',
+  'Start its next task from trunk, not from preserved work that has not landed.',
 ] as const
 
 const HELP = `
@@ -26,8 +26,8 @@ Examples:
   intendant campaign add --project shop --name pay --mission "Let customers pay by invoice" \\
       --gate "npm test" --review "A customer can choose to pay by invoice." --max-cycles 10
   intendant campaign add pay.json --project shop
-  intendant campaign advance pay                    the first step; after it, it goes by itself
-  intendant campaign                                where each stands, and what it does now
+  intendant campaign advance pay                    the first step; the others follow by themselves
+  intendant campaign                                the status of each, and what it is doing
   intendant campaign decide pay --decision "Gross prices."
   intendant campaign cancel pay --reason "not wanted" --now`
 
@@ -36,12 +36,12 @@ const operand = (): IdArgument => new IdArgument('<name>', 'Its name.', CAMPAIGN
 export function addCampaigns(program: Command, act: Act): void {
   const group = program
     .command('campaign')
-    .description('Campaigns: missions that are worked off one task at a time, until their evidence holds.')
+    .description('Campaigns: missions carried out one task at a time, until their evidence holds.')
     .addHelpText('after', HELP)
     .action(act(listAll))
-  campaignOptions(group.command('add').description('Add a campaign. It is staged, until it is advanced.'))
-    .option('--unauthorized', 'Nobody answers for it yet: its first advance escalates.')
-    .option(...keyOption('Asking twice with one key makes one campaign.'))
+  campaignOptions(group.command('add').description('Add a campaign. It is staged until it is advanced.'))
+    .option('--unauthorized', 'Nobody is accountable for it yet: its first advance escalates.')
+    .option(...keyOption('Repeating it with the same key creates no second campaign.'))
     .option(...ORIGIN)
     .action(act(add))
   group
@@ -49,12 +49,12 @@ export function addCampaigns(program: Command, act: Act): void {
     .alias('ls')
     .description('List campaigns, newest first.')
     .option('--project <key>', 'Only this project.')
-    .option('--status <status>', 'Only those that stand there, such as escalated.')
+    .option('--status <status>', 'Only those with this status, such as escalated.')
     .option(...LIMIT)
     .action(act(listAll))
   group
     .command('show')
-    .description('Show a campaign: where it stands, what it does, what it needs, and its history.')
+    .description('Show a campaign: its status, what it is doing, what it needs, and its history.')
     .addArgument(operand())
     .action(act(show))
   addMoves(group, act)
@@ -63,33 +63,33 @@ export function addCampaigns(program: Command, act: Act): void {
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
 
-  move('advance', 'Ask for its next step.').action(act((cli, [name]) => post(cli, name, 'advance', {})))
-  move('pause', 'Let nothing follow; a task that is under way goes on.')
+  move('advance', 'Request its next step.').action(act((cli, [name]) => post(cli, name, 'advance', {})))
+  move('pause', 'Dispatch no further task; one that is under way continues.')
     .option('--reason <text>', 'Why.')
     .action(act((cli, [name], { reason }) => post(cli, name, 'pause', { reason })))
-  move('resume', 'Go on with one that is paused or escalated.')
-    .option('--add-cycles <n>', 'Add so many to its budget.', integer(1, CYCLES_MAX))
+  move('resume', 'Continue a paused or escalated campaign.')
+    .option('--add-cycles <n>', 'Add this many tasks to its budget.', integer(1, CYCLES_MAX))
     .option(...FROM_TRUNK)
     .action(
       act((cli, [name], { addCycles, fromTrunk }) =>
         post(cli, name, 'resume', { add_cycles: addCycles, from_trunk: fromTrunk }),
       ),
     )
-  move('decide', 'Answer what an escalated one asks; it goes on, bound by it.')
-    .requiredOption('--decision <text>', 'What is decided.')
+  move('decide', 'Answer the question of an escalated campaign; it continues, bound by the answer.')
+    .requiredOption('--decision <text>', 'The decision.')
     .option(...FROM_TRUNK)
     .action(
       act((cli, [name], { decision, fromTrunk }) => post(cli, name, 'decide', { decision, from_trunk: fromTrunk })),
     )
-  move('complete', 'Say that its mission is complete.')
-    .requiredOption('--reason <text>', 'What shows it.')
+  move('complete', 'Declare its mission complete.')
+    .requiredOption('--reason <text>', 'What shows that it is.')
     .action(act((cli, [name], { reason }) => post(cli, name, 'complete', { reason })))
-  move('cancel', 'Give it up. A task that runs finishes, unless it is stopped with --now.')
+  move('cancel', 'Abandon it. A running task finishes, unless --now stops it.')
     .requiredOption('--reason <text>', 'Why.')
-    .option('--now', 'Stop the task that runs.')
+    .option('--now', 'Stop the running task.')
     .option(
       '--discard',
-      'With --now: tell its runner to throw uncommitted work away; the bundled one leaves that to its command.',
+      'With --now: tell its runner to discard uncommitted work; the bundled runner leaves that to its command.',
     )
     .action(
       act((cli, [name], { reason, now, discard }) => post(cli, name, 'cancel', { reason, now, discard_work: discard })),

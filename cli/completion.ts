@@ -14,7 +14,7 @@ Examples:
 export function addCompletion(program: Command, act: Act): void {
   program
     .command('completion')
-    .description('Print a script by which a shell completes commands, options and their values.')
+    .description('Print a shell script that completes commands, options and their values.')
     .addArgument(new Argument('<shell>', 'The shell.').choices(Object.keys(SCRIPTS)))
     .addHelpText('after', HELP)
     .action(

@@ -8,7 +8,7 @@ import { age, safe, said } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addDiscoveries(program: Command, act: Act): void {
-  const group = program.command('discovery').description('Inspections that were posted: list, show.')
+  const group = program.command('discovery').description('Posted inspections: list, show.')
   group
     .command('list')
     .alias('ls')
@@ -35,7 +35,7 @@ async function listDiscoveries({ client, json, print }: Cli, _: readonly any[], 
     safe(item.repository?.revision ?? '-'),
     safe(item.source?.tool ?? item.created_by?.name ?? '-'),
   ])
-  print.table(['ID', 'AGE', 'SAW', 'HYPOTHESES', 'REVISION', 'BY'], rows, 'No discoveries.')
+  print.table(['ID', 'AGE', 'OBSERVATIONS', 'HYPOTHESES', 'REVISION', 'BY'], rows, 'No discoveries.')
   print.rest(items.length, more)
 }
 

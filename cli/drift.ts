@@ -32,7 +32,7 @@ Examples:
 export function addDrift(program: Command, act: Act): void {
   const group = program
     .command('drift')
-    .description('What holds, what is threatened, and what nobody has looked at.')
+    .description('Which records hold, which are threatened, and which nobody has checked.')
     .option('--project <key>', 'Key or id of the project.')
     .option('--status <status>', 'Only this: contradicted, drifted, threatened, stale, unobserved, holding.')
     .option('--severity <severity>', 'Only this: high, medium, low.')
@@ -42,25 +42,25 @@ export function addDrift(program: Command, act: Act): void {
   const one = (name: string, description: string): Command =>
     group.command(name).description(description).addArgument(recordOperand())
   one('show', 'Show the drift of one record, with the evidence behind it.').action(act(show))
-  one('history', 'Show what has become of the drift of a record, newest first.').action(act(history))
-  one('classify', 'Say what a drift is.')
+  one('history', 'Show the drift history of one record, newest first.').action(act(history))
+  one('classify', 'Classify a drift.')
     .addOption(
-      new Option('--as <what>', 'real, allowed_exception or obsolete_intent; none takes it back.')
+      new Option('--as <what>', 'real, allowed_exception or obsolete_intent; none removes the classification.')
         .choices(['real', 'allowed_exception', 'obsolete_intent', 'none'])
         .makeOptionMandatory(),
     )
     .option('--reason <text>', 'Why. An exception needs one.')
-    .option('--review <time>', 'When to look again: a time, or a duration from now. An exception needs one.', moment)
+    .option('--review <time>', 'When to review it: a time, or a duration from now. An exception needs one.', moment)
     .option(...ORIGIN)
     .action(act(classify))
-  one('repair', 'Draft a formation brief that brings the code back to what the record says.')
+  one('repair', 'Draft a formation brief to make the code agree with the record again.')
     .option(...ORIGIN)
     .action(act(repair))
 }
 
 async function overview({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
   const { project, status, severity, limit } = options
-  if (project === undefined) throw new CliFailure('Say which project: intendant drift --project KEY.')
+  if (project === undefined) throw new CliFailure('Name a project: intendant drift --project KEY.')
   const query = { status, severity }
   const { items, more } = await list(client, `/api/projects/${encodeURIComponent(project)}/drift`, limit, query)
   if (json) return print.json(items)
@@ -73,7 +73,7 @@ async function overview({ client, json, print }: Cli, _: readonly any[], options
     safe(item.because[0]?.detail ?? ''),
   ])
   const isAll = status === undefined && severity === undefined
-  const none = isAll ? 'No accepted records: nothing can drift.' : 'No drift such as this.'
+  const none = isAll ? 'No accepted records: nothing can drift.' : 'No matching drift.'
   print.table(['STATUS', 'SEVERITY', 'RECORD', 'FOR', 'DO', 'WHY'], rows, none)
   if (items.length > 1 && status === undefined) print.line(`\n${counted(items)}`)
   print.rest(items.length, more)
@@ -155,15 +155,15 @@ function adviceFor({
   repair_brief_id,
 }: Document): string | undefined {
   if (!PROBLEMS.has(status))
-    return action === 'inspect' ? `Let a run look, and report what it saw of ${id}: docs/INTENT.md` : undefined
+    return action === 'inspect' ? `Have a run check it and report its observation of ${id}: docs/INTENT.md` : undefined
   if (classification === undefined)
-    return `Say what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
+    return `Classify it: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   if (classification.classification === 'real' && repair_brief_id === undefined)
     return `Draft a repair: intendant drift repair ${key}`
   if (classification.classification === 'real')
-    return `See how far its repair is: intendant brief show ${repair_brief_id}`
+    return `See the progress of its repair: intendant brief show ${repair_brief_id}`
   if (classification.classification === 'allowed_exception' && action === 'ask')
-    return `The exception is over, or something else has come. Say anew what it is: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
+    return `The exception has ended, or there is a new drift. Classify it again: intendant drift classify ${key} --as real (or allowed_exception, obsolete_intent)`
   return classification.classification === 'obsolete_intent' ? `Update it: intendant intent edit ${key}` : undefined
 }
 
@@ -208,7 +208,7 @@ async function classify(cli: Cli, [record]: readonly any[], options: any): Promi
   const answer = await client.request('POST', await driftPath(cli, record, '/classify'), { body })
   if (json) return print.json(answer.body)
   const { intent_record, status, action } = answer.body
-  const said = options.as === 'none' ? 'not classified any more' : options.as.replaceAll('_', ' ')
+  const said = options.as === 'none' ? 'no longer classified' : options.as.replaceAll('_', ' ')
   print.line(`${intent_record.key} is ${word(print, status)}: ${said}. To do: ${action}.`)
   const advice = adviceFor(answer.body)
   if (advice !== undefined) print.line(advice)

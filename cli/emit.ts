@@ -7,10 +7,10 @@ import { follow } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
 
 const HELP = `
-An event is known by what it says. The same line with the same --occurred-at may be said again: it
-is recorded once, and asks for one run. Without that option each is an event of its own; where it
-may have been recorded and no answer came (exit code 4), the time under which it may be said again
-is told.
+An event is identified by its content. With the same --occurred-at, the same command can be
+repeated: the event is recorded once and requests one run. Without that option each event is a new
+one; if it may have been recorded but no answer came (exit code 4), the --occurred-at with which to
+repeat it is printed.
 
 Example:
   intendant emit greet_requested --project shop --payload '{"name":"Ada"}' --wait`
@@ -18,14 +18,14 @@ Example:
 export function addEmit(program: Command, act: Act): void {
   program
     .command('emit')
-    .description('State an event of a project. A *_requested is a command: it asks for a run.')
+    .description('Record an event of a project. A *_requested event is a command: it requests a run.')
     .argument('<type>', 'The event type, such as greet_requested.')
     .requiredOption('--project <key>', 'Key of the project.')
     .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
     .addOption(throttleOption())
     .option('--trace-id <id>', 'The trace that it belongs to.')
     .option('--occurred-at <time>', 'When it happened. Default: now.', time)
-    .option('--wait', 'Follow the run that a command makes, and end with its outcome.')
+    .option('--wait', 'Follow the run that a command requests; exit with its outcome.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .addHelpText('after', HELP)
@@ -47,7 +47,7 @@ async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<num
   const isFollowed = request !== undefined && (wait || waitLimit !== undefined)
   if (cli.json && !isFollowed) cli.print.json(body)
   else if (!cli.json) {
-    cli.print.line(`Event ${body.events[0]}${body.duplicates > 0 ? ' was recorded before' : ''}`)
+    cli.print.line(`Event ${body.events[0]}${body.duplicates > 0 ? ' had been recorded before' : ''}`)
     if (request !== undefined) cli.print.line(`Run request ${request}`)
   }
   return isFollowed ? await follow(cli, request, undefined, waitLimit) : undefined
@@ -59,9 +59,7 @@ async function stated({ client, note }: Cli, event: { readonly occurred_at: stri
     return await client.request('POST', '/api/events', { body: { events: [event] } })
   } catch (error) {
     if (explain(error).exitCode === EXIT.unreachable)
-      note(
-        `It may be recorded all the same. To say it again as the same event, add --occurred-at ${event.occurred_at} .`,
-      )
+      note(`It may have been recorded. To repeat it as the same event, add --occurred-at ${event.occurred_at} .`)
     throw error
   }
 }

@@ -8,8 +8,8 @@ import type { Act, Cli } from './world.ts'
 
 const HELP = `
 A project without manifests has no limits. A runner that a manifest names is offered only what that
-serves; it restricts no other. One without a runner says what the project takes, for the runners
-that have none of their own. What nobody could serve by that is refused.
+manifest covers; no other runner is restricted by it. A manifest that names no runner applies to the
+runners without one of their own. Work that nobody could do under these manifests is refused.
 
 Examples:
   intendant engine declare --project shop --engine factory --engine-version 4.2.0 \\
@@ -25,15 +25,15 @@ export function addEngines(program: Command, act: Act): void {
     .addHelpText('after', HELP)
   group
     .command('declare')
-    .description('Say what an engine can do. The newest manifest per runner, or per engine name, counts.')
+    .description('Declare what an engine can do. The newest manifest per runner, or per engine name, applies.')
     .requiredOption('--project <key>', 'Key or id of the project.')
     .option('--engine <name>', 'Name of the engine.')
     .option('--engine-version <version>', 'Its version.')
-    .option('--runner <id>', 'The runner that it speaks for.')
-    .option('--entry-event <type>', 'An event that it starts work for; * for any. May be repeated.', collect)
+    .option('--runner <id>', 'The runner that it is for.')
+    .option('--entry-event <type>', 'An event for which it starts work; * for any. May be repeated.', collect)
     .option('--throttle <throttle>', 'dry_run or full. May be repeated.', collect)
-    .option('--block <name>', 'A workflow block that it has. May be repeated.', collect)
-    .option('--body <json>', 'More of the manifest as the API takes it: a JSON object, or @FILE.', jsonObject)
+    .option('--block <name>', 'A workflow block that it supports. May be repeated.', collect)
+    .option('--body <json>', 'Further members of the manifest, as in the API: a JSON object, or @FILE.', jsonObject)
     .option(...ORIGIN)
     .action(act(declare))
   group
@@ -45,10 +45,10 @@ export function addEngines(program: Command, act: Act): void {
     .action(act(listEngines))
   group
     .command('remove')
-    .description('Take a manifest back: the one of a runner, or of an engine without a runner.')
+    .description('Withdraw a manifest: that of a runner, or of an engine without a runner.')
     .requiredOption('--project <key>', 'Key or id of the project.')
     .option('--engine <name>', 'Name of the engine.')
-    .option('--runner <id>', 'The runner that the manifest speaks for.')
+    .option('--runner <id>', 'The runner that the manifest is for.')
     .option(...ORIGIN)
     .action(act(removeEngine))
 }
@@ -76,7 +76,7 @@ async function declare({ client, json, print }: Cli, _: readonly any[], options:
 
 async function removeEngine({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
   const { project, engine, runner } = options
-  if ((engine === undefined) === (runner === undefined)) throw new CliFailure('Name one: --runner or --engine.')
+  if ((engine === undefined) === (runner === undefined)) throw new CliFailure('Name either --runner or --engine.')
   const { items } = await list(client, path(project), Number.POSITIVE_INFINITY)
   const isMeant = (one: any) => one.runner_id === runner && (runner !== undefined || one.engine === engine)
   const manifest = items.find(isMeant)
@@ -84,7 +84,7 @@ async function removeEngine({ client, json, print }: Cli, _: readonly any[], opt
   if (manifest === undefined) throw new CliFailure(`No manifest of ${whose} in ${project}.`, EXIT.refused)
   await client.request('DELETE', `${path(project)}/${manifest.id}`)
   if (json) return print.json(manifest)
-  print.line(`The manifest of ${safe(whose)} counts no more.`)
+  print.line(`The manifest of ${safe(whose)} no longer applies.`)
 }
 
 async function listEngines({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
@@ -98,7 +98,7 @@ async function listEngines({ client, json, print }: Cli, _: readonly any[], opti
     age(item.recorded_at),
     serves(item),
   ])
-  const none = 'No manifests: any engine may be given any work of this project.'
+  const none = 'No manifests: any engine may get any work of this project.'
   print.table(['ENGINE', 'VERSION', 'RUNNER', 'STATE', 'AGE', 'SERVES'], rows, none)
   print.rest(items.length, more)
 }

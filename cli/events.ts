@@ -7,12 +7,12 @@ import { addFilters, filtersOf } from './watch.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addEvents(program: Command, act: Act): void {
-  addFilters(program.command('events').description('List events of the past; with an id, show that one.'))
+  addFilters(program.command('events').description('List recorded events; with an id, show that one.'))
     .argument('[id]', 'An event, evt_...')
     .option(...LIMIT)
     .option(
       '--since <cursor>',
-      'Oldest first from behind this cursor, or from earliest; where to go on is told on standard error. Default: the latest events.',
+      'Oldest first, after this cursor, or from earliest; the next cursor is printed on standard error. Default: the latest events.',
     )
     .addHelpText(
       'after',
@@ -33,7 +33,7 @@ async function listEvents({ client, json, print, note }: Cli, [id]: readonly any
   // The latest come last, as in a log, wherever the list begins.
   const events = since === undefined ? items.toReversed() : items
   // To see events before the latest ones, ask with a larger limit.
-  if (since !== undefined && next !== undefined) note(`what follows: --since ${next}`)
+  if (since !== undefined && next !== undefined) note(`continue with: --since ${next}`)
   if (json) return print.json(events)
   if (events.length === 0) print.line('No such events.')
   printEvents(events, print)

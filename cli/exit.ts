@@ -30,22 +30,22 @@ export const EXIT = {
 export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed; task, queue wait: the item landed
-  1  done, and the outcome is bad: the run failed, the item did not land, the log is damaged, status
-       found something critical; serve cannot start, or go on
+  1  done, but the outcome is bad: the run failed, the item did not land, the log is damaged, status
+       found something critical; serve could not start or continue
   2  the command line or a setting is wrong
-  3  the service refused it
+  3  the service refused the request
   4  the service cannot be reached, or cannot answer now
   5  with --wait, task, queue wait: it was cancelled
-  6  with --wait-limit: still running when the time was over
-  7  verify has not looked: a service runs on that home, a newer version has written it, or this
-       machine does not let it be read (another user's files; too few files or too little memory)
-  130  ended at once by a signal that came again: the second of serve, the fourth of runner; with
+  6  with --wait-limit: not at its end when the time was up
+  7  verify did not examine it: a service is running on that home, a newer version has written it,
+       or this machine cannot read it (another user's files, too few open files, too little memory)
+  130  ended at once by a repeated signal: the second to serve, the fourth to runner; with
        runner --once: stopped before it had a run
-  141  with --wait or --follow: who read the output went away before the outcome was known
+  141  with --wait or --follow: the reader of the output went away before the outcome was known
 
 With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
-same members (code, title, detail) for what the command found itself; exit_code says how it ended.
-Until then, notes on what it waits for are lines such as {"note":"..."}.
+same members (code, title, detail) for an error found by the command itself, with exit_code. Notes
+printed before the end, such as what it is waiting for, are lines like {"note":"..."}.
 `
 
 /** A failure found by the command itself. Its message is shown as it is. */
@@ -73,11 +73,11 @@ interface Failure {
 
 /** `code` and `title` of the command's own failures, by exit code. */
 const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = {
-  [EXIT.failed]: ['failed', 'It could not be done'],
+  [EXIT.failed]: ['failed', 'The command failed'],
   [EXIT.usage]: ['usage', 'The command line or a setting is wrong'],
   [EXIT.unreachable]: ['unreachable', 'The service does not answer'],
-  [EXIT.timeout]: ['timeout', 'The time to wait is over'],
-  [EXIT.notLookedAt]: ['not_looked_at', 'It was not looked at'],
+  [EXIT.timeout]: ['timeout', 'The time limit for waiting is over'],
+  [EXIT.notLookedAt]: ['not_looked_at', 'It was not examined'],
 }
 
 /**
@@ -103,7 +103,7 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
   const isSentence = error instanceof Error && (OWN_SENTENCES.has(error.name) || hasCode(error))
   if (isSentence) return found(error.message, EXIT.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-  return found(`a fault in intendant itself: ${text}`, EXIT.failed)
+  return found(`an internal error of intendant: ${text}`, EXIT.failed)
 }
 
 function found(text: string, exitCode: number): Failure {
@@ -127,8 +127,7 @@ function refusalText({ problem, method, path, message }: ServiceRefused, tokenFr
   if (problem.state !== undefined) {
     const isSaid = message.toLowerCase().includes(`it is ${problem.state}`)
     const said = isSaid ? [] : [`is ${problem.state}`]
-    if (problem.allowed !== undefined && problem.allowed.length > 0)
-      said.push(`would take: ${problem.allowed.join(', ')}`)
+    if (problem.allowed !== undefined && problem.allowed.length > 0) said.push(`accepts: ${problem.allowed.join(', ')}`)
     if (said.length > 0) lines.push(`  It ${said.join(', and ')}.`)
   }
   if (tokenFrom !== undefined && (problem.status === 401 || problem.code === 'forbidden'))

@@ -92,7 +92,7 @@ async function followUntil(
   } catch (error) {
     if (!signal.aborted) throw error
   }
-  const { notYet = 'It is not settled yet, and goes on.', show: command } = followed
+  const { notYet = 'It has not settled yet and is still running.', show: command } = followed
   throw new CliFailure(`${notYet} See: ${command}`, EXIT.timeout)
 }
 

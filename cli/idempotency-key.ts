@@ -3,7 +3,7 @@ import { InvalidArgumentError } from 'commander'
 import type { Answer } from '../engine/client.ts'
 import { HEADER_KEY, IDEMPOTENCY_KEY_LENGTH_MAX } from '../machines/documents/fields.ts'
 
-/** The option; the help says what is created once, such as `Asking twice with one key makes one item.` */
+/** The option; the help says what is created once, such as `Repeating it with the same key creates no second item.` */
 export const keyOption = (help: string) => ['--idempotency-key <key>', help, key] as const
 
 /** An empty key, from a variable that is not set, would make a repeated command create a second entity. */

@@ -97,7 +97,9 @@ export class IdOption extends Option {
 
 /** For commands that create work items which depend on others. */
 export function afterOption(): Option {
-  return new IdOption('--after <id>', 'Only once this item has landed. May be repeated.', WORK_ITEM).argParser(collect)
+  return new IdOption('--after <id>', 'Start only when this item has landed. May be repeated.', WORK_ITEM).argParser(
+    collect,
+  )
 }
 
 /** The command's operands with full ids; the ids in its options are replaced in place. */
@@ -136,7 +138,7 @@ function tellIfTooShort(
 ): void {
   const kind = kinds.find(({ prefix }) => prefix !== undefined && given.startsWith(prefix))
   if (kind === undefined || !TOO_SHORT.test(given.slice(kind.prefix!.length))) return
-  const detail = `${message} The beginning of an id has at least ${CHARS_MIN} characters behind ${kind.prefix}.`
+  const detail = `${message} An abbreviated id needs at least ${CHARS_MIN} characters after ${kind.prefix}.`
   throw new ServiceRefused(method, path, { ...problem, detail })
 }
 
@@ -149,7 +151,7 @@ function assertNoOther(kinds: readonly Kind[], given: string): void {
   const other = WITH_PREFIX.find(({ prefix }) => given.startsWith(prefix!) && DIGITS.test(given.slice(prefix!.length)))
   if (other === undefined) return
   const wanted = kinds.map(({ noun, prefix }) => `${noun} (${prefix}...)`).join(' or ')
-  throw new CliFailure(`${given} names ${other.noun}, and ${wanted} is wanted here. See: intendant ${other.show}`)
+  throw new CliFailure(`${given} names ${other.noun}, but ${wanted} is expected here. See: intendant ${other.show}`)
 }
 
 /**
@@ -174,7 +176,7 @@ export async function withWholeNames(
     if (error.path !== path && !error.path.startsWith(`${path}/`)) continue
     const names = await beginningWith(client(), kind, given)
     if (names.length > 0 && command.options.some(({ flags }) => flags === ORIGIN[0])) {
-      const detail = `${error.message} There is ${shown(names)}: a change takes the whole name.`
+      const detail = `${error.message} ${given} is the beginning of ${shown(names)}: a change needs the whole name.`
       throw new ServiceRefused(error.method, error.path, { ...error.problem, detail })
     }
     const name = onlyOne(given, names)
@@ -184,7 +186,7 @@ export async function withWholeNames(
 }
 
 function onlyOne(given: string, found: readonly string[]): string | undefined {
-  if (found.length > 1) throw new CliFailure(`${given} is the beginning of ${shown(found)}: give more of it.`)
+  if (found.length > 1) throw new CliFailure(`${given} is the beginning of ${shown(found)}: give more characters.`)
   return found[0]
 }
 

@@ -19,7 +19,7 @@ const HELP = `
 Examples:
   intendant initiative add invoices --outcome "People can pay by invoice" \\
       --member project:shop --member project:bank
-  intendant initiative advance invoices              ask for one assessment: a runner looks
+  intendant initiative advance invoices              request one assessment by a runner
   intendant initiative                               all of them, with what needs you
   intendant initiative show invoices
   intendant initiative decide invoices --decision "Bank a" --member project:bank
@@ -61,15 +61,15 @@ function addReads(group: Command, act: Act): void {
   group
     .command('add')
     .description('Add an initiative. Nothing is steered until it is advanced.')
-    .argument('<name>', 'Its name: small letters, digits, - and _.')
-    .requiredOption('--outcome <text>', 'The shared outcome that is sought.')
+    .argument('<name>', 'Its name: lower-case letters, digits, - and _.')
+    .requiredOption('--outcome <text>', 'The shared outcome to reach.')
     .requiredOption('--member <kind:ref>', `${MEMBER_HELP} May be repeated.`, members)
-    .option('--project <key>', 'A project that it is about, too. May be repeated.', each)
+    .option('--project <key>', 'A further project that it concerns. May be repeated.', each)
     .option('--intent <ref>', 'The intent behind it. May be repeated.', each)
-    .option('--authorized-by <name>', 'Who answers for what it starts. Default: the name of the token.')
-    .option('--max-assessments <n>', 'Assessments that it may cost.', integer(1, BUDGET_MAX))
-    .option('--max-actions <n>', 'Actions that may be applied.', integer(0, BUDGET_MAX))
-    .option(...keyOption('Asking twice with one key makes one initiative.'))
+    .option('--authorized-by <name>', 'Who is accountable for what it starts. Default: the name of the token.')
+    .option('--max-assessments <n>', 'Maximum number of assessments.', integer(1, BUDGET_MAX))
+    .option('--max-actions <n>', 'Maximum number of actions.', integer(0, BUDGET_MAX))
+    .option(...keyOption('Repeating it with the same key creates no second initiative.'))
     .option(...ORIGIN)
     .action(act(add))
   group
@@ -82,7 +82,7 @@ function addReads(group: Command, act: Act): void {
     .action(act(listAll))
   group
     .command('show')
-    .description('Show one: where it stands, its members, what was decided and found, what needs you.')
+    .description('Show one: its status, its members, what was decided and found, what needs you.')
     .addArgument(operand())
     .action(act(show))
   group
@@ -93,39 +93,39 @@ function addReads(group: Command, act: Act): void {
 }
 
 function addOwnersMoves(named: Move, act: Act): void {
-  named('advance', 'Ask for one read-only assessment.')
-    .option('--member <kind:ref>', 'Of this member alone.', member)
-    .option('--trigger <id>', 'What asks for it: the same one is assessed once.')
+  named('advance', 'Request one read-only assessment.')
+    .option('--member <kind:ref>', 'Only of this member.', member)
+    .option('--trigger <id>', 'What triggers it: each trigger is assessed once.')
     .action(
       act((cli, [name], { member: pinned, trigger }) => advance(cli, name, { member: pinned, trigger_id: trigger })),
     )
-  named('decide', 'Decide something: every later assessment is told, and what was asked is answered.')
-    .requiredOption('--decision <text>', 'What is decided.')
+  named('decide', 'Record a decision: every later assessment gets it, and what was asked is answered.')
+    .requiredOption('--decision <text>', 'The decision.')
     .option('--reason <text>', 'Why.')
     .option('--member <kind:ref>', 'About this member. May be repeated. Default: all.', members)
-    .option('--question <id>', 'The open question that it answers: who answers it second hears what was answered.')
-    .option(...keyOption('Saying it twice with one key is one decision.'))
+    .option('--question <id>', 'The open question that it answers. A second answer is refused with the first.')
+    .option(...keyOption('Repeating it with the same key records no second decision.'))
     .action(
       act((cli, [name], { decision, reason, member: applicable_members, question: question_id, ...options }) =>
         move(cli, name, 'decide', { decision, reason, applicable_members, question_id }, keyHeaders(options)),
       ),
     )
-  named('complete', 'Affirm that the outcome is reached.')
-    .requiredOption('--reason <text>', 'What shows it.')
+  named('complete', 'Declare that the outcome is reached.')
+    .requiredOption('--reason <text>', 'What shows that it is.')
     .action(act((cli, [name], { reason }) => move(cli, name, 'complete', { reason })))
-  named('cancel', 'Give it up: the initiative, its members, and the work that it has started.')
+  named('cancel', 'Cancel the initiative, its members, and the work that it has started.')
     .requiredOption('--reason <text>', 'Why.')
     .action(act((cli, [name], { reason }) => move(cli, name, 'cancel', { reason })))
 }
 
 function addRecords(named: Move, act: Act): void {
-  named('owner-action', 'Record what you did directly: it binds later assessments, and asks for none.')
+  named('owner-action', 'Record what you did directly: it binds later assessments and requests none.')
     .argument('<action>', 'hold, milestone or member_override.')
-    .requiredOption('--reason <text>', 'What for, or what was reached.')
-    .option('--member <kind:ref>', 'Of a hold: this member alone; of a member_override: the member.', member)
-    .option('--lift', 'Of a hold: it ends.')
-    .option('--override <word>', 'Of a member_override: include or exclude.')
-    .option(...keyOption('Asking twice with one key records one action.'))
+    .requiredOption('--reason <text>', 'The purpose, or what was reached.')
+    .option('--member <kind:ref>', 'For hold: only this member; for member_override: the member.', member)
+    .option('--lift', 'For hold: end it.')
+    .option('--override <word>', 'For member_override: include or exclude.')
+    .option(...keyOption('Repeating it with the same key records no second action.'))
     .action(
       act((cli, [name, action], { reason, member: whose, lift, override, ...options }) =>
         record(cli, name, 'owner-actions', { action, reason, member: whose, lifted: lift, override }, options),
@@ -134,9 +134,9 @@ function addRecords(named: Move, act: Act): void {
   named('finding', 'Record a finding, for members to use.')
     .argument('<text>', 'What was found.')
     .option('--kind <kind>', 'note, gap, defect or audit. Default: note.')
-    .option('--to <kind:ref>', 'For this member. May be repeated. Default: every one.', members)
+    .option('--to <kind:ref>', 'For this member. May be repeated. Default: every member.', members)
     .option('--ref <ref>', 'Where it can be looked up. May be repeated.', each)
-    .option(...keyOption('Asking twice with one key records one finding.'))
+    .option(...keyOption('Repeating it with the same key records no second finding.'))
     .action(
       act((cli, [name, text], { kind, to, ref, ...options }) =>
         record(cli, name, 'findings', { text, kind, to, refs: ref }, options),

@@ -5,11 +5,11 @@ import { collect, each, jsonObject } from './arguments.ts'
 
 const TEXTS = [
   ['capability', 'What it makes possible.'],
-  ['threat', 'What would take it away.'],
-  ['expectation', 'What one expects to become true.'],
-  ['strategy', 'How one goes about it.'],
-  ['tradeoff', 'What one gives up for it.'],
-  ['evidence-summary', 'What shows it, in words.'],
+  ['threat', 'What would endanger it.'],
+  ['expectation', 'What is expected to become true.'],
+  ['strategy', 'How to achieve it.'],
+  ['tradeoff', 'What is given up for it.'],
+  ['evidence-summary', 'What shows that it holds, in words.'],
 ] as const
 
 function share(text: string): number {
@@ -22,11 +22,11 @@ function share(text: string): number {
 export function contentOptions(command: Command): Command {
   for (const [name, help] of TEXTS) command.option(`--${name} <text>`, help)
   return command
-    .option('--confidence <n>', 'How sure one is, 0 to 1.', share)
+    .option('--confidence <n>', 'Confidence, from 0 to 1.', share)
     .option('--path <path>', 'A file or folder that it covers. May be repeated.', collect)
-    .option('--evidence <text>', 'What must show that it holds. May be repeated.', each)
-    .option('--optional-evidence <text>', 'What may show it, too. May be repeated.', each)
-    .option('--body <json>', 'More of the record as the API takes it: a JSON object, or @FILE.', jsonObject)
+    .option('--evidence <text>', 'Required evidence that it holds. May be repeated.', each)
+    .option('--optional-evidence <text>', 'Optional evidence that it holds. May be repeated.', each)
+    .option('--body <json>', 'Further members of the record, as in the API: a JSON object, or @FILE.', jsonObject)
 }
 
 /**

@@ -38,25 +38,25 @@ export function addIntents(program: Command, act: Act): void {
   contentOptions(
     group
       .command('add')
-      .description('Write an intent record. It is proposed, until somebody accepts it.')
+      .description('Write an intent record. It is proposed until somebody accepts it.')
       .requiredOption('--project <key>', 'Key or id of the project.')
-      .requiredOption('--title <text>', 'What people call it, on one line.'),
+      .requiredOption('--title <text>', 'Its title, on one line.'),
   )
-    .option('--slug <slug>', 'Its name in the project, for good. Made from the title when absent.')
-    .option('--hypothesized', 'Nobody vouches for it yet.')
-    .option(...keyOption('Asking twice with one key makes one record.'))
+    .option('--slug <slug>', 'Its permanent name in the project. Default: derived from the title.')
+    .option('--hypothesized', 'Nobody vouches for it yet: it begins as hypothesized.')
+    .option(...keyOption('Repeating it with the same key creates no second record.'))
     .option(...ORIGIN)
     .action(act(add))
   addReads(group, act)
   contentOptions(
     group
       .command('edit')
-      .description('Change what a record says: a new version. What is not named stays.')
+      .description('Change a record, which makes a new version. What is not named stays as it is.')
       .addArgument(recordOperand())
       .option('--title <text>', 'A new title.'),
   )
-    .option('--clear <member...>', 'Take members away, such as threat or scope.')
-    .option('--if-version <n>', 'Only if this is still its version. Default: the one that is there.')
+    .option('--clear <member...>', 'Remove members, such as threat or scope.')
+    .option('--if-version <n>', 'Only if this is still its version. Default: the current one.')
     .option(...ORIGIN)
     .action(act(edit))
   addMoves(group, act)
@@ -84,7 +84,7 @@ function addReads(group: Command, act: Act): void {
   group.command('show').description('Show one record.').addArgument(recordOperand()).action(act(show))
   group
     .command('check')
-    .description('Check the records of a project: links that lead nowhere, and what is left undone.')
+    .description('Check the records of a project for broken links and unfinished work.')
     .requiredOption('--project <key>', 'Key or id of the project.')
     .action(act(check))
 }
@@ -98,30 +98,30 @@ function addMoves(group: Command, act: Act): void {
   const moves = {
     accept: 'Accept a record: from now on it guides runs.',
     activate: 'Make an accepted record active.',
-    deprecate: 'Deprecate a record: it guides runs no more.',
-    contradict: 'Say that a record is not so. It cannot be taken back.',
+    deprecate: 'Deprecate a record: it no longer guides runs.',
+    contradict: 'Declare that a record is not true. This cannot be undone.',
   }
   for (const [name, description] of Object.entries(moves)) {
     move(name, description).action(act((cli, [record], options) => tell(cli, record, name, options)))
   }
-  move('supersede', 'Let another record, or none, take the place of this one. It cannot be taken back.')
-    .option('--by <record>', 'The record that takes its place: its id, its key, or its slug.')
+  move('supersede', 'Replace this record by another one, or by none. This cannot be undone.')
+    .option('--by <record>', 'The record that replaces it: its id, its key, or its slug.')
     .action(act(supersede))
 }
 
 function addRelations(group: Command, act: Act): void {
   group
     .command('relate')
-    .description('State how a record belongs together with another one.')
+    .description('State how a record is related to another one.')
     .addArgument(recordOperand())
     .requiredOption('--type <type>', 'supports, conflicts_with, refines, depends_on, applies_to or constrains.')
     .requiredOption('--to <record>', 'The other record: its id, its key, or its slug.')
-    .option('--notes <text>', 'What else to know.')
+    .option('--notes <text>', 'A note on it.')
     .option(...ORIGIN)
     .action(act(relate))
   group
     .command('unrelate')
-    .description('Take a relationship back.')
+    .description('Remove a relationship.')
     .addArgument(recordOperand())
     .argument('<relationship>', 'Its name in the record, such as r1: see show.')
     .option(...ORIGIN)
@@ -144,7 +144,7 @@ async function add({ client, json, print }: Cli, _: readonly any[], options: any
     return
   }
   const isThere = isReplay(answer)
-  print.line(`${answer.body.key} is ${isThere ? 'there already, and ' : ''}${print.state(answer.body.state)}.`)
+  print.line(`${answer.body.key} ${isThere ? 'already exists and is' : 'is'} ${print.state(answer.body.state)}.`)
   if (!isThere) print.line(`Accept it with: intendant intent accept ${answer.body.key}`)
 }
 
@@ -168,7 +168,7 @@ async function listRecords({ client, json, print }: Cli, _: readonly any[], opti
   const isAll = Object.values(query).every((value) => value === undefined)
   const none = isAll
     ? `No records. Write one with: intendant intent add --project ${project} --title TITLE`
-    : 'No records such as these.'
+    : 'No matching records.'
   print.table(['KEY', 'STATE', 'VERSION', 'AGE', 'TITLE'], rows, none)
   print.rest(items.length, more)
 }
@@ -198,7 +198,7 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
   const both = Object.keys(cleared).find((member) => (said[member] ?? null) !== null)
   if (both !== undefined) {
     const clear = `--clear ${both.replaceAll('_', '-')}`
-    throw new CliFailure(`${optionOf(both, options)} says what ${clear} takes away: name one of them.`)
+    throw new CliFailure(`${optionOf(both, options)} sets what ${clear} removes: give only one of them.`)
   }
   const read = await client.request('GET', recordPath(record))
   const body = { ...contentOf(options, read.body), ...cleared }
@@ -209,7 +209,7 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
   })
   if (json) return print.json(answer.body)
   const { key, version } = answer.body
-  print.line(version === read.body.version ? `${key} says that already.` : `${key} is version ${version} now.`)
+  print.line(version === read.body.version ? `${key} is unchanged.` : `${key} is now version ${version}.`)
 }
 
 /** Entries with the same text keep their ids and observations. */
@@ -271,7 +271,7 @@ async function check({ client, json, print }: Cli, _: readonly any[], { project 
       key ?? id ?? body.project,
       safe(detail),
     ])
-    print.tableInFull(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing to say.')
+    print.tableInFull(['LEVEL', 'WHAT', 'WHERE', 'WHY'], rows, 'Nothing found.')
     print.line(
       `${counted(body.records, 'record')} and ${counted(body.hypotheses, 'hypothesis', 'hypotheses')}: ` +
         `${counted(body.errors, 'error')}, ${counted(body.warnings, 'warning')}.`,

@@ -22,23 +22,23 @@ const NAMED_MAX = 20
 export function addPacing(program: Command, act: Act): void {
   const group = program
     .command('pacing')
-    .description('What may start: lanes paused and resumed, what runs and what waits.')
+    .description('What may start: pause and resume lanes, see what runs and what waits.')
     .action(act(show))
-  group.command('show').description('What runs, what waits and why, which lanes are paused.').action(act(show))
+  group.command('show').description('Show what runs, what waits and why, and which lanes are paused.').action(act(show))
   const change = (name: string, description: string): Command =>
     group
       .command(name)
       .description(description)
       .option('--lane <lane>', 'interactive, campaign or maintenance; may be repeated. Default: all.', collect)
       .option(...ORIGIN)
-  change('pause', 'Pause lanes: nothing in them starts; what runs goes on.').action(
+  change('pause', 'Pause lanes: nothing in them starts; what runs continues.').action(
     act((cli, _, { lane }) => post(cli, 'pause', lane)),
   )
   change('resume', 'Resume lanes.').action(act((cli, _, { lane }) => post(cli, 'resume', lane)))
   group
     .command('drain')
     .description('Pause all lanes and wait until nothing runs. The lanes stay paused.')
-    .option('--timeout <duration>', 'Wait for at most so long.', waitingTime)
+    .option('--timeout <duration>', 'Wait for at most this long.', waitingTime)
     .option(...ORIGIN)
     .action(act(drain))
 }
@@ -101,7 +101,7 @@ async function drain(cli: Cli, _: readonly any[], { timeout }: any): Promise<num
 
 function drained({ json, print }: Cli, running: readonly Document[]): number {
   if (json) print.json({ idle: true, running })
-  else print.line('Nothing runs. The lanes stay paused: intendant pacing resume')
+  else print.line('Nothing is running. The lanes stay paused; resume them with: intendant pacing resume')
   return EXIT.ok
 }
 

@@ -49,27 +49,27 @@ Examples:
   intendant run-request log ID --follow             what its command prints
   intendant task demo "Tidy up"                     work for the ledger, followed to its end
   intendant queue                                   what runs, what waits and why, what needs you
-  intendant campaign                                missions worked off one task at a time
-  intendant initiative                              shared outcomes, and what they need of you
-  intendant intent add --project demo --title "..." what the project means to keep
-  intendant drift --project demo                    what of it still holds
+  intendant campaign                                missions carried out one task at a time
+  intendant initiative                              shared outcomes, and what they need from you
+  intendant intent add --project demo --title "..." what the project intends to preserve
+  intendant drift --project demo                    which intent still holds
   intendant brief create --project demo --objective "..."   what a run is to achieve
   intendant watch                                   everything that happens, live
-  intendant status                                  how the service is; exit code 1 where somebody must look
+  intendant status                                  the state of the service; exit code 1 if it is bad
 
 Ids:
-  The beginning of an id is enough where only one begins so: wi_0a1b2c, six characters or more behind
-  the underscore. It is looked for in the lists of the service, among the newest 10,000 of each. Names
-  of campaigns and initiatives, and ids of sessions: six characters or more, and only to look at them;
-  what changes something takes the whole name. Ids of events and traces are given whole.
+  The beginning of an id is enough if no other id begins so: wi_0a1b2c, with at least six characters
+  after the underscore. The newest 10,000 of each kind are searched. In commands that only read, names
+  of campaigns and initiatives and ids of sessions may be shortened to six characters or more;
+  commands that change something need the whole name. Ids of events and traces are given in full.
 
 Environment:
-  ENGINE_URL     where the service is (default: where the home's settings let one listen,
+  ENGINE_URL     address of the service (default: the one in the settings of the home, else
                  http://127.0.0.1:7171)
   ENGINE_TOKEN   the bearer token (default: the file admin.token in ENGINE_HOME)
-  ENGINE_HOME    where the service keeps its data (default: ~/.engine)
-  HTTPS_PROXY    the forward proxy to go through (HTTP_PROXY, NO_PROXY)
-  NO_COLOR       no colours
+  ENGINE_HOME    the folder in which the service stores its data (default: ~/.engine)
+  HTTPS_PROXY    the forward proxy to use (also HTTP_PROXY, NO_PROXY)
+  NO_COLOR       set it to turn colours off
 `
 
 /** With `--json`, commander's messages about a wrong command line are printed as JSON instead. */
@@ -136,7 +136,7 @@ function makeProgram(world: World, act: Act): Command {
     .version(VERSION, '-V, --version', 'Show the version.')
     .helpOption('-h, --help', 'Show this help.')
     .helpCommand('help [command]', 'Show the help of a command.')
-    .option('--url <url>', 'Where the service is.')
+    .option('--url <url>', 'Address of the service.')
     .option('--home <dir>', 'The home folder, instead of ENGINE_HOME.')
     .option('--token-file <file>', 'Read the bearer token from this file.')
     .option('--json', 'Print JSON.')
@@ -151,7 +151,7 @@ function makeProgram(world: World, act: Act): Command {
       writeOut: (text) => void world.stdout.write(text),
       writeErr: (text) => void world.stderr.write(text),
     })
-    .showHelpAfterError('(the same with --help tells what it takes)')
+    .showHelpAfterError('(add --help to see the arguments and options)')
     .exitOverride()
     .addHelpText('after', GUIDE + ENDS_HELP)
   const groups = [

@@ -15,10 +15,10 @@ export function addProjects(program: Command, act: Act): void {
   project
     .command('add')
     .description('Create a project.')
-    .requiredOption('--name <name>', 'What people call it.')
+    .requiredOption('--name <name>', 'Its display name.')
     .option(
       '--key <key>',
-      'Its name in every event: lower-case letters, digits, - and _. Made from the name when absent.',
+      'Its name in every event: lower-case letters, digits, - and _. Default: derived from the name.',
     )
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
     .option(...ORIGIN)
@@ -39,19 +39,19 @@ export function addProjects(program: Command, act: Act): void {
   addCharter(project, act)
   project
     .command('edit')
-    .description('Change what people call it, or where its code lives. Its key stays, and so does what is not named.')
+    .description('Change its display name or repository. Its key, and what is not named, stay as they are.')
     .argument('<project>', 'Key or id.')
-    .option('--name <name>', 'What people call it.')
+    .option('--name <name>', 'Its display name.')
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
-    .option('--no-repository', 'It names none any more.')
+    .option('--no-repository', 'Remove its repository.')
     .option(...ORIGIN)
     .action(act(edit))
 
   const move = movesOf(project, () => new Argument('<project>', 'Key or id.'))
-  move('archive', 'Let nothing start in it, and take no new work. What a runner has accepted goes on.').action(
+  move('archive', 'Start nothing in it and take no new work. What a runner has accepted continues.').action(
     act((cli, [id]) => setArchived(cli, id, true)),
   )
-  move('restore', 'Bring an archived project back: what waited goes on.').action(
+  move('restore', 'Restore an archived project: waiting work continues.').action(
     act((cli, [id]) => setArchived(cli, id, false)),
   )
 }

@@ -43,7 +43,7 @@ Examples:
   intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
   intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222
   intendant queue retry wi_0a1b2c                   the same work again, as a new item
-  intendant queue answer wi_0a1b2c --decision "Net" go on with what a run has asked
+  intendant queue answer wi_0a1b2c --decision "Net" answer what a run has asked
   intendant queue cancel --project shop --state held --yes`
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, wi_..., or its beginning.', WORK_ITEM)
@@ -54,23 +54,23 @@ export function addQueue(program: Command, act: Act): void {
     .description('The ledger: what runs, what waits and why, what needs you.')
     .option('--project <key>', 'Only this project.')
     .option('--source <kind:ref>', 'Only what this source submitted, such as campaign:spring.')
-    .option('--done <n>', 'Show so many of those that are done.', integer(0, ALL), TERMINAL_SHOWN)
+    .option('--done <n>', 'Show at most this many finished items.', integer(0, ALL), TERMINAL_SHOWN)
     .addHelpText('after', HELP)
     .action(act(overview))
   group
     .command('show')
-    .description('Show one item: where it stands, why, and its history.')
+    .description('Show one item: its state, why, and its history.')
     .addArgument(operand())
     .action(act(show))
   group
     .command('wait')
-    .description('Follow an item until it settles, and end with its outcome, as task does.')
+    .description('Follow an item until it settles; exit with its outcome, as task does.')
     .addArgument(operand())
     .option(...WAIT_LIMIT)
     .action(act(wait))
   group
     .command('open')
-    .description('Show what has settled and still owes something, with what to do about it.')
+    .description('Show what has settled but still needs something, and what to do about it.')
     .option('--project <key>', 'Only this project.')
     .action(act(open))
   addMoves(group, act)
@@ -79,18 +79,18 @@ export function addQueue(program: Command, act: Act): void {
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
 
-  move('hold', 'Take a queued item out of the scheduler’s hands.').action(
+  move('hold', 'Keep a queued item from starting until it is released.').action(
     act((cli, [id]) => moveItem(cli, id, 'hold', {})),
   )
-  move('release', 'Give a held item, or one that a dependency blocked, back to the queue.').action(
+  move('release', 'Return a held item, or one blocked by a dependency, to the queue.').action(
     act((cli, [id]) => moveItem(cli, id, 'release', {})),
   )
-  move('close', 'Discharge what a preserved, failed or undecided item still owes.')
-    .requiredOption('--reason <text>', 'Why nothing more is owed.')
+  move('close', 'Close a preserved, failed or undecided item: nothing more is to be done about it.')
+    .requiredOption('--reason <text>', 'Why nothing more is to be done.')
     .action(act((cli, [id], { reason }) => moveItem(cli, id, 'close', { reason })))
   group
     .command('cancel')
-    .description('Stop items: at once while they wait; a running one when its run has ended.')
+    .description('Cancel items: waiting ones at once, a running one when its run has ended.')
     .addArgument(new IdArgument('[id...]', 'Ids, wi_..., or their beginnings. Without any: a filter.', WORK_ITEM))
     .option('--project <key>', 'Cancel what waits in this project.')
     .option('--source <kind:ref>', 'Cancel what waits from this source, such as campaign:spring.')
@@ -102,18 +102,18 @@ function addMoves(group: Command, act: Act): void {
     .option(...DISCARD_WORK)
     .option(...ORIGIN)
     .action(act(cancelItems))
-  move('resume', 'Go on from preserved work, as a new item.')
-    .option('--objective <text>', 'What is to be done now. Default: as before.')
+  move('resume', 'Continue preserved work as a new item.')
+    .option('--objective <text>', 'What to do now. Default: the old objective.')
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .action(act(resume))
   move('retry', 'Submit the work of a failed or cancelled item again, as a new item, and close the old one.').action(
     act(retryItem),
   )
-  move('answer', 'Answer what a run has asked: a new item goes on with the decision, and the old one is closed.')
+  move('answer', 'Answer what a run has asked: a new item continues with the decision, and the old one is closed.')
     .requiredOption(
       '--decision <text>',
-      'What is decided. The new item has it, with the question, behind its objective.',
+      'The decision. It is appended, with the question, to the objective of the new item.',
     )
     .action(act(answerItem))
 }
@@ -124,7 +124,7 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
   const answer = await client.request('POST', path(id, '/resume'), { body })
   if (json) return print.json(answer.body)
   print.line(
-    `${id} goes on as ${answer.body.id}, which is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`,
+    `${id} continues as ${answer.body.id}, which is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`,
   )
 }
 

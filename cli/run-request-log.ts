@@ -10,10 +10,10 @@ import { followed, outcomeOf } from './run-request-wait.ts'
 import type { Act, Cli } from './world.ts'
 
 const HELP = `
-Standard output and standard error in one, in the order in which the runner posted them, of all
-attempts. What goes to a terminal is without the control characters in it. Lines that the runner
-posted as events are not output: intendant events shows them. With --json each line is one event.
-With --follow it ends when the run request is settled, with the exit codes of create --wait.
+Prints the standard output and standard error of all attempts in the order in which the runner
+posted them; on a terminal, without control characters. Lines that the runner posted as events are
+not included: intendant events shows them. With --json each line is one event. With --follow it ends
+when the run request is settled, with the exit codes of create --wait.
 
 Examples:
   intendant run-request log runreq_0a1b2c
@@ -22,9 +22,9 @@ Examples:
 export function addLog(group: Command, operand: () => Argument, act: Act): void {
   group
     .command('log')
-    .description('Show what its command printed, all of it.')
+    .description('Show everything that its command printed.')
     .addArgument(operand())
-    .option('--follow', 'Go on until it is settled, and end with its outcome.')
+    .option('--follow', 'Continue until it is settled; exit with its outcome.')
     .addHelpText('after', HELP)
     .action(act(log))
 }

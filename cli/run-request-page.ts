@@ -68,13 +68,13 @@ export function nextStep(request: Record<string, any>): string | undefined {
   const { state, id, waiting_because: why } = request
   if (state === 'lost') {
     return (
-      'Its runner has not been heard of since, and the work may have happened. When you know:\n' +
+      'Its runner has not been heard from since, and the work may have been done. Once you know:\n' +
       `  intendant run-request requeue ${id}\n  intendant run-request fail ${id} --message TEXT`
     )
   }
   if (why?.code === 'not_approved') return `Approve it with: intendant run-request approve ${id}`
   if (why?.code === 'runner_removed')
-    return `Cancel it, and ask anew without --runner, or with another: intendant run-request cancel ${id}`
+    return `Cancel it, and create another without --runner or for another runner: intendant run-request cancel ${id}`
   const taker = takerFor(request, why)
   return taker === undefined ? undefined : `${taker.does} with: ${taker.command}`
 }
@@ -94,7 +94,7 @@ export function takerFor(work: Record<string, any>, why: Record<string, any> | u
       // An edit replaces the list, so the runner's other projects must be repeated.
       return {
         does: 'Allow it',
-        command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} and each that it has`,
+        command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} and each other project that it has`,
       }
     case 'no_runner_registered':
     case 'no_runner_with_labels':
@@ -129,7 +129,7 @@ export function failureText(failure: Record<string, any> | undefined): string | 
 function cancelText(cancel: Record<string, any> | undefined): string | undefined {
   if (cancel === undefined) return undefined
   const reason = cancel.reason ?? cancel.code
-  return `asked for at ${cancel.requested_at}${reason === undefined ? '' : `: ${safe(reason)}`}`
+  return `requested at ${cancel.requested_at}${reason === undefined ? '' : `: ${safe(reason)}`}`
 }
 
 function person(by: Record<string, any> | undefined): string | undefined {

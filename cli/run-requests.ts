@@ -50,12 +50,12 @@ export function addRunRequests(program: Command, act: Act): void {
       collect,
     )
     .option('--runner <id>', 'Only those that this runner holds or held.')
-    .option('--label <label>', 'Only those that ask for this label.')
+    .option('--label <label>', 'Only those that require this label.')
     .option(...LIMIT)
     .action(act(listRunRequests))
   group
     .command('show')
-    .description('Show one run request: where it stands and, while it waits, why.')
+    .description('Show one run request: its state and, while it waits, why.')
     .addArgument(operand())
     .action(
       act(async ({ client, json, print }, [id]) => {
@@ -71,30 +71,30 @@ export function addRunRequests(program: Command, act: Act): void {
 function addCreate(group: Command, act: Act): void {
   group
     .command('create')
-    .description('Ask for a run.')
+    .description('Request a run.')
     .requiredOption('--project <key>', 'Key or id of the project.')
     .requiredOption('--entry-event <type>', 'The event that starts the work, such as execution_requested.')
     .option('--payload <json>', 'Its payload: a JSON object, or @FILE. Default: {}.', jsonObject)
     .addOption(throttleOption())
     .addOption(new Option('--access <access>', 'What the run may do. Default: full.').choices(ACCESSES))
     .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: interactive.').choices(LANES))
-    .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
-    .option('--runner <id>', 'Only this runner.')
+    .option('--label <label>', 'A label that the runner must have. May be repeated.', collect)
+    .option('--runner <id>', 'Only this runner may take it.')
     .option('--priority <n>', 'From -100 to 100; higher goes first.', integer(-100, 100))
     .option('--repo-path <path>', 'The repository, as the runner understands it.')
     .option('--revision <revision>', 'The revision to work on.')
     .option('--branch <branch>', 'The branch to work on.')
-    .addOption(new IdOption('--brief <id>', 'The formation brief to follow; --brief-digest goes with it.', BRIEF))
-    .option('--brief-digest <digest>', 'The digest of the brief that was agreed upon, sha256:...')
-    .option('--timeout <duration>', 'Longest run.', duration)
+    .addOption(new IdOption('--brief <id>', 'The formation brief to follow; it needs --brief-digest.', BRIEF))
+    .option('--brief-digest <digest>', 'The digest of the agreed version of the brief, sha256:...')
+    .option('--timeout <duration>', 'Longest time that the run may take.', duration)
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--expires <time>', 'Cancel it if it still waits then: a time, or a duration from now.', moment)
-    .option(...keyOption('Asking twice with one key makes one run.'))
+    .option(...keyOption('Repeating it with the same key creates no second run.'))
     .option(
       '--again',
-      'Run once more although the same has been done; while it is under way only an --idempotency-key of its own makes another.',
+      'Run again even though an identical request has completed; while that one is under way, only a different --idempotency-key creates another.',
     )
-    .option('--wait', 'Follow it, and end with its outcome.')
+    .option('--wait', 'Follow it; exit with its outcome.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .addHelpText('after', CREATE_HELP)
@@ -104,20 +104,20 @@ function addCreate(group: Command, act: Act): void {
 function addMoves(group: Command, act: Act): void {
   const move = movesOf(group, operand)
 
-  move('approve', 'Let a full-throttle run go ahead.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
-  move('cancel', 'Stop it, wherever it stands.')
+  move('approve', 'Approve a full-throttle run.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
+  move('cancel', 'Stop it, whatever its state.')
     .option('--reason <text>', 'Why; the runner is told.')
     .option(...DISCARD_WORK)
     .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
-  move('requeue', 'Hand a lost run out again. Be sure that its old runner is gone.').action(
+  move('requeue', 'Hand a lost run out again. Make sure that its old runner is gone.').action(
     act((cli, [id]) => post(cli, id, 'requeue', {})),
   )
   move('fail', 'Settle a lost run as failed.')
-    .requiredOption('--message <text>', 'What is known.')
+    .requiredOption('--message <text>', 'What is known about it.')
     .addOption(new Option('--class <class>', 'The kind of failure.').choices(FAILURE_CLASSES))
     .action(act((cli, [id], options) => post(cli, id, 'fail', { class: options.class, message: options.message })))
   move('release', 'Take it back from its runner before the work has begun.')
-    .option('--attempt <n>', 'Only this attempt. Default: the present one.', integer(1, 1_000_000_000))
+    .option('--attempt <n>', 'Only this attempt. Default: the current one.', integer(1, 1_000_000_000))
     .action(act((cli, [id], { attempt }) => post(cli, id, 'release', { attempt })))
 }
 
@@ -143,12 +143,12 @@ async function create(cli: Cli, _: readonly any[], options: any): Promise<number
   if (!options.wait && options.waitLimit === undefined) {
     if (json) print.json(body)
     else {
-      print.line(`Run request ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}.`)
+      print.line(`Run request ${body.id} ${isThere ? 'already exists and is' : 'is'} ${print.state(body.state)}.`)
       if (body.waiting_because !== undefined) print.line(safe(body.waiting_because.detail))
     }
     return undefined
   }
-  if (!json) print.line(`Run request ${body.id}${isThere ? ' is there already' : ''}`)
+  if (!json) print.line(`Run request ${body.id}${isThere ? ' already exists' : ''}`)
   const since = isThere ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
   return await follow(cli, body.id, since, options.waitLimit)
 }
@@ -156,7 +156,7 @@ async function create(cli: Cli, _: readonly any[], options: any): Promise<number
 function createBody(options: any): object {
   const { repoPath, revision, branch, brief, briefDigest, timeout } = options
   if ((brief === undefined) !== (briefDigest === undefined)) {
-    throw new CliFailure('--brief and --brief-digest go together: the digest says which version was agreed upon.')
+    throw new CliFailure('--brief and --brief-digest go together: the digest names the agreed version.')
   }
   const repo = { path: repoPath, revision, branch }
   return {

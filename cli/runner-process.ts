@@ -102,11 +102,11 @@ export async function finished(runner: Runner, id: string, from: string): Promis
     if (!(error instanceof ServiceRefused)) throw error
     const { status, code } = error.problem
     if (code === 'not_the_runner' || status === 401) {
-      const what = status === 401 ? 'is none that the service knows' : `is not runner ${id}'s own`
+      const what = status === 401 ? 'is unknown to the service' : `is not runner ${id}'s own`
       const message =
-        `the token ${what}; it comes from ${from}. A runner takes no person's token, least of all an ` +
-        `admin's. Get one with: intendant runner token ${id} --save-token`
-      const hint = from === 'ENGINE_TOKEN' ? ' (which is read only where ENGINE_TOKEN is not set)' : ''
+        `the token ${what}; it comes from ${from}. A runner needs its own token, not a person's, least ` +
+        `of all an admin's. Get one with: intendant runner token ${id} --save-token`
+      const hint = from === 'ENGINE_TOKEN' ? ' (that file is read only if ENGINE_TOKEN is not set)' : ''
       throw new CliFailure(message + hint, EXIT.refused, error)
     }
     if (code === 'not_found') {

@@ -50,8 +50,8 @@ export async function askAndSave(
   try {
     writeOwnerOnly(file, `${body.token}\n`)
   } catch (error) {
-    const message = `${done}, and it could not be written to ${file} (${describeError(error)}).`
-    const way = `The service does not tell it again. Get another with:\n  intendant runner token ${id} --save-token`
+    const message = `${done}, but it could not be written to ${file} (${describeError(error)}).`
+    const way = `The service does not show it again. Get another with:\n  intendant runner token ${id} --save-token`
     throw new CliFailure(`${message}\n${way}`, EXIT.failed, error)
   }
   return { body, file }
@@ -65,7 +65,7 @@ function makePlace(home: string, id: string): boolean {
     return opens(file, 'ax') || !opens(file, 'a')
   } catch (error) {
     const message = `the token of runner ${id} cannot be written to ${file} (${describeError(error)})`
-    throw new CliFailure(`${message}: the service was not asked for one.`, EXIT.failed, error)
+    throw new CliFailure(`${message}; none was requested from the service.`, EXIT.failed, error)
   }
 }
 

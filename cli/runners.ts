@@ -29,26 +29,26 @@ Examples:
 The protocol, for a runner of your own, is in docs/RUNNERS.md.`
 
 /** Properties of a runner, given at its registration or later. */
-const CAPACITY = ['--capacity <n>', 'Runs it holds at once.', integer(1, 1000)] as const
+const CAPACITY = ['--capacity <n>', 'Runs that it may hold at once.', integer(1, 1000)] as const
 const TRUSTED = ['--trusted', 'May take full-throttle work with full access.'] as const
-const NAME = ['--name <name>', 'What people call it.'] as const
+const NAME = ['--name <name>', 'Its display name.'] as const
 
 export function addRunners(program: Command, act: Act): void {
   const runner = program
     .command('runner')
     .description('Runners: add, list, show, edit, drain, undrain, remove, token; with --id and --exec: be one.')
     .usage('--id ID --exec COMMAND [options]  |  runner COMMAND ...')
-    .option('--id <id>', 'The runner to be.')
+    .option('--id <id>', 'The id of this runner.')
     .option('--exec <command>', 'The shell command that does the work of one run.', shellCommand)
     .option('--dir <dir>', 'Run the command in this folder.')
     .option(
       '--capacity <n>',
-      'Hold at most so many runs. Default: what the service allows this runner.',
+      'Hold at most this many runs. Default: what the service allows this runner.',
       integer(1, 1000),
     )
     .option('--once', 'End after one run, with its outcome as exit code.')
-    .addOption(waitingTimeOption('--drain <duration>', 'When asked to stop: how long present runs may take.', 60_000))
-    .addOption(waitingTimeOption('--stop-grace <duration>', 'From SIGTERM to SIGKILL of a command.', 10_000))
+    .addOption(waitingTimeOption('--drain <duration>', 'When asked to stop: how long current runs may take.', 60_000))
+    .addOption(waitingTimeOption('--stop-grace <duration>', 'Time between SIGTERM and SIGKILL for a command.', 10_000))
     .addHelpText('after', RUN_HELP)
     .action(act(runRunner))
 
@@ -58,10 +58,10 @@ export function addRunners(program: Command, act: Act): void {
     .argument('<id>', 'Letters, digits, . _ and -.')
     .option(
       '--project <key>',
-      'A project whose work it may take; * for all. May be repeated. Default: none; a token confined to projects names one.',
+      'A project whose work it may take; * for all. May be repeated. Default: none; a token confined to projects must name one.',
       collect,
     )
-    .option('--label <label>', 'What it offers. May be repeated.', collect)
+    .option('--label <label>', 'A label that it offers. May be repeated.', collect)
     .option(...CAPACITY)
     .option(...TRUSTED)
     .option(...NAME)
@@ -72,19 +72,19 @@ export function addRunners(program: Command, act: Act): void {
   runner
     .command('list')
     .alias('ls')
-    .description('List the runners and whether they are there.')
+    .description('List the runners and whether they are online.')
     .option(...LIMIT)
     .action(act(listRunners))
 
   runner
     .command('edit')
-    .description('Change what a runner may take. What is not named stays.')
+    .description('Change what a runner may take. What is not named stays as it is.')
     .argument('<id>')
-    .option('--project <key>', 'A project whose work it may take; * for all. All of them are named anew.', collect)
-    .option('--label <label>', 'What it offers. All of them are named anew.', collect)
+    .option('--project <key>', 'A project whose work it may take; * for all. Those given replace all others.', collect)
+    .option('--label <label>', 'A label that it offers. Those given replace all others.', collect)
     .option(...CAPACITY)
     .option(...TRUSTED)
-    .option('--no-trusted', 'May not, any more.')
+    .option('--no-trusted', 'May no longer take it.')
     .option(...NAME)
     .option(...ORIGIN)
     .action(act(edit))
@@ -94,7 +94,7 @@ export function addRunners(program: Command, act: Act): void {
     .command('drain')
     .description('Let it finish what it holds and give it nothing new.')
     .argument('<id>')
-    .option('--wait', 'Return when it holds nothing any more.')
+    .option('--wait', 'Return only when it holds nothing.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)
     .action(act(drain))
@@ -112,7 +112,7 @@ export function addRunners(program: Command, act: Act): void {
     .action(act(remove))
   runner
     .command('token')
-    .description('Give it a new token. The old one is good for ten minutes more.')
+    .description('Give it a new token. The old one remains valid for ten minutes.')
     .argument('<id>')
     .option('--save-token', 'Write it to runner-ID.token in the home folder instead of printing it.')
     .option(...ORIGIN)
@@ -153,7 +153,7 @@ async function rotate(cli: Cli, [id]: readonly any[], { saveToken }: any): Promi
   const { body, file } = await asked(cli, id, saveToken, `runner ${id} has a new token`, ask)
   const { token, ...document } = body
   if (cli.json) return cli.print.json(file === undefined ? body : { ...document, token_file: file })
-  cli.print.line(`Runner ${id} has a new token; the old one is taken until ${body.previous_expires_at}.`)
+  cli.print.line(`Runner ${id} has a new token; the old one is accepted until ${body.previous_expires_at}.`)
   showToken(cli, token, file)
 }
 
@@ -165,7 +165,7 @@ async function asked(cli: Cli, id: string, saveToken: boolean | undefined, done:
 function showToken({ print }: Cli, token: unknown, file: string | undefined): void {
   if (file !== undefined) print.line(`Its token is in ${file}.`)
   else if (typeof token === 'string') {
-    print.line('Its token, shown this once:')
+    print.line('Its token, shown only once:')
     print.line(token)
   }
 }
@@ -231,7 +231,7 @@ function drained({ json, print }: Cli, id: string): Followed {
     path: path(id),
     filters: { event_type: LEAVING.join(',') },
     show: `intendant runner show ${id}`,
-    notYet: 'It still holds work, and is drained.',
+    notYet: 'It still holds work and is still draining.',
     print: () => {},
     concerns: () => true,
     isLast: () => true,

@@ -25,20 +25,19 @@ const STOP_MS_MAX = 25_000
 
 const HELP = `
 Each setting is taken from its flag, else from its environment variable, else from config.json in
-the home folder (under its name with _ for -), else it has its default.
+the home folder (its name there has _ for -), else from its default.
 
 With --runner and --exec the service also runs a runner on this machine, registered for all projects
-and trusted. There is no boundary between them: the runner's commands run as the service's user.
-A runner that is refused (removed, its token gone) ends alone: the log says so, and the service
-goes on. With TLS it asks at the address that is listened on, and takes the certificate of tls_cert
-there, whatever that names and whoever has issued it, and no other.
+and trusted. Nothing isolates the two: the runner's commands run as the service's user. If the
+service refuses the runner (removed, invalid token), the runner alone ends: the log says so, and the
+service continues. With TLS the runner connects to the address that the service listens on, and
+accepts only the certificate of tls_cert there, whatever its names and issuer.
 
-SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: nothing new is taken, parked polls are answered,
-streams are told to come back, and what was taken is finished, within 25 s. A second one ends it at
-once; what comes within a second of the one before is the same Ctrl-C, told twice. With --runner
-those 25 s begin when the runner has ended, after --drain and 10 s for its commands to stop; the
-second signal ends the commands, and the third ends it. Nothing that was acknowledged is lost by any
-of them.
+SIGTERM, SIGINT, SIGQUIT and SIGHUP stop it: it accepts nothing new, answers parked polls, tells
+streams to reconnect, and finishes within 25 s what it has accepted. A second signal ends it at
+once; signals within a second of the one before count as the same. With --runner the 25 s begin when
+the runner has ended, after --drain and 10 s for its commands to stop; the second signal ends the
+commands, the third ends the process. Nothing that was acknowledged is lost in any case.
 
 Examples:
   intendant serve
@@ -56,7 +55,7 @@ export function addServe(program: Command, act: Act): void {
     .option('--runner <id>', 'Also run a runner with this id.')
     .option('--exec <command>', "That runner's command.", shellCommand)
     .option('--capacity <n>', 'How many runs that runner holds at once (default: 1)', integer(1, 1000))
-    .option('--drain <duration>', 'When asked to stop: how long its present runs may take (default: 30s)', waitingTime)
+    .option('--drain <duration>', 'When asked to stop: how long its current runs may take (default: 30s)', waitingTime)
     .addHelpText('after', HELP)
     .action(act(runService))
 }
@@ -69,7 +68,7 @@ async function runService(cli: Cli, _: readonly any[], options: any): Promise<nu
   }
   const { capacity = CAPACITY_DEFAULT, drain = DRAIN_MS_DEFAULT } = options
   if (runnerId === undefined && (options.capacity ?? options.drain) !== undefined) {
-    throw new CliFailure('--capacity and --drain are of the runner that --runner ID and --exec COMMAND start.')
+    throw new CliFailure('--capacity and --drain need --runner ID and --exec COMMAND.')
   }
   const flags = Object.fromEntries(SETTINGS.map((spec) => [spec.name, options[camel(spec.name)]]))
   const settings = loadSettings({ flags: { ...flags, home: cli.globals.home }, env: world.env })
@@ -140,7 +139,7 @@ function placeOf(url: string, { tls }: Settings): Place {
 
 /** The service goes on for others even if it refuses the local runner. */
 function tellWithoutRunner({ note }: Cli, error: unknown): void {
-  note(`intendant: the service goes on without its local runner: ${explain(error).text}`)
+  note(`intendant: the service continues without its local runner: ${explain(error).text}`)
 }
 
 /**
@@ -191,7 +190,7 @@ async function registerRunner(cli: Cli, { home, id, capacity, place }: LocalRunn
     // As OPERATIONS.md advises: the first admin token is revoked, and no other is stored there.
     const isWithoutAdmin = error instanceof NoAdminToken || (error instanceof ServiceRefused && isNoAdmin(error))
     if (!isKept || !isWithoutAdmin) throw error
-    cli.note(`intendant: what the local runner may take stays as it is: ${error.message}`)
+    cli.note(`intendant: what the local runner may take was not updated: ${error.message}`)
   }
 }
 

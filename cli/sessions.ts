@@ -9,14 +9,14 @@ import type { Act, Cli } from './world.ts'
 
 const HELP = `
 Examples:
-  intendant session list --running                what agents do now, and when each last wrote
+  intendant session list --running                what agents are doing, and when each last wrote
   intendant session list --item wi_0a1b2c3d4e5f60718293a4b5
   intendant session show 6f1c2a34-5b7d-4e8f-9a0b-1c2d3e4f5a6b`
 
 export function addSessions(program: Command, act: Act): void {
   const group = program
     .command('session')
-    .description('Agent sessions: those that run, and those that ran.')
+    .description('Agent sessions, running and ended.')
     .addHelpText('after', HELP)
     .action(act(listSessions))
   group
@@ -25,8 +25,8 @@ export function addSessions(program: Command, act: Act): void {
     .description('List agent sessions, newest first.')
     .option('--project <key>', 'Only those of this project.')
     .option('--running', 'Only those that have not ended.')
-    .addOption(new IdOption('--item <id>', 'Only those that work for this item, wi_...', WORK_ITEM))
-    .option('--campaign <name>', 'Only those that work for this campaign.')
+    .addOption(new IdOption('--item <id>', 'Only those working for this item, wi_...', WORK_ITEM))
+    .option('--campaign <name>', 'Only those working for this campaign.')
     .option('--runner <id>', 'Only those of this runner.')
     .option(...LIMIT)
     .action(act(listSessions))
@@ -83,7 +83,7 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
     ['transcript', said(body.source_log_path)],
     ['written', body.bytes_written === undefined ? undefined : size(body.bytes_written)],
     ['last output', body.last_output_at],
-    ['heard', body.heard_at],
+    ['last report', body.heard_at],
     ['exit code', body.exit_code?.toString()],
     ['error', said(body.error)],
     ...tokenFields(body.tokens ?? {}),

@@ -17,13 +17,13 @@ const ALL = 100_000
 const METRICS_MS = 30_000
 
 const HELP = `
-Exit codes: 0 all is well; 1 the service is not ready, or something is critical (it says what); 4 it
-does not answer.`
+Exit codes: 0, all is well; 1, the service is not ready, or something is critical (it is listed);
+4, the service does not answer.`
 
 export function addStatus(program: Command, act: Act): void {
   program
     .command('status')
-    .description('How the service is: ready or not, runners, the ledger, what needs a person.')
+    .description('Show the state of the service: readiness, runners, the ledger, what needs a person.')
     .addHelpText('after', HELP)
     .action(act(status))
 }
@@ -148,10 +148,10 @@ function criticalIn({ runners, ledger }: Standing, { counts, problem }: Readines
   const found: string[] = []
   if (problem !== undefined) found.push(`it is not ready: ${problem.detail ?? problem.title} (${problem.code})`)
   for (const [name, one, many] of WRONG)
-    if (counts[name] > 0) found.push(`${counted(counts[name], one, many)}: the log names what`)
+    if (counts[name] > 0) found.push(`${counted(counts[name], one, many)}: see the log`)
   if (ledger?.pauses_unreadable) found.push('the pause state cannot be read: every lane is paused')
   if (runners !== undefined && runners.gone > 0 && runners.online + runners.draining === 0)
-    found.push('no runner is there: intendant runner list')
+    found.push('no runner is online: intendant runner list')
   return found
 }
 
@@ -173,7 +173,7 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
 }
 
 function fleetText({ online, draining, gone, never_seen: unseen }: NonNullable<Standing['runners']>): string {
-  return `${online} online, ${draining} draining, ${gone} gone${unseen > 0 ? `, ${unseen} never seen` : ''}`
+  return `${online} online, ${draining} draining, ${gone} offline${unseen > 0 ? `, ${unseen} never seen` : ''}`
 }
 
 function ledgerText({ running, max_running: max, waiting, held }: Document): string {

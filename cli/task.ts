@@ -25,20 +25,20 @@ export function addTask(program: Command, act: Act): void {
     .command('task')
     .description('Submit a task and follow it until it settles.')
     .argument('<project>', 'Key or id of the project.')
-    .argument('[text...]', 'What is to be done; or give it with --file.')
-    .option('-f, --file <file>', 'Read what is to be done from this file; - is standard input.')
+    .argument('[text...]', 'What to do; or give it with --file.')
+    .option('-f, --file <file>', 'Read what to do from this file; - for standard input.')
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
     .option('--base-ref <ref>', 'Start from this ref instead of trunk.')
-    .option('--context <json>', 'What the engine is told beside: a JSON object, or @FILE.', jsonObject)
-    .option('--label <label>', 'A runner must carry it. May be repeated.', collect)
-    .option('--runner <id>', 'Only this runner.')
-    .option('--timeout <duration>', 'Longest run.', duration)
+    .option('--context <json>', 'Extra context for the engine: a JSON object, or @FILE.', jsonObject)
+    .option('--label <label>', 'A label that the runner must have. May be repeated.', collect)
+    .option('--runner <id>', 'Only this runner may take it.')
+    .option('--timeout <duration>', 'Longest time that the run may take.', duration)
     .addOption(new Option('--kind <kind>', 'The kind of work. Default: task.').choices(SUBMITTED_KINDS))
     .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: by its kind.').choices(LANES))
-    .option('--payload <json>', 'Of a release or a remediation: what its entry event carries.', jsonObject)
-    .option('--allow-duplicate', 'Although an unsettled item asks for the same.')
-    .option(...keyOption('Asking twice with one key makes one item.'))
+    .option('--payload <json>', 'For a release or a remediation: the payload of its entry event.', jsonObject)
+    .option('--allow-duplicate', 'Submit it even if an unsettled item asks for the same.')
+    .option(...keyOption('Repeating it with the same key creates no second item.'))
     .option('--no-wait', 'Do not follow it.')
     .option(...WAIT_LIMIT)
     .option(...ORIGIN)
@@ -55,17 +55,17 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   const missed = isThere ? notTaken(asked, body) : []
   if (missed.length > 0)
     note(
-      `Item ${body.id} stays as it was submitted, without this: ${missed.join(', ')}. For another item: --allow-duplicate, or another key.`,
+      `Item ${body.id} stays as it was submitted; ignored: ${missed.join(', ')}. For a new item, add --allow-duplicate or use another key.`,
     )
   if (!options.wait) {
     if (json) print.json(body)
     else
       print.line(
-        `Item ${body.id} is ${isThere ? 'there already, and ' : ''}${print.state(body.state)}: ${safe(body.reason)}`,
+        `Item ${body.id} ${isThere ? 'already exists and is' : 'is'} ${print.state(body.state)}: ${safe(body.reason)}`,
       )
     return undefined
   }
-  if (!json) print.line(`Item ${body.id}${isThere ? ' is there already' : ''}`)
+  if (!json) print.line(`Item ${body.id}${isThere ? ' already exists' : ''}`)
   const since = isThere ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
   return await followItem(cli, body, since, options.waitLimit)
 }
@@ -73,10 +73,10 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
 /** From the command line or from a file. Throws CliFailure. */
 function objectiveOf(text: string, file: string | undefined): string {
   if ((file === undefined) === (text === ''))
-    throw new CliFailure('What is to be done is given once: as TEXT, or with --file FILE (- is standard input).')
+    throw new CliFailure('Say what to do either as TEXT or with --file FILE (- for standard input).')
   if (file === undefined) return text
   const read = inputText(file).trimEnd()
-  if (read.trim() === '') throw new CliFailure(`${nameOf(file)} is empty: what is to be done is expected in it.`)
+  if (read.trim() === '') throw new CliFailure(`${nameOf(file)} is empty: it must say what to do.`)
   return read
 }
 

@@ -11,12 +11,12 @@ export function addTokens(program: Command, act: Act): void {
 
   token
     .command('create')
-    .description('Create a token. It may not do more than your own.')
+    .description('Create a token. It cannot have more rights than your own.')
     .requiredOption('--name <name>', 'Whose it is: shown in every event that it causes.')
     .option('--role <role>', 'viewer, author, approver, operator or admin. May be repeated.', collect)
     .option('--right <right>', 'A single right, such as work.submit. May be repeated.', collect)
     .option('--project <key>', 'Confine it to this project. May be repeated.', collect)
-    .option('--expires <time>', 'When it ends: a time, or a duration such as 30d.', moment)
+    .option('--expires <time>', 'When it expires: a time, or a duration such as 30d.', moment)
     .option(...ORIGIN)
     .addHelpText('after', '\nExample:\n  intendant token create --name ci --role operator --project shop --expires 90d')
     .action(act(create))
@@ -32,7 +32,7 @@ export function addTokens(program: Command, act: Act): void {
     .command('revoke')
     .description('Revoke a token: its streams and polls end within a second.')
     .addArgument(new IdArgument('<id>', 'The id, tok_..., or its beginning.', TOKEN))
-    .option('--last-admin', 'Also the last that may do everything: another is then made only by restoring the home.')
+    .option('--last-admin', 'Revoke even the last token with all rights: only a restore of the home creates another.')
     .option(...ORIGIN)
     .action(act(revoke))
 }
@@ -43,7 +43,7 @@ async function create({ client, json, print }: Cli, _: readonly any[], options: 
     body: { name, roles: role, rights: right, projects: project, expires_at: expires },
   })
   if (json) return print.json(body)
-  print.line(`Token ${body.id} for ${safe(body.name)}. It is shown this once:`)
+  print.line(`Token ${body.id} for ${safe(body.name)}. It is shown only once:`)
   print.line(body.token)
 }
 

@@ -27,9 +27,9 @@ export async function ingest({ client, json, print }: Cli, traceId: string, file
     if (json) print.json(report)
     else {
       const { accepted, duplicates, refused_count, refused, marked_count, marked } = report
-      print.line(`${accepted} events recorded, ${duplicates} were there already, ${refused_count} refused.`)
+      print.line(`${accepted} events recorded, ${duplicates} already present, ${refused_count} refused.`)
       tell(print, 'Refused', refused, refused_count)
-      tell(print, 'Recorded, although their type finds fault with them', marked, marked_count)
+      tell(print, 'Recorded, although not valid for their type', marked, marked_count)
     }
     return report.refused_count === 0 ? EXIT.ok : EXIT.failed
   } finally {

@@ -12,12 +12,12 @@ type Document = Record<string, any>
 const DEPTH_SHOWN_MAX = 20
 
 const operand = (): IdArgument =>
-  new IdArgument('<id>', 'A trace id; or a work item or a run request, whose trace is meant.', WORK_ITEM, RUN_REQUEST)
+  new IdArgument('<id>', 'A trace id; or a work item or run request, for its trace.', WORK_ITEM, RUN_REQUEST)
 
 export function addTrace(program: Command, act: Act): void {
   const group = program
     .command('trace')
-    .description('Show a trace: its events in order, and its runs. With ingest: take one in.')
+    .description('Show a trace: its events in order, and its runs. With ingest: record one.')
     .usage('<id> [options]  |  trace ingest <id> [file] ...')
     .addArgument(operand())
     .option('--flat', 'Do not indent what an event caused.')
@@ -29,9 +29,9 @@ export function addTrace(program: Command, act: Act): void {
     .action(act(trace))
   group
     .command('ingest')
-    .description('Take a whole trace of an engine into the log. It drives nothing; sent again, it is completed.')
+    .description('Record a whole trace of an engine. It triggers nothing; sending it again adds what is missing.')
     .addArgument(operand())
-    .argument('[file]', 'An event a line; or, of a file .json, an array. Default, or -: standard input.', '-')
+    .argument('[file]', 'One event per line, or an array in a .json file. Default, or -: standard input.', '-')
     .option('--project <key>', 'The project of events that name none. Default: that of the trace’s run.')
     .option(...ORIGIN)
     .action(act(async (cli, [id, file], options) => await ingest(cli, await traceOf(cli, id), file, options)))
@@ -57,7 +57,7 @@ async function trace({ client, json, print }: Cli, [id]: readonly any[], { flat,
       'complete',
       body.complete
         ? 'yes'
-        : print.tint('no: a run is open, was stopped, or ended without the last word of its runner', 'warn'),
+        : print.tint('no: a run is open, was stopped, or ended without a final report from its runner', 'warn'),
     ],
   ])
   print.line()

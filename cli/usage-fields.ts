@@ -21,7 +21,7 @@ export function usageFields(usage: Sums | undefined): Field[] {
     ...(tokens === undefined
       ? [['tokens', 'not measured'] as const]
       : tokenFields(tokens).map(([name, text]) => [name, `${text}${unknown(sessions - measured)}`] as const)),
-    ['cost', cost === undefined ? 'not known' : `${amounts(cost)}${unknown(sessions - priced)}`],
+    ['cost', cost === undefined ? 'unknown' : `${amounts(cost)}${unknown(sessions - priced)}`],
   ]
 }
 
@@ -42,5 +42,5 @@ export function amounts(cost: Readonly<Record<string, number>>): string {
 }
 
 function unknown(sessions: number): string {
-  return sessions === 0 ? '' : ` (of ${sessions} more not known)`
+  return sessions === 0 ? '' : ` (unknown for ${sessions} more)`
 }

@@ -12,7 +12,7 @@ export function printVerified({ json, print }: Pick<Cli, 'json' | 'print'>, home
     return
   }
   const rows = findings.slice(0, FINDINGS_SHOWN).map(({ code, where, detail }) => [code, safe(where), safe(detail)])
-  if (rows.length > 0) print.tableInFull(['WRONG', 'WHERE', 'WHAT'], rows, '')
-  const verdict = findingsCount === 0 ? 'nothing is wrong' : `${findingsCount} thing(s) are wrong`
+  if (rows.length > 0) print.tableInFull(['PROBLEM', 'WHERE', 'WHAT'], rows, '')
+  const verdict = findingsCount === 0 ? 'no problems found' : `${findingsCount} problem(s) found`
   print.line(`${home}: ${events} events, ${entities} entities, ${verdict}.`)
 }

@@ -37,11 +37,11 @@ export function filtersOf(options: Readonly<Record<string, any>>): Record<string
 
 export function addWatch(program: Command, act: Act): void {
   addFilters(program.command('watch').description('Show events as they happen.'))
-    .option('--since <cursor>', 'Start behind this cursor; or latest, or earliest.', 'latest')
-    .option('--count <n>', 'End after so many events.', integer(1, 1e15))
+    .option('--since <cursor>', 'Start after this cursor; or latest, or earliest.', 'latest')
+    .option('--count <n>', 'End after this many events.', integer(1, 1e15))
     .addHelpText(
       'after',
-      '\nWith --json each line is one event. The stream is taken up again by itself after a break, without\na gap; where to go on later is told on standard error at the end.\n' +
+      '\nWith --json each line is one event. After a break the stream resumes by itself without a gap; at the\nend the next cursor is printed on standard error.\n' +
         '\nExamples:\n  intendant watch --project shop\n  intendant watch --since earliest --event-type run_request_failed --json',
     )
     .action(act(watchEvents))
@@ -76,7 +76,7 @@ async function watchEvents({ client, world, json, print, note }: Cli, _: readonl
     if (left <= 0) break
     await print.room(stop.signal)
   }
-  if (cursor !== undefined) note(`what follows: --since ${cursor}`)
+  if (cursor !== undefined) note(`continue with: --since ${cursor}`)
 }
 
 /**

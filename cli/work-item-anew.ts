@@ -17,19 +17,19 @@ type Item = Record<string, any>
 /** The same work once more. */
 export async function retryItem(cli: Cli, [id]: readonly any[]): Promise<void> {
   const old = await read(cli.client, id)
-  assertOperators(old, 'asks for it again')
+  assertOperators(old, 'retries it')
   if (!isRetried(old))
-    throw refused(old, 'only what failed or was cancelled is retried, and preserved work that is under no ref')
+    throw refused(old, 'only failed or cancelled items, and preserved work without a ref, can be retried')
   await submitAnew(cli, old, { as: 'retry', objective: old.objective, closing: 'repeated' })
 }
 
 /** The same work, from what the run has kept, with what was decided. */
 export async function answerItem(cli: Cli, [id]: readonly any[], { decision }: any): Promise<void> {
-  if (decision.trim() === '') throw new CliFailure('--decision is empty: what is decided is expected.')
+  if (decision.trim() === '') throw new CliFailure('--decision is empty: it must say what is decided.')
   const { client } = cli
   const old = await read(client, id)
   assertOperators(old, 'takes the decision')
-  if (!asksForDecision(old)) throw refused(old, 'only an item whose run asked for a decision is answered')
+  if (!asksForDecision(old)) throw refused(old, 'only an item whose run asked for a decision can be answered')
   const asked = told(await questionOf(client, old), old)
   const objective = `${old.objective}\n\n${asked}\nDecision: ${decision}`
   await submitAnew(cli, old, { as: 'answer', objective, closing: 'answered' })
@@ -44,7 +44,7 @@ function assertOperators(item: Item, does: string): void {
   const { id, source } = item
   if (!isForItsSource(item)) return
   throw new CliFailure(
-    `${source.kind} ${source.ref} asked for ${id}, and ${does}. See: intendant ${source.kind} show ${source.ref}`,
+    `${id} belongs to ${source.kind} ${source.ref}, which ${does} itself. See: intendant ${source.kind} show ${source.ref}`,
     EXIT.refused,
   )
 }
@@ -65,7 +65,7 @@ function told(question: Question | undefined, { state, reason, operator_action: 
   const said: string = state === 'cancelled' ? last.previous_reason : reason
   const { finding, options } = question ?? { finding: said.replace(/^decision needed: /, ''), options: [] }
   const choices = options.length === 0 ? '' : `\nOptions: ${options.join('; ')}`
-  return `A run of this asked for a decision: ${finding}${choices}`
+  return `An earlier run asked for a decision: ${finding}${choices}`
 }
 
 interface Anew {
@@ -85,13 +85,13 @@ async function submitAnew(cli: Cli, old: Item, { as, objective, closing }: Anew)
     try {
       await client.request('POST', itemPath(old.id, '/close'), { body: { reason: `${closing} as ${item.id}` } })
     } catch (error) {
-      note(`${item.id} is in the ledger; ${old.id} is not closed yet. The same command again makes no other item.`)
+      note(`${item.id} was submitted, but ${old.id} is not closed yet. Repeating the command creates no other item.`)
       throw error
     }
   }
   if (json) return print.json(item)
-  const there = isReplay(made) ? 'there already, and ' : ''
-  print.line(`${old.id} goes on as ${item.id}, which is ${there}${print.state(item.state)}: ${safe(item.reason)}`)
+  const stands = isReplay(made) ? 'already exists and is' : 'is'
+  print.line(`${old.id} continues as ${item.id}, which ${stands} ${print.state(item.state)}: ${safe(item.reason)}`)
 }
 
 /**

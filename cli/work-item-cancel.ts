@@ -34,7 +34,7 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
     await cli.client.request('POST', itemPath(id, '/hold'), { body: {} })
     return await cancel(cli, id, body)
   }
-  if (items.length === 0 && !cli.json) cli.print.line('Nothing that waits matches.')
+  if (items.length === 0 && !cli.json) cli.print.line('No waiting item matches.')
   else
     await cancelEach(
       cli,

@@ -92,7 +92,7 @@ function whyOf({ state, reason, waiting_because: why }: Item): string {
 }
 
 function deed({ at, by, origin, previous_state }: Item): string {
-  return `${at} by ${safe(by?.name ?? 'unknown')} (${safe(origin)}), it was ${previous_state}`
+  return `${at} by ${safe(by?.name ?? 'unknown')} (${safe(origin)}), previously ${previous_state}`
 }
 
 /** Commands that a person can use when the item needs somebody. */
@@ -104,7 +104,7 @@ export function adviceFor(item: Item): string[] {
     case 'preserved':
       if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
       if (resumedAs(item) !== undefined)
-        return [`it goes on as ${resumedAs(item)}: intendant queue show ${resumedAs(item)}`]
+        return [`it continues as ${resumedAs(item)}: intendant queue show ${resumedAs(item)}`]
       return disposition?.preservation_ref === undefined ? [...retry, close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
       if (started_at === undefined) return [`intendant queue release ${id}`, close]

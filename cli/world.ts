@@ -126,7 +126,7 @@ export function serviceUrl(options: GlobalOptions, env: NodeJS.ProcessEnv, home:
   const { username, password } = new URL(given)
   // Node.js would refuse to send the request, with an error like a failed connection that shows the password.
   if (username !== '' || password !== '')
-    throw new CliFailure(`${where} holds a user or a password, with which nothing is sent: take it out.`)
+    throw new CliFailure(`${where} contains a user or a password, which is not supported: remove it.`)
   return given
 }
 

@@ -77,12 +77,12 @@ t.test(
     const { home } = await used(t)
     const { code, out } = await asProcess('verify', '--home', home)
     t.equal(code, 0, out)
-    t.match(out, /nothing is wrong/)
+    t.match(out, /no problems found/)
     mkdirSync(`${t.testdirName}/empty`)
     for (const name of ['empty', 'mistyped']) {
       const { code, out, err } = await command('verify', `${t.testdirName}/${name}`)
       t.same([code, out], [2, ''], 'it is not reported as a damaged log')
-      t.match(err, new RegExp(`${name} is no home and no backup`))
+      t.match(err, new RegExp(`${name} is neither a home nor a backup`))
     }
     rmSync(`${home}/log`, { recursive: true })
     t.equal((await command('verify', home)).code, 1)
@@ -130,7 +130,7 @@ t.test(
       out: /No events to export/,
     })
     t.match(await command(...more, taken.cursor), { code: 1, err: /another log/ })
-    t.match(await command(...more, 'x'), { code: 2, err: /What an export said to go on with/ })
+    t.match(await command(...more, 'x'), { code: 2, err: /A cursor printed by an earlier export/ })
     t.equal((await command('verify', '--home', other)).code, 0)
   },
 )
@@ -152,7 +152,7 @@ t.test(
     await service.end('SIGTERM')
     const { code, out } = await command('import', `${dir}/${readdirSync(dir)[0]}`, '--home', service.home)
     t.equal(code, 0, out)
-    t.match(out, /^\d+ event\(s\) recorded, 0 were there already, 0 refused\.\n\d+ of the service itself/)
+    t.match(out, /^\d+ event\(s\) recorded, 0 already present, 0 refused\.\n\d+ of the service itself/)
   },
 )
 
@@ -287,7 +287,7 @@ t.test('restore does not suggest --no-verify where that would be refused as well
   t.equal(code, 1)
   t.match(out, /view_ahead/)
   const why = `${home}/view is at batch \\d+, ${home}/log ends at \\d+: the log has lost batches`
-  t.match(err, new RegExp(`${home} is damaged, and nothing was restored: take another backup; .*${why}`))
+  t.match(err, new RegExp(`${home} is damaged, and nothing was restored: use another backup; .*${why}`))
   t.notMatch(err, /--no-verify|restoring/)
   const unverified = await command('restore', home, '--home', target, '--no-verify')
   t.equal(unverified.code, 1)
@@ -312,7 +312,7 @@ t.test('export and import refuse a folder that is no home, and do not make it on
   ]) {
     const { code, err } = await command(...argv, '--home', home)
     t.equal(code, 2)
-    t.match(err, /mistyped is no home/)
+    t.match(err, /mistyped is not a home/)
     t.notOk(existsSync(home))
   }
 })
@@ -331,7 +331,7 @@ t.test('verify and restore report that no temporary folder can be made, and noth
     t.match(err, /none can be created in \/dev\/null\/nowhere \(.*\): set TMPDIR to a writable folder/)
   }
   t.notOk(existsSync(restored))
-  t.match(await runCommand(['verify', home], ENV), { code: 0, out: /nothing is wrong/ })
+  t.match(await runCommand(['verify', home], ENV), { code: 0, out: /no problems found/ })
 })
 
 t.test('verify refuses a home in use with exit code 7, and does not call it damaged', async (t) => {

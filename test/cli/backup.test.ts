@@ -14,8 +14,8 @@ t.test('backup waits for the end of a backup that takes long', async (t) => {
   })
   const { code, out, err } = await cli(env, 'backup', '--name', 'today')
   t.equal(code, 0, err)
-  t.equal(out, 'The backup is in /h/backups/today, on the machine of the service.\n')
-  t.match(err, /The backup today takes longer; waiting for its end\.\n.*trying again/)
+  t.equal(out, 'The backup is in /h/backups/today on the machine of the service.\n')
+  t.match(err, /Backup today is still running; waiting for it to end\.\n.*trying again/)
   t.same(
     asked.map(({ method, url }) => `${method} ${url}`),
     ['POST /api/backups', 'GET /api/backups/today', 'GET /api/backups/today'],
@@ -72,12 +72,12 @@ t.test('a repeated backup command does not pass off a backup older than an hour 
   t.match(await told(late), {
     code: 0,
     out: /is in \/h\/backups\/today/,
-    err: `This one was made at ${late}, and none was made anew: ask for another name, or for none.\n`,
+    err: `This backup was made at ${late}; no new one was made. For a new one, give another --name or none.\n`,
   })
   const yesterday = ended(24 * 60)
   const { code, out, err } = await told(yesterday)
   t.same({ code, out }, { code: 3, out: '' })
-  t.match(err, `there already, of ${yesterday}, and no other was made: ask for one of another name, or of none.`)
+  t.match(err, `A backup of that name was made at ${yesterday}; no new one was made. Give another --name or none.`)
 })
 
 t.test(
@@ -97,7 +97,7 @@ t.test(
       )
       const { code, out, err } = await cli(env, 'backup', '--name', 'today')
       t.equal(code, 1)
-      t.equal(out, 'The backup is in /h/backups/today, on the machine of the service.\n')
+      t.equal(out, 'The backup is in /h/backups/today on the machine of the service.\n')
       t.match(err, failure.message)
       const asJson = await cli(env, 'backup', '--name', 'today', '--json')
       t.match([asJson.code, JSON.parse(asJson.out)], [1, { state: 'damaged', bytes: 7, failure }])

@@ -28,7 +28,7 @@ t.test('a brief is created, edited, submitted, approved, compiled and run on the
   const id = /brief_[0-9a-f]{24}/.exec(created)![0]
   t.match(created, /is draft/)
   t.match(created, /still missing: \/evidence_plan/)
-  t.match(created, `intendant brief edit ${id}\nGive it to review with: intendant brief submit ${id}`)
+  t.match(created, `intendant brief edit ${id}\nSubmit it for review with: intendant brief submit ${id}`)
 
   const edited = await say(
     ...['brief', 'edit', id, '--title', 'Sessions', '--engineering-intent', key, '--done', 'a, b', '--done', 'c'],
@@ -49,7 +49,7 @@ t.test('a brief is created, edited, submitted, approved, compiled and run on the
       '{"gate_overlay":{"id":"g"},"mission":{"objective":"Move them.","note":"kept"}}',
     ],
   )
-  t.match(edited, 'is version 2 now.')
+  t.match(edited, 'is now version 2.')
   const more = JSON.parse(await say('brief', 'edit', id, '--stop', 'No disk', '--clear', 'gate-overlay', '--json'))
   t.match(more.mission, {
     objective: 'Move them.',
@@ -59,7 +59,7 @@ t.test('a brief is created, edited, submitted, approved, compiled and run on the
   })
   t.notOk(more.gate_overlay)
   t.notOk(more.missing)
-  t.match(await say('brief', 'edit', id, '--stop', 'No disk'), 'says that already.')
+  t.match(await say('brief', 'edit', id, '--stop', 'No disk'), 'is unchanged.')
   t.equal((await run('brief', 'edit', id)).code, 2)
   const stale = await run('brief', 'edit', id, '--title', 'Other', '--if-version', '1')
   t.equal(stale.code, 3)
@@ -147,7 +147,7 @@ t.test('a brief whose intent was withdrawn is shown without a run command', asyn
   t.match(await say('brief', 'compile', id), 'Run it with: ')
   await say('intent', 'supersede', key)
   const shown = await say('brief', 'show', id)
-  t.match(shown, /No approval holds any longer:?\n +The intent behind it no longer guides runs: .*is superseded/)
+  t.match(shown, /No approval is valid any longer:?\n +The intent behind it no longer guides runs: .*is superseded/)
   t.match(shown, `Archive it with: intendant brief archive ${id}`)
   t.notOk(shown.includes('Run it with'))
   t.notOk((await say('brief', 'compile', id)).includes('Run it with'), 'nor after a repeated compile')
@@ -195,7 +195,7 @@ t.test('the prompts of a brief are printed, edited and approved again', async (t
   t.match(await say('brief', 'show', id), `Approve it again with: intendant brief approve ${id} --throttle dry_run`)
   const edit = ['brief', 'prompts', id, '--phase', 'execution', '--edit', file, '--digest']
   const late = await run(...edit, digest)
-  t.match([late.code, late.err], [3, /changed meanwhile/])
+  t.match([late.code, late.err], [3, /have changed meanwhile/])
   const run1 = ['run-request', 'create', '--project', 'shop', '--entry-event', 'execution_requested', '--brief', id]
   const now = JSON.parse(await say('brief', 'show', id, '--json')).digest
   await say(...edit, now)
@@ -235,9 +235,9 @@ t.test('engine manifests are declared, listed and removed', async (t) => {
   const remove = ['engine', 'remove', '--project', 'shop']
   t.match(
     await say(...remove, '--engine', 'factory'),
-    'The manifest of engine factory without a runner counts no more.',
+    'The manifest of engine factory without a runner no longer applies.',
   )
-  t.match(await say(...remove, '--runner', 'r1'), 'The manifest of runner r1 counts no more.')
+  t.match(await say(...remove, '--runner', 'r1'), 'The manifest of runner r1 no longer applies.')
   t.match(await say('engine', 'list', '--project', 'shop'), /No manifests/)
   t.equal((await run(...remove, '--runner', 'r1')).code, 3)
   t.equal((await run(...remove)).code, 2)
@@ -262,9 +262,9 @@ t.test('trace ingest takes a whole trace from a file or standard input', async (
   const ingest = ['trace', 'ingest', id]
   t.match(
     await say(...ingest, lines, '--project', 'shop', '--origin', 'from ci'),
-    '2500 events recorded, 0 were there already, 0 refused.',
+    '2500 events recorded, 0 already present, 0 refused.',
   )
-  t.match(await say(...ingest, array, '--project', 'shop'), '0 events recorded, 2500 were there already, 0 refused.')
+  t.match(await say(...ingest, array, '--project', 'shop'), '0 events recorded, 2500 already present, 0 refused.')
   const shown = JSON.parse(await say('trace', id, '--json'))
   t.equal(shown.events.filter(({ event_type }: any) => event_type === 'block_executed').length, 2_500)
   const told = shown.events.find(({ event_type }: any) => event_type === 'trace_ingested')
@@ -276,7 +276,7 @@ t.test('trace ingest takes a whole trace from a file or standard input', async (
   const bad = `${JSON.stringify(event(1))}\nno event\n{"event_type":"\\u001b[31m"}\n${JSON.stringify(event(2))}`
   const mixed = piped(setting, bad, 'trace', 'ingest', request)
   t.equal(mixed.status, 1, mixed.stderr)
-  t.match(mixed.stdout, '2 events recorded, 0 were there already, 2 refused.\nRefused:\n  line 2: ')
+  t.match(mixed.stdout, '2 events recorded, 0 already present, 2 refused.\nRefused:\n  line 2: ')
   t.notOk(mixed.stdout.includes('\u001b'))
 
   const missing = await run(...ingest, `${service.home}/nothing.ndjson`)

@@ -127,7 +127,7 @@ t.test('an ambiguous beginning of an id is refused with its candidates, and noth
   for (const line of ['queue hold wi_0a1b2d', 'queue resume wi_0a1b2c --after wi_0a1b2d', 'trace wi_0a1b2d']) {
     const { code, err, requests } = await run(...line.split(' '))
     t.equal(code, 2)
-    t.equal(JSON.parse(err).detail, `wi_0a1b2d is the beginning of ${WI[1]}, ${WI[2]}: give more of it.`)
+    t.equal(JSON.parse(err).detail, `wi_0a1b2d is the beginning of ${WI[1]}, ${WI[2]}: give more characters.`)
     t.ok(
       requests.every((one) => one === 'GET /api/work-items'),
       line,
@@ -143,15 +143,15 @@ t.test('an id of another kind or a too short beginning is refused without a requ
   const lines: [line: string, detail: string][] = [
     [
       `run-request show ${WI[0]}`,
-      `${WI[0]} names a work item, and a run request (runreq_...) is wanted here. See: intendant queue show`,
+      `${WI[0]} names a work item, but a run request (runreq_...) is expected here. See: intendant queue show`,
     ],
     [
       'queue hold runreq_ab',
-      'runreq_ab names a run request, and a work item (wi_...) is wanted here. See: intendant run-request show',
+      'runreq_ab names a run request, but a work item (wi_...) is expected here. See: intendant run-request show',
     ],
     [
       `trace ${TOKEN}`,
-      `${TOKEN} names a token, and a work item (wi_...) or a run request (runreq_...) is wanted here. See: intendant token list`,
+      `${TOKEN} names a token, but a work item (wi_...) or a run request (runreq_...) is expected here. See: intendant token list`,
     ],
   ]
   for (const [line, detail] of lines) {
@@ -183,7 +183,7 @@ t.test('a command that changes something needs the full name, and suggests it', 
   t.equal(code, 3)
   t.match(JSON.parse(err), {
     code: 'not_found',
-    detail: 'There is none. There is checkout: a change takes the whole name.',
+    detail: 'There is none. checko is the beginning of checkout: a change needs the whole name.',
   })
   t.same(requests, ['POST /api/campaigns/checko/cancel', 'GET /api/campaigns'])
 })

@@ -40,9 +40,9 @@ t.test(
     t.match(await say('intent', 'accept', key, '--reason', 'agreed'), `${key} is accepted.`)
     t.match(
       await say('intent', 'edit', key, '--threat', 'Maps in memory.', '--clear', 'capability'),
-      'is version 2 now.',
+      'is now version 2.',
     )
-    t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.'), 'says that already.')
+    t.match(await say('intent', 'edit', key, '--threat', 'Maps in memory.'), 'is unchanged.')
     const edited = JSON.parse(
       await say('intent', 'edit', key, '--evidence', 'the restart test, twice', '--evidence', 'a third', '--json'),
     )
@@ -72,9 +72,9 @@ t.test(
     t.equal(stale.code, 3)
     t.match(stale.err, 'precondition_failed')
     t.match(await say('intent', 'list', '--project', 'shop', '--path', 'src/auth/login.ts'), key)
-    t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No records such as these/)
+    t.match(await say('intent', 'list', '--project', 'shop', '--path', 'docs'), /No matching records/)
     t.match(await say('intent', 'list', '--project', 'shop', '--title', 'survive'), key)
-    t.match(await say('intent', 'list', '--project', 'shop', '--title', 'die'), /No records such as these/)
+    t.match(await say('intent', 'list', '--project', 'shop', '--title', 'die'), /No matching records/)
     await say('intent', 'add', '--project', 'shop', '--title', 'Heir', '--hypothesized')
     t.match(await say('intent', 'relate', key, '--type', 'refines', '--to', 'heir'), `${key} refines shop.intent.heir.`)
     t.match(await say('intent', 'show', key), /r1 {2}refines shop\.intent\.heir/)
@@ -110,7 +110,7 @@ t.test('intent edit keeps repeated evidence entries apart, and refuses to set an
     JSON.parse(await say(...edit, ...options, '--json')).evidence.map(({ id }: any) => id.split('.')[1])
   const twice = ['--evidence', 'dup', '--evidence', 'dup']
   t.same(await ids(...twice), ['e1', 'e2'])
-  t.match(await say(...edit, ...twice), 'says that already.')
+  t.match(await say(...edit, ...twice), 'is unchanged.')
   t.same(await ids(...twice, '--evidence', 'dup'), ['e1', 'e2', 'e3'])
   t.same(await ids('--evidence', 'dup', '--optional-evidence', 'dup'), ['e1', 'e2'])
   t.same(await ids('--optional-evidence', 'dup', '--evidence', 'dup'), ['e1', 'e2'], 'each keeps its id')
@@ -185,8 +185,11 @@ t.test('the drift of a project is listed, classified and repaired on the command
     await say('intent', 'accept', `shop.intent.${slug}`)
   }
   t.match(await say('drift', '--project', 'shop'), /unobserved +low +shop\.intent\.b .*it has never been/)
-  t.match(await say('drift', '--project', 'shop', '--status', 'drifted'), /No drift such as this/)
-  t.match(await say('drift', 'show', 'shop.intent.b'), /Let a run look, and report what it saw of ir_[0-9a-f]{24}/)
+  t.match(await say('drift', '--project', 'shop', '--status', 'drifted'), /No matching drift/)
+  t.match(
+    await say('drift', 'show', 'shop.intent.b'),
+    /Have a run check it and report its observation of ir_[0-9a-f]{24}/,
+  )
   await say('intent', 'relate', 'shop.intent.a', '--type', 'conflicts_with', '--to', 'b')
   // The other record learns of the conflict by message.
   const seen = await until(

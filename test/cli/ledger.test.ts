@@ -102,7 +102,7 @@ t.test('queue show links a resumed item with its resumption, in both directions'
   }
   const child = item(7, {}).id
   const going = await shown({ ...preserved, resumptions: [{ item_id: child }] })
-  t.match(going, `it goes on as ${child}: intendant queue show ${child}`)
+  t.match(going, `it continues as ${child}: intendant queue show ${child}`)
   t.notMatch(going, 'intendant queue resume')
   t.match(await shown({ ...preserved, resumptions: [{ item_id: child, state: 'failed' }] }), 'intendant queue resume')
   const failed = await shown(item(7, { state: 'failed', resumes: preserved.id, started_at: at(1) }))
@@ -218,7 +218,7 @@ t.test('queue wait follows an existing item until it is settled, with the exit c
   const runner = await fleet(s, 'shop')
   const { id } = await submit(s)
   const early = await run('queue', 'wait', id, '--wait-limit', '300ms')
-  t.match(early, { code: 6, err: new RegExp(`goes on\\. See: intendant queue show ${id}`) })
+  t.match(early, { code: 6, err: new RegExp(`still running\\. See: intendant queue show ${id}`) })
   const waiting = run('queue', 'wait', id)
   const { request_id } = await begin(s, runner)
   await finish(s, runner, request_id)
@@ -298,7 +298,7 @@ t.test('task submits its objective and options, and with --no-wait returns at on
   })
   t.ok(asked[0]!.body.origin)
   const there = await service(t, () => [200, ITEM, { 'idempotent-replay': 'true' }])
-  t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'is there already, and queued')
+  t.match((await cli(there.env, 'task', 'shop', 'x', '--no-wait')).out, 'already exists and is queued')
 })
 
 t.test(
@@ -331,9 +331,9 @@ t.test('task names the options that an existing item does not have', async (t) =
   const { env } = await service(t, () => [200, there, { 'idempotent-replay': 'true' }])
   const submit = (...options: string[]) => cli(env, 'task', 'shop', ITEM.objective, '--no-wait', ...options)
   const same = ['--after', 'wi_2', '--after', 'wi_1', '--label', 'gpu', '--not-before', '2030-01-01T01:00:00+01:00']
-  t.match(await submit(...same, '--kind', 'task'), { code: 0, out: /is there already/, err: '' })
+  t.match(await submit(...same, '--kind', 'task'), { code: 0, out: /already exists/, err: '' })
   const other = await submit('--after', 'wi_3', '--label', 'gpu', '--runner', 'r9', '--context', '{"a":1}', '--json')
-  t.match(JSON.parse(other.err).note, `${ITEM.id} stays as it was submitted, without this: --after wi_3, `)
+  t.match(JSON.parse(other.err).note, `${ITEM.id} stays as it was submitted; ignored: --after wi_3, `)
   t.match(other.err, /--after wi_3, --context .*, --runner r9\. For another item: --allow-duplicate/)
   t.equal(JSON.parse(other.out).id, ITEM.id)
 })
@@ -376,7 +376,7 @@ t.test('pacing drain ends once a requeued run waits behind the paused lane', asy
   t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6 }, 'a lost run waits for a person')
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/requeue`, {})
   await until(reading(s, id), waits('handed_out'))
-  t.match(await run('pacing', 'drain', '--timeout', '10s'), { code: 0, out: /Nothing runs/ })
+  t.match(await run('pacing', 'drain', '--timeout', '10s'), { code: 0, out: /Nothing is running/ })
   t.match((await run('queue')).out, /handed out: runreq_\w+ \(The lane interactive is paused/i)
   const { out } = await run('queue', 'show', id)
   t.match(out, /waits because +handed out/)
@@ -482,7 +482,7 @@ t.test('attention names the offline runners of a stalled project and what to do'
   const { out } = await cli(env, 'attention')
   t.match(
     out,
-    /^no_runner_online +proj_1+ +shop .* work of Web shop waits for a runner +Offline: r1, r2\. Start one where/m,
+    /^no_runner_online +proj_1+ +shop .* work of Web shop waits for a runner +Offline: r1, r2\. Start one on its machine/m,
   )
   t.match(out, /, or intendant runner add ID --project shop --save-token \(with the labels/m)
 })
@@ -509,7 +509,7 @@ t.test('attention shows why no runner may take work, and the commands that help 
   const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
   const expected = [
     `Told by no_runner_with_labels. intendant runner add ID --project shop --label gpu --save-token, or intendant run-request cancel ${run.id}`,
-    `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop and each that it has, or intendant run-request cancel ${run.id}`,
+    `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop and each other project that it has, or intendant run-request cancel ${run.id}`,
     `Told by no_capable_engine. intendant engine list --project shop, or intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
     `Told by runner_removed. intendant run-request cancel ${run.id}`,

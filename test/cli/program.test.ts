@@ -150,8 +150,8 @@ t.test('a faulty command line exits with 2 and names the fault', async (t) => {
     [['serve', '--runner', 'r1', '--exec', ''], /--exec.*A shell command is expected/],
     [['runner', 'edit', 'r1'], /nothing to change/],
     [['serve', '--runner', 'r1'], /go together/],
-    [['serve', '--port', '0', '--capacity', '3'], /--capacity and --drain are of the runner/],
-    [['serve', '--port', '0', '--drain', '1m'], /--capacity and --drain are of the runner/],
+    [['serve', '--port', '0', '--capacity', '3'], /--capacity and --drain need --runner/],
+    [['serve', '--port', '0', '--drain', '1m'], /--capacity and --drain need --runner/],
     [['serve', '--port', 'x'], /--port is "x"/],
     [['watch', '--url', 'ftp://x'], /not an http/],
   ]
@@ -210,7 +210,7 @@ t.test('without a token a command names the places where it looked', async (t) =
 t.test('a URL with a password is refused without showing the password', async (t) => {
   const { code, err } = await cli({ ENGINE_URL: 'http://ada:pa55@127.0.0.1:1', ENGINE_TOKEN: 'x' }, 'project', 'list')
   t.equal(code, 2)
-  t.match(err, 'ENGINE_URL holds a user or a password')
+  t.match(err, 'ENGINE_URL contains a user or a password')
   t.notMatch(err, 'pa55')
 })
 
@@ -276,7 +276,7 @@ t.test('watch reports once that it has reconnected after a break', async (t) => 
   const [broke, again, ...rest] = err.trimEnd().split('\n')
   t.match(broke, /the stream ended; trying again$/)
   t.equal(again, 'connected again')
-  t.same(rest, ['what follows: --since e.2'])
+  t.same(rest, ['continue with: --since e.2'])
 })
 
 t.test('runner drain --wait returns once the runner holds no run', async (t) => {
@@ -288,7 +288,7 @@ t.test('runner drain --wait returns once the runner holds no run', async (t) => 
   const { request_id: id } = await begin(s, runner)
   t.match(await drain(), { code: 0, out: 'Runner r1 is draining; it holds 1 run(s).\n' })
   const early = await drain('--wait-limit', '300ms')
-  t.match(early, { code: 6, err: /It still holds work, and is drained\. See: intendant runner show r1/ })
+  t.match(early, { code: 6, err: /It still holds work and is still draining\. See: intendant runner show r1/ })
   t.match(early.err, `draining: it holds ${id}`)
   const waiting = drain('--wait')
   const json = drain('--wait', '--json')
@@ -356,9 +356,9 @@ t.test('watch --count and events print the cursor to continue from', async (t) =
   ] as const) {
     const { out, err } = await cli(env, 'watch', '--since', 'earliest', '--json', '--count', String(count))
     t.equal(out.trim().split('\n').length, count)
-    t.same(JSON.parse(err), { note: `what follows: --since ${cursor}` })
+    t.same(JSON.parse(err), { note: `continue with: --since ${cursor}` })
   }
-  t.match((await cli(env, 'events', '--since', 'e.1', '--limit', '1')).err, 'what follows: --since e.7')
+  t.match((await cli(env, 'events', '--since', 'e.1', '--limit', '1')).err, 'continue with: --since e.7')
   t.equal((await cli(env, 'events', '--limit', '1')).err, '')
 })
 
@@ -444,7 +444,7 @@ t.test('emit without an answer prints the occurred-at to repeat it with', async 
   const env = { ENGINE_URL: 'http://127.0.0.1:1', ENGINE_TOKEN: 'secret' }
   const { code, err } = await cli(env, 'emit', 'noted', '--project', 'demo')
   t.equal(code, 4)
-  const [, at = ''] = /may be recorded all the same.* add --occurred-at (\S+) /.exec(err) ?? []
+  const [, at = ''] = /may have been recorded.* add --occurred-at (\S+) /.exec(err) ?? []
   t.ok(Math.abs(Date.now() - Date.parse(at)) < 60_000, err)
   const stated = await service(t, () => [200, { events: ['evt_1'], run_requests: [], duplicates: 0 }])
   t.equal((await cli(stated.env, 'emit', 'noted', '--project', 'demo', '--occurred-at', at)).code, 0)
@@ -558,7 +558,7 @@ t.test('a wait longer than a timer allows is refused', async (t) => {
   ]) {
     const { code, err } = await cli({ ENGINE_URL: 'nowhere' }, ...argv)
     t.equal(code, 2, argv.join(' '))
-    t.match(err, /At most 24d can be waited for/)
+    t.match(err, /The longest possible wait is 24d/)
   }
 })
 
@@ -616,7 +616,7 @@ t.test('run-request show suggests cancelling a request for a removed runner, not
   const { out } = await cli(env, 'run-request', 'show', 'runreq_1')
   t.match(
     out,
-    /, which it names, was removed[\s\S]*ask anew without --runner[\s\S]*intendant run-request cancel runreq_1/,
+    /, which it names, was removed[\s\S]*create another without --runner[\s\S]*intendant run-request cancel runreq_1/,
   )
   t.notMatch(out, /runner add/)
 })
@@ -690,7 +690,7 @@ t.test(
     for (const verb of ['add', 'token']) {
       const { code, err } = await cli({ ...env, ENGINE_HOME: `${home}/file` }, 'runner', verb, 'r1', '--save-token')
       t.equal(code, 1)
-      t.match(err, /cannot be written to .*\/file\/runner-r1\.token \(.+\): the service was not asked for one/)
+      t.match(err, /cannot be written to .*\/file\/runner-r1\.token \(.+\); none was requested from the service/)
       t.equal(asked.length, 0)
 
       answer = () => [409, { status: 409, code: 'already_exists', detail: 'd' }]
@@ -704,7 +704,7 @@ t.test(
       }
       const late = await cli({ ...env, ENGINE_HOME: home }, 'runner', verb, 'r1', '--save-token')
       t.equal(late.code, 1)
-      t.match(late.err, /runner r1 has a (new )?token, and it could not be written to .*EISDIR/)
+      t.match(late.err, /runner r1 has a (new )?token, but it could not be written to .*EISDIR/)
       t.match(late.err, /intendant runner token r1 --save-token\n/)
       t.notMatch(late.err, 'tok\n')
       rmSync(file, { recursive: true })
@@ -722,7 +722,7 @@ t.test('a refusal does not repeat a state that its detail already names', async 
   t.notMatch((await cli(env, 'queue', 'cancel', 'wi_1')).err, /It is completed\.\n +It is completed/)
   t.match(
     (await cli(env, 'queue', 'cancel', 'wi_1', '--reason', 'r')).err,
-    /It is completed\.\n +It would take: advance\./,
+    /It is completed\.\n +It accepts: advance\./,
   )
 })
 

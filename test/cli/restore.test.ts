@@ -51,7 +51,7 @@ for (const [what, hurt] of [
       t.match(out, /is damaged \(the frame at byte/)
       t.match(
         err,
-        'nothing was restored: take another backup, or, where there is none, restore this one as it is with --no-verify',
+        'nothing was restored: use another backup or, if there is none, restore this one as it is with --no-verify',
       )
       t.notOk(existsSync(to))
       t.match(await cli({}, 'restore', from, '--home', to, '--no-verify'), { code: 0, out: /Restored into/ })

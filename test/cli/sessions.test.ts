@@ -57,7 +57,7 @@ t.test('project show distinguishes unknown usage from none', async (t) => {
   }
   t.notMatch(await shown(), 'sessions')
   const unknown = await shown({ sessions: 3, measured: 0, priced: 0 })
-  t.match(unknown, /sessions +3 ended\ntokens +not measured\ncost +not known/)
+  t.match(unknown, /sessions +3 ended\ntokens +not measured\ncost +unknown/)
   const partly = await shown({ sessions: 3, measured: 2, priced: 3, tokens: { a: { input: 5 } }, cost: { USD: 0.002 } })
-  t.match(partly, /tokens +a: 5 input \(of 1 more not known\)\ncost +0\.002 USD\n/)
+  t.match(partly, /tokens +a: 5 input \(unknown for 1 more\)\ncost +0\.002 USD\n/)
 })

@@ -212,15 +212,15 @@ t.test('a refused local runner is logged, and the service continues without it',
   t.equal((await service.cli('runner', 'remove', 'local')).code, 0)
   await until(
     async () => service.log(),
-    (log) => log.includes('goes on without its local runner'),
+    (log) => log.includes('continues without its local runner'),
   )
-  t.match(service.log(), /intendant: the service goes on without its local runner: The runner was removed/)
+  t.match(service.log(), /intendant: the service continues without its local runner: The runner was removed/)
   t.equal((await service.cli('runner', 'list')).code, 0)
   t.equal(await service.end('SIGTERM'), 0, service.log())
   const again = await serve(t, service.home, '--runner', 'local', '--exec', GREET)
   await until(
     async () => again.log(),
-    (log) => log.includes('goes on without its local runner: The runner local was removed'),
+    (log) => log.includes('continues without its local runner: The runner local was removed'),
   )
   t.equal(await again.end('SIGTERM'), 0, again.log())
 })
@@ -247,7 +247,7 @@ t.test('serve --runner starts with its saved runner token when the home has no a
     const key = ['--idempotency-key', `admin-token-${isThere}`]
     const { code, err } = await runCommand([...REQUEST, '--wait', ...key], { ...service.env, ENGINE_TOKEN: admin })
     t.equal(code, 0, err)
-    t.match(service.log(), /what the local runner may take stays as it is/)
+    t.match(service.log(), /what the local runner may take was not updated/)
     t.equal(await service.end('SIGTERM'), 0, service.log())
   }
 })
@@ -258,8 +258,8 @@ t.test('an emit repeated with the same time creates one run request', async (t) 
   const at = ['--occurred-at', '2026-01-31T08:00:00Z']
   const [first, second] = [await service.cli(...line, ...at), await service.cli(...line, ...at)]
   t.same([first.code, second.code], [0, 0], second.err)
-  t.match(second.out, 'was recorded before')
-  t.equal(second.out.replace(' was recorded before', ''), first.out)
+  t.match(second.out, 'had been recorded before')
+  t.equal(second.out.replace(' had been recorded before', ''), first.out)
   t.equal(JSON.parse((await service.cli('run-request', 'list', '--json')).out).length, 1)
 })
 

@@ -18,7 +18,7 @@ t.test('status tells how a service is on one page, and that all is well', async 
     service: new RegExp(`^${s.service.url}, version \\S+$`),
     since: /^\d{4}-\d\d-\d\dT\S+Z \(\d+[smhd]\)$/,
     ready: 'yes',
-    runners: '1 online, 0 draining, 0 gone, 1 never seen',
+    runners: '1 online, 0 draining, 0 offline, 1 never seen',
     slots: '0 of 4 used',
     ledger: /^0 of 4 running or handed out, 2 waiting \(1 held\)$/,
     oldest: new RegExp(`^${id} for \\d+s: `),
@@ -64,13 +64,10 @@ t.test('status ends with 1 where somebody must look, and says at what', async (t
   const gone = { id: 'r1', state: 'draining', presence: 'offline', capacity: 2, in_flight: [] }
   const cases = [
     [await answering(t, [503, NOT_READY]), /^critical: it is not ready: It takes no writes\. \(disk_reserve\)$/m],
-    [
-      await answering(t, [200, { ...READY, quarantined: 2 }]),
-      /^critical: 2 entities cannot be read: the log names what$/m,
-    ],
+    [await answering(t, [200, { ...READY, quarantined: 2 }]), /^critical: 2 entities cannot be read: see the log$/m],
     [await answering(t, [200, { ...READY, set_aside: 1 }]), /^critical: 1 message is set aside/m],
     [await answering(t, [200, { ...READY, passed_over: 1 }]), /^critical: 1 entity is passed over/m],
-    [await answering(t, [200, READY], { runners: [gone] }), /^critical: no runner is there: intendant runner list$/m],
+    [await answering(t, [200, READY], { runners: [gone] }), /^critical: no runner is online: intendant runner list$/m],
     [await answering(t, [200, READY], { pacing: { unreadable: true } }), /^critical: the pause state cannot be read/m],
   ] as const
   for (const [{ env }, words] of cases) {

@@ -31,7 +31,7 @@ const QUESTION = result({
   options: ['net', 'gross'],
 })
 
-const newIn = (out: string): string => /goes on as (wi_\w+), which is queued/.exec(out)?.[1] ?? out
+const newIn = (out: string): string => /continues as (wi_\w+), which is queued/.exec(out)?.[1] ?? out
 
 t.test('retry asks for the same work again, once, and closes what failed', async (t) => {
   const { s, runner, run } = await shop(t)
@@ -44,7 +44,7 @@ t.test('retry asks for the same work again, once, and closes what failed', async
   t.match(await reading(s, id)(), { ...same, kind: 'major_upgrade', runner_id: 'r1', source, state: 'queued' })
   t.match(await reading(s, old.id)(), { state: 'cancelled', reason: `closed: repeated as ${id}` })
   const events = (await history(s, old.id)).length
-  t.match((await run('queue', 'retry', old.id)).out, `${old.id} goes on as ${id}, which is there already, and queued`)
+  t.match((await run('queue', 'retry', old.id)).out, `${old.id} continues as ${id}, which already exists and is queued`)
   t.equal((await history(s, old.id)).length, events, 'it is closed once')
   t.match(JSON.parse((await run('queue', 'retry', old.id, '--json')).out), { id })
 })
@@ -88,9 +88,12 @@ t.test('retry and answer refuse what has not settled, and say what is to be done
   const { id } = await submit(s)
   t.match(await run('queue', 'retry', id), {
     code: 3,
-    err: new RegExp(`only what failed or was cancelled.*${id} is queued`),
+    err: new RegExp(`only failed or cancelled items.*${id} is queued`),
   })
-  t.match(await run('queue', 'answer', id, '--decision', 'x'), { code: 3, err: /asked for a decision is answered: / })
+  t.match(await run('queue', 'answer', id, '--decision', 'x'), {
+    code: 3,
+    err: /asked for a decision can be answered: /,
+  })
   await run('queue', 'cancel', id)
   t.match(await run('queue', 'answer', id, '--decision', 'x'), { code: 3 })
   const asks = await ended(s, runner, {}, QUESTION)
@@ -107,7 +110,10 @@ t.test('what a campaign asked for is retried and answered there', async (t) => {
     ['retry', item.id],
     ['answer', item.id, '--decision', 'x'],
   ])
-    t.match(await cli(env, 'queue', ...argv), { code: 3, err: /campaign pay asked for .*intendant campaign show pay/ })
+    t.match(await cli(env, 'queue', ...argv), {
+      code: 3,
+      err: /belongs to campaign pay, .*intendant campaign show pay/,
+    })
   t.notOk(asked.some(({ method }) => method === 'POST'))
 })
 
@@ -124,12 +130,12 @@ t.test('answer goes on from the work that was kept, with question and decision, 
   t.equal(code, 0, err)
   const id = newIn(out)
   t.match(await reading(s, id)(), {
-    objective: 'Pay\n\nA run of this asked for a decision: Net or gross?\nOptions: net; gross\nDecision: net',
+    objective: 'Pay\n\nAn earlier run asked for a decision: Net or gross?\nOptions: net; gross\nDecision: net',
     base_ref: 'task/q',
     source: { kind: 'work_item', ref: old.id },
   })
   t.match(await reading(s, old.id)(), { state: 'cancelled', reason: `closed: answered as ${id}` })
-  t.match((await decide('net')).out, `${old.id} goes on as ${id}, which is there already`)
+  t.match((await decide('net')).out, `${old.id} continues as ${id}, which already exists`)
   t.match(await decide('gross'), { code: 3, err: /idempotency_key_reused/ }, 'what is decided stays so')
 })
 
@@ -141,11 +147,11 @@ t.test('where the old item cannot be closed the new one is told, and the same co
   const may = (...argv: string[]) => cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: token }, ...argv)
   const { code, err } = await may('queue', 'retry', old.id)
   t.equal(code, 3)
-  t.match(err, /^(wi_\w+) is in the ledger; (wi_\w+) is not closed yet\..*\n.*work\.operate/)
+  t.match(err, /^(wi_\w+) was submitted, but (wi_\w+) is not closed yet\..*\n.*work\.operate/)
   t.equal((await reading(s, old.id)()).state, 'failed')
-  t.match((await may('queue', 'retry', old.id)).err, /^wi_\w+ is in the ledger/)
+  t.match((await may('queue', 'retry', old.id)).err, /^wi_\w+ was submitted, but/)
   const { items } = (await s.expect(200, 'GET', `/api/work-items?source=work_item:${old.id}`)).body
   t.equal(items.length, 1)
   const own = await run('queue', 'retry', old.id)
-  t.match(own.out, `${items[0].id}, which is there already`, 'the same work is asked for once, whoever asks')
+  t.match(own.out, `${items[0].id}, which already exists`, 'the same work is asked for once, whoever asks')
 })

@@ -53,7 +53,7 @@ t.test('a filter tells first what it would cancel, and cancels that where it is 
   const done = await run('--source', 'operator:admin', '--yes', '--reason', 'over')
   t.match(done, { code: 0, out: `${queued.id} is cancelled: cancelled by admin: over` })
   t.same([await stateOf(queued), await stateOf(theirs)], ['cancelled', 'cancelled'])
-  t.match(await run('--project', 'shop'), { code: 0, out: 'Nothing that waits matches.\n' })
+  t.match(await run('--project', 'shop'), { code: 0, out: 'No waiting item matches.\n' })
   t.match(await run('--project', 'shop', '--json'), { code: 0, out: '[]\n' })
 })
 

@@ -215,13 +215,25 @@ t.test('a poll whose client disconnects leaves its request queued and its place 
   const s = await startTestService(t)
   await s.project('greeter')
   const token = await s.runner('r1')
-  const poll = `GET /api/runners/r1/run-requests/next?wait=30 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`
-  await raw(s.service.port, [poll], 100)
+  const next = (wait: number, signal?: AbortSignal) =>
+    s.call('GET', `/api/runners/r1/run-requests/next?wait=${wait}`, undefined, { token, ...(signal && { signal }) })
+  const parked = (count: number) =>
+    until(
+      () => gauge(s, 'intendant_parked_polls'),
+      (now) => now === count,
+    )
+  for (const time of ['first', 'second']) {
+    const client = new AbortController()
+    const polls = [next(30, client.signal), next(30, client.signal)].map((poll) => t.rejects(poll, time))
+    await parked(2)
+    t.equal((await next(30)).body.code, 'too_many_polls', `${time}: both places are taken`)
+    client.abort()
+    await Promise.all(polls)
+    await parked(0)
+  }
   const made = await s.request('greeter')
   t.equal((await s.expect(200, 'GET', `/api/run-requests/${made.id}`)).body.state, 'queued')
-  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token })
-  const parked = [1, 2].map(() => s.call('GET', '/api/runners/r1/run-requests/next?wait=5', undefined, { token }))
-  void parked
+  t.equal((await next(2)).body.request_id, made.id)
 })
 
 t.test('a graceful stop answers parked polls with 204 and accepts no new connection', async (t) => {

@@ -230,13 +230,15 @@ t.test('a pause state that cannot be read pauses every lane', async (t) => {
   const before = await startTestService(t, { home }, options)
   await fleet(before, 'shop')
   const { journal } = before.service.runtime
-  const broken = { ...JSON.parse('{}'), kind: 'pacing', id: 'pacing', version: 1, record: '{"mv":1,"s":{"value":"?"}}' }
+  const broken = { kind: PACING.kind, id: PACING.id, version: 1, record: '{"mv":1,"s":{"value":"?"}}' }
   const none = { termsAdded: [], termsRemoved: [], events: [], timersSet: [], timersCleared: [], outbox: [] }
-  await new Promise<void>((resolve) => journal.append([{ ...broken, ...none }], () => resolve()))
+  const failure = await new Promise((resolve) => journal.append([{ ...broken, ...none } as never], resolve))
+  t.equal(failure, null, 'the unreadable record is committed')
   await before.service.close()
   const after = await startTestService(t, { home }, options)
-  const item = await submit(after, {})
-  t.equal(item.waiting_because.code, 'lane_paused')
+  t.equal((await submit(after)).waiting_because.code, 'lane_paused')
+  const upkeep = await submit(after, { kind: 'maintenance', objective: 'Keep up' })
+  t.equal(upkeep.waiting_because.code, 'lane_paused')
   const view = (await after.expect(200, 'GET', '/api/pacing')).body
   t.match(view, { unreadable: true, paused: ['interactive', 'campaign', 'maintenance'] })
   t.equal((await after.expect(503, 'POST', '/api/pacing/resume', {})).body.code, 'quarantined')
