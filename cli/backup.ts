@@ -168,8 +168,7 @@ async function assertSound(
   printVerified(cli, source, { ...report, findings })
   const advice = await settle(draft).then(
     () => 'use another backup or, if there is none, restore this one as it is with --no-verify',
-    (error: Error) =>
-      `use another backup; this one cannot be restored with --no-verify either: ${ofSource(error.message)}`,
+    (error: Error) => `use another backup; this one cannot be restored unverified either: ${ofSource(error.message)}`,
   )
   throw new CliFailure(`${source} is damaged, and nothing was restored: ${advice}`, EXIT.failed)
 }

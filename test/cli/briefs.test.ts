@@ -180,7 +180,7 @@ t.test('the prompts of a brief are printed, edited and approved again', async (t
   t.equal(text.trimEnd(), prompt_text.trimEnd(), 'piped output is the approved text')
   const none = await run('brief', 'prompts', id, '--phase', 'dancing')
   t.equal(none.code, 2)
-  t.match(none.err, /there are assessment, triage/)
+  t.match(none.err, /There are prompts for assessment, triage/)
   const file = `${service.home}/prompt.md`
   writeFileSync(file, 'Do it by hand.\n')
   t.equal((await run('brief', 'prompts', id, '--edit', file)).code, 2)

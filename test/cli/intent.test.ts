@@ -125,7 +125,7 @@ t.test('intent edit keeps repeated evidence entries apart, and refuses to set an
   ] as const) {
     const { code, err } = await run(...edit, ...said, '--clear', member)
     t.equal(code, 2, member)
-    t.match(err, `${said[0]} says what --clear ${member} takes away`)
+    t.match(err, `${said[0]} sets what --clear ${member} removes`)
   }
   t.equal(JSON.parse(await say('intent', 'show', 'shop.intent.one', '--json')).threat, 'old words')
 })

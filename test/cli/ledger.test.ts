@@ -255,7 +255,7 @@ t.test("queue show prints an item, its history, its owners' moves and the next c
   for (const text of [
     'preserved as',
     'task/x',
-    'ada (laptop), it was queued',
+    'ada (laptop), previously queued',
     'History',
     'work_item_settled',
     'queue resume',
@@ -316,8 +316,8 @@ t.test(
     t.equal(asked.at(-1)!.body.objective, brief)
     asked.length = 0
     const wrong: [string[], RegExp][] = [
-      [[], /is given once/],
-      [['Pay', '--file', `${folder}/brief.md`], /is given once/],
+      [[], /Say what to do either as TEXT or with --file/],
+      [['Pay', '--file', `${folder}/brief.md`], /Say what to do either as TEXT or with --file/],
       [['--file', `${folder}/none.md`], /none\.md cannot be read: ENOENT/],
       [['--file', `${folder}/empty.md`], /empty\.md is empty/],
     ]
@@ -334,7 +334,7 @@ t.test('task names the options that an existing item does not have', async (t) =
   t.match(await submit(...same, '--kind', 'task'), { code: 0, out: /already exists/, err: '' })
   const other = await submit('--after', 'wi_3', '--label', 'gpu', '--runner', 'r9', '--context', '{"a":1}', '--json')
   t.match(JSON.parse(other.err).note, `${ITEM.id} stays as it was submitted; ignored: --after wi_3, `)
-  t.match(other.err, /--after wi_3, --context .*, --runner r9\. For another item: --allow-duplicate/)
+  t.match(other.err, /--after wi_3, --context .*, --runner r9\. For a new item, add --allow-duplicate/)
   t.equal(JSON.parse(other.out).id, ITEM.id)
 })
 

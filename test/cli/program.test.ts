@@ -453,7 +453,7 @@ t.test('emit without an answer prints the occurred-at to repeat it with', async 
     code: 2,
     err: /RFC 3339|A time/,
   })
-  t.match((await cli(env, 'emit', '--help')).out, /said again/)
+  t.match((await cli(env, 'emit', '--help')).out, /the same command can be\s+repeated/)
 })
 
 t.test('an event emitted without a payload has an empty one', async (t) => {
@@ -626,7 +626,7 @@ t.test("a runner started with a person's token says so and how to get its own", 
   const { code, err } = await cli(env, 'runner', '--id', 'r1', '--exec', 'true')
   t.equal(code, 3)
   t.match(err, /not runner r1's own; it comes from ENGINE_TOKEN/)
-  t.match(err, /intendant runner token r1 --save-token \(which is read only where ENGINE_TOKEN is not set\)/)
+  t.match(err, /intendant runner token r1 --save-token \(that file is read only if ENGINE_TOKEN is not set\)/)
 })
 
 t.test('a runner whose token is unknown names the file that the token came from', async (t) => {

@@ -275,7 +275,7 @@ t.test('the runner refuses an admin token', async (t) => {
     `${service.home}/admin.token`,
   )
   t.equal(code, 3)
-  t.match(err, /takes no person's token/)
+  t.match(err, /A runner needs its own token, not a person's/)
 })
 
 /** Runs docs/runner.sh for one run of that command; resolves when it has ended. */
