@@ -157,7 +157,10 @@ t.test(
     const asking = verdict('blocked_on_decision', { finding: 'Net or gross?', options: ['net', 'gross'] })
     const { engine } = await work(s, runner, asking)
     const escalated = await comesTo(s, 'escalated')
-    t.match(escalated, { question: { finding: 'Net or gross?', options: ['net', 'gross'] }, needs: /answer the question of its last cycle/ })
+    t.match(escalated, {
+      question: { finding: 'Net or gross?', options: ['net', 'gross'] },
+      needs: /answer the question of its last cycle/,
+    })
     const [{ payload }] = await events(s, 'campaign_escalated')
     const reason = 'its task needs a decision: Net or gross? (net; gross)'
     t.same(payload, { campaign: 'pay', project: 'shop', cycles_completed: 1, cycles_landed: 0, reason })
