@@ -278,7 +278,7 @@ t.test('restore refuses a damaged source and makes no home, unless --no-verify i
   t.ok(existsSync(`${target}/log`))
 })
 
-t.test('restore does not suggest --no-verify where that would be refused as well', async (t) => {
+t.test('restore does not suggest skipping verification where that would be refused as well', async (t) => {
   const { home } = await used(t)
   const file = dataFilesOf(`${home}/log`).at(-1)!
   truncateSync(file, statSync(file).size / 2)

@@ -157,7 +157,10 @@ t.test(
     const asking = verdict('blocked_on_decision', { finding: 'Net or gross?', options: ['net', 'gross'] })
     const { engine } = await work(s, runner, asking)
     const escalated = await comesTo(s, 'escalated')
-    t.match(escalated, { question: { finding: 'Net or gross?', options: ['net', 'gross'] }, needs: /decide/ })
+    t.match(escalated, {
+      question: { finding: 'Net or gross?', options: ['net', 'gross'] },
+      needs: /answer the question of its last cycle/,
+    })
     const [{ payload }] = await events(s, 'campaign_escalated')
     const reason = 'its task needs a decision: Net or gross? (net; gross)'
     t.same(payload, { campaign: 'pay', project: 'shop', cycles_completed: 1, cycles_landed: 0, reason })
@@ -424,7 +427,7 @@ t.test("resume refuses add_cycles that would raise the campaign's total budget a
   await move(s, 'pause')
   const { status, body } = await s.call('POST', '/api/campaigns/pay/resume', { add_cycles: 1 })
   t.match({ status, ...body }, { status: 422, code: 'invalid_body', errors: [{ pointer: '/add_cycles' }] })
-  t.match(body.errors[0].detail, /above 10000 cycles: it has 10000/)
+  t.match(body.errors[0].detail, /must not raise its budget above 10000 cycles: it has 10000/)
   t.match(await move(s, 'resume'), { status: 'active', budget: { max_cycles: 10_000 } })
 })
 

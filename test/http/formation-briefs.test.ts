@@ -385,7 +385,10 @@ t.test('editing a prompt of a phase that the pack does not have is refused', asy
   const { path } = await briefIn(s, 'compiled', 'shop', sections)
   const before = (await s.expect(200, 'GET', `${path}/compiled`)).body
   const refused = await s.expect(404, 'PUT', `${path}/prompts/review`, { prompt_text: 'Look closely.' })
-  t.match(refused.body, { code: 'not_found', detail: /no phase review: there are assessment, .*, summarization\.$/ })
+  t.match(refused.body, {
+    code: 'not_found',
+    detail: /no phase review; the phases are assessment, .*, summarization\.$/,
+  })
   t.same((await s.expect(200, 'GET', `${path}/compiled`)).body, before)
 })
 

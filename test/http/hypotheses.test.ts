@@ -146,7 +146,7 @@ t.test('accepting a hypothesis creates an accepted record whose source names the
   t.match(other.body, {
     code: 'illegal_move',
     state: 'accepted',
-    detail: new RegExp(`^It was accepted otherwise by admin, as ${body.intent_record.id}`),
+    detail: new RegExp(`^It was already accepted differently by admin, as ${body.intent_record.id}`),
   })
   t.equal(
     (await s.expect(409, 'POST', `/api/hypotheses/${sessions}/reject`, { reason: 'late' })).body.state,

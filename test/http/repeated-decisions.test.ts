@@ -27,7 +27,7 @@ t.test('a decision repeated with another reason is refused, naming the first rea
     const again = await s.expect(200, 'POST', path, { reason: 'It is agreed' })
     t.same(again.body, decided.body, path)
     const { body } = await s.expect(409, 'POST', path, { reason: 'Nobody asked' })
-    t.match(body, { code: 'illegal_move', state, detail: new RegExp(`^It is ${state} already, .*It is agreed`) })
+    t.match(body, { code: 'illegal_move', state, detail: new RegExp(`^It is already ${state}, .*It is agreed`) })
   }
 })
 

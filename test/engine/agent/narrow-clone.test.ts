@@ -67,6 +67,6 @@ t.test(
 t.test('a REPOSITORY that is no git repository is reported as that', async (t) => {
   const { at, lands } = landing(t)
   const none = { ...at, environment: { ...at.environment, REPOSITORY: join(at.folder, 'tmp') } }
-  const message = /tmp is no git repository/
+  const message = /tmp is not a git repository/
   t.match(run(none, task(), { ...lands, AGENT: 'true' }).lines, [{ failure: { code: 'no_repository', message } }])
 })

@@ -77,7 +77,7 @@ t.test('a runner that has stopped calling is not expected to poll, long before i
   t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1 when/)
   fake.platform.advance(2_000)
   t.same(stands(), [false, false, true])
-  t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1: none waits here now, and nothing is/)
+  t.match(dispatcher.waitingBecause(id)?.detail, /^Goes to the next poll of r1, which is not polling now/)
   dispatcher.touch('r1')
   fake.platform.advance(59_000)
   t.same(stands(), [true, true, true], 'it calls now, and needs to call only once a minute')
