@@ -4,6 +4,9 @@ import type { Answer, Client, QueryValue } from '../engine/client.ts'
 /** Largest page that the service gives. */
 const PAGE_MAX = 500
 
+/** More items than a list is expected to have: for reading all of them. */
+export const ALL = 100_000
+
 interface Listing {
   readonly items: readonly Record<string, any>[]
   /** There are more items than asked for. */
@@ -27,6 +30,18 @@ export async function list(
     next = body.next_cursor ?? headers.get('watch-cursor') ?? undefined
   }
   return { items: items.slice(0, limit), more, next }
+}
+
+/** The items in any of the states, state after state; up to `limit` of each. */
+export async function inStates(
+  client: Client,
+  path: string,
+  states: readonly string[],
+  limit: number,
+  query: Readonly<Record<string, QueryValue>>,
+): Promise<Record<string, any>[]> {
+  const lists = await Promise.all(states.map((state) => list(client, path, limit, { ...query, state })))
+  return lists.flatMap(({ items }) => items)
 }
 
 /** The pages as answered; each is released before the next is requested. */

@@ -7,7 +7,7 @@ import { DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.t
 import { printCampaigns } from './campaign-page.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
-import { list } from './lists.ts'
+import { ALL, inStates, list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
@@ -21,8 +21,6 @@ import type { Act, Cli } from './world.ts'
 
 type Item = Record<string, any>
 
-/** Limit for lists that have no other. */
-const ALL = 100_000
 /** Settled items in the overview. */
 const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
@@ -128,20 +126,6 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
   )
 }
 
-/** All items in these states, up to `limit` of each, newest first. */
-async function inStates(
-  { client }: Cli,
-  states: readonly string[],
-  query: object,
-  limit: number,
-  path = '/api/work-items',
-): Promise<Item[]> {
-  const pages = await Promise.all(
-    states.map(async (state) => (await list(client, path, limit, { ...query, state })).items),
-  )
-  return pages.flat()
-}
-
 /** What needs a person, as the service lists it, so that the count matches `intendant attention`. */
 async function calling({ client }: Cli, project?: string): Promise<Item[]> {
   return [...(await list(client, '/api/attention', ALL, { project })).items]
@@ -158,8 +142,8 @@ function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Ite
 }
 
 /** Runs without an item: they hold slots and repositories, too. */
-async function outside(cli: Cli, project?: string): Promise<Item[]> {
-  const runs = await inStates(cli, UNSETTLED, { project }, ALL, '/api/run-requests')
+async function outside({ client }: Cli, project?: string): Promise<Item[]> {
+  const runs = await inStates(client, '/api/run-requests', UNSETTLED, ALL, { project })
   return runs.filter(({ work_item_id }) => work_item_id === undefined)
 }
 
@@ -175,10 +159,10 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const query = { project, source }
   const terminalMax = json ? ALL : done
   const [running, waiting, open, terminal, campaigns, pacing, rows, runs] = await Promise.all([
-    inStates(cli, RUNNING, query, ALL),
-    inStates(cli, WAITING_STATES, query, ALL),
-    inStates(cli, OPEN_STATES, query, ALL),
-    terminalMax === 0 ? [] : inStates(cli, TERMINAL_STATES, query, terminalMax),
+    inStates(client, '/api/work-items', RUNNING, ALL, query),
+    inStates(client, '/api/work-items', WAITING_STATES, ALL, query),
+    inStates(client, '/api/work-items', OPEN_STATES, ALL, query),
+    terminalMax === 0 ? [] : inStates(client, '/api/work-items', TERMINAL_STATES, terminalMax, query),
     unfinished(cli, project, source),
     client.request('GET', '/api/pacing'),
     calling(cli, project),

@@ -6,14 +6,13 @@ import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
 import { EXIT, explain } from './exit.ts'
-import { list } from './lists.ts'
+import { ALL, list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
 type Document = Record<string, any>
 
-const ALL = 100_000
 const METRICS_MS = 30_000
 
 const HELP = `

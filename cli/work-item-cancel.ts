@@ -5,7 +5,7 @@
 import { describeRefusal, ServiceRefused } from '../engine/errors.ts'
 import { mayHelp } from '../engine/retry.ts'
 import { CliFailure, EXIT } from './exit.ts'
-import { list } from './lists.ts'
+import { ALL, inStates } from './lists.ts'
 import { counted } from './units.ts'
 import { itemPath, moveItem, standing } from './work-item-moves.ts'
 import { printItems } from './work-item-page.ts'
@@ -15,7 +15,6 @@ type Item = Record<string, any>
 
 /** The states in which a filter looks for items. */
 export const CANCELLED_BY_FILTER = ['queued', 'held'] as const
-const ALL = 100_000
 
 export async function cancelItems(cli: Cli, [given]: readonly any[], options: any): Promise<number | undefined> {
   const { project, source, state, reason, discardWork, yes } = options
@@ -27,7 +26,8 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
   if (ids.length === 1) await moveItem(cli, ids[0]!, 'cancel', body)
   if (ids.length > 1) await cancelEach(cli, ids, (id) => cancel(cli, id, body))
   if (!isFiltered) return undefined
-  const items = await waiting(cli, { project, source }, state)
+  const states = state === undefined ? CANCELLED_BY_FILTER : [state]
+  const items = await inStates(cli.client, '/api/work-items', states, ALL, { project, source })
   if (items.length > 0 && !(await isSure(cli, items, yes))) return EXIT.failed
   // Hold first: a held item cannot begin, and an item that has begun since it was listed refuses the hold.
   const cancelIfWaiting = async (id: string): Promise<Item> => {
@@ -42,12 +42,6 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
       cancelIfWaiting,
     )
   return undefined
-}
-
-async function waiting({ client }: Cli, query: { project?: string; source?: string }, only?: string): Promise<Item[]> {
-  const states = only === undefined ? CANCELLED_BY_FILTER : [only]
-  const lists = await Promise.all(states.map((state) => list(client, '/api/work-items', ALL, { ...query, state })))
-  return lists.flatMap(({ items }) => items)
 }
 
 /** Lists what would be cancelled, and asks. Throws CliFailure where there is no terminal to ask at. */
