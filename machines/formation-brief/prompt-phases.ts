@@ -11,7 +11,7 @@ import { named, protectedWith, recordTexts } from './prompt-records.ts'
 import type { BriefCore } from './snapshot.ts'
 
 /** Increases whenever the same brief would be worded differently. */
-export const TEMPLATE_VERSION = '3'
+export const TEMPLATE_VERSION = '4'
 
 type View = (core: BriefCore) => string
 
@@ -21,7 +21,7 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
   assessment: (core) =>
     document(
       '# Assessment',
-      `Assess the code against the intent below. You change nothing. Report only what bears on a capability or a threat that is named here, each point with the place in the code that shows it. General criticism, style and praise are not asked for.`,
+      'Assess the code against the intent below. Do not change anything. Report only findings that affect a capability or a threat named here, and for each finding give the place in the code that shows it. Leave out general criticism, style and praise.',
       objective(core),
       capabilities(core),
       threats(core),
@@ -35,38 +35,41 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
   triage: (core) =>
     document(
       '# Triage',
-      'Decide which findings of the assessment are worth acting upon. You change nothing. Take a finding only if all of these hold:',
+      'Decide which findings of the assessment are worth acting on. Do not change anything. Accept a finding only if all of the following are true:',
       bullets([
-        'it threatens a capability that is named below;',
-        'it is still plausible after you have looked at the code again;',
-        'acting on it can leave evidence of the kinds below;',
-        'it is worth what the tradeoffs allow to be given up.',
+        'it threatens a capability named below;',
+        'it still holds after you have looked at the code again;',
+        'a fix can produce evidence of a kind listed below;',
+        'it is worth what the tradeoffs allow to be given up for it.',
       ]),
-      'Reject the others, each with the reason in one line. Where a finding shows that two records contradict each other, or that a record contradicts the code on purpose, do not choose: hand it on as a contradiction.',
+      'Reject every other finding, each with a reason of one line. If a finding shows that two records contradict each other, or that the code deliberately contradicts a record, do not take a side: report it as a contradiction.',
       capabilities(core),
       threats(core),
       tradeoffs(core),
-      evidence(core, 'Evidence that a finding must be able to leave'),
+      evidence(core, 'Evidence that a fix must be able to produce'),
       questions(core),
     ),
 
   planning: (core) =>
     document(
       '# Planning',
-      'Plan the work. You change nothing yet. Make small steps, each of which can be taken back alone. Of each step say: the intent record that it serves, by its id; the files it touches; the evidence it leaves; the gates it must pass. Anything that no record asks for is left out.',
+      'Plan the work. Do not change anything yet. Plan small steps, each of which can be reverted on its own. For each step name the intent record it serves, by id; the files it touches; the evidence it produces; and the gates it must pass. Leave out anything that no record asks for.',
       objective(core),
       done(core),
       records(core, 'Intent records that a step may serve', ['capability', 'expectation', 'strategy']),
       scope(core, 'Files in scope'),
       section('Preferred moves', bullets(core.strategies_to_prefer ?? []), recordTexts(core, 'strategy')),
       section('Suspicious moves', bullets([...(core.threats_to_watch ?? []), ...(core.forbidden_moves ?? [])])),
-      evidence(core, 'Evidence that is required'),
+      evidence(core, 'Required evidence'),
       gates(core),
       drifted(core),
       quotes(core),
       section(
-        'What stops the run',
-        bullets([...(core.mission.stop_conditions ?? []), 'the intent is ambiguous where a step depends on it']),
+        'Stop the run when',
+        bullets([
+          ...(core.mission.stop_conditions ?? []),
+          'a step depends on a point on which the intent is ambiguous',
+        ]),
       ),
       questions(core),
     ),
@@ -74,20 +77,20 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
   execution: (core) =>
     document(
       '# Execution',
-      `Carry out the plan, exactly within the objective and the scope below. ${throttled(core)}`,
+      `Carry out the plan. Stay within the objective and the scope below. ${throttled(core)}`,
       objective(core),
       done(core),
       scope(core, 'Scope'),
       section('Boundaries to protect', protectedWith(core, 'capability')),
-      section('Not to be done', bullets(core.forbidden_moves ?? [])),
+      section('Forbidden', bullets(core.forbidden_moves ?? [])),
       section(
-        'Not to be weakened',
+        'Never weaken a check',
         bullets([
-          'no test, gate, check or assertion is deleted, skipped or loosened to make it pass',
-          'no evidence of another change is removed',
+          'do not delete, skip or loosen a test, gate, check or assertion to make it pass',
+          'do not remove evidence of other changes',
         ]),
       ),
-      evidence(core, 'Evidence to leave'),
+      evidence(core, 'Evidence to produce'),
       gates(core),
       controls(core),
       section('Stop at once when', bullets(core.mission.stop_conditions ?? [])),
@@ -96,38 +99,38 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
   retry: (core) =>
     document(
       '# Retry',
-      'A gate has failed after the execution. Its output, and what was tried, stand in the failure context that comes with this prompt. Say first which gate failed and which evidence is missing; then repair that, and nothing else.',
+      'A gate failed after the execution. The failure context that comes with this prompt holds its output and what was tried. First say which gate failed and which evidence is missing. Then repair that and nothing else.',
       throttled(core),
       section(
         'Limits of this attempt',
         bullets([
-          'the scope does not grow: no file that the plan did not name',
-          'what was tried before is not tried again unchanged',
-          'if the intent is wrong, and not the code, stop and say so: no code is bent to meet it',
-          'no test, gate, check or assertion is deleted, skipped or loosened to make it pass',
+          'do not widen the scope: touch no file that the plan did not name',
+          'do not repeat unchanged what was tried before',
+          'if the intent is wrong rather than the code, stop and say so; do not bend the code to fit it',
+          'do not delete, skip or loosen a test, gate, check or assertion to make it pass',
         ]),
       ),
       objective(core),
       section('Boundaries to protect', protectedWith(core)),
-      evidence(core, 'Evidence that is still owed'),
+      evidence(core, 'Evidence that is still required'),
       gates(core),
-      section('Not to be done', bullets(core.forbidden_moves ?? [])),
+      section('Forbidden', bullets(core.forbidden_moves ?? [])),
       section('Stop at once when', bullets(core.mission.stop_conditions ?? [])),
     ),
 
   summarization: (core) =>
     document(
       '# Summary',
-      'Sum the run up against the intent. You change nothing. State only what the trace and the evidence show; what was not looked at is said to be unknown.',
+      'Summarize the run against the intent. Do not change anything. State only what the trace and the evidence show. If something was not examined, say that it is unknown.',
       section(
-        'Say of each',
+        'What to say about each',
         bullets([
           'capability: kept, harmed or unknown, with the evidence for it',
-          'threat: seen or not seen, and where',
-          'required evidence: left or missing, by its id where it has one',
+          'threat: seen (and where), not seen or unknown',
+          'required evidence: produced or missing, by its id if it has one',
           'gate: passed, failed or not run',
-          'record that the run contradicts, with what contradicts it',
-          'question that a person should answer',
+          'record that the run contradicted: what contradicts it',
+          'open question: what a person should answer',
         ]),
       ),
       capabilities(core),
@@ -141,20 +144,20 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
   review: (core) =>
     document(
       '# Review',
-      'Review what was done, as somebody who did not do it and does not believe it. You change nothing. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.',
+      'Review the work as someone who did not do it and takes no claim on trust. Do not change anything. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.',
       objective(core),
       done(core),
       section('What must still hold', protectedWith(core, 'expectation')),
       threats(core),
-      section('Must not have been done', bullets(core.forbidden_moves ?? [])),
-      evidence(core, 'Evidence that must be there'),
+      section('What must not have been done', bullets(core.forbidden_moves ?? [])),
+      evidence(core, 'Evidence that must exist'),
       gates(core),
     ),
 
   intent_feedback: (core) =>
     document(
       '# Feedback on the intent',
-      'Say what the run taught about the intent itself. You change nothing, and you change no record: a person decides. Propose, each with the observation behind it: records that were contradicted, expectations that were not met, strategies that worked or failed, threats that nobody had named, questions that came up.',
+      'Report what the run showed about the intent itself. Do not change the code or any record: a person decides. List the following, each with the observation behind it: records that were contradicted, expectations that were not met, strategies that worked or failed, threats that no record names, and questions that came up.',
       section('What was asked for', bullets(core.feedback_hooks ?? [])),
       records(core, 'The records behind the run', ['expectation', 'strategy', 'tradeoff']),
       tradeoffs(core),
@@ -165,8 +168,8 @@ export const PHASE_VIEWS: Readonly<Record<PromptPhase, View>> = {
 /** The same artifact may run with either throttle; the run request says which applies. */
 function throttled({ throttle }: BriefCore): string {
   return throttle === 'full'
-    ? 'The brief was written for changes that are made for real: where the run is a dry run, every change is only simulated and described.'
-    : 'The brief was written for a dry run: where the run is one, every change is only simulated and described.'
+    ? 'The brief was written for real changes. If this run is a dry run, only describe each change; do not make it.'
+    : 'The brief was written for a dry run. If this run is one, only describe each change; do not make it.'
 }
 
 function objective({ mission }: BriefCore): string {
@@ -245,8 +248,8 @@ function controls(core: BriefCore): string {
   if (asked === undefined) return ''
   const items = [
     ...(asked.max_iterations === undefined ? [] : [`at most ${asked.max_iterations} iterations`]),
-    ...(asked.commit_allowed === undefined ? [] : [`committing is ${asked.commit_allowed ? '' : 'not '}allowed`]),
-    ...(asked.push_allowed === undefined ? [] : [`pushing is ${asked.push_allowed ? '' : 'not '}allowed`]),
+    ...(asked.commit_allowed === undefined ? [] : [`commits are ${asked.commit_allowed ? '' : 'not '}allowed`]),
+    ...(asked.push_allowed === undefined ? [] : [`pushes are ${asked.push_allowed ? '' : 'not '}allowed`]),
     ...(asked.gate_profile === undefined ? [] : [`gate profile ${asked.gate_profile}`]),
   ]
   return section('Controls', bullets(items))
@@ -277,7 +280,7 @@ function quotes(core: BriefCore): string {
 function drifted({ relevant_intent }: BriefCore): string {
   const { drift } = (relevant_intent ?? {}) as { drift?: { because?: unknown } }
   const reports = objectsOf(drift?.because).slice(0, QUOTES_A_RECORD_MAX)
-  const texts = reports.map((one) => `${fenced(JSON.stringify(one, null, 2), 'an observation of the drift')}\n`)
+  const texts = reports.map((one) => `${fenced(JSON.stringify(one, null, 2), 'observation of the drift')}\n`)
   return section('What was observed', texts.join('\n'))
 }
 

@@ -8,7 +8,7 @@
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > assessment 1`] = `
 # Assessment
 
-Assess the code against the intent below. You change nothing. Report only what bears on a capability or a threat that is named here, each point with the place in the code that shows it. General criticism, style and praise are not asked for.
+Assess the code against the intent below. Do not change anything. Report only findings that affect a capability or a threat named here, and for each finding give the place in the code that shows it. Leave out general criticism, style and praise.
 
 ## Objective
 
@@ -48,7 +48,7 @@ For ir_111111111111111111111111:
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > execution 1`] = `
 # Execution
 
-Carry out the plan, exactly within the objective and the scope below. The brief was written for a dry run: where the run is one, every change is only simulated and described.
+Carry out the plan. Stay within the objective and the scope below. The brief was written for a dry run. If this run is one, only describe each change; do not make it.
 
 ## Objective
 
@@ -68,16 +68,16 @@ Make the checkout survive a lost answer.
 - [ir_111111111111111111111111] one order: Nobody pays twice. (high)
 - [ir_111111111111111111111111] One order: An order is paid once.
 
-## Not to be done
+## Forbidden
 
 - weaken a test
 
-## Not to be weakened
+## Never weaken a check
 
-- no test, gate, check or assertion is deleted, skipped or loosened to make it pass
-- no evidence of another change is removed
+- do not delete, skip or loosen a test, gate, check or assertion to make it pass
+- do not remove evidence of other changes
 
-## Evidence to leave
+## Evidence to produce
 
 - required: a test that sends an order twice
 - suggested: a trace of a lost answer
@@ -85,7 +85,7 @@ Make the checkout survive a lost answer.
 
 ## Controls
 
-- committing is allowed
+- commits are allowed
 
 ## Stop at once when
 
@@ -96,7 +96,7 @@ Make the checkout survive a lost answer.
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > intent_feedback 1`] = `
 # Feedback on the intent
 
-Say what the run taught about the intent itself. You change nothing, and you change no record: a person decides. Propose, each with the observation behind it: records that were contradicted, expectations that were not met, strategies that worked or failed, threats that nobody had named, questions that came up.
+Report what the run showed about the intent itself. Do not change the code or any record: a person decides. List the following, each with the observation behind it: records that were contradicted, expectations that were not met, strategies that worked or failed, threats that no record names, and questions that came up.
 
 ## What was asked for
 
@@ -115,7 +115,7 @@ Say what the run taught about the intent itself. You change nothing, and you cha
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > planning 1`] = `
 # Planning
 
-Plan the work. You change nothing yet. Make small steps, each of which can be taken back alone. Of each step say: the intent record that it serves, by its id; the files it touches; the evidence it leaves; the gates it must pass. Anything that no record asks for is left out.
+Plan the work. Do not change anything yet. Plan small steps, each of which can be reverted on its own. For each step name the intent record it serves, by id; the files it touches; the evidence it produces; and the gates it must pass. Leave out anything that no record asks for.
 
 ## Objective
 
@@ -144,7 +144,7 @@ Make the checkout survive a lost answer.
 - retries without a key
 - weaken a test
 
-## Evidence that is required
+## Required evidence
 
 - required: a test that sends an order twice
 - suggested: a trace of a lost answer
@@ -158,26 +158,26 @@ For ir_111111111111111111111111:
 | pay(order) // twice?
 [end of untrusted text]
 
-## What stops the run
+## Stop the run when
 
 - a gate fails twice
-- the intent is ambiguous where a step depends on it
+- a step depends on a point on which the intent is ambiguous
 
 `
 
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > retry 1`] = `
 # Retry
 
-A gate has failed after the execution. Its output, and what was tried, stand in the failure context that comes with this prompt. Say first which gate failed and which evidence is missing; then repair that, and nothing else.
+A gate failed after the execution. The failure context that comes with this prompt holds its output and what was tried. First say which gate failed and which evidence is missing. Then repair that and nothing else.
 
-The brief was written for a dry run: where the run is one, every change is only simulated and described.
+The brief was written for a dry run. If this run is one, only describe each change; do not make it.
 
 ## Limits of this attempt
 
-- the scope does not grow: no file that the plan did not name
-- what was tried before is not tried again unchanged
-- if the intent is wrong, and not the code, stop and say so: no code is bent to meet it
-- no test, gate, check or assertion is deleted, skipped or loosened to make it pass
+- do not widen the scope: touch no file that the plan did not name
+- do not repeat unchanged what was tried before
+- if the intent is wrong rather than the code, stop and say so; do not bend the code to fit it
+- do not delete, skip or loosen a test, gate, check or assertion to make it pass
 
 ## Objective
 
@@ -187,13 +187,13 @@ Make the checkout survive a lost answer.
 
 - [ir_111111111111111111111111] one order: Nobody pays twice. (high)
 
-## Evidence that is still owed
+## Evidence that is still required
 
 - required: a test that sends an order twice
 - suggested: a trace of a lost answer
 - required: [ir_111111111111111111111111.e1] an order sent twice is one (e2e)
 
-## Not to be done
+## Forbidden
 
 - weaken a test
 
@@ -206,7 +206,7 @@ Make the checkout survive a lost answer.
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > review 1`] = `
 # Review
 
-Review what was done, as somebody who did not do it and does not believe it. You change nothing. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.
+Review the work as someone who did not do it and takes no claim on trust. Do not change anything. Look for harm to what is protected, for evidence that does not show what it claims, and for changes that no record asked for.
 
 ## Objective
 
@@ -225,11 +225,11 @@ Make the checkout survive a lost answer.
 - retries without a key
 - [ir_111111111111111111111111] One order: A client that repeats an order after a timeout.
 
-## Must not have been done
+## What must not have been done
 
 - weaken a test
 
-## Evidence that must be there
+## Evidence that must exist
 
 - required: a test that sends an order twice
 - suggested: a trace of a lost answer
@@ -240,16 +240,16 @@ Make the checkout survive a lost answer.
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > summarization 1`] = `
 # Summary
 
-Sum the run up against the intent. You change nothing. State only what the trace and the evidence show; what was not looked at is said to be unknown.
+Summarize the run against the intent. Do not change anything. State only what the trace and the evidence show. If something was not examined, say that it is unknown.
 
-## Say of each
+## What to say about each
 
 - capability: kept, harmed or unknown, with the evidence for it
-- threat: seen or not seen, and where
-- required evidence: left or missing, by its id where it has one
+- threat: seen (and where), not seen or unknown
+- required evidence: produced or missing, by its id if it has one
 - gate: passed, failed or not run
-- record that the run contradicts, with what contradicts it
-- question that a person should answer
+- record that the run contradicted: what contradicts it
+- open question: what a person should answer
 
 ## Capabilities that must hold
 
@@ -276,14 +276,14 @@ Sum the run up against the intent. You change nothing. State only what the trace
 exports[`dist/test/machines/formation-brief/prompt-pack.test.js > TAP > each phase is told what it needs, in these words > triage 1`] = `
 # Triage
 
-Decide which findings of the assessment are worth acting upon. You change nothing. Take a finding only if all of these hold:
+Decide which findings of the assessment are worth acting on. Do not change anything. Accept a finding only if all of the following are true:
 
-- it threatens a capability that is named below;
-- it is still plausible after you have looked at the code again;
-- acting on it can leave evidence of the kinds below;
-- it is worth what the tradeoffs allow to be given up.
+- it threatens a capability named below;
+- it still holds after you have looked at the code again;
+- a fix can produce evidence of a kind listed below;
+- it is worth what the tradeoffs allow to be given up for it.
 
-Reject the others, each with the reason in one line. Where a finding shows that two records contradict each other, or that a record contradicts the code on purpose, do not choose: hand it on as a contradiction.
+Reject every other finding, each with a reason of one line. If a finding shows that two records contradict each other, or that the code deliberately contradicts a record, do not take a side: report it as a contradiction.
 
 ## Capabilities that must hold
 
@@ -299,7 +299,7 @@ Reject the others, each with the reason in one line. Where a finding shows that 
 
 - an order may take a second longer
 
-## Evidence that a finding must be able to leave
+## Evidence that a fix must be able to produce
 
 - required: a test that sends an order twice
 - suggested: a trace of a lost answer
