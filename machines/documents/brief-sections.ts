@@ -101,8 +101,8 @@ export const briefSections = {
   evidence_plan: Type.Optional(
     Type.Object(
       {
-        required: Type.Optional(strings('What must be shown.')),
-        suggested: Type.Optional(strings('Helpful but not required evidence.')),
+        required: Type.Optional(strings('Evidence that must be produced.')),
+        suggested: Type.Optional(strings('Evidence that helps but is not required.')),
       },
       { additionalProperties: true, title: 'EvidencePlan', description: 'What would show that the intent held.' },
     ),

@@ -155,7 +155,7 @@ export const closeItemBody = Type.Object(
       minLength: 1,
       maxLength: TEXT_LENGTH_MAX,
       pattern: '\\S',
-      description: 'Why nothing more is owed.',
+      description: 'Why nothing more needs to be done for the item.',
     }),
   },
   { ...CLOSED, title: 'WorkItemClose' },
