@@ -196,7 +196,6 @@ export interface ProblemExtra {
   /** The entity's state, and the messages that it would accept. */
   readonly state?: string
   readonly allowed?: readonly string[]
-  readonly retryAfterSeconds?: number
   /** Further members (RFC 9457 section 3.2), each documented in http/api-documents/problem-schema.ts. */
   readonly members?: ProblemMembers
 }

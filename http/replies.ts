@@ -17,7 +17,6 @@ export function refuse(exchange: Exchange, refused: Refused): void {
     ...(errors === undefined ? {} : { errors }),
     ...(refused.state === undefined ? {} : { state: refused.state }),
     ...(refused.allowed === undefined ? {} : { allowed: refused.allowed }),
-    ...(refused.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: refused.retryAfterSeconds }),
   })
 }
 

@@ -81,7 +81,18 @@ export class Answers {
 
 /** A refusal because the service cannot do it now but may later. */
 export function unavailable(code: string, detail: string): Refused {
-  return { ok: false, refusal: { code, detail }, retryAfterSeconds: 1 }
+  return { ok: false, refusal: { code, detail }, isPassing: true }
+}
+
+const NO_WRITES: Readonly<Record<string, string>> = {
+  disk_reserve: 'less than `disk_reserve` of the disk is free. It resumes once there is more.',
+  read_only: 'too little of the disk was free when it started. Free some, and restart it.',
+  view_backlog: 'its lists are too far behind the log. It resumes in a moment.',
+}
+
+/** Why the journal takes no writes now (`Journal.refuses`), in words. */
+export function noWrites(reason: string): string {
+  return `The service accepts no writes: ${NO_WRITES[reason] ?? reason}`
 }
 
 export const OVERLOADED = unavailable('overloaded', 'Too much work is waiting; the request was not accepted.')

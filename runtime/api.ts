@@ -31,8 +31,8 @@ export interface Refused {
   /** The actor's state and the messages it would take in it; absent if the actor does not exist. */
   readonly state?: string
   readonly allowed?: readonly string[]
-  /** Seconds after which a retry may help (503). */
-  readonly retryAfterSeconds?: number
+  /** The service cannot take it now and may later (503). After how long, the table of problems says. */
+  readonly isPassing?: true
 }
 
 export type Answer = Taken | Refused

@@ -13,7 +13,7 @@ import {
 } from '../machines/machine.ts'
 import { type Commit, type Journal, JournalFailure, type OutboxKey, type OutboxRow } from '../storage/journal.ts'
 import { type Actor, ActorTable, type Mail, type Source } from './actor.ts'
-import { Answers, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
+import { Answers, noWrites, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Platform, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
 import { IsolatedSteps } from './isolated-steps.ts'
@@ -183,7 +183,7 @@ class ActorRuntime implements Runtime {
     const reason = this.journal.refuses()
     if (reason === undefined) return undefined
     this.due.noteRefused()
-    return unavailable(reason, `The service accepts no writes now: ${reason.replaceAll('_', ' ')}.`)
+    return unavailable(reason, noWrites(reason))
   }
 
   private post(actor: Actor, mail: Mail): void {

@@ -125,7 +125,7 @@ export function withCompiled(
   }
   // A mailbox is ordered: the answer comes after the message that creates the artifact.
   const looked = exchange.later((answer: Answer) => {
-    if (!answer.ok && answer.retryAfterSeconds !== undefined) refuse(exchange, answer)
+    if (!answer.ok && answer.isPassing) refuse(exchange, answer)
     else take(answer.ok ? answer.snapshot : undefined)
   })
   service.runtime.ask(ref, { type: 'look' }, looked)

@@ -1,6 +1,7 @@
 /** The service about itself: whether it is alive and takes work, what it is, and what API it has. */
 import { anyObject, mapOf, stringEnum, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
+import { noWrites } from '../../runtime/answers.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { maySee } from '../access.ts'
 import { asyncApiDocument } from '../api-documents/asyncapi.ts'
@@ -101,7 +102,7 @@ function ready(service: ServiceContext, about: About, exchange: Exchange): void 
   const { runtime } = service
   const reason = runtime.journal.refuses()
   if (reason !== undefined) {
-    exchange.problem(codeOfRefusal(reason), `The service accepts no writes now: ${reason.replaceAll('_', ' ')}.`)
+    exchange.problem(codeOfRefusal(reason), noWrites(reason))
     return
   }
   exchange.answer(200, {

@@ -178,8 +178,8 @@ export class Exchange {
     const { problems } = this.entry
     problems.set(code, (problems.get(code) ?? 0) + 1)
     this.problemCode = code
-    const retryAfterSeconds = extra?.retryAfterSeconds ?? entry.retryAfterSeconds
-    if (retryAfterSeconds !== undefined) this.setHeader('Retry-After', String(Math.ceil(retryAfterSeconds)))
+    const { retryAfterSeconds } = entry
+    if (retryAfterSeconds !== undefined) this.setHeader('Retry-After', String(retryAfterSeconds))
     if (entry.status === 401) this.setHeader('WWW-Authenticate', 'Bearer realm="intendant"')
     this.setHeader('Content-Type', 'application/problem+json')
     const instance = this.path.length > INSTANCE_CHARACTERS_MAX ? undefined : this.path

@@ -238,7 +238,7 @@ export class Fleet {
    */
   private announce(runner: Runner, message: CameOnline | WentOffline): void {
     this.runtime.ask({ kind: 'runner', id: runner.id }, message, (answer) => {
-      if (answer.ok || answer.retryAfterSeconds === undefined) return
+      if (answer.ok || !answer.isPassing) return
       if (message.type === 'came_online') {
         this.forget(runner)
         if (runner.polls.length > 0) this.wheel.add(runner, this.runtime.platform.monotonicMs() + presenceRetryMs)

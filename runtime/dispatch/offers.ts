@@ -182,11 +182,11 @@ export class Offers {
     else if (!guard.isClear) guard.passed([refOf(held.id)])
   }
 
-  private refused(held: Held, { refusal, retryAfterSeconds }: Refused): void {
+  private refused(held: Held, { refusal, isPassing }: Refused): void {
     const { queue, holdings, holdBacks, paused } = this.parts
     this.offersRefused++
     if (holdings.get(held.id) === held) holdings.drop(held)
-    if (retryAfterSeconds !== undefined && refusal.code !== 'quarantined') paused()
+    if (isPassing && refusal.code !== 'quarantined') paused()
     if (queue.holdBack(held.id)) holdBacks.hold(held.id)
   }
 }

@@ -315,7 +315,7 @@ function endOf(id: string, ended_at: string): End {
 }
 
 function isForNow(answer: Answer): boolean {
-  return !answer.ok && answer.retryAfterSeconds !== undefined
+  return !answer.ok && answer.isPassing === true
 }
 
 interface Left {

@@ -257,10 +257,16 @@ t.test('a service that refuses writes says why, and still answers reads', async 
   await s.project('greeter')
   journal.refuse('disk_reserve')
   const refused = await s.expect(503, 'POST', '/api/projects', { name: 'Other' })
-  t.match(refused.body, { code: 'disk_reserve', retryable: true })
-  t.ok(refused.headers.get('retry-after'))
+  t.match(refused.body, {
+    code: 'disk_reserve',
+    retryable: true,
+    detail: /less than `disk_reserve` of the disk is free/,
+  })
+  t.equal(refused.headers.get('retry-after'), '30', 'the pause that the table of problems states')
   await s.expect(200, 'GET', '/api/projects/greeter')
-  t.equal((await s.expect(503, 'GET', '/readyz')).body.code, 'disk_reserve')
+  const unready = await s.expect(503, 'GET', '/readyz')
+  t.match(unready.body, { code: 'disk_reserve', detail: refused.body.detail })
+  t.equal(unready.headers.get('retry-after'), '30')
   await s.expect(200, 'GET', '/healthz')
   journal.refuse(undefined)
   await s.expect(200, 'GET', '/readyz')

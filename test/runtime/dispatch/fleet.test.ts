@@ -117,7 +117,7 @@ t.test('a restart keeps the last_seen_at of a runner', async (t) => {
 
 t.test('a presence step that was refused is asked for again at the next call', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
-  fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
+  fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, isPassing: true })
   dispatcher.touch('r1')
   fake.run()
   fake.refusals.clear()
@@ -132,7 +132,7 @@ t.test(
   async (t) => {
     const { fake, dispatcher } = world({ r1: {}, r2: {} })
     for (const id of ['r1', 'r2'])
-      fake.refusals.set(id, { ok: false, refusal: { code: 'disk_reserve', detail: '' }, retryAfterSeconds: 1 })
+      fake.refusals.set(id, { ok: false, refusal: { code: 'disk_reserve', detail: '' }, isPassing: true })
     const asked = poll(dispatcher, 'r1', presenceMs * 3)
     dispatcher.touch('r2')
     fake.platform.advance(presenceRetryMs + 100)
