@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { InvalidArgumentError, Option } from 'commander'
 import { THROTTLES } from '../machines/documents/fields.ts'
 import { utcOf } from '../machines/instant.ts'
+import { FromNow } from './service-clock.ts'
 import { DURATION_MS_MAX, readDuration, readInteger, showDuration, TIMER_MS_MAX } from './units.ts'
 
 /** `tls_cert` and `tls-cert` as commander names the option's value: `tlsCert`. */
@@ -56,8 +57,8 @@ export const DISCARD_WORK = [
 
 const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
-/** RFC 3339 from a time, or from a duration counted from now. */
-export function moment(text: string): string {
+/** A time as RFC 3339, or a duration from now, which becomes one before the command runs. */
+export function moment(text: string): string | FromNow {
   const ms = readDuration(text)
   // Date.parse accepts nearly anything: 10 is the first of October 2001.
   const at = ms !== undefined ? Date.now() + ms : RFC_3339.test(text) ? Date.parse(text) : Number.NaN
@@ -66,7 +67,7 @@ export function moment(text: string): string {
       'A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h, is expected.',
     )
   }
-  return utcOf(at)
+  return ms === undefined ? utcOf(at) : new FromNow(ms)
 }
 
 /** RFC 3339, kept to the letter: events are identified by their time as written. */

@@ -28,6 +28,7 @@ import { addQueue } from './queue.ts'
 import { addRunRequests } from './run-requests.ts'
 import { addRunners } from './runners.ts'
 import { addServe } from './serve.ts'
+import { withTimes } from './service-clock.ts'
 import { addSessions } from './sessions.ts'
 import { addStatus } from './status.ts'
 import { addTask } from './task.ts'
@@ -103,7 +104,7 @@ export async function run(argv: readonly string[], world: World): Promise<number
   }
 }
 
-/** Runs the command with abbreviated ids and names resolved. */
+/** Runs the command with durations, and abbreviated ids and names, resolved. */
 async function runBody(
   cli: Cli,
   command: Command,
@@ -112,6 +113,7 @@ async function runBody(
   options: any,
 ): Promise<number | undefined> {
   const client = (): Client => cli.client
+  await withTimes(client, options)
   const whole = await withWholeIds(client, command, operands, options)
   try {
     return (await body(cli, whole, options)) ?? undefined

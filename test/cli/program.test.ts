@@ -579,6 +579,24 @@ t.test('a time must be RFC 3339 or a duration from now', async (t) => {
   t.equal(asked.at(-1)!.body.not_before, '9999-12-31T23:59:59.999Z')
 })
 
+t.test('a duration counts from now by the clock of the service, if that tells its time', async (t) => {
+  const hourMs = 3_600_000
+  for (const aheadMs of [-2 * hourMs, 0, 2 * hourMs, undefined]) {
+    const date = aheadMs === undefined ? '' : new Date(Date.now() + aheadMs).toUTCString()
+    const { env, asked } = await service(t, () => [201, RUN, { date }])
+    for (const [member, ...argv] of [
+      ['expires_at', 'token', 'create', '--name', 'ada', '--role', 'viewer', '--expires'],
+      ['expires_at', 'run-request', 'create', '--project', 'p', '--entry-event', 'e', '--expires'],
+      ['not_before', 'run-request', 'create', '--project', 'p', '--entry-event', 'e', '--not-before'],
+      ['not_before', 'task', 'shop', 'Pay', '--no-wait', '--not-before'],
+    ] as const) {
+      t.equal((await cli(env, ...argv, '1h', '--json')).code, 0)
+      const offMs = Date.parse(asked.at(-1)!.body[member]) - (Date.now() + (aheadMs ?? 0) + hourMs)
+      t.ok(Math.abs(offMs) < 30_000, `${argv.join(' ')}: ${offMs} ms off, the service being ${aheadMs} ms ahead`)
+    }
+  }
+})
+
 t.test('create --wait-limit exits with 6 when its time is over', async (t) => {
   const { env } = await service(t, ({ method, url }) =>
     method === 'POST'
