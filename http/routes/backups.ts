@@ -83,6 +83,12 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
         202: located({
           description: 'The backup is still running.',
           schema: backupDocument,
+          example: {
+            name: 'before-upgrade',
+            state: 'running',
+            path: '/home/ada/.engine/backups/before-upgrade',
+            begun_at: '2026-01-31T12:00:00.000000Z',
+          },
           headers: { 'Idempotent-Replay': '`true` if an earlier request with this key started it.' },
         }),
       },

@@ -204,6 +204,8 @@ t.test('every JSON request and answer has an example that satisfies its schema',
     }
   }
   for (const key of Object.keys(examples)) t.ok(used.has(key), `${key} is a route`)
+  const unfinished = s.openApi.paths['/api/backups'].post.responses[202].content['application/json'].example
+  t.match(unfinished, { state: 'running', ended_at: undefined })
 })
 
 t.test('every refusal code of a machine or of the runtime is in the problem table', (t) => {

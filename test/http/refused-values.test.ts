@@ -1,6 +1,7 @@
 /** Values that no machine may receive are refused at the edge, by name and place: no client input is answered 500. */
 import { pino } from 'pino'
 import t from 'tap'
+import { examples } from '../../http/api-documents/examples.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
@@ -21,6 +22,14 @@ t.test('/api/version reports the port that the service listens on, even if it wa
   const s = await startTestService(t, { port: 0 })
   const { body } = await s.expect(200, 'GET', '/api/version')
   t.equal(body.settings.port, s.service.port)
+})
+
+t.test('the example of /api/version has the names that it answers with', async (t) => {
+  const s = await startTestService(t)
+  const { body } = await s.expect(200, 'GET', '/api/version')
+  const example = examples['GET /api/version']!.answer as Record<'limits' | 'settings', object>
+  for (const part of ['limits', 'settings'] as const)
+    for (const name of Object.keys(example[part])) t.type(body[part][name], name === 'host' ? 'string' : 'number', name)
 })
 
 t.test('/api/version reports the maintenance limits to any runner', async (t) => {
