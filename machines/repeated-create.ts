@@ -55,9 +55,10 @@ export function creationRepeat(record: CreationRecord, message: Message<CreateBo
   return classifyCreate(record, message) === 'replay' ? 'replay' : undefined
 }
 
-/** The refusal if the key was already used for another entity of this kind. */
+/** The refusal if the key was already used for another entity of this kind, or for the same one with another body. */
 export function reusedKey(what: string): Refusal {
-  return { code: 'idempotency_key_reused', detail: `this idempotency key was used for another ${what}` }
+  const detail = `this idempotency key was used with another body, or for another ${what}`
+  return { code: 'idempotency_key_reused', detail }
 }
 
 /** Refuses a create. `settled_twin` is for ids that derive from the key: the caller takes the key's next generation. */

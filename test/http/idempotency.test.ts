@@ -41,6 +41,7 @@ for (const [path, bodyOf] of NAMED) {
     const before = await counted(s, path)
     const other = await s.expect(422, 'POST', path, bodyOf('two'), { headers })
     t.equal(other.body.code, 'idempotency_key_reused')
+    t.match(other.body.detail, /with another body, or for another/)
     t.equal(await counted(s, path), before, 'nothing was created')
     const again = await s.expect(200, 'POST', path, bodyOf('one'), { headers })
     t.equal(again.headers.get('idempotent-replay'), 'true')
