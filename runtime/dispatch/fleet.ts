@@ -100,7 +100,7 @@ export class Fleet {
     runner.state = state
     runner.capacity = context.capacity
     runner.registeredAt = context.created_at
-    runner.seenAt = context.internal.seen_at
+    runner.seenAt = laterOf(context.internal.seen_at, context.session?.started_at)
     this.changeSupply(runner, state === 'removed' ? undefined : context)
     this.refresh(runner)
   }
@@ -296,4 +296,8 @@ export class Fleet {
     for (const demand of this.demands()) pair(supply, demand)
     return supply
   }
+}
+
+function laterOf(a: string | undefined, b: string | undefined): string | undefined {
+  return a === undefined || (b !== undefined && b > a) ? b : a
 }

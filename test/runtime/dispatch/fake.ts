@@ -26,6 +26,7 @@ export interface RunnerGiven {
   readonly trusted?: boolean
   readonly state?: 'registered' | 'draining' | 'removed'
   readonly online?: boolean
+  readonly session?: { readonly instance: string; readonly version: string; readonly started_at: string }
 }
 
 export interface RequestGiven {

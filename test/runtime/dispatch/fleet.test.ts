@@ -115,6 +115,17 @@ t.test('a restart keeps the last_seen_at of a runner', async (t) => {
   t.same(restarted(before).dispatcher.runnerSeen('r1'), seen)
 })
 
+t.test('after a restart a runner was last seen when its process started, if nothing later is known', async (t) => {
+  const session = { instance: 'a', version: '1', started_at: '2026-01-01T00:10:00.000000Z' }
+  const before = world({ r1: { session } })
+  before.dispatcher.touch('r1')
+  before.fake.run()
+  const { fake, dispatcher } = restarted(before)
+  t.match(dispatcher.runnerSeen('r1'), { presence: 'online', last_seen_at: session.started_at })
+  fake.platform.advance(presenceMs + 100)
+  t.match(dispatcher.runnerSeen('r1'), { presence: 'offline', last_seen_at: session.started_at })
+})
+
 t.test('a presence step that was refused is asked for again at the next call', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   fake.refusals.set('r1', { ok: false, refusal: { code: 'disk_reserve', detail: '' }, isPassing: true })
