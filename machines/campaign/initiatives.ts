@@ -9,7 +9,7 @@ import type { Draft } from './draft.ts'
 
 /** How many findings are kept, the newest ones; each is shown in every prompt. */
 const FINDINGS_MAX = 16
-/** How many initiatives are told how its cycles settle; the newest. */
+/** How many initiatives it is a member of, the newest. */
 const INITIATIVES_MAX = 16
 /** How many cycles' findings are remembered: preserved work may land later. */
 const CYCLES_MAX = 16
@@ -23,10 +23,13 @@ export function join(draft: Draft, { initiative }: Of<'join_initiative'>): void 
   })
 }
 
-/** The findings of an initiative it leaves are no longer shown. */
+/** An initiative it leaves shows it nothing more, and hears only of cycles whose formation saw what it had found. */
 export function leave(draft: Draft, { initiative }: Of<'leave_initiative'>): void {
-  const { findings = [] } = draft.context.internal
-  draft.keep({ findings: findings.filter((one) => one.initiative !== initiative) })
+  const { initiatives = [], findings = [] } = draft.context.internal
+  draft.keep({
+    initiatives: initiatives.filter((name) => name !== initiative),
+    findings: findings.filter((one) => one.initiative !== initiative),
+  })
 }
 
 export function share(draft: Draft, { finding }: Of<'share_finding'>): void {
@@ -59,13 +62,14 @@ export function toldOf({ forming }: Internal): { findings?: readonly SharedFindi
   return forming === undefined ? {} : { findings: forming }
 }
 
-/** Tells each of its initiatives that a cycle has ended. */
+/** Tells its initiatives that a cycle has ended, and those it has left whose findings the cycle's formation saw. */
 export function tellInitiatives(draft: Draft, message: CampaignMessage): void {
   const { initiatives = [], seen = {} } = draft.context.internal
   if (message.type !== 'item_settled' || message.role !== 'cycle') return
   const { item_id, state, terminal, on_trunk } = message
-  for (const id of initiatives) {
-    const ofIts = (seen[item_id] ?? []).filter(({ initiative }) => initiative === id)
+  const shown = seen[item_id] ?? []
+  for (const id of new Set([...initiatives, ...shown.map(({ initiative }) => initiative)])) {
+    const ofIts = shown.filter(({ initiative }) => initiative === id)
     const news: Messages['initiative'] = {
       type: 'member_cycle_settled',
       item_id,

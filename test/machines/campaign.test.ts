@@ -377,6 +377,28 @@ t.test('a formation is shown the newest sixteen findings shared with its campaig
   t.end()
 })
 
+t.test(
+  'an initiative is told of its member’s cycles, however many others have ended; those only of what they found',
+  (t) => {
+    const join = (initiative: string) => () => at(1, { type: 'join_initiative', initiative })
+    const leave = (initiative: string) => () => at(1, { type: 'leave_initiative', initiative })
+    const share = (initiative: string) => () => {
+      const finding = { finding_id: `find_${initiative}`, initiative, kind: 'note', text: 'a fact', refs: [] }
+      return at(1, { type: 'share_finding', finding })
+    }
+    const ended = Array.from({ length: 17 }, (_, n) => [join(`ended-${n}`), leave(`ended-${n}`)]).flat()
+    const members = [join('checkout'), join('audit'), share('audit'), says('advance'), leave('audit'), ...ended]
+    const cycle = walk(...members, answers(decide('advance', { objective: 'Add it' })))
+    const news = told(cycle, ends(LANDED)).sends.filter(({ message }) => message.type === 'member_cycle_settled')
+    t.match(news, [
+      { to: { kind: 'initiative', id: 'checkout' }, message: { finding_ids: [] } },
+      { to: { kind: 'initiative', id: 'audit' }, message: { finding_ids: ['find_audit'] } },
+    ])
+    t.equal(news.length, 2)
+    t.end()
+  },
+)
+
 t.test('a campaign paused by its provider resumes at retry_after, unless an owner paused it meanwhile', (t) => {
   const limit = { outcome: 'failed', failure: { class: 'execution', code: 'usage_limit', message: 'x' } }
   const forming = walk(says('advance'))
