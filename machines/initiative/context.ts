@@ -104,6 +104,8 @@ export interface MemberView {
   readonly busy?: string
   /** Why nothing of it may start, whatever its own state. */
   readonly barred?: string
+  /** It is paused until its provider is back, and then goes on. */
+  readonly resumes_by_itself?: boolean
   /** Set if this initiative holds it. */
   readonly held_by_us?: boolean
   /** Anything else that distinguishes this moment from another; part of the fingerprint. */

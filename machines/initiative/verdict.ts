@@ -7,7 +7,7 @@ import { type Decision, decisionSchema, QUESTIONS_MAX, type SteeringOutcome } fr
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { compile } from '../schema.ts'
-import type { Assessment, InitiativeContext, View } from './context.ts'
+import type { Assessment, InitiativeContext, MemberView, View } from './context.ts'
 import { recipientsLeft } from './findings.ts'
 import { fingerprint, isMember, memberViewOf, standingOf } from './members.ts'
 
@@ -125,6 +125,11 @@ function barredBy(context: InitiativeContext, { decision: step, member }: Decisi
   return standing.is === 'barred' ? `${memberText(member!)} cannot advance: ${standing.why}` : undefined
 }
 
+/** Whether the member stays stopped until somebody says otherwise. */
+function isHeld({ state, resumes_by_itself }: MemberView): boolean {
+  return state === 'held' || (state === 'paused' && resumes_by_itself !== true)
+}
+
 /** Why the decision changes nothing; undefined if it does change something. */
 function inForceBy(context: InitiativeContext, decision: Decision, view: View): string | undefined {
   const { decision: step, member } = decision
@@ -137,7 +142,7 @@ function inForceBy(context: InitiativeContext, decision: Decision, view: View): 
       return standing.is === 'under_way' ? standing.why : undefined
     }
     case 'hold':
-      return memberView !== undefined && (memberView.state === 'held' || memberView.state === 'paused')
+      return memberView !== undefined && isHeld(memberView)
         ? `${memberText(member!)} is ${memberView.state}`
         : undefined
     case 'relay':

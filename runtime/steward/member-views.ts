@@ -55,10 +55,11 @@ function seen(runtime: Reading, context: InitiativeContext, member: Member): See
 
 /** A campaign's current step goes on by itself; only a landed cycle changes what there is to decide. */
 function seenCampaign({ value, context }: SnapshotOf<CampaignContext>): Seen {
-  const { work, asked, reason, cycles_completed, cycles_landed, max_cycles } = context
+  const { work, asked, reason, cycles_completed, cycles_landed, max_cycles, paused } = context
   return {
     state: value,
     ...(work === undefined ? {} : { busy: `its ${work.role} ${work.item_id} is under way` }),
+    ...(paused?.until === undefined ? {} : { resumes_by_itself: true }),
     mark: String(cycles_landed),
     about: `${cycles_completed} of ${max_cycles} cycles, ${cycles_landed} landed: ${asked.mission} (${reason})`,
   }

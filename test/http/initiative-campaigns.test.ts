@@ -2,7 +2,18 @@
 import { pino } from 'pino'
 import t from 'tap'
 import { until } from '../until.ts'
-import { addCampaign, comesTo, form, move, reading, step, events as told, verdict, work } from './campaign-harness.ts'
+import {
+  addCampaign,
+  comesTo,
+  fail,
+  form,
+  move,
+  reading,
+  step,
+  events as told,
+  verdict,
+  work,
+} from './campaign-harness.ts'
 import { answer, events, NAME, post, read, SHOP, steer, steered, type World } from './initiative-harness.ts'
 import { begin, COMPLETE, finish, fleet, inState, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
@@ -50,6 +61,21 @@ t.test('hold pauses a member campaign, and a campaign paused by a person is not 
   await s.expect(200, 'POST', '/api/campaigns/pay/pause', { reason: 'a fair' })
   await s.expect(200, 'POST', `/api/initiatives/${NAME}/advance`, { trigger_id: 't2' })
   t.match(await steered(w, 2), { outcome: 'skipped', detail: /campaign:pay: it is paused/ })
+})
+
+t.test('hold keeps a campaign paused that would go on by itself once its provider is back', async (t) => {
+  const s = await startTestService(t)
+  const w = await campaigning(s, [PAY, SHOP])
+  await s.expect(200, 'POST', '/api/campaigns/pay/advance', {})
+  const { request_id } = await begin(s, w.runner)
+  const result = { status: 'completed', retry_after: 3_600 }
+  await fail(s, w.runner, request_id, { class: 'execution', code: 'usage_limit', message: 'no more today', result })
+  t.match(await comesTo(s, 'paused'), { paused: { by: 'provider', until: /^20/ } })
+  t.match((await steer(w, 't1', { decision: 'hold', member: PAY })).ended, { outcome: 'applied' })
+  const held = await until(reading(s), ({ paused }) => paused.by === 'owner')
+  t.match(held, { status: 'paused', paused: { until: undefined }, reason: /initiative checkout: hold: it is time/ })
+  await answer(w, { decision: 'hold', member: PAY })
+  t.match(await steered(w, 2), { outcome: 'no_op', detail: 'campaign:pay is paused' })
 })
 
 t.test('a finding is consumed when a cycle lands whose formation was shown it', async (t) => {
