@@ -183,6 +183,8 @@ interface Advance extends MessageBody {
 
 interface Pause extends MessageBody {
   readonly type: 'pause'
+  /** Name of the initiative whose steering pauses the campaign; one that is over is left alone. */
+  readonly with_initiative?: string
   readonly reason?: string
 }
 

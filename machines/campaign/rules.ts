@@ -16,6 +16,9 @@ import { couldNotBegin, outageIn, resultOf } from './results.ts'
 const OVER: ReadonlySet<string> = new Set(['completed', 'cancelled'])
 const RUNNING: ReadonlySet<string> = new Set(['staged', 'active'])
 
+/** Whether nothing follows any more, even if its cycle is still being stopped. */
+const isOver = (value: string): boolean => OVER.has(value) || value === 'cancelling'
+
 export function isSound(message: Of<'create'>): boolean {
   return definitionFaults(message).length === 0
 }
@@ -129,6 +132,7 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
       if (isEmitted(message)) return undefined
       return RUNNING.has(value) && context.work?.role === 'advance' ? 'already_advancing' : undefined
     case 'pause':
+      if (isOver(value) && message.with_initiative !== undefined) return `already_${value}`
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
     case 'complete':
       return value === 'completed' && !isSaidOtherwise(context, message) ? 'already_completed' : undefined
@@ -191,7 +195,7 @@ export function refusal(
     case 'complete':
       return value === 'completed' ? decidedOtherwise(value, context.reason) : illegal(`it is ${value}`)
     default:
-      return OVER.has(value) || value === 'cancelling' ? illegal(`it is ${value}`) : undefined
+      return isOver(value) ? illegal(`it is ${value}`) : undefined
   }
 }
 
@@ -211,8 +215,7 @@ export function whyNotAdvanced(
     if (waiting >= JOINED_MAX) return `${waiting} requests are already waiting for its next step`
     if (!RUNNING.has(value) && value !== 'cancelling') return undefined
   }
-  const isOver = OVER.has(value) || value === 'cancelling'
-  if (!RUNNING.has(value)) return `it is ${value}: ${isOver ? 'nothing follows' : 'resume it'}`
+  if (!RUNNING.has(value)) return `it is ${value}: ${isOver(value) ? 'nothing follows' : 'resume it'}`
   if (work?.role !== 'cycle') return undefined
   return `cycle ${work.cycle} is under way as ${work.item_id}: its result will advance the campaign`
 }

@@ -174,7 +174,8 @@ function tellMember(context: InitiativeContext, { decision, member, reason }: Ac
   const to = { kind: member.kind, id: member.ref }
   if (decision === 'advance') return [{ to, message: { type: 'advance', by } }]
   // The campaign is paused, so that the owner finds it unchanged.
-  return [{ to, message: { type: 'pause', by, reason: `initiative ${context.name}: ${decision}: ${reason}` } }]
+  const why = `initiative ${context.name}: ${decision}: ${reason}`
+  return [{ to, message: { type: 'pause', with_initiative: context.name, by, reason: why } }]
 }
 
 /** Whether the last action on a held item was this initiative's hold: nobody else's hold is lifted. */

@@ -167,3 +167,16 @@ t.test('cancelling an initiative logs no warning, whatever state its members are
   await s.service.close()
   t.strictSame(warnings, [])
 })
+
+t.test('an escalation about a campaign that is over logs no warning, and has its question', async (t) => {
+  const warnings: string[] = []
+  const log = pino({ level: 'warn' }, { write: (line: string) => warnings.push(line) })
+  const s = await startTestService(t, {}, { log })
+  const w = await campaigning(s, [PAY, SHOP])
+  await move(s, 'complete', { reason: 'by hand' })
+  t.match((await steer(w, 't1', { decision: 'escalate', member: PAY })).ended, { outcome: 'applied' })
+  t.match((await read(w)).questions, [{ kind: 'escalate', member: PAY }])
+  t.match(await reading(s)(), { status: 'completed' })
+  await s.service.close()
+  t.strictSame(warnings, [])
+})
