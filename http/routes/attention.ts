@@ -65,8 +65,8 @@ interface Reason {
   isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
   /** Whether another item already covers it, so that it is left out. */
   isCoveredElsewhere?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
-  /** Key of the project it is listed under; default: the entity's. */
-  project?(snapshot: SnapshotOf<any>): string
+  /** Keys of the projects that it concerns, the one it is listed under first; default: the entity's. */
+  projects?(snapshot: SnapshotOf<any>): readonly string[]
   since(snapshot: SnapshotOf<any>, moment?: Moment): string
   /** Finds the entities in memory, in projects whose key `sees` admits. */
   find?(service: ServiceContext, sees: (project: string) => boolean): Found
@@ -112,7 +112,7 @@ const campaign = {
 const initiative = {
   kind: 'initiative',
   isFor: (reader: Principal, { context }: SnapshotOf<InitiativeContext>) => maySeeInitiative(reader, context),
-  project: ({ context }: SnapshotOf<InitiativeContext>) => context.projects[0]!,
+  projects: ({ context }: SnapshotOf<InitiativeContext>) => context.projects,
   since: ({ context }: SnapshotOf<InitiativeContext>) => askedSince(context),
   document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.initiative.document(snapshot),
 } as const
@@ -159,7 +159,7 @@ const REASONS = {
     called: 'stalled_project',
     advice:
       'its work waits only for a runner, and none that may take it has called for minutes: start one of those named in `because`, or register another',
-    project: ({ context }: SnapshotOf<any>) => context.key,
+    projects: ({ context }: SnapshotOf<any>) => [context.key],
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
     find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => stalledProjects(scheduler, sees),
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.project.document(snapshot),
@@ -264,7 +264,7 @@ function calledOf({ kind, called = kind }: Reason): string {
 }
 
 const told = {
-  project: Type.String({ description: 'Key of the project.' }),
+  project: Type.String({ description: 'Key of the project; of an initiative, its first.' }),
   since: Type.String({ format: 'date-time', description: 'Since when it needs attention.' }),
 }
 
@@ -358,7 +358,7 @@ function sectionOf(
     return moment !== undefined
   }
   const isFor = (snapshot: SnapshotOf<any>): boolean =>
-    isAsked(projectOf(reason, snapshot)) &&
+    projectsOf(reason, snapshot).some(isAsked) &&
     (reason.isFor?.(principal, snapshot) ?? maySee(principal, snapshot.context.project)) &&
     reason.isCoveredElsewhere?.(service, snapshot) !== true &&
     isSo(snapshot)
@@ -371,9 +371,8 @@ function sectionOf(
   }
 }
 
-/** Key of the project it is listed under. */
-function projectOf(reason: Reason, snapshot: SnapshotOf<any>): string {
-  return reason.project?.(snapshot) ?? snapshot.context.project
+function projectsOf(reason: Reason, snapshot: SnapshotOf<any>): readonly string[] {
+  return reason.projects?.(snapshot) ?? [snapshot.context.project]
 }
 
 interface Row {
@@ -389,7 +388,7 @@ function itemOf(service: ServiceContext, reader: Principal, name: SectionName, {
   return {
     kind: called,
     reason: reasonOf(name),
-    project: projectOf(reason, snapshot),
+    project: projectsOf(reason, snapshot)[0],
     since: reason.since(snapshot, moment),
     ...(because === undefined ? {} : { because }),
     ...(governor === undefined ? {} : { governed_by: governor }),

@@ -3,6 +3,7 @@ import t from 'tap'
 import { absenceMsMin } from '../../runtime/dispatch/waiting-reasons.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
+import { BANK, steer, world } from './initiative-harness.ts'
 import { begin, finish, fleet, inState, reading, submit, waits } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
@@ -235,4 +236,14 @@ t.test('the attention list can be filtered by project', async (t) => {
   t.equal(ofTill.length, 2)
   t.same(ofTill[0], ['till', stuck], 'entries computed from memory are filtered as well')
   await s.expect(404, 'GET', '/api/attention?project=none')
+})
+
+t.test('a question of an initiative is listed under each of its projects', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await steer(w, 't1', { decision: 'ask', member: BANK, question: 'Net or gross?' })
+  const asked = async (project: string) => (await s.expect(200, 'GET', `/api/attention?project=${project}`)).body.items
+  for (const project of ['shop', 'bank']) t.match(await asked(project), [{ reason: 'asked', project: 'shop' }], project)
+  await s.project('till')
+  t.same(await asked('till'), [])
 })
