@@ -17,6 +17,20 @@ export function bullets(items: readonly string[]): string {
   return items.map((item) => `- ${indented(item)}`).join('\n')
 }
 
+/** How many bytes of UTF-8 the decisions of owners may take in a prompt; the longest one fits. */
+const DECISIONS_BYTES_MAX = 22_528
+
+/** The decisions of owners, oldest first, one a line: where not all of them fit the newest ones, and how many do not. */
+export function decisionBullets(decisions: readonly string[]): string {
+  let first = decisions.length
+  for (let left = DECISIONS_BYTES_MAX; first > 0; first -= 1) {
+    left -= Buffer.byteLength(bullets([decisions[first - 1]!])) + 1
+    if (left < 0) break
+  }
+  const omitted = first === 0 ? '' : `(${first} earlier ones are omitted to limit the length of the prompt.)\n\n`
+  return `${omitted}${bullets(decisions.slice(first))}`
+}
+
 /** The value with its further lines indented, without blank lines. */
 function indented(value: string): string {
   const [first = '', ...rest] = linesOf(value).map((line) => visible(line).trimEnd())

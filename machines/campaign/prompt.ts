@@ -1,10 +1,10 @@
 /**
  * The prompt of a formation: what a read-only agent is told when asked for the next step. Pure and bounded: sections
- * that do not fit are left out, and the prompt says so. Words from runs and repositories are fenced, and names they
- * gave are quoted: they are data.
+ * that do not fit are left out, and the prompt says so; never its task, its mission and what owners decided. Words from
+ * runs and repositories are fenced, and names they gave are quoted: they are data.
  */
 import { clipped } from '../clipped.ts'
-import { bullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
+import { bullets, decisionBullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
 import { fenced, quotedName } from '../untrusted-text.ts'
 import { nextBaseRef } from './chain.ts'
 import type { CampaignContext, ObjectiveEntry, SharedFinding, Start } from './context.ts'
@@ -16,7 +16,6 @@ const RESULT_CHARS_MAX = 4_000
 const OBJECTIVE_CHARS_MAX = 500
 const REASON_CHARS_MAX = 500
 const REF_CHARS_MAX = 500
-const DECISIONS_TOLD_MAX = 16
 /** For one failing gate, and for all of them together. */
 const GATE_OUTPUT_CHARS_MAX = 512
 const GATES_CHARS_MAX = 2_048
@@ -37,14 +36,17 @@ const ANSWER = [
 
 export function promptOf(context: CampaignContext, result: Start | undefined): string {
   const { asked } = context
+  const mission = section('Mission', paragraphs(asked.mission))
+  const budget = section('Budget', budgetLine(context))
+  const decided = section('Decisions of owners: these are binding', decisionBullets(decisions(context)))
   const sections = [
     TASK,
-    section('Mission', paragraphs(asked.mission)),
+    mission,
     section('Done-evidence', evidenceLines(context)),
     ANSWER,
-    section('Budget', budgetLine(context)),
+    budget,
     section('Conditions under which you must escalate', bullets(asked.escalation ?? [])),
-    section('Decisions of owners: these are binding', bullets(decisions(context))),
+    decided,
     section('The last task', lastTask(context, result)),
     section('Work that is preserved and has not landed', preserved(context)),
     section('Objectives so far', fencedLines(context.history.map(historyLine), 'the objectives so far')),
@@ -52,24 +54,24 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
     section('Findings of other members working towards the same outcome', findings(context)),
     section('Files to read first', bullets(asked.context_paths ?? [])),
     section('The intent behind it', bullets(asked.intent_refs ?? [])),
-  ]
-  return fitted(sections.filter((text) => text !== ''))
+  ].filter((text) => text !== '')
+  return fitted(sections, new Set([TASK, mission, ANSWER, budget, decided]))
 }
 
-/** As many of the sections, in order, as fit. */
-function fitted(sections: readonly string[]): string {
-  const kept: string[] = []
+/** The needed sections, which fit together, and in order those of the others that fit, too. */
+function fitted(sections: readonly string[], needed: ReadonlySet<string>): string {
+  const bytesOf = (text: string): number => Buffer.byteLength(text) + 2
   let left = PROMPT_BYTES_MAX
-  for (const [index, text] of sections.entries()) {
-    const bytes = Buffer.byteLength(text) + 2
-    if (bytes > left) {
-      kept.push(`(${sections.length - index} more sections are omitted to limit the length of the prompt.)`)
-      break
-    }
-    kept.push(text)
-    left -= bytes
-  }
-  return document(...kept)
+  for (const text of needed) left -= bytesOf(text)
+  const kept = sections.filter((text) => {
+    if (needed.has(text)) return true
+    const fits = bytesOf(text) <= left
+    if (fits) left -= bytesOf(text)
+    return fits
+  })
+  const omitted = sections.length - kept.length
+  const note = `(${omitted} more sections are omitted to limit the length of the prompt.)`
+  return document(...kept, omitted === 0 ? '' : note)
 }
 
 function evidenceLines({ asked }: CampaignContext): string {
@@ -86,9 +88,9 @@ function budgetLine({ cycles_completed, cycles_landed, max_cycles }: CampaignCon
 }
 
 function decisions({ owner_decisions }: CampaignContext): readonly string[] {
-  return owner_decisions
-    .slice(-DECISIONS_TOLD_MAX)
-    .map(({ decision, authorized_by, decided_at }) => `${decision} (${authorized_by}, ${decided_at})`)
+  return owner_decisions.map(
+    ({ decision, authorized_by, decided_at }) => `${decision} (${authorized_by}, ${decided_at})`,
+  )
 }
 
 function lastTask({ history }: CampaignContext, { item_id, payload }: Start = {}): string {

@@ -2,10 +2,11 @@
  * The prompt of an assessment: the outcome sought, the state of everything, what owners decided, and the shape of the
  * answer. Pure, so that what the agent saw can be reproduced. Text written by others is fenced.
  */
+import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { bullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
+import { bullets, decisionBullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
 import type { InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
@@ -68,7 +69,7 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
     section('Work that this initiative has started', fencedLines(view.items.map(itemLine), 'work items')),
     section(
       'Decisions of the owner: these are binding',
-      bullets(context.owner_decisions.map((one) => decisionLine(context, one))),
+      decisionBullets(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
     section('Owner actions', bullets(context.owner_actions.map(ownerLine))),
     section('Open questions', fencedLines(context.questions.map(questionLine), 'assessments')),
@@ -110,13 +111,13 @@ function questionLine({ kind, text }: Question): string {
   return `${kind}: ${oneLine(text)}`
 }
 
-/** The question is quoted: runs wrote it, and it is not binding. */
+/** The decision is told in full, since it is binding. The question is quoted: runs wrote it, and it is not. */
 function decisionLine({ actions }: InitiativeContext, one: OwnerDecision): string {
   const { decision, reason, applicable_members, answers = [] } = one
   const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`
   const asked = actions.filter(({ action_id }) => answers.includes(action_id)).map((by) => by.question ?? by.reason)
   const question = asked.length === 0 ? '' : `, in answer to ${JSON.stringify(oneLine(asked.join(' / ')))}`
-  return `${oneLine(decision)}${whom}${question}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
+  return `${lineOf(decision, TEXT_LENGTH_MAX)}${whom}${question}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
 }
 
 function ownerLine(one: InitiativeContext['owner_actions'][number]): string {

@@ -275,6 +275,35 @@ t.test('a prompt stays within its bound and says that it leaves sections out', (
   t.end()
 })
 
+t.test('whatever is left out of a prompt, it has the newest decisions of owners, and says what to answer', (t) => {
+  const { context } = walk(...toCycle, ends(taskResult('defect', { diagnosis: 'it rounds down' })))
+  const decided = (count: number, text: string) =>
+    Array.from({ length: count }, (_, n) => ({
+      decision: `No. ${n + 1}: ${text}`,
+      authorized_by: 'ann',
+      decided_at: 'now',
+    }))
+  const told = (change: object) => promptOf({ ...context, ...change }, context.pending)
+  const short = told({ owner_decisions: decided(40, 'net.') })
+  for (const n of [1, 20, 40]) t.match(short, `- No. ${n}: net. (ann, now)`)
+
+  const long = told({ owner_decisions: decided(8, '€'.repeat(3_900)) })
+  t.ok(Buffer.byteLength(long) < 50_000)
+  for (const text of ['- No. 8: €', '(7 earlier ones are omitted to limit', 'Verdict defect', 'with one JSON object']) {
+    t.match(long, text)
+  }
+  t.notMatch(long, 'No. 7')
+
+  const done_evidence = Array.from({ length: 32 }, () => ({ kind: 'review' as const, statement: '€'.repeat(1_000) }))
+  const asked = { ...context.asked, mission: '€'.repeat(8_000), done_evidence }
+  const crowded = told({ asked, owner_decisions: decided(8, '€'.repeat(3_900)) })
+  t.ok(Buffer.byteLength(crowded) < 50_000)
+  for (const text of ['- No. 8: €', 'Verdict defect', 'with one JSON object', '(1 more sections are omitted']) {
+    t.match(crowded, text)
+  }
+  t.end()
+})
+
 t.test('a formation is handed out with its prompt, its gates and the last result', (t) => {
   const { sends } = told(walk(...toCycle), ends(LANDED))
   const created = sends.find(({ message }) => message.type === 'create')!.message as any

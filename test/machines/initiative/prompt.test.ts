@@ -46,6 +46,18 @@ t.test('a question about no member is left out of pinned assessments, since it m
   t.end()
 })
 
+t.test('an owner’s decision is told in full, and the newest ones where not all of them fit', (t) => {
+  const long = (n: number) => decide({ decision: `No. ${n} ${'x'.repeat(3_900)} unless it is paid` })
+  const said = after({ decision: 'relay', text: 'x' }, decide({ decision: 'Nothing on Fridays' }), ...[1, 2].map(long))
+  const prompt = promptOf(said)
+  for (const text of ['- Nothing on Fridays', '- No. 1 x', '- No. 2 x', 'x unless it is paid']) t.match(prompt, text)
+  const many = promptOf(after({ decision: 'relay', text: 'x' }, ...Array.from({ length: 9 }, (_, n) => long(n + 1))))
+  t.match(many, /- No\. 9 x+ unless it is paid/)
+  t.match(many, '(4 earlier ones are omitted to limit the length of the prompt.)')
+  t.notMatch(many, /No\. [1-4] /)
+  t.end()
+})
+
 t.test('an owner’s words about all members reach a pinned assessment, and those about others do not', (t) => {
   const words = [
     decide({ decision: 'Nothing on Fridays' }),
