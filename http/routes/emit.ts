@@ -12,7 +12,7 @@ import type { EmittedAdvance, ProjectBody } from '../../machines/project.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Runtime, SnapshotOf } from '../../runtime/api.ts'
-import { commandPlace, runRequestMessage } from '../../runtime/entities/run-requests.ts'
+import { commandPlace, runRequestMessage, type TraceParent } from '../../runtime/entities/run-requests.ts'
 import { mayDo } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { advancesOf } from '../event-input/advance-requests.ts'
@@ -103,8 +103,14 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     return
   }
   const { eventBytesMax } = service.runtime.settings
-  const traceId = parseTraceparent(exchange.header('traceparent'))?.traceId ?? null
-  const rules = { project: key, traceId, throttle: 'dry_run', isFixed: false, eventBytesMax } as const
+  const parent = parseTraceparent(exchange.header('traceparent'))
+  const rules = {
+    project: key,
+    traceId: parent?.traceId ?? null,
+    throttle: 'dry_run',
+    isFixed: false,
+    eventBytesMax,
+  } as const
   const admitted = admitEvents(exchange, events, rules)
   if (admitted === undefined) return
   const advances = advancesOf(service, exchange, admitted)
@@ -136,7 +142,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     }
     if (exchange.done || prepared === undefined) return
     const commanding = prepared.filter((event) => isCommand(event.event_type))
-    const commands = commanding.map((event) => commandOf(service, exchange, project, event))
+    const commands = commanding.map((event) => commandOf(service, exchange, project, event, parent))
     record(service, exchange, project, { events: prepared, commands, advances }, until)
   })
 }
@@ -168,12 +174,16 @@ function ownTraces<E extends StatedEvent>(events: readonly E[], { others }: Comm
   return events.map((event, i) => (others.has(i) ? { ...event, trace_id: null } : event))
 }
 
-/** The message that creates the command's run request, delivered after the event is recorded. */
+/**
+ * The message that creates the command's run request, delivered after the event is recorded. Its span is a child of the
+ * command's; or of the caller's, if the command continues the caller's trace without a span of its own.
+ */
 function commandOf(
   service: ServiceContext,
   exchange: Exchange,
   project: SnapshotOf<any>,
   event: PreparedEvent,
+  parent: TraceParent | undefined,
 ): SendParams {
   const idempotencyKey = commandKey(event)
   const order = {
@@ -190,7 +200,9 @@ function commandOf(
     capabilities: service.capabilities,
   }
   const place = commandPlace(service.runtime, project.context.id, idempotencyKey)
-  const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id: event.span_id }
+  const callerSpan = event.trace_id === parent?.traceId ? parent?.spanId : undefined
+  const parent_span_id = event.span_id ?? callerSpan ?? null
+  const caused = { causation_id: event.id, gather_id: event.gather_id, parent_span_id }
   const message = { ...runRequestMessage(service.runtime, order), ...caused, ...place, fingerprint: event.id }
   return { to: { kind: 'run_request', id: place.id }, message }
 }

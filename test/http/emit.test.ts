@@ -61,6 +61,14 @@ t.test(
       traces.push((await s.expect(200, 'GET', `/api/run-requests/${id}`)).body.trace_id)
     t.equal(traces[0], '12'.repeat(16))
     t.not(traces[1], traces[0])
+    const chains = []
+    for (const trace of traces) {
+      const { events: told } = (await s.expect(200, 'GET', `/api/traces/${trace}`)).body
+      chains.push([told[0], told.find((event: any) => event.event_type === 'run_request_created')])
+    }
+    const [[asked, run], [own, ownRun]] = chains as [any, any]
+    t.match(run, { causation_id: asked.id, parent_span_id: '34'.repeat(8) }, 'its run is a child of the caller’s span')
+    t.match(ownRun, { causation_id: own.id, parent_span_id: own.span_id }, 'the others begin with a span of their own')
     const gathered = command({ payload: { name: 'mars' }, gather_id: 'planets', span_id: '56'.repeat(8) })
     const [id] = (await s.expect(200, 'POST', '/api/events', { events: [gathered] })).body.run_requests
     const { trace_id } = (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
