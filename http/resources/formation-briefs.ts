@@ -1,6 +1,6 @@
 /** What the routes of formation briefs share: finding a brief, sending it messages, and serving what it compiles to. */
 
-import type { BriefLapse } from '../../machines/documents/formation-brief.ts'
+import { type BriefLapse, formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { compiledBriefId } from '../../machines/formation-brief/compiled.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
 import { isId } from '../../machines/ids.ts'
@@ -17,6 +17,9 @@ import type { Exchange } from '../wire/exchange.ts'
 import { hasHeld } from './run-request-answers.ts'
 
 export type BriefSnapshot = SnapshotOf<FormationBriefContext>
+
+/** The documented answer of one brief, as `answerBrief` gives it. */
+export const oneBrief = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
 
 function briefOf(service: ServiceContext, exchange: Exchange): BriefSnapshot | undefined {
   const id = exchange.params[0]!

@@ -11,7 +11,6 @@ import {
   formationBriefApproveBody,
   formationBriefArchiveBody,
   formationBriefCompileBody,
-  formationBriefDocument,
 } from '../../machines/documents/formation-brief.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { sourcesOf } from '../../runtime/entities/brief-sources.ts'
@@ -21,6 +20,7 @@ import { notFound } from '../replies.ts'
 import {
   answerCompiled,
   type BriefSnapshot,
+  oneBrief,
   tellBrief,
   visibleBrief,
   withCompiled,
@@ -30,7 +30,6 @@ import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'formation briefs'
-const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
 const frozen = { description: 'The compiled brief.', schema: compiledBriefDocument }
 
 export function briefMoveRoutes(service: ServiceContext): readonly Route[] {
@@ -54,7 +53,7 @@ function submitRoute(service: ServiceContext): Route {
     description: 'With `If-Match`, only if it is unchanged since it was read.',
     access: { right: 'intent.write' },
     headers: [IF_MATCH_HEADER],
-    answers: { 200: one },
+    answers: { 200: oneBrief },
     problems: ['not_found', 'illegal_move', 'precondition_failed'],
     handle: (exchange) => {
       const read = readVersion(exchange)
@@ -79,7 +78,7 @@ function approveRoute(service: ServiceContext): Route {
     access: { right: 'approve.dry_run', orRight: 'approve.full' },
     body: { schema: formationBriefApproveBody },
     headers: [IF_MATCH_HEADER],
-    answers: { 200: one },
+    answers: { 200: oneBrief },
     problems: ['not_found', 'illegal_move', 'precondition_failed', 'brief_incomplete'],
     handle: (exchange) => approve(service, exchange),
   }
@@ -225,7 +224,7 @@ function archiveRoute(service: ServiceContext): Route {
       'until it has ended.',
     access: { right: 'intent.write' },
     body: { schema: formationBriefArchiveBody, optional: true },
-    answers: { 200: one },
+    answers: { 200: oneBrief },
     problems: ['not_found', 'illegal_move'],
     handle: (exchange) => {
       const brief = visibleBrief(service, exchange)

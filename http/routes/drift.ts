@@ -11,11 +11,9 @@ import {
   driftChangeDocument,
   driftDocument,
 } from '../../machines/documents/drift.ts'
-import { formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { driftHistoryOf, driftOf } from '../../machines/drift/document.ts'
 import { PROBLEMS } from '../../machines/drift/problems.ts'
 import { repairBrief } from '../../machines/drift/repair-brief.ts'
-import { modules } from '../../machines/index.ts'
 import { isGuiding } from '../../machines/intent-record.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { MessageBody, Reply, Taken } from '../../runtime/api.ts'
@@ -25,6 +23,7 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { KeyedMutex } from '../keyed-mutex.ts'
 import { listAnswer, listQuery } from '../lists.ts'
 import { located, markCreated, markCursor, notFound, onReply } from '../replies.ts'
+import { answerBrief, oneBrief } from '../resources/formation-briefs.ts'
 import { findRecord, type RecordSnapshot, reviewLiesAhead, tellRecord } from '../resources/intent-records.ts'
 import { activeProject, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -202,7 +201,6 @@ function classifyRoute(service: ServiceContext): Route {
 }
 
 function repairRoute(service: ServiceContext): Route {
-  const brief = { description: 'The brief: a draft.', schema: formationBriefDocument }
   const underWay = new KeyedMutex()
   return {
     method: 'POST',
@@ -215,8 +213,12 @@ function repairRoute(service: ServiceContext): Route {
     access: { right: 'intent.write' },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      201: located(brief),
-      200: { ...brief, description: 'The brief drafted earlier.', headers: { 'Idempotent-Replay': '`true`' } },
+      201: located({ ...oneBrief, description: 'The brief: a draft.' }),
+      200: {
+        ...oneBrief,
+        description: 'The brief drafted earlier.',
+        headers: { ...oneBrief.headers, 'Idempotent-Replay': '`true`' },
+      },
     },
     problems: ['not_found', 'illegal_move', 'project_archived', 'idempotency_key_reused'],
     handle: (exchange) => repair(service, exchange, underWay),
@@ -312,9 +314,8 @@ function noteRepair(
     readonly created_at: string
   }
   const answered = (): void => {
-    markCursor(service, exchange)
     const status = markCreated(exchange, repeat, `/api/formation-briefs/${formation_brief_id}`)
-    exchange.answer(status, modules.formation_brief.document(snapshot))
+    answerBrief(service, exchange, snapshot, undefined, status)
   }
   const isOver =
     snapshot.value === 'archived' || !isGuiding(record.value) || created_at < driftOf(record, utcNow(service)).since

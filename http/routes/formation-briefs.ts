@@ -14,19 +14,18 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../lists.ts'
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import { located, markCreated, onReply } from '../replies.ts'
-import { answerBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
+import { answerBrief, oneBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'formation briefs'
-const one = { description: 'The brief.', schema: formationBriefDocument, headers: { ETag: 'Its version.' } }
 const answers = {
-  201: located(one),
+  201: located(oneBrief),
   200: {
-    ...one,
+    ...oneBrief,
     description: 'The brief created earlier with this key.',
-    headers: { ...one.headers, 'Idempotent-Replay': '`true`' },
+    headers: { ...oneBrief.headers, 'Idempotent-Replay': '`true`' },
   },
 }
 const problems = ['not_found', 'project_archived', 'idempotency_key_reused'] as const
@@ -120,7 +119,7 @@ function readRoute(service: ServiceContext, path: string): Route {
     area: AREA,
     summary: 'Read a formation brief: its sections, approvals, compiled digest and latest run.',
     access: { right: 'view', runner: 'holder' },
-    answers: { 200: one },
+    answers: { 200: oneBrief },
     problems: ['not_found'],
     handle: (exchange) => withReadableBrief(service, exchange, (brief) => answerBrief(service, exchange, brief)),
   }
@@ -139,7 +138,7 @@ function patchRoute(service: ServiceContext): Route {
     access: { right: 'intent.write' },
     body: { schema: formationBriefPatchBody },
     headers: [IF_MATCH_HEADER],
-    answers: { 200: one },
+    answers: { 200: oneBrief },
     problems: ['not_found', 'illegal_move', 'precondition_failed'],
     handle: (exchange) => {
       const read = readVersion(exchange)

@@ -315,6 +315,9 @@ t.test(
     t.notMatch(JSON.stringify([drafted.body.mission, drafted.body.threats_to_watch]), /a map in memory/)
     const again = await s.expect(200, 'POST', path('threatened'))
     t.equal(again.body.id, drafted.body.id)
+    const read = await s.expect(200, 'GET', `/api/formation-briefs/${drafted.body.id}`)
+    for (const answer of [drafted, again])
+      t.equal(answer.headers.get('etag'), read.headers.get('etag'), 'the answer has the ETag for its next change')
     const { body } = await s.expect(200, 'GET', '/api/projects/shop/drift/threatened')
     t.equal(body.repair_brief_id, drafted.body.id)
     t.match((await s.expect(200, 'GET', '/api/projects/shop/drift/threatened/history')).body.items[0], {
