@@ -330,7 +330,7 @@ export const cancelManyBody = Type.Object(
 export const operatorFailBody = Type.Object(
   {
     class: Type.Optional(failureClass),
-    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'The status.' }),
+    message: Type.String({ minLength: 1, maxLength: TEXT_LENGTH_MAX, description: 'Why it has failed.' }),
   },
   { ...CLOSED, title: 'RunFailByOperator' },
 )
