@@ -30,14 +30,7 @@ import { runAnswerOf, visibleRunRequest } from '../resources/run-request-answers
 import type { Route, RouteBody, ServiceContext } from '../route.ts'
 import { type Exchange, PREFER_HEADER } from '../wire/exchange.ts'
 
-const POST_PROBLEMS = [
-  'not_found',
-  'illegal_move',
-  'stale_attempt',
-  'attempt_required',
-  'result_conflict',
-  'engine_run_taken',
-] as const
+const POST_PROBLEMS = ['not_found', 'illegal_move', 'stale_attempt', 'attempt_required'] as const
 
 interface Post {
   readonly name: string
@@ -56,6 +49,7 @@ const posts: readonly Post[] = [
     operation: 'acceptRunRequest',
     summary: 'Accept the offer: the lease starts.',
     body: { schema: acceptedBody, optional: true },
+    problems: ['engine_run_taken'],
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'accepted')),
   },
   {
@@ -63,6 +57,7 @@ const posts: readonly Post[] = [
     operation: 'startRunRequest',
     summary: 'Report that the work begins. A runner must not begin before this post is answered 2xx.',
     body: { schema: startedBody, optional: true },
+    problems: ['engine_run_taken'],
     handle: (service, exchange) => tellUnlessTaken(service, exchange, messageOf(exchange, 'started')),
   },
   {
@@ -87,6 +82,7 @@ const posts: readonly Post[] = [
     operation: 'completeRunRequest',
     summary: 'Complete the run with its Run Result. The same post again gets the same answer.',
     body: { schema: completedBody },
+    problems: ['result_conflict'],
     handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'completed')),
   },
   {
@@ -94,6 +90,7 @@ const posts: readonly Post[] = [
     operation: 'reportRunRequestFailure',
     summary: 'Report that the work failed; the class says who must act.',
     body: { schema: failedBody },
+    problems: ['result_conflict'],
     handle: (service, exchange) => tell(service, exchange, endOf(exchange, 'failed')),
   },
 ]
@@ -131,7 +128,7 @@ function releaseRoute(service: ServiceContext): Route {
     headers: [PREFER_HEADER],
     body: { schema: releaseBody, optional: true },
     answers: { 200: { description: 'Queued again.', schema: runAnswer } },
-    problems: ['not_found', 'illegal_move', 'stale_attempt', 'attempt_required'],
+    problems: POST_PROBLEMS,
     handle: (exchange) => tell(service, exchange, messageOf(exchange, 'release')),
   }
 }

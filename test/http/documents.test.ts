@@ -61,6 +61,24 @@ t.test('openapi.json documents next links, the oldest cursor, list orders and de
     t.ok(schemas.RunRequestCreate.properties[field].description.endsWith(`Default \`${value}\`.`), field)
 })
 
+t.test('each post of a runner documents the conflicts that it can meet, and no others', async (t) => {
+  const { openApi } = await startTestService(t)
+  const codesOf = (post: string, status: number): string[] => {
+    const { $ref } = openApi.paths[`/api/run-requests/{id}/${post}`].post.responses[status]
+    const answer = pointed(openApi, $ref) as any
+    return answer.content['application/problem+json'].schema.properties.code.enum
+  }
+  for (const post of ['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release']) {
+    const conflicts = [
+      'illegal_move',
+      'stale_attempt',
+      ...(/^(completed|failed)$/.test(post) ? ['result_conflict'] : []),
+    ]
+    t.strictSame(codesOf(post, 409), conflicts, post)
+    t.equal(codesOf(post, 422).includes('engine_run_taken'), post === 'accepted' || post === 'started', post)
+  }
+})
+
 t.test('openapi.json satisfies OpenAPI 3.1', async (t) => {
   const { openApi } = await startTestService(t)
   const ajv = new Ajv2020({ strict: false })
