@@ -78,9 +78,9 @@ export function listAnswer(document: TSchema, description: string, order = 'Newe
       { title: `${title}List` },
     ),
     headers: {
-      ...LINK_HEADER,
       'Watch-Cursor': 'The point in the log that the page reflects: watch from there to miss nothing.',
     },
+    optionalHeaders: LINK_HEADER,
   }
 }
 

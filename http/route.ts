@@ -65,7 +65,10 @@ export interface RouteAnswer {
   /** Absent: no body. */
   readonly schema?: TSchema
   readonly example?: unknown
+  /** Headers that every such answer has, with their descriptions. */
   readonly headers?: Readonly<Record<string, string>>
+  /** Headers that only some of these answers have. */
+  readonly optionalHeaders?: Readonly<Record<string, string>>
   /** Default `application/json`. */
   readonly contentType?: string
 }

@@ -2,7 +2,7 @@
 
 import { NAMES_MAX, valuesMax } from '../bodies/json-text.ts'
 import { PROBLEM_CODES, type ProblemCode, problemTable } from '../problems.ts'
-import type { Route, RouteUpload } from '../route.ts'
+import type { Route, RouteAnswer, RouteUpload } from '../route.ts'
 import { type Example, examples } from './examples.ts'
 import { parameters } from './parameters.ts'
 import { problemSchema } from './problem-schema.ts'
@@ -196,11 +196,15 @@ function isMarked({ area, method, access, endless }: Route): boolean {
   return area !== 'service' && endless !== true && !(method === 'GET' && access.right === 'runner')
 }
 
-/** Headers in the form of OpenAPI. */
-function headersOf(described: Readonly<Record<string, string>>): object {
-  const headers = Object.entries(described).map(
-    ([name, description]) => [name, { description, schema: { type: 'string' } }] as const,
-  )
+type Headers = NonNullable<RouteAnswer['headers']>
+
+/** Headers in the form of OpenAPI: those that every such answer has, and those that only some have. */
+function headersOf(always: Headers, optional: Headers = {}): object {
+  const schema = { type: 'string' }
+  const headers = [
+    ...Object.entries(always).map(([name, description]) => [name, { description, required: true, schema }] as const),
+    ...Object.entries(optional).map(([name, description]) => [name, { description, schema }] as const),
+  ]
   return headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }
 }
 
@@ -215,7 +219,7 @@ function responses(route: Route, components: Components, answerExample: unknown)
     const content = isEmpty ? undefined : { ...schema, ...(example === undefined ? {} : { example }) }
     described[status] = {
       description: answer.description,
-      ...headersOf({ ...ofAll, ...answer.headers }),
+      ...headersOf({ ...ofAll, ...answer.headers }, answer.optionalHeaders),
       ...(content === undefined ? {} : { content: { [answer.contentType ?? 'application/json']: content } }),
     }
   }
@@ -268,16 +272,16 @@ function problemResponse(status: number, codes: readonly ProblemCode[]): object 
     properties: { status: { const: status }, code: { enum: codes } },
   }
   const content = { 'application/problem+json': { schema } }
-  return { description: described, ...headersOf(headersOfProblems(status, codes)), content }
+  const always = status === 401 ? { 'WWW-Authenticate': '`Bearer`' } : {}
+  return { description: described, ...headersOf(always, optionalHeadersOfProblems(codes)), content }
 }
 
-function headersOfProblems(status: number, codes: readonly ProblemCode[]): Readonly<Record<string, string>> {
+function optionalHeadersOfProblems(codes: readonly ProblemCode[]): Headers {
   const isPassing = codes.some((code) => problemTable[code].retryAfterSeconds !== undefined)
   return {
     ...(codes.includes('unsupported_content_encoding')
       ? { 'Accept-Encoding': '`identity`, if the body was compressed.' }
       : {}),
-    ...(status === 401 ? { 'WWW-Authenticate': '`Bearer`' } : {}),
     ...(isPassing ? { 'Retry-After': 'Seconds to wait before retrying, if that may help.' } : {}),
   }
 }

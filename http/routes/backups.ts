@@ -89,7 +89,7 @@ export function backupRoutes(service: ServiceContext): readonly Route[] {
             path: '/home/ada/.engine/backups/before-upgrade',
             begun_at: '2026-01-31T12:00:00.000000Z',
           },
-          headers: { 'Idempotent-Replay': '`true` if an earlier request with this key started it.' },
+          optionalHeaders: { 'Idempotent-Replay': '`true` if an earlier request with this key started it.' },
         }),
       },
       problems: [

@@ -157,7 +157,7 @@ export function eventRoutes(service: ServiceContext): readonly Route[] {
             },
             { title: 'EventList' },
           ),
-          headers: LINK_HEADER,
+          optionalHeaders: LINK_HEADER,
         },
       },
       problems: ['cursor_too_old', 'cursor_of_another_log'],

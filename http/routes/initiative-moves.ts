@@ -118,7 +118,7 @@ function advanceRoute(service: ServiceContext): Route {
     body: { schema: advanceBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      200: { ...one, headers: { 'Idempotent-Replay': '`true` if it was requested before.' } },
+      200: { ...one, optionalHeaders: { 'Idempotent-Replay': '`true` if it was requested before.' } },
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {
@@ -147,7 +147,7 @@ function decideRoute(service: ServiceContext): Route {
     body: { schema: decideBody },
     headers: [IDEMPOTENCY_HEADER],
     answers: {
-      200: { ...one, headers: { 'Idempotent-Replay': '`true` if this was decided before.' } },
+      200: { ...one, optionalHeaders: { 'Idempotent-Replay': '`true` if this was decided before.' } },
     },
     problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
     handle: (exchange) => {

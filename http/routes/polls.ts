@@ -43,10 +43,13 @@ export function pollRoutes(service: ServiceContext): readonly Route[] {
         ),
       }),
       answers: {
-        200: { description: 'Work for the runner.', schema: executionRequestDocument, headers: newsHeaders },
+        200: { description: 'Work for the runner.', schema: executionRequestDocument, optionalHeaders: newsHeaders },
         204: {
           description: 'No work now.',
-          headers: { ...newsHeaders, 'Retry-After': 'Seconds to wait before polling again: the service is stopping.' },
+          optionalHeaders: {
+            ...newsHeaders,
+            'Retry-After': 'Seconds to wait before polling again: the service is stopping.',
+          },
         },
       },
       answersOnce: true,

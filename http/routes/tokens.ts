@@ -20,7 +20,7 @@ import { holding } from '../holding.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
-import { notFound, onAccepted, UNCACHED } from '../replies.ts'
+import { markCursor, notFound, onAccepted, UNCACHED } from '../replies.ts'
 import { projectId } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -233,6 +233,7 @@ function revocable(service: ServiceContext, exchange: Exchange): SnapshotOf<any>
     return undefined
   }
   if (token.value === 'revoked') {
+    markCursor(service, exchange)
     exchange.answer(204)
     return undefined
   }

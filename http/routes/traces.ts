@@ -111,7 +111,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
         200: {
           description: 'The trace.',
           schema: traceDocument,
-          headers: LINK_HEADER,
+          optionalHeaders: LINK_HEADER,
         },
       },
       problems: ['not_found', 'cursor_too_old', 'cursor_of_another_log'],

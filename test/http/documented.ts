@@ -74,6 +74,8 @@ export class Documented {
     }
     const untold = undocumentedHeader(described, headers)
     if (untold !== undefined) return `${method} ${known}: ${status}: the header ${untold} is not documented`
+    const missing = missingHeader(described, headers)
+    if (missing !== undefined) return `${method} ${known}: ${status}: the header ${missing} is missing`
     const type = contentType.split(';')[0]!
     if (described.content?.[type] === undefined) {
       return body === undefined ? undefined : `${method} ${known}: ${status} ${type} is not documented`
@@ -126,6 +128,13 @@ const OF_EVERY_ANSWER = new Set([
   'transfer-encoding',
   'uwebsockets',
 ])
+
+/** A header that every such answer has, as documented, and this one has not. */
+function missingHeader(described: any, headers: readonly string[] | undefined): string | undefined {
+  if (headers === undefined) return undefined
+  const required = Object.entries<any>(described.headers ?? {}).filter(([, header]) => header.required === true)
+  return required.map(([name]) => name.toLowerCase()).find((name) => !headers.includes(name))
+}
 
 /** A header that is not documented for the answer. A problem may follow after watch-cursor was set. */
 function undocumentedHeader(described: any, headers: readonly string[] = []): string | undefined {
