@@ -183,7 +183,7 @@ export class ArrayElements implements Elements {
 
   end(): undefined {
     if (this.fault !== undefined) return
-    if (this.#where === 'before') this.fault = 'The body ends before its array begins.'
+    if (this.#where === 'before') this.fault = this.#head.trim() === '' ? 'The body is empty.' : NO_ARRAY
     else if (this.#where !== 'after') this.fault = 'The body ends before its array does.'
     else if (this.#isWrapped && !this.#isClosed) this.fault = 'The body ends before its object does.'
   }

@@ -83,8 +83,8 @@ t.test('an element over the size limit is yielded without its bytes and keeps it
 
 t.test('a stream that is not an array of elements is refused with the reason', (t) => {
   const faults: Record<string, RegExp> = {
-    '': /before its array begins/,
-    '  ': /before its array begins/,
+    '': /The body is empty/,
+    '  ': /The body is empty/,
     '[1': /before its array does/,
     '["x]': /before its array does/,
     '[{"a":1}': /before its array does/,
@@ -98,7 +98,7 @@ t.test('a stream that is not an array of elements is refused with the reason', (
     '{"events":[1]}}': /members other than `events`/,
     '{"other":[1]}': /must be an array/,
     '"text[1]': /must be an array/,
-    '{"event_type":"x","payload":{},"occurred_at":"2026-01-01T00:00:00Z"}': /before its array begins/,
+    '{"event_type":"x","payload":{},"occurred_at":"2026-01-01T00:00:00Z"}': /must be an array of events/,
   }
   for (const [text, why] of Object.entries(faults)) {
     for (const at of [[], Array.from(text, (_, i) => i)]) {
