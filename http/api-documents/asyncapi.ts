@@ -5,7 +5,7 @@
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { catalogue } from '../../machines/events/index.ts'
 import { WATCH_PROTOCOL } from '../watch/socket.ts'
-import { frameSchema, frameSchemas } from '../watch/watch.ts'
+import { frameSchema, frameSchemas, watchQuery } from '../watch/watch.ts'
 import { Components } from './schemas.ts'
 
 export function asyncApiDocument(version: string): Record<string, unknown> {
@@ -45,6 +45,7 @@ export function asyncApiDocument(version: string): Record<string, unknown> {
         messages: Object.fromEntries(
           Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
         ),
+        bindings: { ws: { method: 'GET', query: components.refer(watchQuery), bindingVersion: '0.1.0' } },
       },
     },
     operations: {

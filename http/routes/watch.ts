@@ -1,6 +1,5 @@
 /** Watch: the one path on which events are followed, over a WebSocket or as server-sent events. */
 import { Gauge } from 'prom-client'
-import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { EventStream } from '../../runtime/stream/event-stream.ts'
 import { streamLimits } from '../../runtime/stream/limits.ts'
@@ -8,7 +7,7 @@ import type { Route, ServiceContext } from '../route.ts'
 import { Shares } from '../watch/shares.ts'
 import { type WatchRequest, watchSocket } from '../watch/socket.ts'
 import { watchBySse } from '../watch/sse.ts'
-import { cursorParameter, filterOf, filterParameters, frameSchema, startOf } from '../watch/watch.ts'
+import { filterOf, frameSchema, startOf, watchQuery } from '../watch/watch.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 /** Watchers at one time. Each costs a few KiB, and a turn's fan-out to all of them must stay short. */
@@ -84,10 +83,7 @@ export function watchRoutes(service: ServiceContext): readonly Route[] {
         'every later matching event once, in order. Browsers authenticate a WebSocket with the subprotocols ' +
         '`intendant.watch.v1, bearer.<token>`.',
       access: { right: 'view' },
-      query: closedObject({
-        since: Type.Optional(cursorParameter('A cursor, `latest` (default) or `earliest`.')),
-        ...filterParameters,
-      }),
+      query: watchQuery,
       headers: ['authorization', 'last-event-id'],
       answers: {
         200: {

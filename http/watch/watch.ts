@@ -4,7 +4,7 @@
  */
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
 import { isId } from '../../machines/ids.ts'
-import { Type } from '../../machines/schema.ts'
+import { closedObject, Type } from '../../machines/schema.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Runtime } from '../../runtime/api.ts'
 import { type CursorPlace, placeOf } from '../../runtime/stream/cursor.ts'
@@ -47,6 +47,12 @@ export const filterParameters = Object.fromEntries(FILTER_FIELDS.map((field) => 
 >
 
 export const cursorParameter = (description: string) => Type.String({ minLength: 1, maxLength: 128, description })
+
+/** The query of Watch, over either transport. */
+export const watchQuery = closedObject({
+  since: Type.Optional(cursorParameter('A cursor, `latest` (default) or `earliest`.')),
+  ...filterParameters,
+})
 
 /** A query that cannot be answered, with the problem for it. */
 export interface QueryFault {

@@ -151,6 +151,11 @@ t.test('asyncapi.json satisfies AsyncAPI 3', async (t) => {
   for (const name of catalogue.keys()) t.ok(schemas[name], name)
   const { watch } = body.operations
   t.equal(watch.action, 'send')
+  const { query } = body.channels.watch.bindings.ws
+  t.ok(ajv.validateSchema(query), 'the query of the WebSocket')
+  const inQuery = s.openApi.paths['/api/watch'].get.parameters.filter((parameter: any) => parameter.in === 'query')
+  t.ok(inQuery.length > 1)
+  for (const { name, description, schema } of inQuery) t.strictSame(query.properties[name], { ...schema, description })
   t.equal(pointed(body, watch.channel.$ref), body.channels.watch)
   for (const { $ref } of watch.messages)
     t.ok((pointed(body, $ref) as { $ref: string }).$ref.startsWith('#/components/messages/'))
