@@ -21,6 +21,7 @@ import { type Move, type Moved, moveRoute } from '../resources/moves.ts'
 import { activeProject } from '../resources/projects.ts'
 import { builtUponBy, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
+import { submittedTrace } from '../traceparent.ts'
 import type { Exchange } from '../wire/exchange.ts'
 import { dependenciesExist } from './work-items.ts'
 
@@ -84,7 +85,7 @@ function resumeRoute(service: ServiceContext): Route {
     description: 'Refused for work that a campaign builds upon (`built_upon_by`): it would be done twice.',
     access: { right: 'work.operate' },
     body: { schema: resumeItemBody, optional: true },
-    headers: [IDEMPOTENCY_HEADER],
+    headers: [IDEMPOTENCY_HEADER, 'traceparent'],
     answers: {
       201: located({ ...one, description: 'The new item, which continues the work.' }),
       200: {
@@ -172,6 +173,7 @@ function childOf(
     source: { kind: 'work_item', ref: parent },
     resumes: parent,
     submitted_by: by,
+    ...submittedTrace(exchange.header('traceparent')),
     ...(base_ref === undefined ? {} : { base_ref }),
     ...(not_before === undefined ? {} : { not_before }),
   } as WorkItemContext['asked']

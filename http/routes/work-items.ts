@@ -30,7 +30,7 @@ import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
-import { parseTraceparent } from '../traceparent.ts'
+import { submittedTrace } from '../traceparent.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 const AREA = 'work items'
@@ -206,7 +206,6 @@ function createMessage(
   const { project: _, allow_duplicate: _a, depends_on = [], kind = 'task', lane, ...rest } = body
   const { sentinel: _s, repeats: _r, ...given } = rest
   const isUpkeep = kind === 'maintenance' || kind === 'major_upgrade'
-  const link = parseTraceparent(exchange.header('traceparent'))
   const asked = {
     ...given,
     kind,
@@ -214,7 +213,7 @@ function createMessage(
     origin: by.origin!,
     source: sourceOf(body, by.name),
     submitted_by: by,
-    ...(link === undefined ? {} : { submitted_trace_id: link.traceId }),
+    ...submittedTrace(exchange.header('traceparent')),
   } as WorkItemContext['asked']
   const item = { id: '', project: project.key, project_id: project.id, asked, depends_on }
   return {

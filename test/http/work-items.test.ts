@@ -516,7 +516,7 @@ t.test('a payload that does not fit the kind is refused, and a caller’s trace 
 })
 
 t.test(
-  'a resumed item takes over labels, context and timeout, and may set its own objective and dependencies',
+  'a resumed item takes over labels, context and timeout, has its own objective and dependencies, and its caller’s trace',
   async (t) => {
     const s = await startTestService(t)
     const runner = await fleet(s, 'shop')
@@ -529,8 +529,10 @@ t.test(
       await until(reading(s, id), ({ state }) => state === 'preserved')
       return `/api/work-items/${id}/resume`
     }
-    const first = (await s.expect(201, 'POST', await preserved('Tidy up'))).body
-    t.match(first, { ...told, objective: 'Tidy up' })
+    const headers = { traceparent: `00-${'12'.repeat(16)}-${'34'.repeat(8)}-01` }
+    const first = (await s.expect(201, 'POST', await preserved('Tidy up'), undefined, { headers })).body
+    t.match(first, { ...told, objective: 'Tidy up', submitted_trace_id: '12'.repeat(16) })
+    t.not(first.trace_id, first.submitted_trace_id, 'it has a trace of its own')
     await land(s, runner, (await take(s, runner)).request_id)
     const left = { objective: 'Tidy up the rest', not_before: '2126-01-31T12:00:00.000Z', depends_on: [first.id] }
     const second = (await s.expect(201, 'POST', await preserved('Tidy up all'), left)).body
