@@ -97,7 +97,7 @@ function deed({ at, by, origin, previous_state }: Item): string {
 
 /** Commands that a person can use when the item needs somebody. */
 export function adviceFor(item: Item): string[] {
-  const { id, state, disposition, started_at, run_request_id: run, waiting_because: why } = item
+  const { id, state, disposition, started_at, run_request_id: run, reason_code, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
   const retry = isForItsSource(item) ? [] : [`intendant queue retry ${id}`]
   switch (state) {
@@ -112,7 +112,8 @@ export function adviceFor(item: Item): string[] {
     case 'failed':
       return [...retry, close]
     case 'running':
-      return isLost(item)
+      // It only counts as running, and a person must decide.
+      return reason_code === 'run_lost'
         ? [`intendant run-request requeue ${run}`, `intendant run-request fail ${run} --message TEXT`]
         : []
     case 'held':
@@ -120,7 +121,7 @@ export function adviceFor(item: Item): string[] {
     case 'queued':
       if (why?.code === 'runner_removed') return [`intendant queue cancel ${id}`]
       // A runner that is drained or offline does not help; the list shows that.
-      return /^no runner/.test(why?.detail)
+      return why?.code === 'no_runner'
         ? ['intendant runner list', takerFor(item, { code: 'no_runner_registered' })!.command]
         : []
     default:
@@ -136,11 +137,6 @@ function resumedAs({ resumptions = [] }: Item): string | undefined {
 /** If it were resumed besides, its work would be done twice. */
 function goesOnIn(campaign: string): string {
   return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
-}
-
-/** Whether it only counts as running: its run is lost, and a person must decide. */
-function isLost({ state, reason }: Item): boolean {
-  return state === 'running' && reason.startsWith('its run is lost')
 }
 
 /** Whether a campaign or an initiative asked for the item: asking again is up to its owner. */

@@ -41,8 +41,8 @@ export async function followItem(cli: Cli, item: Item, since: string | undefined
 
 /** The reason and, if no runner may take it, what a person can do. */
 function whyNot(item: Item): string | undefined {
-  const { state, reason } = item
-  if (!WAITING.includes(state)) return /lost|stopping/.test(reason) ? safe(reason) : undefined
+  const { state, reason, reason_code } = item
+  if (!WAITING.includes(state)) return reason_code === undefined ? undefined : safe(reason)
   const advice = state === 'queued' ? adviceFor(item) : []
   return [safe(reason), ...advice.map((line) => `  ${line}`)].join('\n')
 }

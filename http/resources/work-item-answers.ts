@@ -5,6 +5,7 @@
 import { isBuiltUpon } from '../../machines/campaign/chain.ts'
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import {
+  type ItemReasonCode,
   type ItemWaitingBecause,
   isTerminalItem,
   type Resumption,
@@ -42,11 +43,21 @@ export function workItemDocumentOf(service: ServiceContext, reader: Principal, s
   }
   const campaign = builtUponBy(service, snapshot)
   if (campaign !== undefined) shown.built_upon_by = campaign
+  const code = reasonCodeOf(service, snapshot)
+  if (code !== undefined) shown.reason_code = code
   const why = waitingBecauseOf(service, reader, snapshot)
   if (why === undefined) return shown
   shown.waiting_because = why
   if (snapshot.value === 'queued') shown.reason = why.detail
   return shown
+}
+
+/** What the reason of a running item tells, for programs; undefined if it runs as it should. */
+function reasonCodeOf({ runtime }: ServiceContext, { value, context }: WorkItemSnapshot): ItemReasonCode | undefined {
+  const { run, internal } = context
+  if (value !== 'running' || run === undefined) return undefined
+  if (internal.stopping) return 'stopping'
+  return readable(() => runtime.read({ kind: 'run_request', id: run.id }))?.value === 'lost' ? 'run_lost' : undefined
 }
 
 const KEEPS_WORK: ReadonlySet<string> = new Set(['preserved', 'needs_decision', 'failed'])

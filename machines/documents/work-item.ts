@@ -93,6 +93,9 @@ const WAITING_CODES = [
 ] as const
 export type ItemWaitingCode = (typeof WAITING_CODES)[number]
 
+const RUNNING_CODES = ['run_lost', 'stopping'] as const
+export type ItemReasonCode = (typeof RUNNING_CODES)[number]
+
 /** Most items that one item may depend on. */
 const DEPENDENCIES_MAX = LIST_MAX
 /** How many owner actions are remembered, newest last. */
@@ -248,6 +251,12 @@ export const workItemDocument = Type.Object(
     lane,
     state,
     reason: Type.String({ description: 'One line: why it is in that state.' }),
+    reason_code: Type.Optional(
+      stringEnum(RUNNING_CODES, {
+        description:
+          'For a running item: its run is lost and must be requeued or failed, or it is being stopped. Computed by the running service, not stored.',
+      }),
+    ),
     waiting_because: Type.Optional(itemWaitingBecause),
     origin: Type.String({ description: 'Where it was submitted from; opaque.' }),
     source,

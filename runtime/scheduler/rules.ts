@@ -57,6 +57,7 @@ export interface Rule {
   readonly detail?: string
 }
 
+const CAPPED: Rule = { code: 'running_cap' }
 const NEXT: Rule = { code: 'next' }
 
 /** States from which a dependency can no longer land. */
@@ -65,7 +66,7 @@ const CANNOT_LAND: ReadonlySet<string> = new Set(SETTLED_STATES.filter((state) =
 export function firstRule(item: WaitingItem, now: SchedulingView): Rule {
   const before = ruleBeforeCap(item, now)
   if (before !== undefined) return before
-  if (!now.hasPlace(item)) return { code: 'running_cap' }
+  if (!now.hasPlace(item)) return now.maxRunning() === 0 ? (noRunner(item, now) ?? CAPPED) : CAPPED
   return ruleAfterCap(item, now) ?? noRunner(item, now) ?? NEXT
 }
 
@@ -224,9 +225,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Sched
     case 'repository_busy':
       return `${named(detail!)} is held by ${subject}`
     case 'running_cap':
-      return now.maxRunning() === 0
-        ? 'no runner that is online may take it'
-        : `${now.running()} of ${now.maxRunning()} are running`
+      return `${now.running()} of ${now.maxRunning()} are running`
     case 'not_before':
       return `not before ${new Date(item.notBeforeMs!).toISOString()}`
     case 'dependency':

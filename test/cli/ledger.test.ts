@@ -173,7 +173,13 @@ t.test('queue show prints the question of an item and how to answer it, unless a
 
 t.test('an item whose run is lost counts as open, and is shown with the commands that help', async (t) => {
   const reason = 'its run is lost: its runner started a new session; requeue or fail runreq_1'
-  const lost = item(2, { state: 'running', reason, started_at: at(2), run_request_id: 'runreq_1' })
+  const lost = item(2, {
+    state: 'running',
+    reason,
+    started_at: at(2),
+    run_request_id: 'runreq_1',
+    reason_code: 'run_lost',
+  })
   const { env } = await service(t, ({ url }) => {
     if (url.startsWith('/api/pacing')) return [200, { max_running: 4, running_count: 1, waiting_count: 0, paused: [] }]
     if (url.startsWith('/api/work-items/')) return [200, lost]
@@ -441,7 +447,7 @@ t.test('task names the commands that register a runner when no runner may take t
   const waits = {
     ...ITEM,
     reason: 'no runner that is online may take it',
-    waiting_because: { code: 'running_cap', detail: 'no runner that is online may take it' },
+    waiting_because: { code: 'no_runner', detail: 'no runner that is online may take it' },
   }
   const { env } = await service(t, ({ method, url }) => {
     if (method === 'POST') return [201, waits, { 'watch-cursor': 'e.1' }]
@@ -453,6 +459,22 @@ t.test('task names the commands that register a runner when no runner may take t
     err,
     /queued: no runner that is online may take it\n {2}intendant runner list\n {2}intendant runner add ID --project shop --trusted --save-token/,
   )
+})
+
+t.test('what an item needs is told by the codes of its answer, not by its words', async (t) => {
+  const told = async (more: object) => {
+    const shown = item(6, { run_request_id: 'runreq_1', ...more })
+    const { env } = await service(t, ({ url }) => (url.startsWith('/api/watch') ? [200, ''] : [200, shown]))
+    return (await cli(env, 'queue', 'wait', shown.id, '--wait-limit', '300ms')).err
+  }
+  const detail = 'Nobody takes it.'
+  const waits = { reason: detail, waiting_because: { code: 'no_runner', detail } }
+  t.match(await told({ state: 'queued', ...waits }), /Nobody takes it\.\n {2}intendant runner list/)
+  const full = { code: 'running_cap', detail: 'no runner that is online may take it' }
+  t.notMatch(await told({ state: 'queued', reason: full.detail, waiting_because: full }), 'runner list')
+  t.match(await told({ state: 'running', reason: 'r1 is silent', reason_code: 'run_lost' }), 'running: r1 is silent')
+  t.match(await told({ state: 'running', reason: 'ends soon', reason_code: 'stopping' }), 'running: ends soon')
+  t.notMatch(await told({ state: 'running', reason: 'running on lost-and-found' }), 'lost-and-found')
 })
 
 t.test('task suggests cancelling an item that waits for a removed runner', async (t) => {

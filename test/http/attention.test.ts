@@ -143,7 +143,7 @@ t.test('a project whose eligible runners are all offline is listed once, until o
   const { id } = await submit(s, {})
   await submit(s, { objective: 'More' })
   await s.request('till')
-  await until(reading(s, id), waits('running_cap'))
+  await until(reading(s, id), waits('no_runner'))
   t.same(await away(), [], 'a runner that was just heard of may return')
   platform.advance(absenceMsMin)
   t.same(await away(), ['shop Offline: r1.', 'till Offline: r1.'])

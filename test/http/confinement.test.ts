@@ -317,7 +317,7 @@ t.test('the reasons why work waits reveal nothing about hidden runners', async (
   await s.expect(422, 'POST', path, again)
 })
 
-t.test('an item whose runner was removed waits under running_cap, without naming hidden runners', async (t) => {
+t.test('an item whose runner was removed waits under no_runner, without naming hidden runners', async (t) => {
   const s = await startTestService(t)
   for (const key of ['mine', 'theirs']) await s.project(key)
   const token = await s.runner('r1', { allowed_projects: ['mine'], trusted: true })
@@ -327,7 +327,7 @@ t.test('an item whose runner was removed waits under running_cap, without naming
   const item = await submit(s, { project: 'mine' })
   await until(reading(s, item.id), waits('handed_out'))
   await s.expect(204, 'DELETE', '/api/runners/r1')
-  await until(reading(s, item.id), waits('running_cap'))
+  await until(reading(s, item.id), waits('no_runner'))
   for (const path of [`/api/work-items/${item.id}`, '/api/work-items', '/api/pacing']) {
     const text = JSON.stringify((await s.expect(200, 'GET', path, undefined, as)).body)
     t.match(text, /no runner that is online may take it/, path)

@@ -165,7 +165,7 @@ t.test(
     await free.project('shop')
     const alone = await submit(free, {})
     t.match(await reading(free, alone.id)(), {
-      waiting_because: { code: 'running_cap' },
+      waiting_because: { code: 'no_runner' },
       reason: 'no runner that is online may take it',
     })
     const token = await free.runner('r1', { trusted: true })
@@ -597,12 +597,12 @@ t.test('cancelling a running item stops its run, and the item is cancelled when 
       isHeard,
     )
   const cancel = async (asked: object) => (await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body
-  t.match(await cancel({ reason: 'not now' }), { state: 'running', reason: 'stopping' })
+  t.match(await cancel({ reason: 'not now' }), { state: 'running', reason: 'stopping', reason_code: 'stopping' })
   t.match(await beat(({ cancel_requested }) => cancel_requested), {
     cancel: { reason: 'not now', discard_work: false },
   })
   const asked = { reason: 'enough', discard_work: true }
-  t.match(await cancel(asked), { state: 'running', reason: 'stopping' })
+  t.match(await cancel(asked), { state: 'running', reason: 'stopping', reason_code: 'stopping' })
   t.match(await beat((answer) => answer.cancel.discard_work), { cancel: asked }, 'a stronger cancel reaches the runner')
   t.equal((await cancel(asked)).operator_actions.length, 2, 'recorded once')
   const stopped = { class: 'cancelled', message: 'stopped' }
@@ -668,7 +668,13 @@ t.test('a failed or cancelled run settles its item, and a lost one waits for a p
   })
   const lost = await begin('d')
   await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
-  await until(reading(s, lost.item.id), ({ reason }) => /its run is lost/.test(reason))
+  t.match(await until(reading(s, lost.item.id), ({ reason }) => /its run is lost/.test(reason)), {
+    reason_code: 'run_lost',
+  })
   await s.expect(200, 'POST', `/api/run-requests/${lost.request_id}/fail`, { message: 'gone' })
-  t.match(await inState(s, lost.item.id, 'failed'), { state: 'failed', reason: 'run failed (execution): gone' })
+  t.match(await inState(s, lost.item.id, 'failed'), {
+    state: 'failed',
+    reason: 'run failed (execution): gone',
+    reason_code: undefined,
+  })
 })

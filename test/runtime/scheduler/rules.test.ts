@@ -66,10 +66,12 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
     detail: 'repository git@x:shop is held by wi_9',
   })
   t.same(held({ hasPlace: () => false, running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
-  t.same(
-    held({ hasPlace: () => false, running: () => 0, maxRunning: () => 0 }).detail,
-    'no runner that is online may take it',
-  )
+  const none = { hasPlace: () => false, running: () => 0, maxRunning: () => 0 }
+  t.same(held({ ...none, hasRunner: () => false }), {
+    code: 'no_runner',
+    detail: 'no runner that is online may take it',
+  })
+  t.same(held(none), { code: 'running_cap', detail: '0 of 0 are running' }, 'a configured cap')
   t.same(held({ nowMs: () => 999 }), { code: 'not_before', detail: 'not before 1970-01-01T00:00:01.000Z' })
   for (const state of ['submitted', 'queued', 'held', 'running'])
     t.same(held({ stateOf: (id) => (id === 'wi_b' ? state : 'landed') }), {

@@ -194,10 +194,12 @@ t.test('a change that the scheduler was not told of is found within the safety i
 t.test('a runner that came online without a step is noticed within the safety interval', (t) => {
   const world = new World()
   world.capacity = 0
+  world.canTake = () => false
   world.project('shop')
   const id = world.submit('shop')
   t.equal(world.scheduler.waitingBecause(id)?.detail, 'no runner that is online may take it')
   world.capacity = 1
+  world.canTake = () => true
   t.notOk(world.isHandedOut(id))
   world.platform.advance(15_500)
   t.ok(world.isHandedOut(id))
