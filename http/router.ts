@@ -206,6 +206,11 @@ export class Router {
       exchange.problem('invalid_header', 'The body needs one Content-Length, or Transfer-Encoding: chunked alone.')
       return false
     }
+    // An answer that ends its connection is not counted as unsent, so none of the long ones may.
+    if (incoming.isFenced && route.method === 'GET') {
+      exchange.problem('invalid_header', 'A GET must have no body that is chunked or longer than 16 MiB.')
+      return false
+    }
     if (incoming.hosts > 1) {
       exchange._closeConnection()
       exchange.problem('invalid_header', 'The request has two Host headers.')
@@ -323,10 +328,6 @@ export class Router {
       const isLetIn = this.#enter(gate, exchange, request)
       const fault = exchange instanceof BrowserUpgrade ? exchange.refusal : undefined
       if (!isLetIn && fault === undefined) return
-      if (isChunked) {
-        exchange.problem('invalid_header', 'A request to open a WebSocket must have no body.')
-        return
-      }
       const state = fault === undefined ? socket.upgrade(exchange) : socket.refuse(fault, exchange.path)
       if (state === undefined || exchange.done) return
       const key = request.getHeader('sec-websocket-key')

@@ -26,6 +26,8 @@ export const incoming = {
    * treated as a request.
    */
   isChunked: false,
+  /** Its answer must end the connection; known once `fence` was called. */
+  isFenced: false,
   protocols: '',
   /** Number of Host headers: with two, parsers disagree on which one counts (RFC 9112 section 3.2). */
   hosts: 0,
@@ -109,8 +111,10 @@ export function declaredHeader(name: string, request: UwsRequest): string {
  */
 export function fence(exchange: Exchange): void {
   const { isChunked, isFramedTwice, contentLength } = incoming
+  const isToCome = !isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)
+  incoming.isFenced = isFramedTwice || isToCome
   if (isChunked || isFramedTwice) exchange._fence()
-  if (!isFramedTwice && (isChunked || Number(contentLength) > DROPPED_BYTES_MAX)) exchange._bodyIsToCome()
+  if (isToCome) exchange._bodyIsToCome()
 }
 
 /** No header value can equal these. */

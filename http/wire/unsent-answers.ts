@@ -3,6 +3,9 @@
  * bound over all connections. So it is given no more than the connection takes, and the rest waits here; beyond the
  * bound, the connection that has taken nothing for longest is closed. While an answer waits, uWebSockets.js closes the
  * connection if another request comes on it.
+ *
+ * Not counted are answers without a body and those that end their connection: of these the library does not report
+ * what was taken. They are short (http/router.ts), some hundred bytes for each request.
  */
 import { Unsent } from '../../runtime/collections/unsent.ts'
 import { sendable, type UwsResponse } from './uws.ts'

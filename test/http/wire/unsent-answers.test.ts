@@ -5,7 +5,7 @@ import t from 'tap'
 import { UnsentAnswers } from '../../../http/wire/unsent-answers.ts'
 import type { UwsResponse } from '../../../http/wire/uws.ts'
 import { until } from '../../until.ts'
-import { startTestService, type TestService } from '../service-harness.ts'
+import { raw, startTestService, type TestService } from '../service-harness.ts'
 
 /** A connection that takes only as many bytes as the test allows. */
 class Slow {
@@ -173,3 +173,24 @@ t.test(
     socket.destroy()
   },
 )
+
+t.test('a client that reads nothing cannot pile up long answers by ending its connection with each', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const text = '€'.repeat(340_000)
+  for (let i = 0; i < 8; i++) await s.request('shop', { payload: { name: text }, idempotency_key: String(i) })
+  const head = `GET /api/run-requests HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${s.admin}\r\n`
+  const ending = `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`
+  t.match(await raw(s.service.port, [ending], 300), /^HTTP\/1.1 400 /)
+  const socket = connect(s.service.port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.pause()
+  const before = process.memoryUsage().rss
+  // Eight megabytes each: more than a connection takes by itself.
+  for (let n = 0; n < 20 && !socket.destroyed; n++) {
+    socket.write(ending)
+    await sleep(100)
+  }
+  t.ok(process.memoryUsage().rss - before < 60_000_000)
+  socket.destroy()
+})
