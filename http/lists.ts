@@ -5,6 +5,7 @@
  */
 import { closedObject, stringEnum, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
+import { maySee } from './access.ts'
 import { markCursor } from './replies.ts'
 import { visibleProject } from './resources/projects.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
@@ -42,6 +43,46 @@ export function namedProject(
   if (named === undefined) return { key: undefined }
   const project = visibleProject(service, exchange, named)
   return project === undefined ? undefined : { key: project.context.key }
+}
+
+interface ProjectList {
+  readonly kind: ListRequest['kind']
+  /** Key or id of the project that the filter names. */
+  readonly project: string | undefined
+  /**
+   * The narrowest index first, with what the filter wants of it: the first of which something is wanted is read, else
+   * all entities. `key` is the named project's.
+   */
+  readonly indexes: (
+    key: string | undefined,
+  ) => readonly (readonly [index: string, wanted: ListRequest['value'] | undefined])[]
+  /** What the filter asks besides the project. */
+  readonly matches: (snapshot: SnapshotOf<any>) => boolean
+}
+
+/**
+ * The list of entities of projects that the caller may see, by a filter that may name one project. Returns undefined if
+ * that does not exist for the caller; 404 was answered.
+ */
+export function projectList(
+  service: ServiceContext,
+  exchange: Exchange,
+  { kind, project, indexes, matches }: ProjectList,
+): Omit<ListRequest, 'limit' | 'after'> | undefined {
+  const named = namedProject(service, exchange, project)
+  if (named === undefined) return undefined
+  const { key } = named
+  const { principal } = exchange
+  const [index, value] = indexes(key).find(([, wanted]) => wanted !== undefined) ?? ['all', '']
+  return {
+    kind,
+    index,
+    value: value!,
+    matches: (snapshot) =>
+      maySee(principal, snapshot.context.project) &&
+      (key === undefined || snapshot.context.project === key) &&
+      matches(snapshot),
+  }
 }
 
 /** The query schema of a list with these filters. */

@@ -20,7 +20,7 @@ export function takesOrigin({ method, access }: Route): boolean {
 
 /** The route with `origin` added to its body or query. */
 export function withOrigin(route: Route): Route {
-  if (!takesOrigin(route) || route.body?.selfChecked === true) return route
+  if (!takesOrigin(route)) return route
   const isInQuery = route.method === 'DELETE' || route.upload !== undefined
   if (isInQuery) return { ...route, query: extended(route.query ?? closedObject({})) }
   const body = route.body ?? NOTHING_ELSE

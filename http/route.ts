@@ -50,8 +50,6 @@ export interface RouteBody {
   readonly limit?: 'body' | 'events'
   /** An absent body is read as `{}`. */
   readonly optional?: boolean
-  /** The handler validates (the hot event routes) and the router only parses. The documents still show the schema. */
-  readonly selfChecked?: boolean
 }
 
 /** A body read as a stream (`exchange.upload`), bounded by the setting `ingestBytesMax`. */

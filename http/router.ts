@@ -84,7 +84,7 @@ class Gate implements RouteEntry {
     this.paramCount = route.path.split('/:').length - 1
     this.runnerParam = runnerParamOf(route)
     this.query = new QueryParser(route.query ?? NO_QUERY)
-    this.check = route.body === undefined || route.body.selfChecked === true ? undefined : compile(route.body.schema)
+    this.check = route.body === undefined ? undefined : compile(route.body.schema)
     this.produces = route.produces ?? JSON_ONLY
     this.urgency = urgencyOf(route)
     this.projectParam = projectParamOf(route)

@@ -14,7 +14,7 @@ import { itemId } from '../../machines/documents/work-item.ts'
 import { Type } from '../../machines/schema.ts'
 import type { ListRequest, SnapshotOf } from '../../runtime/api.ts'
 import { maySee } from '../access.ts'
-import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import { markCursor, notFound } from '../replies.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -60,39 +60,30 @@ function listRoute(service: ServiceContext): Route {
   }
 }
 
-/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, status, work_item, run_request, runner, campaign, trace_id } = exchange.query
-  const named = namedProject(service, exchange, project)
-  if (named === undefined) return undefined
-  const { key } = named
-  const indexes = [
-    ['run_request', run_request],
-    ['work_item', work_item],
-    // Few sessions are still running, so this index is narrow.
-    ['state', state?.includes('ended') === false ? state : undefined],
-    ['project', key],
-    ['state', state],
-    ['all', ''],
-  ] as const
-  const [index, value] = indexes.find(([, wanted]) => wanted !== undefined)!
   const is = (wanted: string | undefined, found: string | undefined): boolean =>
     wanted === undefined || wanted === found
-  return {
+  return projectList(service, exchange, {
     kind: 'agent_session',
-    index,
-    value,
-    matches: ({ value: at, context }: SessionSnapshot) =>
-      maySee(exchange.principal, context.project) &&
-      is(key, context.project) &&
-      isAmong(state, at) &&
+    project,
+    indexes: (key) => [
+      ['run_request', run_request],
+      ['work_item', work_item],
+      // Few sessions are still running, so this index is narrow.
+      ['state', state?.includes('ended') === false ? state : undefined],
+      ['project', key],
+      ['state', state],
+    ],
+    matches: ({ value, context }: SessionSnapshot) =>
+      isAmong(state, value) &&
       isAmong(status, context.end?.status) &&
       is(work_item, context.work_item_id) &&
       is(run_request, context.run_request_id) &&
       is(runner, context.runner_id) &&
       is(campaign, context.campaign) &&
       is(trace_id, context.trace_id),
-  }
+  })
 }
 
 function readRoute(service: ServiceContext): Route {

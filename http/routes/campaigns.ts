@@ -6,11 +6,11 @@ import {
   campaignCreateBody,
   campaignDocument,
 } from '../../machines/documents/campaign.ts'
-import type { ListRequest, MessageBody, Reply, SnapshotOf } from '../../runtime/api.ts'
+import type { MessageBody, Reply } from '../../runtime/api.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
-import { mayAuthorize, maySee } from '../access.ts'
+import { mayAuthorize } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import { located, markCursor, onNamed } from '../replies.ts'
 import { campaignDocumentOf, findCampaign, visibleCampaign } from '../resources/campaign-answers.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
@@ -105,28 +105,19 @@ function listRoute(service: ServiceContext): Route {
     answers: { 200: listAnswer(campaignDocument, 'Campaigns, newest first.') },
     problems: ['not_found'],
     handle: (exchange) => {
-      const request = filterOf(service, exchange)
+      const { project, status } = exchange.query
+      const request = projectList(service, exchange, {
+        kind: 'campaign',
+        project,
+        indexes: (key) => [
+          ['state', status],
+          ['project', key],
+        ],
+        matches: ({ value }) => isAmong(status, value),
+      })
       if (request === undefined) return
       answerList(service, exchange, request, (snapshot) => campaignDocumentOf(service, exchange.principal, snapshot))
     },
-  }
-}
-
-/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
-function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
-  const { project, status } = exchange.query
-  const named = namedProject(service, exchange, project)
-  if (named === undefined) return undefined
-  const { key } = named
-  const [index, value] = status !== undefined ? ['state', status] : key !== undefined ? ['project', key] : ['all', '']
-  return {
-    kind: 'campaign',
-    index,
-    value,
-    matches: ({ value: at, context }: SnapshotOf<any>) =>
-      maySee(exchange.principal, context.project) &&
-      (key === undefined || context.project === key) &&
-      isAmong(status, at),
   }
 }
 

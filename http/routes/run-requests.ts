@@ -16,9 +16,9 @@ import type { ListRequest, ListResult, MessageBody, SnapshotOf, Taken } from '..
 import { whyNotApprovable } from '../../runtime/entities/brief-runs.ts'
 import { createRunRequest } from '../../runtime/entities/run-requests.ts'
 import { turn } from '../../storage/platform.ts'
-import { mayDo, maySee } from '../access.ts'
+import { mayDo } from '../access.ts'
 import { IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
-import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import type { ProblemCode } from '../problems.ts'
 import { askActor, located, markCursor, onCreated, refuse } from '../replies.ts'
 import { redactAssessment } from '../resources/initiative-visibility.ts'
@@ -168,37 +168,27 @@ interface Filter {
   readonly label?: string
 }
 
-/** The narrowest index for the filter, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(
   service: ServiceContext,
   exchange: Exchange,
-  filter: Filter,
+  { project, state, runner, label }: Filter,
 ): Omit<ListRequest, 'limit' | 'after'> | undefined {
-  const named = namedProject(service, exchange, filter.project)
-  if (named === undefined) return undefined
-  const { key: projectKey } = named
-  const { principal } = exchange
-  const [index, value] = narrowest({ ...filter, ...(projectKey === undefined ? {} : { project: projectKey }) })
-  return {
+  return projectList(service, exchange, {
     kind: 'run_request',
-    index,
-    value,
-    matches: ({ value: at, context }: SnapshotOf<RunRequestContext>) =>
-      maySee(principal, context.project) &&
-      (projectKey === undefined || context.project === projectKey) &&
-      isAmong(filter.state, at) &&
-      (filter.runner === undefined || context.offered_to === filter.runner) &&
-      (filter.label === undefined || context.asked.labels.includes(filter.label)),
-  }
-}
-
-function narrowest({ project, state, runner, label }: Filter): readonly [string, ListRequest['value']] {
-  if (runner !== undefined) return ['runner', runner]
-  // Settled requests accumulate; those in other states are few.
-  if (state?.some(isSettledRun) === false) return ['state', state]
-  if (label !== undefined) return ['label', label]
-  if (project !== undefined) return ['project', project]
-  return state === undefined ? ['all', ''] : ['state', state]
+    project,
+    indexes: (key) => [
+      ['runner', runner],
+      // Settled requests accumulate; those in other states are few.
+      ['state', state?.some(isSettledRun) === false ? state : undefined],
+      ['label', label],
+      ['project', key],
+      ['state', state],
+    ],
+    matches: ({ value, context }: SnapshotOf<RunRequestContext>) =>
+      isAmong(state, value) &&
+      (runner === undefined || context.offered_to === runner) &&
+      (label === undefined || context.asked.labels.includes(label)),
+  })
 }
 
 interface Move {

@@ -21,10 +21,9 @@ import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { newSpanId, newTraceId } from '../../runtime/entities/trace-ids.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
-import { maySee } from '../access.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
-import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
+import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import { located, markCursor, onCreated } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
@@ -268,31 +267,21 @@ function listRoute(service: ServiceContext): Route {
   }
 }
 
-/** The narrowest index for the query, and a predicate for the rest. Returns undefined if 404 was answered. */
 function filterOf(service: ServiceContext, exchange: Exchange): Omit<ListRequest, 'limit' | 'after'> | undefined {
   const { project, state, kind, lane, source } = exchange.query
-  const named = namedProject(service, exchange, project)
-  if (named === undefined) return undefined
-  const { key } = named
-  const [index, value] =
-    source !== undefined
-      ? ['source', source]
-      : state !== undefined
-        ? ['state', state]
-        : key !== undefined
-          ? ['project', key]
-          : ['all', '']
-  return {
+  return projectList(service, exchange, {
     kind: 'work_item',
-    index,
-    value,
-    matches: ({ value: at, context }: SnapshotOf<WorkItemContext>) =>
-      maySee(exchange.principal, context.project) &&
-      (key === undefined || context.project === key) &&
-      isAmong(state, at) &&
+    project,
+    indexes: (key) => [
+      ['source', source],
+      ['state', state],
+      ['project', key],
+    ],
+    matches: ({ value, context }: SnapshotOf<WorkItemContext>) =>
+      isAmong(state, value) &&
       (kind === undefined || context.asked.kind === kind) &&
       (lane === undefined || context.asked.lane === lane),
-  }
+  })
 }
 
 function readRoute(service: ServiceContext): Route {
