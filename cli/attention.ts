@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
+import type { Document } from './document.ts'
 import { called } from './hypotheses.ts'
 import { list } from './lists.ts'
 import { age, cut, safe } from './print.ts'
@@ -33,7 +34,7 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
 }
 
 /** A drift item is named by its record, an initiative or campaign by its name. */
-function idOf(item: Record<string, any>): string {
+function idOf(item: Document): string {
   return String(
     item.id ??
       item[item.kind]?.id ??
@@ -45,7 +46,7 @@ function idOf(item: Record<string, any>): string {
 }
 
 /** What it asks or why it is stuck, if that matters most; else what it is. */
-function whatOf(item: Record<string, any>): string {
+function whatOf(item: Document): string {
   const { reason, campaign, initiative, work_item } = item
   const asked = {
     escalated: campaign?.reason,
@@ -61,7 +62,7 @@ function whatOf(item: Record<string, any>): string {
 }
 
 /** What it is, in the first words of its own text. */
-function aboutOf(item: Record<string, any>): string {
+function aboutOf(item: Document): string {
   const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, work_item, run_request } = item
   if (item.stalled_project !== undefined) return `work of ${safe(item.stalled_project.name)} waits for a runner`
   const { entry_event, payload } = run_request ?? {}
@@ -80,7 +81,7 @@ function aboutOf(item: Record<string, any>): string {
   return safe(String(words ?? '-'))
 }
 
-function adviceFor(item: Record<string, any>, id: string): string {
+function adviceFor(item: Document, id: string): string {
   switch (item.reason) {
     case 'lost':
       return `intendant run-request requeue ${id}, or fail ${id} --message TEXT`
@@ -111,19 +112,19 @@ function adviceFor(item: Record<string, any>, id: string): string {
 }
 
 /** A brief that lacks a part would be refused at its approval. */
-function reviewMove({ id, missing }: Record<string, any>): string {
+function reviewMove({ id, missing }: Document): string {
   return missing === undefined ? `approve ${id} --throttle dry_run or full` : `edit ${id}: it is incomplete`
 }
 
 /** What has changed, and the next step: a brief whose records no longer guide runs cannot be approved. */
-function lapsedAdvice({ id, lapsed }: Record<string, any>): string {
+function lapsedAdvice({ id, lapsed }: Document): string {
   const moves =
     lapsed?.code === 'reapproval_required' ? `approve ${id} --throttle dry_run or full, or archive` : 'archive'
   return `${lapsed?.detail ?? ''} intendant brief ${moves} ${id}`.trim()
 }
 
 /** The runners that may take the work and are away. It goes on by itself once one of them, or a new one, connects. */
-function awayAdvice({ project, because: why }: Record<string, any>): string {
+function awayAdvice({ project, because: why }: Document): string {
   const start = 'Start one on its machine (intendant runner list shows when each was last seen)'
   return `${why?.detail ?? ''} ${start}, or intendant runner add ID --project ${project} --save-token (with the labels and --trusted that it needs)`.trim()
 }
@@ -131,7 +132,7 @@ function awayAdvice({ project, because: why }: Record<string, any>): string {
 /**
  * Why no runner may take it, what would let one, and how to cancel. An item's run request is cancelled with the item.
  */
-function noRunnerAdvice({ run_request: run, work_item: work, because: why }: Record<string, any>, id: string): string {
+function noRunnerAdvice({ run_request: run, work_item: work, because: why }: Document, id: string): string {
   const item = run === undefined ? id : run.work_item_id
   const cancel = item === undefined ? `intendant run-request cancel ${id}` : `intendant queue cancel ${item}`
   return `${why?.detail ?? ''} ${[takerFor(run ?? work, why)?.command, cancel].filter(Boolean).join(', or ')}`.trim()

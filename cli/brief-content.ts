@@ -2,9 +2,8 @@
 import type { Command } from 'commander'
 import { looksLikeRecordKey } from '../machines/record-key.ts'
 import { camel, each, jsonObject } from './arguments.ts'
+import type { Document } from './document.ts'
 import { IdOption, INTENT_RECORD } from './ids.ts'
-
-type Document = Record<string, any>
 
 const RECORD = '<record>'
 

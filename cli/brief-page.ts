@@ -2,11 +2,10 @@
 import { TO_BE_RUN } from '../machines/formation-brief/states.ts'
 import { isId } from '../machines/ids.ts'
 import { isRecord } from './brief-content.ts'
+import type { Document } from './document.ts'
 import { type Printer, safe, said } from './print.ts'
 import { repositoryText } from './run-request-page.ts'
 import { counted } from './units.ts'
-
-type Document = Record<string, any>
 
 const INTENT_KINDS = ['product', 'design', 'engineering']
 const DIGEST_SHOWN = 'sha256:'.length + 12

@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { collect, IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
 import { briefOptions, sectionsOf } from './brief-content.ts'
 import { nextStep, recordIdsOf, showBrief } from './brief-page.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument } from './ids.ts'
@@ -13,8 +14,6 @@ import { list } from './lists.ts'
 import { movesOf, versionHeaders } from './moves.ts'
 import { age, safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, brief_..., or its beginning.', BRIEF)
 

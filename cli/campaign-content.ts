@@ -2,9 +2,8 @@
 import type { Command } from 'commander'
 import { CYCLES_MAX, DEFAULT_MAX_CYCLES } from '../machines/bounds.ts'
 import { collect, each, integer } from './arguments.ts'
+import type { Document } from './document.ts'
 import { inputObject } from './input-file.ts'
-
-type Document = Record<string, any>
 
 export function campaignOptions(command: Command): Command {
   return command

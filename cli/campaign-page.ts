@@ -1,17 +1,16 @@
 /** Campaigns for people: one in full, or a list, on wide and narrow terminals. */
 import { type Need, needOf } from '../machines/campaign/needs.ts'
+import type { Document } from './document.ts'
 import { age, INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
-type Campaign = Record<string, any>
-
-export function printCampaigns(print: Printer, heading: string, campaigns: readonly Campaign[]): void {
+export function printCampaigns(print: Printer, heading: string, campaigns: readonly Document[]): void {
   if (campaigns.length === 0) return
   print.heading(heading)
   listCampaigns(print, campaigns, '')
 }
 
-export function listCampaigns(print: Printer, campaigns: readonly Campaign[], none: string): void {
+export function listCampaigns(print: Printer, campaigns: readonly Document[], none: string): void {
   if (campaigns.length > 0 && print.isNarrow) {
     printNarrow(print, campaigns)
     return
@@ -28,7 +27,7 @@ export function listCampaigns(print: Printer, campaigns: readonly Campaign[], no
   print.table(['CAMPAIGN', 'STATUS', 'PROJECT', 'CYCLES', 'FOR', 'NOW', 'WHY'], rows, none)
 }
 
-function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
+function printNarrow(print: Printer, campaigns: readonly Document[]): void {
   for (const one of campaigns) {
     const figures = print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')
     print.stack(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, [figures, whyOf(one)])
@@ -36,25 +35,25 @@ function printNarrow(print: Printer, campaigns: readonly Campaign[]): void {
 }
 
 /** Dispatched cycles of those that the budget allows, and landed ones, if any. */
-function cyclesOf({ cycles_completed, cycles_landed, budget }: Campaign): string {
+function cyclesOf({ cycles_completed, cycles_landed, budget }: Document): string {
   const landed = cycles_landed === 0 ? '' : `, ${cycles_landed} landed`
   return `${cycles_completed}/${budget.max_cycles}${landed}`
 }
 
 /** What happens now, in a few words. */
-function nowOf({ stage, work }: Campaign): string {
+function nowOf({ stage, work }: Document): string {
   if (work === undefined) return stage
   const what = work.role === 'cycle' ? `cycle ${work.cycle}` : 'forming'
   return work.state === undefined ? what : `${what}, ${work.state}`
 }
 
 /** Why; first of all the reason of its item, which waits or has failed. */
-function whyOf({ reason, work }: Campaign): string {
+function whyOf({ reason, work }: Document): string {
   return safe(work?.reason === undefined ? reason : `${work.reason}; ${reason}`)
 }
 
 /** One campaign: its status and why, what happens now, what it needs, what was done. */
-export function showCampaign(campaign: Campaign, print: Printer): void {
+export function showCampaign(campaign: Document, print: Printer): void {
   const { question, paused, budget } = campaign
   print.fields([
     ['name', campaign.name],
@@ -84,7 +83,7 @@ export function showCampaign(campaign: Campaign, print: Printer): void {
   if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
 }
 
-function showWork({ work }: Campaign, print: Printer): void {
+function showWork({ work }: Document, print: Printer): void {
   if (work === undefined) return
   print.heading('Now')
   print.fields([
@@ -97,9 +96,9 @@ function showWork({ work }: Campaign, print: Printer): void {
   ])
 }
 
-function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Printer): void {
+function showEvidence({ done_evidence, gate_results = [] }: Document, print: Printer): void {
   print.heading('Done-evidence')
-  const rows = done_evidence.map(({ name, kind, command, statement, required = true }: Campaign) => [
+  const rows = done_evidence.map(({ name, kind, command, statement, required = true }: Document) => [
     name,
     kind === 'gate' ? lastOf(gate_results, name, print) : 'review',
     `${safe(command ?? statement)}${required ? '' : ' (not required)'}`,
@@ -107,17 +106,17 @@ function showEvidence({ done_evidence, gate_results = [] }: Campaign, print: Pri
   print.tableInFull(['NAME', 'LAST', 'WHAT'], rows, '')
 }
 
-function lastOf(results: readonly Campaign[], name: string, print: Printer): string {
+function lastOf(results: readonly Document[], name: string, print: Printer): string {
   const passed = results.findLast((one) => one.name === name)?.passed
   if (passed === undefined) return 'not run'
   return passed ? print.tint('passed', 'good') : print.tint('failed', 'bad')
 }
 
-function showHistory({ objective_history = [], owner_decisions = [] }: Campaign, print: Printer): void {
+function showHistory({ objective_history = [], owner_decisions = [] }: Document, print: Printer): void {
   if (objective_history.length > 0) {
     const isWhole = objective_history[0].cycle === 1
     print.heading(isWhole ? 'Objectives' : `Objectives (the last ${objective_history.length})`)
-    const rows = objective_history.map(({ cycle, objective, outcome }: Campaign) => [
+    const rows = objective_history.map(({ cycle, objective, outcome }: Document) => [
       String(cycle),
       outcome.item_id,
       outcome.state === undefined ? 'under way' : print.state(outcome.state),
@@ -132,12 +131,12 @@ function showHistory({ objective_history = [], owner_decisions = [] }: Campaign,
     print.text(`${decided_at}  ${safe(authorized_by)}: ${safe(decision)}`, INDENT)
 }
 
-function needFor({ status, stage, question, paused, budget }: Campaign): Need | undefined {
+function needFor({ status, stage, question, paused, budget }: Document): Need | undefined {
   return needOf({ status, isIdle: stage === 'idle', cyclesLeft: budget.remaining, question, paused })
 }
 
 /** Commands that a person can use when the campaign needs somebody. */
-export function adviceFor(campaign: Campaign): string[] {
+export function adviceFor(campaign: Document): string[] {
   const { name } = campaign
   const resume = `intendant campaign resume ${name}`
   const resumeWithMore = `${resume} --add-cycles N`

@@ -3,13 +3,12 @@
 import { type Command, Option } from 'commander'
 import { PROBLEMS } from '../machines/drift/problems.ts'
 import { LIMIT, moment, ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
 import { recordOperand, recordPath } from './intents.ts'
 import { list } from './lists.ts'
 import { age, type Printer, safe, type Tint } from './print.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const TINTS: Readonly<Record<string, Tint>> = {
   contradicted: 'bad',

@@ -1,6 +1,7 @@
 /** `intendant engine`: what the engines of a project declare they can do. */
 import type { Command } from 'commander'
 import { collect, jsonObject, LIMIT, ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
 import { age, safe } from './print.ts'
@@ -103,6 +104,6 @@ async function listEngines({ client, json, print }: Cli, _: readonly any[], opti
   print.rest(items.length, more)
 }
 
-function serves({ supported_entry_events: events, supported_throttle_modes: throttles }: Record<string, any>): string {
+function serves({ supported_entry_events: events, supported_throttle_modes: throttles }: Document): string {
   return `${events.join(', ') || 'no entry event'} at ${throttles.join(', ') || 'no throttle'}`
 }

@@ -1,4 +1,5 @@
 /** An event as a line for people: when, what, about which run, and its content. Works for any event, known or not. */
+import type { Document } from './document.ts'
 import { type Printer, safe, type Tint } from './print.ts'
 
 const DETAIL_CHARS_MAX = 400
@@ -35,13 +36,13 @@ const LONG_FIELDS = ['prompt', 'run_result', 'gate_results']
 const TIME_INDENT = ' '.repeat(11)
 
 /** Prints events, each indented: on one line, or on as many as a narrow terminal needs. */
-export function printEvents(events: readonly Record<string, any>[], print: Printer, indent = ''): void {
+export function printEvents(events: readonly Document[], print: Printer, indent = ''): void {
   for (const event of events)
     for (const line of eventLines(event, print)) print.text(`${indent}${line}`, indent + TIME_INDENT)
 }
 
 /** The lines to print for an event: one, except for command output, which has one for each of its lines. */
-export function eventLines(event: Record<string, any>, print: Printer): string[] {
+export function eventLines(event: Document, print: Printer): string[] {
   const time = print.tint(clock(event.occurred_at), 'dim')
   const subject = safe(String(event.run_request_id ?? event.payload?.item_id ?? ''))
   if (event.event_type === 'run_output') {

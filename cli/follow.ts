@@ -6,11 +6,10 @@ import type { QueryValue } from '../engine/client.ts'
 import { describeRetry } from '../engine/errors.ts'
 import { mayHelpInTime, retrying } from '../engine/retry.ts'
 import { type WatchFrame, watch } from '../engine/watch.ts'
+import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import type { Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 /** The entity to follow, and what its documents and events mean. */
 export interface Followed {

@@ -1,6 +1,7 @@
 /** `intendant discover` and `intendant hypothesis`: what inspections have seen, and what a person decides about it. */
 import type { Command } from 'commander'
 import { collect, LIMIT, ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { HYPOTHESIS, IdArgument } from './ids.ts'
 import { inputObject } from './input-file.ts'
@@ -10,8 +11,6 @@ import { list } from './lists.ts'
 import { age, cut, type Printer, safe, said } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const TITLE_COLUMNS = 60
 

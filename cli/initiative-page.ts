@@ -1,7 +1,6 @@
 /** Initiatives for people: one in full, or a list, on wide and narrow terminals. */
+import type { Document } from './document.ts'
 import { age, cut, INDENT, type Printer, safe, type Tint } from './print.ts'
-
-type Document = Record<string, any>
 
 const OUTCOME_COLUMNS = 48
 const BAR_CELLS = 12

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { BUDGET_MAX } from '../machines/bounds.ts'
 import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INITIATIVE } from './ids.ts'
 import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
@@ -10,8 +11,6 @@ import { list } from './lists.ts'
 import { type Move, movesOf } from './moves.ts'
 import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const MEMBER_HELP = 'A member: project:KEY, work_item:ID or campaign:NAME.'
 

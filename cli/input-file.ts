@@ -1,5 +1,6 @@
 /** Files that a command reads, `-` for standard input. All commands report their faults in the same words. */
 import { readFileSync } from 'node:fs'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 const STANDARD_INPUT = 0
@@ -14,7 +15,7 @@ export function inputText(file: string): string {
 }
 
 /** The JSON object in the file. `command` is the one whose help describes its form. Throws CliFailure. */
-export function inputObject(file: string, command: string): Record<string, any> {
+export function inputObject(file: string, command: string): Document {
   const text = inputText(file)
   const help = `See ${command} --help for its form.`
   let value: unknown

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { InvalidArgumentError } from 'commander'
 import { collect, each, jsonObject } from './arguments.ts'
+import type { Document } from './document.ts'
 
 const TEXTS = [
   ['capability', 'What it makes possible.'],
@@ -33,7 +34,7 @@ export function contentOptions(command: Command): Command {
  * The members that were given. Options win over the body. For an existing record (`read`) they replace the lists that
  * they name: the scope's paths, the required evidence, the optional evidence.
  */
-export function contentOf(options: any, read: Record<string, any> = {}): Record<string, unknown> {
+export function contentOf(options: any, read: Document = {}): Record<string, unknown> {
   const { title, capability, threat, expectation, strategy, tradeoff, evidenceSummary, confidence } = options
   const said = {
     title,
@@ -50,9 +51,9 @@ export function contentOf(options: any, read: Record<string, any> = {}): Record<
   return { ...options.body, ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) }
 }
 
-function evidenceOf({ evidence, optionalEvidence }: any, read: Record<string, any>): object[] | undefined {
+function evidenceOf({ evidence, optionalEvidence }: any, read: Document): object[] | undefined {
   if (evidence === undefined && optionalEvidence === undefined) return undefined
-  const entries: Record<string, any>[] = (read.evidence ?? []).map(({ latest: _, ...entry }: any) => entry)
+  const entries: Document[] = (read.evidence ?? []).map(({ latest: _, ...entry }: any) => entry)
   const named = new Set([...(evidence ?? []), ...(optionalEvidence ?? [])])
   const entryOf = sameEntries(entries)
   const those = (said: readonly string[] | undefined, required: boolean): object[] =>
@@ -67,8 +68,8 @@ function evidenceOf({ evidence, optionalEvidence }: any, read: Record<string, an
  * once; those that are equally required are matched first.
  */
 export function sameEntries(
-  entries: readonly Record<string, any>[],
-): (description: string, required: boolean) => Record<string, any> | undefined {
+  entries: readonly Document[],
+): (description: string, required: boolean) => Document | undefined {
   const left = new Set(entries)
   return (description, required) => {
     const same = [...left].filter((one) => one.description === description)

@@ -1,7 +1,6 @@
 /** An intent record for people: its content, the evidence that it holds, and its relationships. */
+import type { Document } from './document.ts'
 import { type Printer, safe, said } from './print.ts'
-
-type Document = Record<string, any>
 
 const WORDS = ['capability', 'threat', 'expectation', 'strategy', 'tradeoff', 'evidence_summary']
 

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { partsOfRecordKey, recordKey } from '../machines/record-key.ts'
 import { collect, IF_VERSION, LIMIT, ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INTENT_RECORD } from './ids.ts'
@@ -213,7 +214,7 @@ async function edit({ client, json, print }: Cli, [record]: readonly any[], opti
 }
 
 /** Entries with the same text keep their ids and observations. */
-function withKnownEvidence(body: Record<string, any>, record: Record<string, any>): object {
+function withKnownEvidence(body: Document, record: Document): object {
   if (!Array.isArray(body.evidence)) return {}
   const named = new Set(body.evidence.map(({ id }: any) => id))
   const entryOf = sameEntries(record.evidence.filter(({ id }: any) => !named.has(id)))

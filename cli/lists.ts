@@ -1,5 +1,6 @@
 /** Reads the service's lists page by page, up to the number of items asked for. */
 import type { Answer, Client, QueryValue } from '../engine/client.ts'
+import type { Document } from './document.ts'
 
 /** Largest page that the service gives. */
 const PAGE_MAX = 500
@@ -8,7 +9,7 @@ const PAGE_MAX = 500
 export const ALL = 100_000
 
 interface Listing {
-  readonly items: readonly Record<string, any>[]
+  readonly items: readonly Document[]
   /** There are more items than asked for. */
   readonly more: boolean
   /** The cursor for the items after these, or for later ones. */
@@ -21,7 +22,7 @@ export async function list(
   limit: number,
   query: Readonly<Record<string, QueryValue>> = {},
 ): Promise<Listing> {
-  const items: Record<string, any>[] = []
+  const items: Document[] = []
   let more = false
   let next: string | undefined
   for await (const { body, headers } of pages(client, path, query, limit)) {
@@ -39,7 +40,7 @@ export async function inStates(
   states: readonly string[],
   limit: number,
   query: Readonly<Record<string, QueryValue>>,
-): Promise<Record<string, any>[]> {
+): Promise<Document[]> {
   const lists = await Promise.all(states.map((state) => list(client, path, limit, { ...query, state })))
   return lists.flatMap(({ items }) => items)
 }

@@ -5,14 +5,13 @@ import type { Command } from 'commander'
 import { watch } from '../engine/watch.ts'
 import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
 import { collect, ORIGIN, waitingTime } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
 import { printItems } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 /** Events after which nothing may be running any more. */
 const NEWS = ['work_item_settled', 'work_item_cancelled', ...LEAVING]

@@ -5,6 +5,7 @@ import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/docume
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import { DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
+import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
 import { ALL, inStates, list } from './lists.ts'
@@ -18,8 +19,6 @@ import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import { questionOf } from './work-item-question.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
-
-type Item = Record<string, any>
 
 /** Settled items in the overview. */
 const TERMINAL_SHOWN = 20
@@ -127,12 +126,12 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
 }
 
 /** What needs a person, as the service lists it, so that the count matches `intendant attention`. */
-async function calling({ client }: Cli, project?: string): Promise<Item[]> {
+async function calling({ client }: Cli, project?: string): Promise<Document[]> {
   return [...(await list(client, '/api/attention', ALL, { project })).items]
 }
 
 /** Whether a row belongs to the given source: an item of it, the run of such an item, or the source itself. */
-function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Item) => boolean {
+function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Document) => boolean {
   if (source === undefined) return () => true
   return ({ kind, work_item, run_request, campaign, initiative }) => {
     if (kind === 'work_item') return `${work_item.source.kind}:${work_item.source.ref}` === source
@@ -142,14 +141,14 @@ function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Ite
 }
 
 /** Runs without an item: they hold slots and repositories, too. */
-async function outside({ client }: Cli, project?: string): Promise<Item[]> {
+async function outside({ client }: Cli, project?: string): Promise<Document[]> {
   const runs = await inStates(client, '/api/run-requests', UNSETTLED, ALL, { project })
   return runs.filter(({ work_item_id }) => work_item_id === undefined)
 }
 
 /** Running items by start, waiting ones by submission, the rest by settlement; ties by id. */
-function ordered(items: Item[], by: string, direction: 1 | -1): Item[] {
-  const key = (item: Item): string => String(item[by] ?? '')
+function ordered(items: Document[], by: string, direction: 1 | -1): Document[] {
+  const key = (item: Document): string => String(item[by] ?? '')
   return items.sort((a, b) => direction * (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0) || (a.id < b.id ? -1 : 1))
 }
 
@@ -193,7 +192,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
 }
 
 /** Campaigns that are not over; for a given source, only that one. */
-async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Item[]> {
+async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Document[]> {
   const named = source?.startsWith('campaign:') === true ? source.slice('campaign:'.length) : undefined
   if (source !== undefined && named === undefined) return []
   const pages = await Promise.all(
@@ -202,7 +201,11 @@ async function unfinished({ client }: Cli, project?: string, source?: string): P
   return pages.flat().filter(({ name }) => named === undefined || name === named)
 }
 
-function summary(lists: Record<'runs' | 'attention' | 'needing', Item[]>, pacing: Item, { print }: Cli): string[] {
+function summary(
+  lists: Record<'runs' | 'attention' | 'needing', Document[]>,
+  pacing: Document,
+  { print }: Cli,
+): string[] {
   const { max_running: max, running_count: running, waiting_count: waiting, paused, unreadable } = pacing
   const parts = [`${running} of ${max} running or handed out`, `${waiting} waiting`]
   if (lists.runs.length > 0)
@@ -217,7 +220,7 @@ function summary(lists: Record<'runs' | 'attention' | 'needing', Item[]>, pacing
   return parts
 }
 
-function ofRuns(runs: readonly Item[]): string {
+function ofRuns(runs: readonly Document[]): string {
   const under = runs.filter(({ state }) => state !== 'queued').length
   return under === 0 ? '' : ` (${under} under way)`
 }
@@ -245,8 +248,8 @@ async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void
 }
 
 /** The item's latest events, and what happened to its runs meanwhile, which is in its trace. */
-async function historyOf(client: Client, { id, trace_id }: Item): Promise<Item[]> {
-  const newest = async (of: Record<string, string>): Promise<readonly Item[]> =>
+async function historyOf(client: Client, { id, trace_id }: Document): Promise<Document[]> {
+  const newest = async (of: Record<string, string>): Promise<readonly Document[]> =>
     (await list(client, '/api/events', HISTORY_SHOWN, { ...of, order: 'desc' })).items.toReversed()
   const [own, ofRun] = await Promise.all([
     newest({ item_id: id }),
@@ -277,7 +280,7 @@ async function wait(cli: Cli, [id]: readonly any[], { waitLimit }: any): Promise
 }
 
 /** Shows who requeued the run, which the event holds beside its payload. */
-function decided({ by, ...event }: Item): Item {
+function decided({ by, ...event }: Document): Document {
   const isRun = LOST_AND_FOUND.includes(event.event_type) && by !== undefined
   return isRun ? { ...event, payload: { ...event.payload, by } } : event
 }

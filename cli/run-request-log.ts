@@ -3,6 +3,7 @@
  * order, even where recorded output is followed by live output.
  */
 import type { Argument, Command } from 'commander'
+import type { Document } from './document.ts'
 import { followTo } from './follow.ts'
 import { pages } from './lists.ts'
 import { failureText } from './run-request-page.ts'
@@ -34,8 +35,8 @@ async function log(cli: Cli, [id]: readonly any[], options: any): Promise<number
   if (options.follow) world.owesOutcome()
   const run = {
     ...followed(cli, id),
-    print: (events: readonly Record<string, any>[]) => printOutput(cli, events),
-    settle(body: Record<string, any>) {
+    print: (events: readonly Document[]) => printOutput(cli, events),
+    settle(body: Document) {
       cli.print.outputOver()
       note([`${id} ${body.state}`, failureText(body.failure)].filter((text) => text !== undefined).join(': '))
       return outcomeOf(body)
@@ -67,7 +68,7 @@ async function printPast(cli: Cli, id: string, cursor?: string): Promise<string 
   return behind
 }
 
-function printOutput({ json, print }: Cli, events: readonly Record<string, any>[]): void {
+function printOutput({ json, print }: Cli, events: readonly Document[]): void {
   for (const event of events) {
     if (event.event_type !== 'run_output') continue
     if (json) print.jsonLine(event)

@@ -1,4 +1,5 @@
 /** A run request for people: its state, why it waits or failed, who asked, and its times. */
+import type { Document } from './document.ts'
 import { type Printer, safe } from './print.ts'
 
 const TIMES = ['created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed', 'cancelled', 'lost']
@@ -17,7 +18,7 @@ const SHOWN_ELSEWHERE = new Set([
   'brief_digest',
 ])
 
-export function showRunRequest(body: Record<string, any>, print: Printer): void {
+export function showRunRequest(body: Document, print: Printer): void {
   print.fields([
     ['id', body.id],
     ['state', print.state(body.state)],
@@ -47,7 +48,7 @@ export function showRunRequest(body: Record<string, any>, print: Printer): void 
 }
 
 /** What the Run Result contains besides its status and what the page shows anyway. */
-function resultOf({ result = {} }: Record<string, any>): [string, string][] {
+function resultOf({ result = {} }: Document): [string, string][] {
   const more = Object.entries(result).filter(([name]) => !SHOWN_ELSEWHERE.has(name))
   return more.map(([name, value]) => [
     `  ${name.replaceAll('_', ' ')}`,
@@ -56,7 +57,7 @@ function resultOf({ result = {} }: Record<string, any>): [string, string][] {
 }
 
 /** Which repository, at which revision, on which branch. */
-export function repositoryText(repo: Record<string, any> | undefined): string | undefined {
+export function repositoryText(repo: Document | undefined): string | undefined {
   if (repo === undefined) return undefined
   const { path, revision, branch } = repo
   const parts = [path, revision && `revision ${revision}`, branch && `branch ${branch}`]
@@ -64,7 +65,7 @@ export function repositoryText(repo: Record<string, any> | undefined): string | 
 }
 
 /** What a person can do about it, if it needs one. */
-export function nextStep(request: Record<string, any>): string | undefined {
+export function nextStep(request: Document): string | undefined {
   const { state, id, waiting_because: why } = request
   if (state === 'lost') {
     return (
@@ -86,7 +87,7 @@ interface Taker {
 }
 
 /** What would let a runner take a run request or work item that none may take, by the reason for that. */
-export function takerFor(work: Record<string, any>, why: Record<string, any> | undefined): Taker | undefined {
+export function takerFor(work: Document, why: Document | undefined): Taker | undefined {
   const { project, runner_id: pin } = work
   switch (why?.code) {
     case 'no_runner_allowed':
@@ -106,32 +107,32 @@ export function takerFor(work: Record<string, any>, why: Record<string, any> | u
   }
 }
 
-function registered({ project, runner_id: pin, labels, ...work }: Record<string, any>): Taker {
+function registered({ project, runner_id: pin, labels, ...work }: Document): Taker {
   const offers = pin === undefined ? (labels ?? []).map((label: string) => ` --label ${safe(label)}`).join('') : ''
   const command = `intendant runner add ${pin ?? 'ID'} --project ${project}${offers}${trustedFor(work)} --save-token`
   return { does: 'Register one', command }
 }
 
 /** A work item always runs at full throttle and access; its document names neither. */
-function trustedFor({ throttle = 'full', access = 'full' }: Record<string, any>): string {
+function trustedFor({ throttle = 'full', access = 'full' }: Document): string {
   return throttle === 'full' && access === 'full' ? ' --trusted' : ''
 }
 
-export function because(why: Record<string, any> | undefined): string | undefined {
+export function because(why: Document | undefined): string | undefined {
   return why === undefined ? undefined : `${safe(why.detail)} (${why.code})`
 }
 
-export function failureText(failure: Record<string, any> | undefined): string | undefined {
+export function failureText(failure: Document | undefined): string | undefined {
   if (failure === undefined) return undefined
   return `${failure.class}${failure.code === undefined ? '' : `, ${failure.code}`}: ${safe(failure.message)}`
 }
 
-function cancelText(cancel: Record<string, any> | undefined): string | undefined {
+function cancelText(cancel: Document | undefined): string | undefined {
   if (cancel === undefined) return undefined
   const reason = cancel.reason ?? cancel.code
   return `requested at ${cancel.requested_at}${reason === undefined ? '' : `: ${safe(reason)}`}`
 }
 
-function person(by: Record<string, any> | undefined): string | undefined {
+function person(by: Document | undefined): string | undefined {
   return by === undefined ? undefined : `${safe(by.name)} (${by.id})`
 }

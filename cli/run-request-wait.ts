@@ -1,4 +1,5 @@
 /** Follows one run request to its end. */
+import type { Document } from './document.ts'
 import { EXIT } from './exit.ts'
 import { type Followed, followTo } from './follow.ts'
 import { harmless } from './print.ts'
@@ -29,20 +30,20 @@ export function followed(cli: Cli, id: string): Followed {
     show: `intendant run-request show ${id}`,
     // Events of the run itself, not of its command.
     concerns: (type: string) => type.startsWith('run_request_'),
-    isLast: (event: Record<string, any>) => /^run_request_(completed|failed|cancelled)$/.test(event.event_type),
-    isSettled: ({ state }: Record<string, any>) => state in SETTLED,
-    whyNot: (body: Record<string, any>) =>
+    isLast: (event: Document) => /^run_request_(completed|failed|cancelled)$/.test(event.event_type),
+    isSettled: ({ state }: Document) => state in SETTLED,
+    whyNot: (body: Document) =>
       [because(body.waiting_because), nextStep(body)].filter((text) => text !== undefined).join('\n') || undefined,
-    settle: (body: Record<string, any>) => settle(cli, body),
+    settle: (body: Document) => settle(cli, body),
   }
 }
 
 /** The exit code of a settled run request. */
-export function outcomeOf({ state }: Record<string, any>): number {
+export function outcomeOf({ state }: Document): number {
   return SETTLED[state] ?? EXIT.failed
 }
 
-function settle({ json, print, world }: Cli, body: Record<string, any>): number {
+function settle({ json, print, world }: Cli, body: Document): number {
   if (json) print.json(body)
   else print.line(`${body.id} ${print.state(body.state)}`)
   const failure = failureText(body.failure)

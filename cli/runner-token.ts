@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describeError } from '../engine/errors.ts'
 import { writeOwnerOnly } from '../storage/files/flush.ts'
 import { FILE_MODE, FOLDER_MODE } from '../storage/files/modes.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 export function runnerTokenFile(home: string, id: string): string {
@@ -23,7 +24,7 @@ interface Saving {
 
 interface Saved {
   /** The service's answer, with the token. */
-  readonly body: Record<string, any>
+  readonly body: Document
   /** Where the token is stored; undefined if the answer contains none. */
   readonly file: string | undefined
 }
@@ -35,11 +36,11 @@ interface Saved {
  */
 export async function askAndSave(
   { home, id, done }: Saving,
-  ask: () => Promise<{ readonly body: Record<string, any> }>,
+  ask: () => Promise<{ readonly body: Document }>,
 ): Promise<Saved> {
   const file = runnerTokenFile(home, id)
   const isNew = makePlace(home, id)
-  let body: Record<string, any> = {}
+  let body: Document = {}
   try {
     body = (await ask()).body
   } finally {

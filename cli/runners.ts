@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
 import { collect, integer, LIMIT, ORIGIN, shellCommand, WAIT_LIMIT, waitingTimeOption } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { type Followed, followTo } from './follow.ts'
 import { list } from './lists.ts'
@@ -188,7 +189,7 @@ async function listRunners({ client, json, print }: Cli, _: readonly any[], { li
 }
 
 /** The most important word about a runner's state. */
-function presence(item: Record<string, any>): string {
+function presence(item: Document): string {
   if (item.state !== 'registered') return item.state
   return item.presence ?? item.state
 }
@@ -199,7 +200,7 @@ async function show(cli: Cli, [id]: readonly any[]): Promise<void> {
   else showRunner(cli, body)
 }
 
-function showRunner({ print }: Cli, body: Record<string, any>): void {
+function showRunner({ print }: Cli, body: Document): void {
   print.fields([
     ['id', body.id],
     ['name', said(body.name)],
@@ -245,7 +246,7 @@ function drained({ json, print }: Cli, id: string): Followed {
   }
 }
 
-function heldBy({ in_flight = [] }: Record<string, any>): readonly string[] {
+function heldBy({ in_flight = [] }: Document): readonly string[] {
   return in_flight
 }
 

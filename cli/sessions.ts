@@ -1,6 +1,7 @@
 /** `intendant session`: agent sessions, running and ended. */
 import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
+import type { Document } from './document.ts'
 import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { age, safe, said } from './print.ts'
@@ -55,7 +56,7 @@ async function listSessions({ client, json, print }: Cli, _: readonly any[], opt
   print.rest(items.length, more)
 }
 
-function lastWord({ state, last_output_at, bytes_written }: Record<string, any>): string {
+function lastWord({ state, last_output_at, bytes_written }: Document): string {
   if (state === 'ended' || bytes_written === undefined) return ''
   return `${last_output_at === undefined ? '' : `${age(last_output_at)} ago, `}${size(bytes_written)}`
 }

@@ -5,13 +5,12 @@
 import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
+import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
 import { ALL, list } from './lists.ts'
 import { age, safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const METRICS_MS = 30_000
 

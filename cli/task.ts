@@ -4,6 +4,7 @@ import { canonical } from '../machines/canonical.ts'
 import { LANES } from '../machines/documents/run-request.ts'
 import { SUBMITTED_KINDS } from '../machines/documents/work-item.ts'
 import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { afterOption } from './ids.ts'
@@ -95,7 +96,7 @@ const OPTIONS = {
 } as const
 
 /** The options that were given and that the existing item does not fulfil. */
-function notTaken(asked: Record<string, any>, item: Record<string, any>): string[] {
+function notTaken(asked: Document, item: Document): string[] {
   const names = Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]
   const missed = names.filter((name) => asked[name] !== undefined && !isSame(asked[name], item[name]))
   return missed.map((name) => `${OPTIONS[name]} ${safe(shown(asked[name]))}`)
@@ -113,7 +114,7 @@ function shown(value: unknown): string {
   return Array.isArray(value) ? value.join(',') : typeof value === 'object' ? canonical(value) : String(value)
 }
 
-function bodyOf(project: string, objective: string, options: any): Record<string, any> {
+function bodyOf(project: string, objective: string, options: any): Document {
   const { after, notBefore, baseRef, context, label, runner, timeout, kind, lane, payload, allowDuplicate } = options
   return {
     project,

@@ -1,11 +1,10 @@
 /** `intendant trace ingest`: streams an engine's own recording, of any length, from a file into the log. */
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
+import type { Document } from './document.ts'
 import { EXIT } from './exit.ts'
 import { safe } from './print.ts'
 import type { Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 const CHUNK_BYTES = 256 * 1024
 /** Longest time for the service to take a whole trace, in milliseconds: a day. */

@@ -1,12 +1,11 @@
 /** `intendant trace`: everything recorded under one trace, including runs that never ended. */
 import type { Command } from 'commander'
 import { ORIGIN } from './arguments.ts'
+import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { IdArgument, RUN_REQUEST, WORK_ITEM } from './ids.ts'
 import { ingest } from './trace-ingest.ts'
 import type { Act, Cli } from './world.ts'
-
-type Document = Record<string, any>
 
 /** Deeper spans are not indented further, to leave room for their lines. */
 const DEPTH_SHOWN_MAX = 20

@@ -4,6 +4,7 @@
  */
 import type { Answer, Client } from '../engine/client.ts'
 import { OPEN_STATES } from '../machines/documents/work-item.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { isReplay } from './idempotency-key.ts'
 import { safe } from './print.ts'
@@ -11,8 +12,6 @@ import { itemPath } from './work-item-moves.ts'
 import { adviceFor, isForItsSource, isRetried } from './work-item-page.ts'
 import { type Question, questionOf } from './work-item-question.ts'
 import type { Cli } from './world.ts'
-
-type Item = Record<string, any>
 
 /** The same work once more. */
 export async function retryItem(cli: Cli, [id]: readonly any[]): Promise<void> {
@@ -35,12 +34,12 @@ export async function answerItem(cli: Cli, [id]: readonly any[], { decision }: a
   await submitAnew(cli, old, { as: 'answer', objective, closing: 'answered' })
 }
 
-async function read(client: Client, id: string): Promise<Item> {
+async function read(client: Client, id: string): Promise<Document> {
   return (await client.request('GET', itemPath(id))).body
 }
 
 /** Throws CliFailure for the item of a campaign or an initiative, which decides itself what follows. */
-function assertOperators(item: Item, does: string): void {
+function assertOperators(item: Document, does: string): void {
   const { id, source } = item
   if (!isForItsSource(item)) return
   throw new CliFailure(
@@ -49,19 +48,19 @@ function assertOperators(item: Item, does: string): void {
   )
 }
 
-function refused(item: Item, rule: string): CliFailure {
+function refused(item: Document, rule: string): CliFailure {
   const advice = adviceFor(item).map((line) => `\n  ${line}`)
   return new CliFailure(`${rule}: ${item.id} is ${item.state} (${safe(item.reason)}).${advice.join('')}`, EXIT.refused)
 }
 
 /** True also of an item that was closed while it asked: the command may be a repeat. */
-function asksForDecision({ state, started_at, operator_action: last }: Item): boolean {
+function asksForDecision({ state, started_at, operator_action: last }: Document): boolean {
   const wasClosed = state === 'cancelled' && last?.command === 'close'
   return started_at !== undefined && (wasClosed ? last.previous_state : state) === 'needs_decision'
 }
 
 /** What the new item says of the question; in the words of the old item where the event is not kept any more. */
-function told(question: Question | undefined, { state, reason, operator_action: last }: Item): string {
+function told(question: Question | undefined, { state, reason, operator_action: last }: Document): string {
   const said: string = state === 'cancelled' ? last.previous_reason : reason
   const { finding, options } = question ?? { finding: said.replace(/^decision needed: /, ''), options: [] }
   const choices = options.length === 0 ? '' : `\nOptions: ${options.join('; ')}`
@@ -76,7 +75,7 @@ interface Anew {
   readonly closing: string
 }
 
-async function submitAnew(cli: Cli, old: Item, { as, objective, closing }: Anew): Promise<void> {
+async function submitAnew(cli: Cli, old: Document, { as, objective, closing }: Anew): Promise<void> {
   const { client, json, print, note } = cli
   const headers = { 'idempotency-key': `${as}:${old.id}` }
   const made = await submitted(client, old, objective, headers)
@@ -100,7 +99,7 @@ async function submitAnew(cli: Cli, old: Item, { as, objective, closing }: Anew)
  */
 async function submitted(
   client: Client,
-  old: Item,
+  old: Document,
   objective: string,
   headers: Record<string, string>,
 ): Promise<Answer> {

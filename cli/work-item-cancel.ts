@@ -4,14 +4,13 @@
  */
 import { describeRefusal, ServiceRefused } from '../engine/errors.ts'
 import { mayHelp } from '../engine/retry.ts'
+import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { ALL, inStates } from './lists.ts'
 import { counted } from './units.ts'
 import { itemPath, moveItem, standing } from './work-item-moves.ts'
 import { printItems } from './work-item-page.ts'
 import type { Cli } from './world.ts'
-
-type Item = Record<string, any>
 
 /** The states in which a filter looks for items. */
 export const CANCELLED_BY_FILTER = ['queued', 'held'] as const
@@ -30,7 +29,7 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
   const items = await inStates(cli.client, '/api/work-items', states, ALL, { project, source })
   if (items.length > 0 && !(await isSure(cli, items, yes))) return EXIT.failed
   // Hold first: a held item cannot begin, and an item that has begun since it was listed refuses the hold.
-  const cancelIfWaiting = async (id: string): Promise<Item> => {
+  const cancelIfWaiting = async (id: string): Promise<Document> => {
     await cli.client.request('POST', itemPath(id, '/hold'), { body: {} })
     return await cancel(cli, id, body)
   }
@@ -45,7 +44,11 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
 }
 
 /** Lists what would be cancelled, and asks. Throws CliFailure where there is no terminal to ask at. */
-async function isSure({ world, json, print }: Cli, items: readonly Item[], yes: boolean | undefined): Promise<boolean> {
+async function isSure(
+  { world, json, print }: Cli,
+  items: readonly Document[],
+  yes: boolean | undefined,
+): Promise<boolean> {
   if (yes) return true
   if (json) print.json(items)
   else printItems(print, `${counted(items.length, 'item')} to cancel`, items, ({ submitted_at }) => submitted_at)
@@ -57,14 +60,18 @@ async function isSure({ world, json, print }: Cli, items: readonly Item[], yes: 
   return isConfirmed
 }
 
-async function cancel({ client }: Cli, id: string, body: object): Promise<Item> {
+async function cancel({ client }: Cli, id: string, body: object): Promise<Document> {
   return (await client.request('POST', itemPath(id, '/cancel'), { body })).body
 }
 
 /** Cancels one after the other. A refusal does not stop the rest; it makes the command fail at the end. */
-async function cancelEach(cli: Cli, ids: readonly string[], cancelOne: (id: string) => Promise<Item>): Promise<void> {
+async function cancelEach(
+  cli: Cli,
+  ids: readonly string[],
+  cancelOne: (id: string) => Promise<Document>,
+): Promise<void> {
   const { json, print, note } = cli
-  const done: Item[] = []
+  const done: Document[] = []
   let refused = 0
   for (const id of ids) {
     try {

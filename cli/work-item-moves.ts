@@ -1,4 +1,5 @@
 /** What owners do about a work item: one POST to it, and how it stands then. */
+import type { Document } from './document.ts'
 import { safe } from './print.ts'
 import type { Cli } from './world.ts'
 
@@ -14,6 +15,6 @@ export async function moveItem({ client, json, print }: Cli, id: string, name: s
 }
 
 /** Where it stands, on one line. */
-export function standing({ id, state, reason }: Record<string, any>, print: Cli['print']): string {
+export function standing({ id, state, reason }: Document, print: Cli['print']): string {
   return `${id} is ${print.state(state)}: ${safe(reason)}`
 }

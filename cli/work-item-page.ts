@@ -1,10 +1,9 @@
 /** Work items for people: one in full, or a list, on wide and narrow terminals. */
+import type { Document } from './document.ts'
 import { age, cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 import type { Question } from './work-item-question.ts'
-
-type Item = Record<string, any>
 
 /** How much of an objective a table shows: the rest is in `queue show`. */
 const OBJECTIVE_COLUMNS = 44
@@ -13,8 +12,8 @@ const OBJECTIVE_COLUMNS = 44
 export function printItems(
   print: Printer,
   heading: string,
-  items: readonly Item[],
-  since: (item: Item) => string,
+  items: readonly Document[],
+  since: (item: Document) => string,
 ): void {
   if (items.length === 0) return
   print.heading(heading)
@@ -22,7 +21,7 @@ export function printItems(
   else printWide(print, items, since)
 }
 
-function printWide(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
+function printWide(print: Printer, items: readonly Document[], since: (item: Document) => string): void {
   const rows = items.map((item) => [
     item.id,
     print.state(item.state),
@@ -35,7 +34,7 @@ function printWide(print: Printer, items: readonly Item[], since: (item: Item) =
   print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, '')
 }
 
-function printNarrow(print: Printer, items: readonly Item[], since: (item: Item) => string): void {
+function printNarrow(print: Printer, items: readonly Document[], since: (item: Document) => string): void {
   for (const item of items) {
     const figures = print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')
     print.stack(`${print.state(item.state)} ${whatOf(item)}`, [figures, safe(whyOf(item))])
@@ -43,14 +42,14 @@ function printNarrow(print: Printer, items: readonly Item[], since: (item: Item)
 }
 
 /** A cycle's task is shown with its campaign: `pay 2: Send the invoice`. */
-function whatOf({ objective, source }: Item): string {
+function whatOf({ objective, source }: Document): string {
   return source?.cycle === undefined ? safe(objective) : `${safe(source.ref)} ${source.cycle}: ${safe(objective)}`
 }
 
 const TIMES = ['submitted', 'started', 'settled']
 
 /** One item: its state and why, its outcome, the actions of owners, and what can be done now. */
-export function showItem(item: Item, print: Printer, question?: Question): void {
+export function showItem(item: Document, print: Printer, question?: Question): void {
   const { disposition: ended = {}, source } = item
   print.fields([
     ['id', item.id],
@@ -66,7 +65,7 @@ export function showItem(item: Item, print: Printer, question?: Question): void 
     ['not before', item.not_before],
     ['from', said(item.base_ref)],
     ['resumes', item.resumes],
-    ['resumed as', item.resumptions?.map((one: Item) => `${one.item_id} (${one.state ?? 'under way'})`).join(', ')],
+    ['resumed as', item.resumptions?.map((one: Document) => `${one.item_id} (${one.state ?? 'under way'})`).join(', ')],
     ['built upon by', item.built_upon_by === undefined ? undefined : `campaign ${item.built_upon_by}`],
     ['labels', item.labels?.join(', ')],
     ['run request', item.run_request_id],
@@ -80,23 +79,23 @@ export function showItem(item: Item, print: Printer, question?: Question): void 
     ['source', [source.kind, safe(source.ref), source.role, source.cycle].filter(Boolean).join(' ')],
     ['origin', safe(item.origin)],
     ...TIMES.map((name) => [name, item[`${name}_at`]] as const),
-    ...(item.operator_actions ?? []).map((action: Item) => [action.command, deed(action)] as const),
+    ...(item.operator_actions ?? []).map((action: Document) => [action.command, deed(action)] as const),
   ])
   const advice = adviceFor(item)
   if (advice.length > 0) print.line(`\n${advice.join('\n')}`)
 }
 
 /** The reason for its state; for a started item whose run waits for a runner again, why it waits. */
-function whyOf({ state, reason, waiting_because: why }: Item): string {
+function whyOf({ state, reason, waiting_because: why }: Document): string {
   return state === 'running' ? (why?.detail ?? reason) : reason
 }
 
-function deed({ at, by, origin, previous_state }: Item): string {
+function deed({ at, by, origin, previous_state }: Document): string {
   return `${at} by ${safe(by?.name ?? 'unknown')} (${safe(origin)}), previously ${previous_state}`
 }
 
 /** Commands that a person can use when the item needs somebody. */
-export function adviceFor(item: Item): string[] {
+export function adviceFor(item: Document): string[] {
   const { id, state, disposition, started_at, run_request_id: run, reason_code, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
   const retry = isForItsSource(item) ? [] : [`intendant queue retry ${id}`]
@@ -130,8 +129,8 @@ export function adviceFor(item: Item): string[] {
 }
 
 /** The item that resumes it and has not settled: until then another resumption is refused. */
-function resumedAs({ resumptions = [] }: Item): string | undefined {
-  return resumptions.find(({ state }: Item) => state === undefined)?.item_id
+function resumedAs({ resumptions = [] }: Document): string | undefined {
+  return resumptions.find(({ state }: Document) => state === undefined)?.item_id
 }
 
 /** If it were resumed besides, its work would be done twice. */
@@ -140,17 +139,17 @@ function goesOnIn(campaign: string): string {
 }
 
 /** Whether a campaign or an initiative asked for the item: asking again is up to its owner. */
-export function isForItsSource({ source }: Item): boolean {
+export function isForItsSource({ source }: Document): boolean {
   return source?.role !== undefined
 }
 
 /** Whether the same work may be submitted again. Work preserved under a ref is resumed instead. */
-export function isRetried({ state, disposition }: Item): boolean {
+export function isRetried({ state, disposition }: Document): boolean {
   if (state === 'preserved') return disposition?.preservation_ref === undefined
   return state === 'failed' || state === 'cancelled'
 }
 
 /** The end of an item on one line. */
-export function endOf(item: Item, print: Printer): string {
+export function endOf(item: Document, print: Printer): string {
   return `${item.id} ${print.state(item.state)}: ${safe(item.reason)}`
 }

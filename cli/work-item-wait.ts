@@ -1,13 +1,12 @@
 /** Follows one work item to its settlement: what its run says, and the outcome. */
 import { WAITING_STATES } from '../machines/documents/work-item.ts'
+import type { Document } from './document.ts'
 import { EXIT } from './exit.ts'
 import { followTo } from './follow.ts'
 import { safe } from './print.ts'
 import { itemPath } from './work-item-moves.ts'
 import { adviceFor, endOf } from './work-item-page.ts'
 import type { Cli } from './world.ts'
-
-type Item = Record<string, any>
 
 const WAITING: readonly string[] = WAITING_STATES
 const SETTLED: Readonly<Record<string, number>> = {
@@ -22,7 +21,12 @@ const SETTLED: Readonly<Record<string, number>> = {
  * Prints events until the item settles; the exit code is its outcome.
  * @param since the cursor of its submission, to see everything; without it, from now on
  */
-export async function followItem(cli: Cli, item: Item, since: string | undefined, limitMs?: number): Promise<number> {
+export async function followItem(
+  cli: Cli,
+  item: Document,
+  since: string | undefined,
+  limitMs?: number,
+): Promise<number> {
   const { id, trace_id } = item
   const followed = {
     path: itemPath(id),
@@ -30,24 +34,24 @@ export async function followItem(cli: Cli, item: Item, since: string | undefined
     filters: { trace_id },
     show: `intendant queue show ${id}`,
     concerns: (type: string) => type.startsWith('work_item_') || type.startsWith('run_request_'),
-    isLast: ({ event_type, payload }: Item) =>
+    isLast: ({ event_type, payload }: Document) =>
       /^work_item_(settled|cancelled)$/.test(event_type) && payload.item_id === id,
-    isSettled: ({ state }: Item) => state in SETTLED,
+    isSettled: ({ state }: Document) => state in SETTLED,
     whyNot,
-    settle: (body: Item) => settle(cli, body),
+    settle: (body: Document) => settle(cli, body),
   }
   return await followTo(cli, followed, since, limitMs)
 }
 
 /** The reason and, if no runner may take it, what a person can do. */
-function whyNot(item: Item): string | undefined {
+function whyNot(item: Document): string | undefined {
   const { state, reason, reason_code } = item
   if (!WAITING.includes(state)) return reason_code === undefined ? undefined : safe(reason)
   const advice = state === 'queued' ? adviceFor(item) : []
   return [safe(reason), ...advice.map((line) => `  ${line}`)].join('\n')
 }
 
-function settle({ json, print }: Cli, item: Item): number {
+function settle({ json, print }: Cli, item: Document): number {
   if (json) print.json(item)
   else {
     print.line()
