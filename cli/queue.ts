@@ -14,7 +14,7 @@ import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
 import { answerItem, retryItem } from './work-item-anew.ts'
 import { CANCELLED_BY_FILTER, cancelItems } from './work-item-cancel.ts'
-import { moveItem, itemPath as path } from './work-item-moves.ts'
+import { continuation, moveItem, itemPath as path } from './work-item-moves.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import { questionOf } from './work-item-question.ts'
 import { followItem } from './work-item-wait.ts'
@@ -120,9 +120,7 @@ async function resume({ client, json, print }: Cli, [id]: readonly any[], option
   const body = { objective, depends_on: after, not_before: notBefore }
   const answer = await client.request('POST', path(id, '/resume'), { body })
   if (json) return print.json(answer.body)
-  print.line(
-    `${id} continues as ${answer.body.id}, which is ${print.state(answer.body.state)}: ${safe(answer.body.reason)}`,
-  )
+  print.line(continuation(id, answer, print))
 }
 
 /** What needs a person, as the service lists it, so that the count matches `intendant attention`. */

@@ -6,9 +6,8 @@ import type { Answer, Client } from '../engine/client.ts'
 import { OPEN_STATES } from '../machines/documents/work-item.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
-import { isReplay } from './idempotency-key.ts'
 import { safe } from './print.ts'
-import { itemPath } from './work-item-moves.ts'
+import { continuation, itemPath } from './work-item-moves.ts'
 import { adviceFor, isForItsSource, isRetried } from './work-item-page.ts'
 import { type Question, questionOf } from './work-item-question.ts'
 import type { Cli } from './world.ts'
@@ -89,8 +88,7 @@ async function submitAnew(cli: Cli, old: Document, { as, objective, closing }: A
     }
   }
   if (json) return print.json(item)
-  const stands = isReplay(made) ? 'already exists and is' : 'is'
-  print.line(`${old.id} continues as ${item.id}, which ${stands} ${print.state(item.state)}: ${safe(item.reason)}`)
+  print.line(continuation(old.id, made, print))
 }
 
 /**
