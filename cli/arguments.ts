@@ -102,6 +102,16 @@ export function collect(text: string, before: readonly string[] | undefined): st
   return [...(before ?? []), ...added.filter((part) => part !== '')]
 }
 
+/** The same for options whose values are known: each value counts once. */
+export function collectFrom(choices: readonly string[]): typeof collect {
+  return (text, before) => {
+    const chosen = collect(text, before)
+    if (!chosen.every((value) => choices.includes(value)))
+      throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
+    return [...new Set(chosen)]
+  }
+}
+
 /** For options with texts that may contain commas: each occurrence is one text. */
 export function each(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), text]

@@ -33,7 +33,7 @@ export async function list(
   return { items: items.slice(0, limit), more, next }
 }
 
-/** The items in any of the states, state after state; up to `limit` of each. */
+/** The items in any of the states. */
 export async function inStates(
   client: Client,
   path: string,
@@ -41,8 +41,7 @@ export async function inStates(
   limit: number,
   query: Readonly<Record<string, QueryValue>>,
 ): Promise<Document[]> {
-  const lists = await Promise.all(states.map((state) => list(client, path, limit, { ...query, state })))
-  return lists.flatMap(({ items }) => items)
+  return [...(await list(client, path, limit, { ...query, state: states })).items]
 }
 
 /** The pages as answered; each is released before the next is requested. */

@@ -3,7 +3,7 @@ import { type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
-import { DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { collectFrom, DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
@@ -92,7 +92,9 @@ function addMoves(group: Command, act: Act): void {
     .option('--project <key>', 'Cancel what waits in this project.')
     .option('--source <kind:ref>', 'Cancel what waits from this source, such as campaign:spring.')
     .addOption(
-      new Option('--state <state>', 'Cancel what is in this state. Default: both.').choices(CANCELLED_BY_FILTER),
+      new Option('--state <state>', 'Cancel what is in this state. May be repeated. Default: both.')
+        .choices(CANCELLED_BY_FILTER)
+        .argParser(collectFrom(CANCELLED_BY_FILTER)),
     )
     .option('--yes', 'Do not ask before cancelling what a filter finds.')
     .option('--reason <text>', 'Why.')

@@ -25,7 +25,7 @@ export async function cancelItems(cli: Cli, [given]: readonly any[], options: an
   if (ids.length === 1) await moveItem(cli, ids[0]!, 'cancel', body)
   if (ids.length > 1) await cancelEach(cli, ids, (id) => cancel(cli, id, body))
   if (!isFiltered) return undefined
-  const states = state === undefined ? CANCELLED_BY_FILTER : [state]
+  const states = state ?? CANCELLED_BY_FILTER
   const items = await inStates(cli.client, '/api/work-items', states, ALL, { project, source })
   if (items.length > 0 && !(await isSure(cli, items, yes))) return EXIT.failed
   // Hold first: a held item cannot begin, and an item that has begun since it was listed refuses the hold.

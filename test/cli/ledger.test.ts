@@ -48,7 +48,15 @@ const ledger = (asked: { url: string }): readonly [number, unknown] => {
     return [200, { max_running: 4, running_count: 2, waiting_count: 3, paused: ['campaign'] }]
   if (url.pathname === '/api/attention') return [200, { items: CALLING }]
   if (url.pathname !== '/api/work-items') return [200, { items: [] }]
-  return [200, { items: LISTS[url.searchParams.get('state')!] ?? [] }]
+  return [
+    200,
+    {
+      items: url.searchParams
+        .get('state')!
+        .split(',')
+        .flatMap((state) => LISTS[state] ?? []),
+    },
+  ]
 }
 
 t.test('queue lists running, waiting, open and finished items, each group in its own order', async (t) => {
@@ -80,7 +88,7 @@ t.test('queue counts everything that attention lists, and the runs outside the l
     if (pathname === '/api/pacing') return [200, { max_running: 4, running_count: 0, waiting_count: 0, paused: [] }]
     if (pathname === '/api/attention') return [200, { items: searchParams.get('project') === 'till' ? [] : items }]
     if (pathname === '/api/run-requests' && searchParams.get('project') !== 'till')
-      return [200, { items: runs.filter(({ state }) => state === searchParams.get('state')) }]
+      return [200, { items: runs.filter(({ state }) => searchParams.get('state')!.split(',').includes(state)) }]
     return [200, { items: [] }]
   })
   const { out } = await cli(env, 'queue')

@@ -74,6 +74,18 @@ t.test('what has begun since it was listed is left alone by a filter', async (t)
   t.same(cancels, [`/api/work-items/${waits!.id}/cancel`])
 })
 
+t.test('a filter takes several states, and asks the service once for the items in any of them', async (t) => {
+  const { env, asked } = await service(t, () => [200, { items: [] }])
+  for (const states of [['queued,held'], ['queued', '--state', 'held'], ['held, queued,held']]) {
+    t.match(await cliOn({}, env, 'queue', 'cancel', '--state', ...states), { code: 0, out: 'No waiting item matches.' })
+    const lists = asked
+      .splice(0)
+      .map(({ url }) => new URL(url, 'http://x').searchParams.get('state')!.split(',').sort())
+    t.same(lists, [['held', 'queued']])
+  }
+  t.match(await cliOn({}, env, 'queue', 'cancel', '--state', 'held,lost'), { code: 2, err: /choices are queued, held/ })
+})
+
 t.test('ids or a filter: one of the two', async (t) => {
   const { run } = await shop(t)
   for (const argv of [[], [`wi_${'0'.repeat(24)}`, '--project', 'shop']])
