@@ -5,6 +5,7 @@ import type { Document } from './document.ts'
 import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
 import { age, safe, said } from './print.ts'
+import { roundedSize } from './units.ts'
 import { amounts, tokenFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -58,12 +59,7 @@ async function listSessions({ client, json, print }: Cli, _: readonly any[], opt
 
 function lastWord({ state, last_output_at, bytes_written }: Document): string {
   if (state === 'ended' || bytes_written === undefined) return ''
-  return `${last_output_at === undefined ? '' : `${age(last_output_at)} ago, `}${size(bytes_written)}`
-}
-
-function size(bytes: number): string {
-  if (bytes < 1024) return `${bytes} B`
-  return bytes < 1024 * 1024 ? `${Math.round(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+  return `${last_output_at === undefined ? '' : `${age(last_output_at)} ago, `}${roundedSize(bytes_written)}`
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
@@ -82,7 +78,7 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
     ['access', said(body.access)],
     ['works in', said(body.working_dir)],
     ['transcript', said(body.source_log_path)],
-    ['written', body.bytes_written === undefined ? undefined : size(body.bytes_written)],
+    ['written', body.bytes_written === undefined ? undefined : roundedSize(body.bytes_written)],
     ['last output', body.last_output_at],
     ['last report', body.heard_at],
     ['exit code', body.exit_code?.toString()],

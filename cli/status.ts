@@ -9,7 +9,7 @@ import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
 import { ALL, list } from './lists.ts'
 import { age, safe } from './print.ts'
-import { counted } from './units.ts'
+import { counted, roundedSize } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
 const METRICS_MS = 30_000
@@ -21,7 +21,7 @@ Exit codes: 0, all is well; 1, the service is not ready, or something is critica
 export function addStatus(program: Command, act: Act): void {
   program
     .command('status')
-    .description('Show the state of the service: readiness, runners, the ledger, what needs a person.')
+    .description('Show the state of the service: readiness, runners, the ledger, free disk space, what needs a person.')
     .addHelpText('after', HELP)
     .action(act(status))
 }
@@ -59,6 +59,7 @@ interface Standing {
   readonly started_at?: string
   readonly runners?: Readonly<Record<'online' | 'draining' | 'gone' | 'never_seen' | 'slots' | 'slots_used', number>>
   readonly ledger?: Document
+  readonly disk?: Readonly<Record<'free_bytes' | 'reserve_bytes', number>>
   readonly paused?: readonly string[]
   /** How many of each reason need a person. */
   readonly attention?: Readonly<Record<string, number>>
@@ -75,29 +76,37 @@ async function standing(client: Client, { problem }: Readiness): Promise<Standin
 }
 
 async function readStanding(client: Client): Promise<Standing> {
-  const [version, startedAt, runners, pacing, attention] = await Promise.all([
+  const [version, metrics, runners, pacing, attention] = await Promise.all([
     client.request('GET', '/api/version'),
-    startOf(client),
+    metricsOf(client),
     list(client, '/api/runners', ALL),
     client.request('GET', '/api/pacing'),
     list(client, '/api/attention', ALL),
   ])
+  const startedAt = metrics('process_start_time_seconds')
+  const freeBytes = metrics('intendant_disk_free_bytes')
   return {
     version: version.body.version,
-    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    ...(startedAt === undefined ? {} : { started_at: new Date(startedAt * 1000).toISOString() }),
     runners: fleetOf(runners.items),
     ledger: ledgerOf(pacing.body),
+    ...(freeBytes === undefined
+      ? {}
+      : { disk: { free_bytes: freeBytes, reserve_bytes: version.body.settings.disk_reserve_bytes } }),
     paused: pacing.body.paused,
     attention: countsOf(attention.items),
   }
 }
 
-/** When its process began, as its metrics have it. */
-async function startOf(client: Client): Promise<string | undefined> {
+/** Looks up the value of a metric without labels; undefined if the service does not know it. */
+async function metricsOf(client: Client): Promise<(name: string) => number | undefined> {
   const headers = { accept: 'text/plain' }
   const response = await client.stream('/metrics', { headers, signal: AbortSignal.timeout(METRICS_MS) })
-  const [, seconds] = /^process_start_time_seconds (\S+)$/m.exec(await response.text()) ?? []
-  return seconds === undefined ? undefined : new Date(Number(seconds) * 1000).toISOString()
+  const text = await response.text()
+  return (name) => {
+    const value = Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+    return Number.isNaN(value) ? undefined : value
+  }
 }
 
 function fleetOf(runners: readonly Document[]): NonNullable<Standing['runners']> {
@@ -154,7 +163,7 @@ function criticalIn({ runners, ledger }: Standing, { counts, problem }: Readines
 }
 
 function show({ print }: Cli, page: Standing & Document, { problem }: Readiness, critical: readonly string[]): void {
-  const { version, started_at: start, runners, ledger, paused, attention } = page
+  const { version, started_at: start, runners, ledger, disk, paused, attention } = page
   print.fields([
     ['service', `${page.url}${version === undefined ? '' : `, version ${version}`}`],
     ['since', start === undefined ? undefined : `${start} (${age(start)})`],
@@ -163,6 +172,7 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
     ['slots', runners && `${runners.slots_used} of ${runners.slots} used`],
     ['ledger', ledger && ledgerText(ledger)],
     ['oldest', ledger?.oldest && `${ledger.oldest.id} for ${age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`],
+    ['disk', disk && `${roundedSize(disk.free_bytes)} free, ${roundedSize(disk.reserve_bytes)} reserved`],
     ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
     ['needs you', attention && attentionText(attention)],
   ])

@@ -58,6 +58,13 @@ export function showSize(bytes: number): string {
   return `${bytes / SIZE_UNITS[unit]!}${unit}`
 }
 
+/** The size to some three digits, for people. */
+export function roundedSize(bytes: number): string {
+  if (bytes < 2 ** 10) return `${bytes} B`
+  if (bytes < 2 ** 20) return `${Math.round(bytes / 2 ** 10)} KiB`
+  return bytes < 2 ** 30 ? `${(bytes / 2 ** 20).toFixed(1)} MiB` : `${(bytes / 2 ** 30).toFixed(1)} GiB`
+}
+
 /** `1 record`, `2 records`, `3 hypotheses`. */
 export function counted(count: number, one: string, many: string = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`

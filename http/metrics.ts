@@ -265,7 +265,7 @@ function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
 }
 
 /**
- * The view's file is reused and never shrinks; the log's files come and go. Reports nothing for a journal in memory.
+ * The view's file is reused and never shrinks; the log's files come and go. Reports no sizes for a journal in memory.
  */
 function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void {
   const parts = Object.entries(environmentPaths(runtime.settings.home))
@@ -278,6 +278,12 @@ function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void 
       for (const [part, path] of parts) if (existsSync(path)) this.set({ part }, bytesOf(path))
     },
   })
+  gauge(
+    registry,
+    'intendant_disk_free_bytes',
+    'Free space of the file system of the home; NaN if it does not report it.',
+    () => runtime.journal.disk?.freeBytes ?? Number.NaN,
+  )
 }
 
 /** Polls, offers, runners, and each project's backlog. */

@@ -77,10 +77,10 @@ export class DiskJournal implements Journal {
   readonly synchronous = true
   readonly environments: Environments
   readonly platform: Platform
+  readonly disk: DiskReserve
   readonly #log: EventLog
   readonly #view: View
   readonly #applier: Applier
-  readonly #disk: DiskReserve
   readonly #lock: InstanceLock
   #readOnly: boolean
   readonly #onFailure: (failure: JournalFailure) => void
@@ -110,7 +110,7 @@ export class DiskJournal implements Journal {
     this.platform = parts.platform
     this.#log = parts.log
     this.#view = parts.view
-    this.#disk = parts.disk
+    this.disk = parts.disk
     this.#lock = parts.lock
     this.#readOnly = readOnly
     this.#onFailure = options.onFailure
@@ -158,7 +158,7 @@ export class DiskJournal implements Journal {
       return
     }
     this.#applier.add(written.batch)
-    this.#disk.wrote(written.chars)
+    this.disk.wrote(written.chars)
     done(null, written.batch)
   }
 
@@ -237,7 +237,7 @@ export class DiskJournal implements Journal {
 
   refuses(): string | undefined {
     if (this.#readOnly || this.#failure !== undefined || this.#closed) return 'read_only'
-    if (this.#disk.low) return 'disk_reserve'
+    if (this.disk.low) return 'disk_reserve'
     return this.#applier.refuses ? 'view_backlog' : undefined
   }
 
@@ -253,7 +253,7 @@ export class DiskJournal implements Journal {
     return this.#serially(() =>
       trimOldest(cut, this.#log, this.#applier, this.environments.forgetter, {
         platform: this.platform,
-        hasRoom: () => this.#disk.hasRoomToForget(),
+        hasRoom: () => this.disk.hasRoomToForget(),
         assertWritable: () => this.#assertWritable(),
         onFailure: (error) => this.#fail('retention failed', error),
       }),
@@ -308,11 +308,6 @@ export class DiskJournal implements Journal {
     this.#log.onFlush = observe
   }
 
-  /** Checks the free space now rather than at the next interval. */
-  checkDisk(): Promise<void> {
-    return this.#disk.check()
-  }
-
   /** Writes nothing to the view until the promise settles: for maintenance that needs it at rest. */
   holdView(until: Promise<void>): Promise<void> {
     return this.#applier.exclusive(() => until)
@@ -338,7 +333,7 @@ export class DiskJournal implements Journal {
     }
     this.#closed = true
     this.#applier.fail(new JournalFailure('the journal is closed'))
-    this.#disk.stop()
+    this.disk.stop()
     // A fold that was being written when the journal failed may still be reading the view.
     await this.#applier.atRest()
     await this.environments.close()

@@ -288,6 +288,8 @@ export interface Journal extends LogIdentity {
    * before each message.
    */
   refuses(): string | undefined
+  /** Its free space as last checked; only on journals that write to a disk. */
+  readonly disk?: { readonly freeBytes: number | undefined }
   /** Refuses writes until the journal is opened again, even if disk space returns. Call it before the first write. */
   stayReadOnly?(): void
   /** Only on journals that persist their lists. Nothing else may use the journal while lists are being rebuilt. */

@@ -27,11 +27,11 @@ export function freeBytesOf(path: string): FreeBytes {
 }
 
 export class DiskReserve {
-  /** Less than the reserve was free at the last successful check. */
-  low = false
+  /** What was free at the last successful check; undefined before the first. */
+  freeBytes: number | undefined = undefined
   /** Whether the last check succeeded. */
   #answers = true
-  readonly #freeBytes: FreeBytes
+  readonly #look: FreeBytes
   readonly #reserveBytes: number
   readonly #platform: Platform
   #timer: unknown
@@ -42,16 +42,21 @@ export class DiskReserve {
 
   /** `onNoAnswer` is called once each time the file system stops reporting its free space. */
   constructor(
-    freeBytes: FreeBytes,
+    look: FreeBytes,
     reserveBytes: number,
     platform: Platform,
     onNoAnswer: (failure: Error) => void = () => {},
   ) {
     this.#onNoAnswer = onNoAnswer
-    this.#freeBytes = freeBytes
+    this.#look = look
     this.#reserveBytes = reserveBytes
     this.#platform = platform
     this.#checkLater()
+  }
+
+  /** Less than the reserve was free at the last successful check. */
+  get low(): boolean {
+    return this.freeBytes !== undefined && this.freeBytes < this.#reserveBytes
   }
 
   /** Counts bytes written; checks the disk after a large amount. */
@@ -63,11 +68,11 @@ export class DiskReserve {
   /** Checks now, one check at a time. If the file system does not report its free space, the last result stands. */
   check(): Promise<void> {
     this.#writtenBytes = 0
-    this.#checking ??= this.#freeBytes()
+    this.#checking ??= this.#look()
       .then(
         (bytes) => {
           this.#answers = true
-          this.low = bytes < this.#reserveBytes
+          this.freeBytes = bytes
         },
         (failure: Error) => {
           if (this.#answers) this.#onNoAnswer(failure)
@@ -83,7 +88,7 @@ export class DiskReserve {
   /** Whether a retention step may begin, also at a start that needs some. False if the free space is unknown. */
   async hasRoomToForget(): Promise<boolean> {
     if (!this.low) return true
-    return this.#freeBytes().then(
+    return this.#look().then(
       (free) => free >= FORGETTING_BYTES_MIN,
       () => false,
     )

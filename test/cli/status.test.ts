@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
 import { fleet, submit } from '../http/ledger-harness.ts'
-import { startTestService } from '../http/service-harness.ts'
+import { startOnDisk, startTestService } from '../http/service-harness.ts'
 import { cli, service } from './in-process.ts'
 
 t.test('status tells how a service is on one page, and that all is well', async (t) => {
-  const s = await startTestService(t)
+  const s = await startOnDisk(t, t.testdir())
   const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
   await fleet(s, 'shop')
   await s.runner('r2', { capacity: 2 })
@@ -20,6 +20,7 @@ t.test('status tells how a service is on one page, and that all is well', async 
     ready: 'yes',
     runners: '1 online, 0 draining, 0 offline, 1 never seen',
     slots: '0 of 4 used',
+    disk: /^\d+(\.\d)? [KMG]iB free, 0 B reserved$/,
     ledger: /^0 of 4 running or handed out, 2 waiting \(1 held\)$/,
     oldest: new RegExp(`^${id} for \\d+s: `),
     paused: 'campaign',
@@ -33,6 +34,7 @@ t.test('status tells how a service is on one page, and that all is well', async 
     started_at: String,
     runners: { online: 1, draining: 0, gone: 0, never_seen: 1, slots: 4, slots_used: 0 },
     ledger: { running: 0, max_running: 4, waiting: 2, held: 1, oldest: { id } },
+    disk: { free_bytes: Number, reserve_bytes: 0 },
     paused: ['campaign'],
     attention: {},
     critical: [],
@@ -89,6 +91,7 @@ t.test('status counts what needs a person by its reason, which is not critical',
   t.equal(code, 0)
   t.match(out, /^needs you +2 lost, 1 preserved: intendant attention$/m)
   t.match(out, /^since +2030-01-01T00:00:00\.500Z \(/m)
+  t.notMatch(out, /^disk/m, 'a file system may not tell')
 })
 
 t.test('status tells what a service says that stops and answers nothing else', async (t) => {

@@ -127,6 +127,7 @@ t.test('metrics report flushes, queue depths, expired leases and offers, and fil
   t.equal(read('intendant_fsync_seconds_count'), commits, 'each commit is one flush')
   const seconds = read('intendant_fsync_seconds_sum')!
   t.ok(seconds > 0 && seconds < commits!, `${seconds} s`)
+  t.ok(read('intendant_disk_free_bytes')! > 0)
   for (const part of ['log', 'view']) t.ok(read(`intendant_store_bytes{part="${part}"}`)! > 4_096)
 })
 

@@ -140,11 +140,11 @@ t.test(
     await append(journal, step('a', 1))
     t.equal(journal.refuses(), undefined)
     free = 499
-    await journal.checkDisk()
+    await journal.disk.check()
     t.equal(journal.refuses(), 'disk_reserve')
     t.equal(journal.actor('run_request', 'a'), step('a', 1).record)
     free = 500
-    await journal.checkDisk()
+    await journal.disk.check()
     t.equal(journal.refuses(), undefined)
   },
 )
@@ -188,7 +188,7 @@ t.test(
     t.equal(journal.refuses(), 'disk_reserve')
     t.same(await journal.trim({ beforeSequence: 2 }), { removed: 1, more: false })
     free = 100 * MIB
-    await journal.checkDisk()
+    await journal.disk.check()
     t.equal(journal.refuses(), undefined)
     t.equal((await append(journal, step('a', 2))).batch, 2)
     await journal.settled()
@@ -198,7 +198,7 @@ t.test(
     const behind = await openIn(t, home, reserve)
     behind.stayReadOnly()
     free = 100 * MIB
-    await behind.checkDisk()
+    await behind.disk.check()
     t.equal(behind.refuses(), 'read_only')
     await t.rejects(append(behind, step('b', 1)), { name: 'JournalFailure' })
   },

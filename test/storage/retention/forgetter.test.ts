@@ -113,7 +113,7 @@ t.test('under the disk reserve retention goes on while there is room for it', as
   const journal = await openIn(t, home, reserve)
   await write(journal, [1, OLD], [1, OLD], [1, OLD])
   free = 63 * MIB
-  await journal.checkDisk()
+  await journal.disk.check()
   t.equal(journal.refuses(), 'disk_reserve')
   t.same(await journal.trim(CUT), { removed: 0, more: false })
   free = 64 * MIB
