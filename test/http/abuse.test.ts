@@ -5,18 +5,12 @@ import { NAMES_MAX, valuesMax } from '../../http/bodies/json-text.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
-import { raw, startTestService, type TestService } from './service-harness.ts'
+import { metric, raw, startTestService } from './service-harness.ts'
 
 const POST_PROJECT = (admin: string, more: string): string =>
   `POST /api/projects HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${admin}\r\n${more}`
 
 const JSON_TYPE = 'Content-Type: application/json\r\n'
-
-/** The current value of a gauge in `/metrics`. */
-async function gauge(s: TestService, name: string): Promise<number> {
-  const { body } = await s.call('GET', '/metrics')
-  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
-}
 
 t.test('a faulty body, header or path is answered with a problem that names the fault', async (t) => {
   const s = await startTestService(t)
@@ -191,7 +185,7 @@ t.test('the bytes of all bodies in flight are bounded, and an aborted body gives
   const s = await startTestService(t, { bodiesInFlightBytesMax: 1_500_000 })
   const { port } = s.service
   const half = POST_PROJECT(s.admin, `${JSON_TYPE}Content-Length: 1000000\r\n\r\n{"name":"`)
-  const inFlight = () => gauge(s, 'intendant_http_body_bytes_in_flight')
+  const inFlight = () => metric(s, 'intendant_http_body_bytes_in_flight')
   /** Sends the first part of a body; the returned function aborts it. */
   const begin = async (): Promise<() => Promise<unknown>> => {
     const socket = connect(port, '127.0.0.1')
@@ -219,7 +213,7 @@ t.test('a poll whose client disconnects leaves its request queued and its place 
     s.call('GET', `/api/runners/r1/run-requests/next?wait=${wait}`, undefined, { token, ...(signal && { signal }) })
   const parked = (count: number) =>
     until(
-      () => gauge(s, 'intendant_parked_polls'),
+      () => metric(s, 'intendant_parked_polls'),
       (now) => now === count,
     )
   for (const time of ['first', 'second']) {
@@ -241,7 +235,7 @@ t.test('a graceful stop answers parked polls with 204 and accepts no new connect
   const token = await s.runner('r1')
   const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=30', undefined, { token })
   await until(
-    () => gauge(s, 'intendant_parked_polls'),
+    () => metric(s, 'intendant_parked_polls'),
     (parked) => parked === 1,
   )
   const begun = performance.now()

@@ -37,6 +37,9 @@ export function reading(s: TestService, campaign = 'pay'): () => Promise<any> {
   return async () => (await s.expect(200, 'GET', `/api/campaigns/${campaign}`)).body
 }
 
+export const item = async (s: TestService, id: string): Promise<any> =>
+  (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
+
 export function comesTo(s: TestService, status: string, stage?: string): Promise<any> {
   return until(reading(s), (one) => one.status === status && (stage === undefined || one.stage === stage))
 }

@@ -12,6 +12,7 @@ import {
   form,
   GATE,
   inFirstCycle,
+  item,
   move,
   reading,
   step,
@@ -20,8 +21,6 @@ import {
 } from './campaign-harness.ts'
 import { AT, begin, COMPLETE, finish, fleet, inState, type Runner } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
-
-const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 
 /** Fails the run, and lets its retry delay pass (half a minute, then a minute). */
 async function failAgain(

@@ -12,6 +12,7 @@ import {
   GATE,
   GREEN,
   inFirstCycle,
+  item,
   move,
   reading,
   step,
@@ -19,10 +20,9 @@ import {
   work,
 } from './campaign-harness.ts'
 import { AT, begin, COMPLETE, finish, fleet, inState, take } from './ledger-harness.ts'
-import { startTestService, type TestService } from './service-harness.ts'
+import { startTestService } from './service-harness.ts'
 import { toTheLetter } from './to-the-letter.ts'
 
-const item = async (s: TestService, id: string) => (await s.expect(200, 'GET', `/api/work-items/${id}`)).body
 const counts = { cycles_completed: 1, cycles_landed: 1 }
 
 t.test('a campaign forms a step, works it, forms again and completes, with the payloads of SPEC 6.8', async (t) => {

@@ -2,11 +2,10 @@ import t, { type Test } from 'tap'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import type { MemoryJournal } from '../storage/memory.ts'
-import { COMPLETE, finish, fleet, type Runner, reading, submit, take } from './ledger-harness.ts'
+import { COMPLETE, finish, fleet, PRESERVED, type Runner, reading, submit, take } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 
 const HOUR_MS = 3_600_000
-const PRESERVED = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
 
 interface Ledger {
   readonly s: TestService

@@ -1,16 +1,7 @@
 /** The list of events and the lookup of a single one, over HTTP. */
 import t from 'tap'
 import type { EventDraft } from '../runtime/stream/fake-log.ts'
-import { type Harness, startHarness, watchSocket } from './watch-harness.ts'
-
-async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
-  const harness = await startHarness()
-  test.teardown(() => harness.close())
-  return harness
-}
-
-const idOf = (sequence: number): string => `evt_${sequence.toString(16).padStart(32, '0')}`
-const idsOf = (from: number, to: number): string[] => Array.from({ length: to - from + 1 }, (_, i) => idOf(from + i))
+import { type Harness, harnessFor, idOf, idsOf, watchSocket } from './watch-harness.ts'
 
 async function get(harness: Harness, path: string, token = 'all') {
   const response = await fetch(harness.url + path, { headers: { authorization: `Bearer ${token}` } })

@@ -17,6 +17,13 @@ export const COMPLETE = {
   verdict: 'complete',
   preservation_ref: 'abc1234',
 }
+export const PRESERVED = {
+  ...COMPLETE,
+  success: false,
+  landed: false,
+  land_blocked: 'git_failed',
+  preservation_ref: 'task/x',
+}
 
 /** Creates the projects and a trusted runner, and brings it online. */
 export async function fleet(s: TestService, ...projects: string[]): Promise<Runner> {

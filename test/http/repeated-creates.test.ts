@@ -4,13 +4,12 @@ import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { GATE } from './campaign-harness.ts'
 import { DISCOVERY, intentOf } from './intent-harness.ts'
-import { COMPLETE, finish, fleet, submit, take } from './ledger-harness.ts'
+import { finish, fleet, PRESERVED, submit, take } from './ledger-harness.ts'
 import { type Reply, startTestService, type TestService } from './service-harness.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const KEY = { 'idempotency-key': 'k' }
-const PRESERVED = { ...COMPLETE, success: false, landed: false, land_blocked: 'git_failed', preservation_ref: 'task/x' }
 const MISSION = { mission: { objective: 'x' } }
 const MANIFEST = { engine: 'factory', engine_version: '1', supported_throttle_modes: ['dry_run', 'full'] }
 

@@ -148,3 +148,9 @@ export function raw(port: number, chunks: readonly (string | Uint8Array)[], unti
     })
   })
 }
+
+/** The current value of a metric without labels. */
+export async function metric(s: TestService, name: string): Promise<number> {
+  const { body } = await s.call('GET', '/metrics')
+  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
+}

@@ -1,14 +1,8 @@
 /** Traces over HTTP: their events, and whether their runs left them complete. */
 import t from 'tap'
-import { type Harness, startHarness } from './watch-harness.ts'
+import { type Harness, harnessFor } from './watch-harness.ts'
 
 const request = (digit: string): string => `runreq_${digit.repeat(24)}`
-
-async function harnessFor(test: { teardown(callback: () => void): unknown }): Promise<Harness> {
-  const harness = await startHarness()
-  test.teardown(() => harness.close())
-  return harness
-}
 
 async function get(harness: Harness, path: string, token = 'all') {
   const response = await fetch(harness.url + path, { headers: { authorization: `Bearer ${token}` } })

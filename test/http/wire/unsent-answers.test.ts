@@ -5,7 +5,7 @@ import t from 'tap'
 import { UnsentAnswers } from '../../../http/wire/unsent-answers.ts'
 import type { UwsResponse } from '../../../http/wire/uws.ts'
 import { until } from '../../until.ts'
-import { raw, startTestService, type TestService } from '../service-harness.ts'
+import { metric, raw, startTestService, type TestService } from '../service-harness.ts'
 
 /** A connection that takes only as many bytes as the test allows. */
 class Slow {
@@ -113,12 +113,6 @@ function reader({ service, admin }: TestService, path: string): Reader {
         socket.on('close', () => resolve(received))
       }),
   }
-}
-
-/** The value of a metric of the service. */
-async function metric(s: TestService, name: string): Promise<number> {
-  const { body } = await s.call('GET', '/metrics')
-  return Number(new RegExp(`^${name} (\\d+)`, 'm').exec(body)?.[1])
 }
 
 t.test(
