@@ -37,8 +37,7 @@ const machineSetup = setup({
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
     ownerDecides: ({ context, event }) => rules.isOfRun(context, event) && isForOwner(context),
     tellsOfProvider: ({ context, event }) => rules.tellsOfProvider(context, event as Of<'run_event'>),
-    isResultOfStopped: ({ context, event }) =>
-      context.internal.stopping && rules.isResult(context, event as Of<'run_event'>),
+    isResultOfStopped: ({ context, event }) => rules.isResultOfStopped(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
     preservesByEvent: ({ context, event }) => rules.settlesAs(context, event, 'preserved'),
     asksByEvent: ({ context, event }) => rules.settlesAs(context, event, 'needs_decision'),

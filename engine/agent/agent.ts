@@ -7,7 +7,7 @@ import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
 import { Git, GitFailed, isOutside } from './git.ts'
-import { tellOutcome } from './outcome.ts'
+import { stoppedWith, tellOutcome } from './outcome.ts'
 import { ParentWatch } from './parent-watch.ts'
 import { Refused } from './refused.ts'
 import { Report } from './report.ts'
@@ -121,6 +121,8 @@ function giveUp(run: Run, { message }: Error): void {
   const { work, worktree, base, report, stop, remains } = run
   if (stop.isMade) {
     report.note(message)
+    const outcome = work.isStep ? undefined : stoppedWith(run)
+    if (outcome !== undefined) tellOutcome(run, base, outcome)
     return
   }
   const left = remains.mayGo ? remains.keptAt : worktree.path

@@ -1,6 +1,6 @@
 /** The outcome of a task as `task_run_completed` (SPEC 6.7). */
 import type { taskRunCompleted } from '../../machines/events/task.ts'
-import { NOT_BEGUN, PROVIDER_UNAVAILABLE } from '../../machines/run-request/failure.ts'
+import { NOT_BEGUN, PROVIDER_UNAVAILABLE, STOPPED } from '../../machines/run-request/failure.ts'
 import type { Static } from '../../machines/schema.ts'
 import { dispatcherOf, type Failure } from '../result.ts'
 import { TASK_VERDICT } from '../task-verdict.ts'
@@ -19,7 +19,7 @@ export type TaskResult = Static<typeof taskRunCompleted> & {
   readonly worktree?: string
 }
 
-/** Empty for a stopped run, which reports nothing. */
+/** Empty for a run that was stopped before its work was judged. */
 export type Outcome = Partial<TaskResult>
 
 /** Nothing was done, and the next task would not find the agent either: the runner then takes no work for a while. */
@@ -32,6 +32,17 @@ export function failedBy({ isThere, how, text, complaint }: SessionEnd, isKept: 
   const detail = `${how}: ${endOf(text) || complaint}`
   const said = { verdict: 'runner_error', summary: how, detail } as const
   return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: PROVIDER_UNAVAILABLE }
+}
+
+/**
+ * What a stopped run reports: where its work is, and not how it ended, which the end of the run says. Undefined if
+ * nothing was changed.
+ */
+export function stoppedWith({ worktree, remains: { keptAt, mayGo } }: Run): Outcome | undefined {
+  if (keptAt === undefined && mayGo) return undefined
+  const summary = 'the run was stopped'
+  const where = mayGo ? {} : { worktree: worktree.path }
+  return { verdict: 'runner_error', summary, detail: summary, failure_class: STOPPED, ...where }
 }
 
 /**

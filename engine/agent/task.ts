@@ -6,7 +6,7 @@ import { gateFault } from './gate.ts'
 import type { GitFailed } from './git.ts'
 import { blockedBy, land } from './landing.ts'
 import { type Conflicts, isUnstashed, merge, NO_CONFLICTS, unfinishedIn, unresolvedIn } from './merge.ts'
-import { failedBy, failureOf, type Outcome, tellOutcome } from './outcome.ts'
+import { failedBy, failureOf, type Outcome, stoppedWith, tellOutcome } from './outcome.ts'
 import { taskPrompt } from './prompts.ts'
 import type { Run } from './run.ts'
 import { runSession, type SessionEnd } from './session.ts'
@@ -30,13 +30,13 @@ export async function doTask(run: Run): Promise<boolean> {
   const kept = work.mayChange ? await keep(run, from, conflicts) : NOTHING
   const { head, isChanged } = kept
   const { unpushed, fault } = await pushBranch(run, kept)
-  const outcome = agent.isDone ? await judge(run, { head, unpushed, agent, fault }) : failedBy(agent, isChanged)
-  const isTold = !stop.isMade || outcome.landed === true
-  const failure = isTold ? failureOf(run, outcome) : undefined
-  if (isTold) tellOutcome(run, from, outcome)
+  const judged = agent.isDone ? await judge(run, { head, unpushed, agent, fault }) : failedBy(agent, isChanged)
+  const outcome = stop.isMade && !judged.landed ? stoppedWith(run) : judged
+  const failure = outcome && failureOf(run, outcome)
+  if (outcome !== undefined) tellOutcome(run, from, outcome)
   if (failure !== undefined) run.report.failure(failure)
   // What has landed is on trunk, so its branch is deleted.
-  if (outcome.landed) await push(run, `:refs/heads/${work.branch}`)
+  if (judged.landed) await push(run, `:refs/heads/${work.branch}`)
   return agent.isDone && !stop.isMade && failure === undefined
 }
 

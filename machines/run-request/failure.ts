@@ -3,6 +3,8 @@ import type { FailureClass } from '../documents/run-request.ts'
 
 /** The failure class of a run that failed before anything was done. */
 export const NOT_BEGUN: FailureClass = 'dispatch'
+/** The failure class of a run that was stopped. A task's result that carries it settles nothing. */
+export const STOPPED: FailureClass = 'cancelled'
 /** The failure code if the ref that the run was to start from does not exist. */
 export const UNKNOWN_BASE = 'unknown_base'
 /** The failure code if the agent is missing, or no provider answers it. */

@@ -223,7 +223,7 @@ export function settleByAwaited(context: WorkItemContext, { at }: Of<'run_ended'
   return settleByEvent(context, { event: context.run!.result!, at })
 }
 
-/** A result that came while the item is being stopped: records where the work is. */
+/** The result of a run that is being stopped: records where the work is. */
 export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
   const { disposition } = settlementBy(context, message)!
   return disposition === undefined ? {} : { disposition }

@@ -6,6 +6,7 @@
 import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
 import type { Refusal, SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../repeated-create.ts'
+import { STOPPED } from '../run-request/failure.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { cycleOf } from './owner.ts'
@@ -58,9 +59,13 @@ export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event
   return isNews && isOfRun(context, message)
 }
 
-/** Whether the event is the run's terminal event for an item of this kind. */
-export function isResult(context: WorkItemContext, message: Of<'run_event'>): boolean {
-  return isOfRun(context, message) && settlementBy(context, message) !== undefined
+/**
+ * Whether the event is the terminal event of a run that is being stopped: its item's owner wants that, or the event
+ * says so. It settles nothing, since the end of the run says why it was stopped.
+ */
+export function isResultOfStopped(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  const isStopped = context.internal.stopping || message.event.payload.failure_class === STOPPED
+  return isStopped && isOfRun(context, message) && settlementBy(context, message) !== undefined
 }
 
 /**
@@ -83,7 +88,7 @@ export function asksForMore({ internal }: WorkItemContext, { discard_work }: Of<
 
 /** Whether the run ended as stopped: a person stopped the run itself, or its runner did. */
 export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
-  return outcome === 'cancelled' || failure?.class === 'cancelled'
+  return outcome === 'cancelled' || failure?.class === STOPPED
 }
 
 /** Whether the item still waits for this dependency, which can never land. */

@@ -243,6 +243,21 @@ t.test('a running item that a person stops is cancelled once its run has ended, 
   t.end()
 })
 
+t.test('the result of a run that was stopped says where the work is, and the end of the run settles the item', (t) => {
+  const stopped = result('runner_error', { failure_class: 'cancelled', preservation_ref: 'task/x' })
+  const noted = step(module, run(...RUNNING), runEvent(8, stopped))
+  t.equal(noted.snapshot.value, 'running')
+  for (const [end, state, reason] of [
+    ['run_ended (failed)', 'failed', 'run failed (execution): tests failed'],
+    ['run_ended (cancelled)', 'cancelled', 'run cancelled'],
+    ['run_ended (by a person)', 'cancelled', `run cancelled by ${BY.name}: enough`],
+  ] as const) {
+    const disposition = { verdict: 'runner_error', preservation_ref: 'task/x' }
+    t.match(payloadOf(step(module, noted.snapshot, M[end]).facts), { state, reason, disposition }, end)
+  }
+  t.end()
+})
+
 t.test('a cancelled item’s reason is the person’s, not that of its run', (t) => {
   const end = (...stops: object[]) => {
     const asked = stops.map((stop, n) => at(10 + n, { type: 'cancel', by: BY, ...stop }))

@@ -2,6 +2,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { validatePayload } from '../../../machines/events/index.ts'
 import { hired } from '../hired.ts'
 import { executionRequest } from '../stand-in.ts'
 import { assertTidy, BRANCH, COMMAND, elsewhere, git, landing, place, remoteOf, run, said, task, WHO } from './place.ts'
@@ -272,7 +273,7 @@ t.test('a task whose agent is missing has the dispatch failure in its result and
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })
 
-t.test('under the bundled runner a stop ends the agent and keeps its work without a result', async (t) => {
+t.test('under the bundled runner a stop ends the agent, keeps its work and says where it is', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
   const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
@@ -280,11 +281,29 @@ t.test('under the bundled runner a stop ends the agent and keeps its work withou
   await service.until((post) => JSON.stringify(post.body).includes('begun'))
   service.answers.set('runreq_1', { cancel_requested: true })
   await runner.finished
-  const types = service.events().map(({ event_type }) => event_type)
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
-  t.notOk(types.includes('task_run_completed'), 'a stopped task has no result')
-  t.ok(types.includes('agent_session_started') && types.includes('agent_session_ended'), types.join())
+  const events = service.events()
+  t.strictSame(
+    events.map(({ event_type }) => event_type).filter((type) => type !== 'run_output'),
+    ['agent_session_started', 'agent_session_ended', 'task_run_completed'],
+  )
+  const { payload } = events.find(({ event_type }) => event_type === 'task_run_completed')!
+  t.same(validatePayload('task_run_completed', payload), [])
+  t.match(payload, { verdict: 'runner_error', success: false, landed: false, preservation_ref: BRANCH })
+  t.equal(payload.failure_class, 'cancelled', 'the end of the run settles the item')
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
+  assertTidy(t, at)
+})
+
+t.test('a stopped run that has changed nothing has no result', async (t) => {
+  const at = place(t)
+  const environment = { ...at.environment, AGENT: 'echo begun >&2; sleep 60' }
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  t.notOk(service.events().some(({ event_type }) => event_type === 'task_run_completed'))
   assertTidy(t, at)
 })
 
@@ -298,5 +317,6 @@ t.test('an agent that exits with 0 after a stop lands nothing', async (t) => {
   service.answers.set('runreq_1', { cancel_requested: true })
   await runner.finished
   t.equal(trunk(), at.base)
-  t.notOk(service.events().some(({ event_type }) => event_type === 'task_run_completed'))
+  const results = service.events().filter(({ event_type }) => event_type === 'task_run_completed')
+  t.match(results, [{ payload: { landed: false, preservation_ref: `origin/${BRANCH}`, failure_class: 'cancelled' } }])
 })
