@@ -67,7 +67,7 @@ export class Git {
 
   /** Runs git; returns its output. Throws GitFailed or GitUnavailable. */
   run(cwd: string, args: readonly string[], input = ''): string {
-    const { pid, status, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...NO_HOOKS, ...args], {
+    const { pid, status, signal, stdout, stderr, error } = spawnSync('git', ['-C', cwd, ...NO_HOOKS, ...args], {
       input,
       encoding: 'utf8',
       env: this.#environment,
@@ -87,7 +87,9 @@ export class Git {
     if (status === 0) return stdout.replace(/\n$/, '')
     const lines = linesOf(stderr)
     throw new GitFailed(
-      lines.find((line) => /^(fatal|error): /.test(line)) ?? lines.at(-1) ?? `git ended with ${status}`,
+      lines.find((line) => /^(fatal|error): /.test(line)) ??
+        lines.at(-1) ??
+        `git ${subcommandOf(args)} ${howEnded(status, signal)}`,
     )
   }
 
@@ -138,10 +140,10 @@ export class Git {
         resolve(fault === undefined ? undefined : new GitFailed(`git ${subcommandOf(args)} ${fault}`))
       }
       child.on('error', ({ message }) => settle(message))
-      child.on('close', (code) => {
+      child.on('close', (code, signal) => {
         const lines = linesOf(complained()).map((line) => line.trim())
         const said = lines.join('; ').slice(0, COMPLAINT_CHARS_MAX).toWellFormed()
-        settle(code === 0 ? undefined : (ending?.why ?? `failed: ${said || `it ended with ${code}`}`))
+        settle(code === 0 ? undefined : (ending?.why ?? `failed: ${said || `it ${howEnded(code, signal)}`}`))
       })
       // A background process of git's (an ssh connection that is shared) may keep its output open.
       child.on('exit', () => setTimeout(() => child.stderr.destroy(), LAST_OUTPUT_MS).unref())
@@ -161,5 +163,8 @@ export function gitFailureOf(act: () => void): GitFailed | undefined {
 }
 
 const subcommandOf = (args: readonly string[]): string | undefined => args.find((arg) => /^[a-z][a-z-]*$/.test(arg))
+
+const howEnded = (code: number | null, signal: NodeJS.Signals | null): string =>
+  signal === null ? `ended with ${code}` : `was killed by ${signal}`
 
 const linesOf = (text: string): string[] => text.split('\n').filter((line) => line.trim() !== '')

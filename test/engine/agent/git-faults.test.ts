@@ -8,6 +8,7 @@ import {
   type Done,
   elsewhere,
   git,
+  gitThat,
   landing,
   place,
   remoteOf,
@@ -224,6 +225,20 @@ import { syncBuiltinESMExports } from 'node:module'
 os.userInfo = () => { throw new Error('uv_os_get_passwd returned ENOENT (no such file or directory)') }
 syncBuiltinESMExports()
 `
+
+t.test('a git that is killed is reported with its signal', (t) => {
+  const { at, lands } = landing(t)
+  const killed = (what: string, attempt: number) => {
+    const environment = { ...lands, PATH: gitThat(at, what, 'kill -BUS $$'), AGENT: 'echo x > y' }
+    return said(t, run(at, { ...task(), attempt }, environment), 'task_run_completed')[0]
+  }
+  t.match(killed('push', 1), { verdict: 'complete', summary: /git push failed: it was killed by SIGBUS/ })
+  t.match(killed('commit', 2), {
+    verdict: 'runner_error',
+    summary: /^git commit was killed by SIGBUS; the work is in /,
+  })
+  t.end()
+})
 
 t.test('a user without a name gets a folder for transcripts', (t) => {
   const at = place(t)
