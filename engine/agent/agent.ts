@@ -81,6 +81,8 @@ async function begin(
   if (start === undefined) return undefined
   const { base, trunk } = start
   const worktree = await Worktree.add(tools, base)
+  // Whoever kills this process finds the work by this line.
+  if (work.mayChange) report.note(`working in ${worktree.path}, on the branch ${work.branch}`)
   const isPreserved = /(^|\/)intendant\//.test(String(work.request.engine.payload.base_ref ?? ''))
   const isContinued = isPreserved && trunk !== undefined && !clone.isWithin(base, trunk)
   const shell = new Shell({ environment, stderr, report, stop })

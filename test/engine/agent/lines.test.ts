@@ -54,7 +54,9 @@ t.test('a runner that is gone does not block the agent', async (t) => {
   const env = { ...at.environment, AGENT: `echo begun >&2; sleep 1; { ${PRINTS}; } >&2; echo x > y` }
   const child = spawn(process.execPath, ARGUMENTS, { env, stdio: 'pipe' })
   child.stdin.end(JSON.stringify(task()))
-  child.stderr.once('data', () => [child.stdout, child.stderr].map((one) => one.destroy()))
+  child.stderr.on('data', (chunk: Buffer) => {
+    if (chunk.includes('begun')) for (const one of [child.stdout, child.stderr]) one.destroy()
+  })
   const ended = new Promise((end) => child.on('exit', end))
   t.not(await Promise.race([ended, pause(30_000, 'hangs', { ref: false })]), 'hangs')
   child.kill('SIGKILL')

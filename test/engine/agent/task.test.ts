@@ -295,6 +295,17 @@ t.test('under the bundled runner a stop ends the agent, keeps its work and says 
   assertTidy(t, at)
 })
 
+t.test('if the command itself is killed, the failure says where the work is', async (t) => {
+  const at = place(t)
+  const environment = { ...at.environment, AGENT: 'echo begun > y; kill -9 $PPID; sleep 60' }
+  const { service, runner } = await hired(t, COMMAND, { environment })
+  service.offer(task())
+  await runner.finished
+  const { message } = service.said('failed')[0]!.body as { message: string }
+  const [, path] = /working in (\S+), on the branch intendant\/runreq_1-1/.exec(message) ?? []
+  t.equal(readFileSync(join(path ?? at.folder, 'y'), 'utf8'), 'begun\n')
+})
+
 t.test('a stopped run that has changed nothing has no result', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun >&2; sleep 60' }
