@@ -1,4 +1,5 @@
 /** A run request for people: its state, why it waits or failed, who asked, and its times. */
+import { isDecidedBySource } from '../machines/work-item/results.ts'
 import type { Document } from './document.ts'
 import { type Printer, safe } from './print.ts'
 
@@ -109,13 +110,23 @@ export function takerFor(work: Document, why: Document | undefined): Taker | und
 
 function registered({ project, runner_id: pin, labels, ...work }: Document): Taker {
   const offers = pin === undefined ? (labels ?? []).map((label: string) => ` --label ${safe(label)}`).join('') : ''
-  const command = `intendant runner add ${pin ?? 'ID'} --project ${project}${offers}${trustedFor(work)} --save-token`
+  const projects = `${project}${furtherProjects(work)}`
+  const command = `intendant runner add ${pin ?? 'ID'} --project ${projects}${offers}${trustedFor(work)} --save-token`
   return { does: 'Register one', command }
 }
 
-/** A work item always runs at full throttle and access; its document names neither. */
-function trustedFor({ throttle = 'full', access = 'full' }: Document): string {
-  return throttle === 'full' && access === 'full' ? ' --trusted' : ''
+/** An assessment that no member is pinned to tells its runner about every project of the initiative. */
+function furtherProjects({ entry_event: entry, source, payload = {} }: Document): string {
+  const isAssessment = source?.role === 'assessment' || entry === 'initiative_advance_requested'
+  return isAssessment && payload.member === undefined ? ' and each other project of its initiative' : ''
+}
+
+/**
+ * A work item runs at full throttle, and at full access unless its source decides it; its document names neither.
+ */
+function trustedFor({ source, throttle = 'full', access }: Document): string {
+  const isReadOnly = source !== undefined && isDecidedBySource({ source })
+  return throttle === 'full' && (access ?? (isReadOnly ? 'read_only' : 'full')) === 'full' ? ' --trusted' : ''
 }
 
 export function because(why: Document | undefined): string | undefined {

@@ -36,7 +36,7 @@ export function concernsItems(entryEvent: string, eventType: string, payload: Pa
 }
 
 /** Whether the item's source decides what came of it: the run only advises. */
-export function isDecidedBySource({ source }: AskedItem): boolean {
+export function isDecidedBySource({ source }: Pick<AskedItem, 'source'>): boolean {
   return source.role === 'advance' || source.role === 'assessment'
 }
 

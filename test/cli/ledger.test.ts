@@ -527,6 +527,7 @@ t.test('attention shows why no runner may take work, and the commands that help 
     because: { code, detail: `Told by ${code}.` },
     [kind]: document,
   })
+  const assessment = { source: { kind: 'initiative', ref: 'pay', role: 'assessment' } }
   const items = [
     told('run_request', 'no_runner_with_labels', run),
     told('run_request', 'no_runner_allowed', { ...run, throttle: 'full', runner_id: 'r2' }),
@@ -534,6 +535,9 @@ t.test('attention shows why no runner may take work, and the commands that help 
     told('work_item', 'no_runner_registered', ITEM),
     told('run_request', 'runner_removed', { ...run, runner_id: 'r9' }),
     told('work_item', 'runner_removed', { ...ITEM, runner_id: 'r9' }),
+    told('work_item', 'no_runner_registered', { ...ITEM, source: { kind: 'campaign', ref: 'pay', role: 'advance' } }),
+    told('work_item', 'no_runner_allowed', { ...ITEM, ...assessment, payload: { initiative: 'pay' } }),
+    told('work_item', 'no_runner_allowed', { ...ITEM, ...assessment, payload: { initiative: 'pay', member: 'x' } }),
   ]
   const { env } = await service(t, () => [200, { items }])
   const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
@@ -544,6 +548,9 @@ t.test('attention shows why no runner may take work, and the commands that help 
     `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
     `Told by runner_removed. intendant run-request cancel ${run.id}`,
     `Told by runner_removed. intendant queue cancel ${ITEM.id}`,
+    `Told by no_runner_registered. intendant runner add ID --project shop --save-token, or intendant queue cancel ${ITEM.id}`,
+    `Told by no_runner_allowed. intendant runner add ID --project shop and each other project of its initiative --save-token, or intendant queue cancel ${ITEM.id}`,
+    `Told by no_runner_allowed. intendant runner add ID --project shop --save-token, or intendant queue cancel ${ITEM.id}`,
   ]
   for (const [n, text] of expected.entries()) t.ok(lines[n]!.startsWith('no_runner ') && lines[n]!.endsWith(text), text)
 })
