@@ -29,7 +29,7 @@ export function notThere(message: string): Failure {
 
 /** The outcome of an agent session that failed. `isKept`: the agent had changed something. */
 export function failedBy({ isThere, how, text, complaint }: SessionEnd, isKept: boolean): Outcome {
-  const detail = `${how}: ${endOf(text) || complaint}`
+  const detail = [how, endOf(text) || complaint].filter(Boolean).join(': ')
   const said = { verdict: 'runner_error', summary: how, detail } as const
   return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: PROVIDER_UNAVAILABLE }
 }

@@ -40,7 +40,7 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
     trace_id: request.trace?.trace_id ?? '',
   })
   const ended = await shell.run(settings.agent, { cwd: worktree.path, input: prompt, transcript })
-  const { code } = ended
+  const { code, signal } = ended
   const isDone = code === 0
   const isThere = code === null || !NOT_THERE.includes(code)
   const { text, cost } = lastWord(ended.printed)
@@ -53,7 +53,7 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
     ...how,
     ...(cost === undefined ? {} : { cost: { USD: cost, basis: 'as the agent says' } }),
   })
-  const inWords = code === null ? 'was stopped' : `ended with exit code ${code}`
+  const inWords = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`
   return { isDone, isThere, text, how: `the agent ${inWords}`, complaint: endOf(ended.complained) }
 }
 

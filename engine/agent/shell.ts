@@ -32,6 +32,7 @@ interface Given {
 export interface Ended {
   /** Null if a signal ended it. */
   readonly code: number | null
+  readonly signal: NodeJS.Signals | null
   /** Length of standard output. */
   readonly bytes: number
   /** The end of standard output. */
@@ -78,9 +79,9 @@ export class Shell {
       else setTimeout(letGo, LAST_OUTPUT_MS).unref()
     })
     return new Promise((resolve) => {
-      child.on('close', async (code) => {
+      child.on('close', async (code, signal) => {
         if (code === null) await pause(SIGNAL_MS)
-        resolve({ code, bytes, printed: printed(), complained: complained() })
+        resolve({ code, signal, bytes, printed: printed(), complained: complained() })
       })
     })
   }

@@ -273,6 +273,15 @@ t.test('a task whose agent is missing has the dispatch failure in its result and
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })
 
+t.test('an agent that a signal has killed is reported with that signal', (t) => {
+  const killed = run(place(t), task(), { AGENT: 'kill -9 $$' })
+  const how = 'the agent was killed by SIGKILL'
+  t.match(said(t, killed, 'task_run_completed'), [
+    { verdict: 'runner_error', summary: how, detail: new RegExp(`^${how}$`) },
+  ])
+  t.end()
+})
+
 t.test('under the bundled runner a stop ends the agent, keeps its work and says where it is', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
