@@ -171,18 +171,29 @@ function readsByKey(t: Test, make: Make): void {
         await append(journal, step(`a${i}`, 1, { events: made }))
         if (i % 200 === 0) await journal.settled()
       }
-      for (const of of ['trace', 'item'] as const) {
-        const id = of === 'trace' ? 'ours' : 'wi_1'
-        for (const history of await twice(journal, () => journal.history(of, id, 0, 1_000))) t.same(history, expected)
-        for (const after of [0, 1, 3, 4, 500, 697, 698, 5_000]) {
-          const rest = expected.filter((sequence) => sequence > after).slice(0, 20)
-          t.same(journal.history(of, id, after, 20), rest, `after ${after}`)
-        }
-        const backward = expected.toReversed()
-        t.same(journal.historyBackward(of, id, 1e9, 1_000), backward)
-        for (const before of [5_000, 700, 699, 698, 500, 4, 3, 1, 0]) {
-          const rest = backward.filter((sequence) => sequence < before).slice(0, 20)
-          t.same(journal.historyBackward(of, id, before, 20), rest, `before ${before}`)
+      const backward = expected.toReversed()
+      const afters = [0, 1, 3, 4, 500, 697, 698, 5_000]
+      const befores = [5_000, 700, 699, 698, 500, 4, 3, 1, 0]
+      const ask = () =>
+        (['trace', 'item'] as const).map((of) => {
+          const id = of === 'trace' ? 'ours' : 'wi_1'
+          return {
+            whole: journal.history(of, id, 0, 1_000),
+            wholeBackward: journal.historyBackward(of, id, 1e9, 1_000),
+            after: afters.map((after) => journal.history(of, id, after, 20)),
+            before: befores.map((before) => journal.historyBackward(of, id, before, 20)),
+          }
+        })
+      for (const histories of await twice(journal, ask)) {
+        for (const { whole, wholeBackward, after, before } of histories) {
+          t.same(whole, expected)
+          t.same(wholeBackward, backward)
+          afters.forEach((from, i) => {
+            t.same(after[i], expected.filter((sequence) => sequence > from).slice(0, 20), `after ${from}`)
+          })
+          befores.forEach((to, i) => {
+            t.same(before[i], backward.filter((sequence) => sequence < to).slice(0, 20), `before ${to}`)
+          })
         }
       }
       t.same(journal.history('trace', 'unknown', 0, 10), [])
@@ -341,16 +352,17 @@ function timersAndMessages(t: Test, make: Make): void {
     await append(journal, step('a', 2, { timersCleared: [{ name: 'x', dueMs: 100 }], timersSet: [timer('x', 70, 2)] }))
     await append(journal, step('b', 1, { timersSet: [timer('w', 60)] }))
     await append(journal, step('b', 2, { timersCleared: [{ name: 'w', dueMs: 60 }] }))
-    for (const due of await twice(journal, () => journal.timers(0, 999, 10))) {
-      t.same(due, [
+    const due = () => journal.timers(0, 999, 10)
+    const dueNames = (fromMs: number, toMs: number, limit: number) =>
+      journal.timers(fromMs, toMs, limit).map(({ name }) => name)
+    const ask = () => [due(), dueNames(51, 1_000, 1), dueNames(70, 1_000, 9), dueNames(0, 70, 9), dueNames(71, 999, 9)]
+    for (const [all, ...windows] of await twice(journal, ask)) {
+      t.same(all, [
         { kind: 'run_request', id: 'a', ...timer('y', 50) },
         { kind: 'run_request', id: 'a', ...timer('x', 70, 2) },
       ])
+      t.same(windows, [['x'], ['x', 'z'], ['y'], []])
     }
-    t.same(
-      journal.timers(51, 1_000, 1).map(({ name }) => name),
-      ['x'],
-    )
   })
 
   t.test('a message is in the outbox until it is consumed', async (t) => {
