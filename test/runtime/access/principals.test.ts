@@ -1,7 +1,7 @@
 /** Principals on a clock that the test advances. */
 import t from 'tap'
 import { createPrincipals, hashOfToken } from '../../../runtime/access/principals.ts'
-import type { Runtime } from '../../../runtime/api.ts'
+import type { CommitListener, Runtime } from '../../../runtime/api.ts'
 import { ManualPlatform } from '../../platforms/manual.ts'
 
 async function principalUntil(platform: ManualPlatform, expiresAtMs: number) {
@@ -62,4 +62,38 @@ t.test('a request that has stopped waiting is not told of an expiry', async (t) 
   const { principals, principal } = await principalUntil(platform, platform.wallMs() + HOUR_MS)
   principals.onRevoked(principal, () => t.fail())()
   platform.advance(2 * HOUR_MS)
+})
+
+t.test('each use of a token is reported once until the next report, and never after its revocation', async (t) => {
+  const platform = new ManualPlatform()
+  let follow: CommitListener = () => {}
+  const token = (id: string, value = 'active') => ({
+    status: 'active',
+    value,
+    context: { id, name: id, hash: hashOfToken(id), roles: ['viewer'], rights: [], projects: '*' },
+  })
+  const runner = {
+    status: 'active',
+    value: 'registered',
+    context: { id: 'r1', allowed_projects: ['*'], internal: { credentials: [{ hash: hashOfToken('r1') }] } },
+  }
+  const runtime = {
+    platform,
+    onCommit: (listener: CommitListener) => {
+      follow = listener
+    },
+    list: async ({ kind }: { kind: string }) => ({
+      snapshots: kind === 'token' ? ['one', 'two', 'three'].map((id) => token(id)) : [runner],
+      sequence: 0,
+    }),
+  } as unknown as Runtime
+  const principals = await createPrincipals(runtime)
+  t.same(principals.takeUsed(), [], 'none was used')
+  for (const secret of ['two', 'one', 'two', 'r1', 'unknown']) principals.find(secret)
+  t.same([...principals.takeUsed()].sort(), ['one', 'two'], 'a runner is not noted here')
+  t.same(principals.takeUsed(), [])
+  principals.holds(principals.find('one')!)
+  principals.find('three')
+  follow([{ ref: { kind: 'token', id: 'three' }, after: token('three', 'revoked') }] as never, [], {} as never)
+  t.same(principals.takeUsed(), ['one'])
 })

@@ -50,6 +50,21 @@ t.test('a step that leaves a deadline in force does not move it', async (t) => {
   t.same(due(deadlines, 100), ['1'])
 })
 
+t.test('deadlines of different names run beside each other under one key', async (t) => {
+  const deadlines = new Deadlines()
+  const grace = { ...lease('1', 60, []), name: 'grace', message: { type: 'grace_over' } }
+  deadlines.set('k', ref, [lease('1')], 0)
+  deadlines.set('k', ref, [lease('1'), grace], 20)
+  t.same([deadlines.dueMs('k', 'lease'), deadlines.dueMs('k', 'grace')], [100, 80])
+  deadlines.set('k', ref, [grace, lease('1')], 30)
+  t.same([deadlines.dueMs('k', 'lease'), deadlines.dueMs('k', 'grace')], [100, 80])
+  const names: string[] = []
+  deadlines.takeDue(99, HEARD, 100, (_ref, deadline) => names.push(deadline.name))
+  t.same(names, ['grace'])
+  deadlines.set('k', ref, [lease('1')], 99)
+  t.same(due(deadlines, 1_000), ['1'], 'the ended one is not due again')
+})
+
 t.test('a renewal restarts a renewable deadline, and does not move a fixed one', async (t) => {
   const deadlines = new Deadlines()
   deadlines.set('k', ref, [lease('1'), { ...lease('2', 100, []), name: 'offer' }], 0)
