@@ -338,7 +338,14 @@ t.test('preserved work is resumed as a child item, and has landed when that land
   t.equal(step(module, snapshot, other).refused, 'illegal_move', 'one at a time')
   const failed = step(module, snapshot, M['resumption_settled (failed)']).snapshot
   t.equal(failed.value, 'preserved')
-  t.equal(step(module, failed, other).snapshot.value, 'preserved', 'then it may be resumed again')
+  const again = step(module, failed, other).snapshot
+  t.equal(again.value, 'preserved', 'then it may be resumed again')
+  const landedAgain = step(module, again, { ...M['resumption_settled (landed)'], item_id: DEPENDENCY } as Message<any>)
+  t.equal(landedAgain.snapshot.value, 'landed')
+  t.match(landedAgain.snapshot.context.resumptions, [
+    { item_id: CHILD, state: 'failed' },
+    { item_id: DEPENDENCY, state: 'landed' },
+  ])
   const landed = step(module, snapshot, M['resumption_settled (landed)'])
   t.equal(landed.snapshot.value, 'landed')
   t.match(payloadOf(landed.facts), {
