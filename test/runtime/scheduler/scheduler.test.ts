@@ -263,6 +263,22 @@ t.test('a dependency that can never land blocks its item before every other rule
   t.end()
 })
 
+t.test('every item that waits for a dependency is told of its end, whichever of them came first', (t) => {
+  for (const isLanded of [true, false]) {
+    const world = new World()
+    for (const key of ['a', 'b', 'c', 'd']) world.project(key)
+    const first = world.submit('a')
+    const [one, gone, other] = ['b', 'c', 'd'].map((key) => world.submit(key, { depends_on: [first] }))
+    world.ask('work_item', gone!, { type: 'cancel' })
+    if (isLanded) world.land(first)
+    else world.end(first)
+    for (const id of [one!, other!])
+      t.same([world.item(id).value, world.isHandedOut(id)], isLanded ? ['queued', true] : ['needs_decision', false])
+    t.equal(world.item(gone!).value, 'cancelled')
+  }
+  t.end()
+})
+
 t.test('a landed item outlives retention and restarts until every item that depends on it has settled', async (t) => {
   const hourMs = 3_600_000
   const first = new World({ retentionMs: hourMs, idempotencyMs: 1, lateEventsMs: 1 })
