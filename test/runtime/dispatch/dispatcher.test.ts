@@ -82,6 +82,23 @@ t.test('an offer that its runner is just accepting is not sent again', async (t)
   t.equal(fake.state(id), 'accepted')
 })
 
+t.test('of requests for different work that come in one turn, a parked poll gets the first in order', async (t) => {
+  const other = { entry_event: 'greet_requested' }
+  for (const [given, first] of [
+    [[{ priority: 1 }, other], 0],
+    [[{}, { ...other, priority: 1 }], 1],
+    [[{}, other], 0],
+    [[{}, { ...other, project: 'beta' }, { ...other, priority: 9 }], 2],
+    [[other, { project: 'beta', priority: 9 }], 0],
+  ] as const) {
+    const { fake, dispatcher } = world({ r1: {} })
+    const asked = poll(dispatcher, 'r1')
+    const ids = given.map((one) => fake.create(one))
+    fake.run()
+    t.equal(offered(asked), ids[first])
+  }
+})
+
 t.test('of several parked polls, the newest gets the offer', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const polls = [poll(dispatcher, 'r1'), poll(dispatcher, 'r1'), poll(dispatcher, 'r1')]

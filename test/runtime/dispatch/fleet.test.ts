@@ -260,3 +260,14 @@ t.test('online capacity counts only the slots of online runners that may take th
   t.equal(dispatcher.onlineCapacity(false), 2)
   t.equal(dispatcher.onlineCapacity(true), 7)
 })
+
+t.test('the census counts registered runners, and those of them that are online', async (t) => {
+  const before = world({ r1: {}, r2: {}, r3: {} })
+  startedBy(before, 'r1')
+  startedBy(before, 'r2')
+  t.same(before.dispatcher.counts().runners, { online: 2, registered: 3 })
+  before.fake.runner('r1', { state: 'removed' })
+  before.fake.run()
+  t.same(before.dispatcher.counts().runners, { online: 1, registered: 2 })
+  t.equal(restarted(before).dispatcher.counts().runners.registered, 2, 'its run is still there')
+})

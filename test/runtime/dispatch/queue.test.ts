@@ -1,7 +1,9 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { RunRequestContext } from '../../../machines/run-request/context.ts'
+import type { ListRow } from '../../../runtime/api.ts'
 import { IndexHeap } from '../../../runtime/collections/index-heap.ts'
+import type { Supply } from '../../../runtime/dispatch/eligibility.ts'
 import { IdTable } from '../../../runtime/dispatch/id-table.ts'
 import { Queue } from '../../../runtime/dispatch/queue.ts'
 import { ManualPlatform } from '../../platforms/manual.ts'
@@ -100,6 +102,60 @@ t.test('requests created within one millisecond keep their order by microsecond'
   t.same(order, [3, 4, 250, 700].map(requestId))
 })
 
+t.test('requests created in the same microsecond go by their ids, also in lists', async (t) => {
+  const queue = new Queue(new ManualPlatform(), () => [])
+  const ids = ['runreq_00000001f000000000000002', 'runreq_00000001f000000000000001', 'runreq_0000000100000000ffffffff']
+  for (const id of ids) queue.put({ ...context(1), id })
+  const sorted = ids.toSorted()
+  const demand = queue.demandOfRequest(ids[0]!)!
+  const pages: (string | undefined)[] = []
+  let after: ListRow | undefined
+  for (let n = 0; n < 3; n++) {
+    const page = queue.newestOfferable(new Set([demand]), 1, after)
+    pages.push(page.rows[0]?.id)
+    after = page.next
+  }
+  t.same([pages, after], [sorted.toReversed(), undefined])
+  const order = ids.map(() => {
+    const id = queue.take(demand)
+    queue.remove(id)
+    return id
+  })
+  t.same(order, sorted)
+})
+
+t.test('backlog counts and ages are by project, with the oldest request of each, ready or not', async (t) => {
+  const platform = new ManualPlatform(Date.UTC(2026, 0, 1, 0, 0, 2))
+  const queue = new Queue(platform, () => [])
+  for (const n of [5_000, 3_000, 4_000, 1_000]) queue.put(context(n))
+  const unready = { ...context(500_000, {}, 'beta').internal, ready: false }
+  queue.put({ ...context(500_000, {}, 'beta'), internal: unready })
+  queue.remove(requestId(1_000))
+  t.same(queue.byProject(), [
+    { project: 'alpha', count: 3, oldestAgeMs: 1_997 },
+    { project: 'beta', count: 1, oldestAgeMs: 1_500 },
+  ])
+})
+
+t.test('projects get their first turns by the age of their oldest request that is ready', async (t) => {
+  const queue = new Queue(new ManualPlatform(), () => [])
+  const unready = context(1, {}, 'gamma')
+  queue.put({ ...unready, internal: { ...unready.internal, ready: false } })
+  for (const [n, project] of [
+    [40, 'alpha'],
+    [30, 'beta'],
+    [50, 'gamma'],
+    [20, 'alpha'],
+  ] as const)
+    queue.put(context(n, {}, project))
+  queue.put(context(10, {}, 'delta'))
+  queue.remove(requestId(10))
+  queue.seatByAge()
+  const turns: string[] = []
+  for (let turn = queue.firstInTurn; turn !== undefined; turn = turn.after) turns.push(turn.key)
+  t.same(turns, ['alpha', 'beta', 'gamma'])
+})
+
 t.test('the queue is empty and in order after ten thousand requests went in and out, three times', async (t) => {
   const queue = new Queue(new ManualPlatform(), () => [])
   for (let round = 0; round < 3; round++) {
@@ -128,6 +184,33 @@ t.test('demands without requests are forgotten', async (t) => {
   }
   t.ok([...queue.allDemands()].length < 600)
   t.same([...queue.demandsPinnedTo('r1')], [])
+})
+
+t.test('a demand that is forgotten is taken from its supplies and its repository, and the others stay', async (t) => {
+  const supply: Supply = {
+    signature: 'all',
+    projects: undefined,
+    labels: new Set(),
+    isTrusted: true,
+    available: new IndexHeap({ of: new Int32Array(0) }, () => false),
+    members: 1,
+    demands: [],
+  }
+  const queue = new Queue(new ManualPlatform(), () => [supply])
+  const of = (n: number, repository: string) => {
+    const made = context(n, { entry_event: `event_${n}` })
+    return { ...made, throttle: 'full' as const, made: { ...made.made, repository } }
+  }
+  queue.put(of(0, 'kept'))
+  for (let n = 1; n < 1_000; n++) {
+    queue.put(of(n, 'shared'))
+    queue.remove(requestId(n))
+  }
+  const demands = new Set(queue.allDemands())
+  t.ok(demands.size < 600)
+  t.same([supply.demands.length, supply.demands.every((one) => demands.has(one))], [demands.size, true])
+  t.ok(demands.has(queue.demandOfRequest(requestId(0))!))
+  t.equal([...queue.demandsOfRepository('shared')].length, demands.size - 1)
 })
 
 t.test('a request whose demand changes moves to the new demand', async (t) => {

@@ -94,6 +94,22 @@ t.test('one timer serves ten thousand entries, and an idle wheel has none', asyn
   t.equal(platform.timersSet, 0)
 })
 
+t.test('the process is woken only for ticks at which something is due', async (t) => {
+  const platform = new ManualPlatform()
+  const wheel = new TimerWheel(platform, rethrow)
+  let woken = 0
+  const setTimer = platform.setTimer.bind(platform)
+  platform.setTimer = (callback, afterMs) =>
+    setTimer(() => {
+      woken++
+      callback()
+    }, afterMs)
+  let fired = 0
+  for (const afterMs of [100, 60_000, 59_980, 90_000]) wheel.add(new Later(() => fired++), platform.nowMs + afterMs)
+  platform.advance(100_000)
+  t.same([fired, woken], [4, 3])
+})
+
 t.test('a closed wheel drops its entries and ignores new ones', async (t) => {
   const platform = new ManualPlatform()
   const wheel = new TimerWheel(platform, rethrow)
