@@ -1,6 +1,8 @@
 import t from 'tap'
 import { executionRequestDocument } from '../../../machines/documents/execution-request.ts'
 import { compile } from '../../../machines/schema.ts'
+import { wheelTickMs } from '../../../runtime/dispatch/wheel.ts'
+import { refusedPauseMs } from '../../../runtime/limits.ts'
 import { offered, poll, type RunnerGiven } from './fake.ts'
 import { restarted, startedBy, world } from './world.ts'
 
@@ -340,6 +342,25 @@ t.test('nothing is offered while the service refuses writes, and offers resume b
   fake.refusing = undefined
   fake.platform.advance(300)
   t.equal(offered(asked), id)
+})
+
+t.test('an offer refused for lack of room pauses all offers for a moment', async (t) => {
+  const { fake, dispatcher } = world({ r1: {}, r2: {} })
+  const [refused, other] = [fake.create(), fake.create()]
+  fake.run()
+  fake.refusals.set(refused, { ok: false, refusal: { code: 'overloaded', detail: '' }, isPassing: true })
+  const first = poll(dispatcher, 'r1')
+  fake.run()
+  const second = poll(dispatcher, 'r2')
+  const more = fake.create()
+  fake.run()
+  fake.platform.advance(refusedPauseMs - 1)
+  t.same(
+    fake.asked.filter((what) => what.startsWith('offer ')),
+    [`offer ${refused}`],
+  )
+  fake.platform.advance(wheelTickMs + 1)
+  t.same(new Set([offered(first), offered(second)]), new Set([other, more]))
 })
 
 t.test('a repeated poll after a restart gets the offer made before it', async (t) => {

@@ -3,7 +3,9 @@ import t from 'tap'
 import {
   firstRule,
   lastingReason,
+  type Rule,
   type SchedulingView,
+  takesBackFrom,
   unlandable,
   type WaitingItem,
   wordsOf,
@@ -119,6 +121,17 @@ t.test('of several rules that hold an item back, the first in order is given', (
   )
   t.end()
 })
+
+t.test(
+  'an item is taken back from a run that is queued, and by a pause of its campaign also from one not begun',
+  (t) => {
+    const states = [undefined, 'queued', 'offered', 'accepted', 'started', 'lost', 'cancelling']
+    const from = (code: Rule['code']) => states.filter((state) => takesBackFrom({ code }, state))
+    t.same(from('campaign_paused'), ['queued', 'offered', 'accepted'])
+    for (const code of ['lane_paused', 'project_archived', 'no_runner'] as const) t.same(from(code), ['queued'])
+    t.end()
+  },
+)
 
 t.test('unlandable names just the dependencies that can never land', (t) => {
   const states: Record<string, string> = { a: 'landed', b: 'failed', c: 'running', d: 'preserved', e: 'held' }
