@@ -276,6 +276,17 @@ function lists(t: Test, make: Make): void {
     },
   )
 
+  t.test('a scan yields every row in order, however many pages it takes', async (t) => {
+    const journal = await make(t)
+    const name = (i: number) => `r${String(i).padStart(4, '0')}`
+    const made = Array.from({ length: 2_300 }, (_, i) => step(name(i), 1, { termsAdded: [state('queued')] }))
+    for (let from = 0; from < made.length; from += 500) await append(journal, ...made.slice(from, from + 500))
+    await append(journal, step(name(1_500), 2, { termsRemoved: [state('queued')], termsAdded: [state('offered')] }))
+    const expected = made.map(({ id }) => id).filter((id) => id !== name(1_500))
+    await journal.settled()
+    t.same(ids(journal.scan('run_request', 'state', 'queued')), expected)
+  })
+
   t.test('a row moves between lists with its terms, within and across batches, and the counts follow', async (t) => {
     const journal = await make(t)
     const move = (from: string, to: string) => ({ termsRemoved: [state(from)], termsAdded: [state(to)] })
