@@ -272,6 +272,38 @@ t.test("revocation, expiry and removal end a token, and a removed runner's parke
   t.match(await states(), { viewer: 'revoked', soon: 'expired', admin: 'active' })
 })
 
+t.test(
+  'the last use of a token is recorded within a minute, once for all uses since, and not again without one',
+  async (t) => {
+    const platform = new AdvanceablePlatform()
+    const s = await startTestService(t, {}, { platform })
+    const token = await s.token('eve', { roles: ['viewer'] })
+    const id = (await s.expect(200, 'GET', '/api/tokens')).body.items.find((one: any) => one.name === 'eve').id
+    const read = () => s.service.runtime.read({ kind: 'token', id })!.context
+    const pass = async (): Promise<void> => {
+      platform.advance(60_000)
+      await s.service.runtime.journal.settled()
+    }
+    await pass()
+    t.equal(read().last_used_at, undefined, 'it was not used')
+    const usedMs = platform.wallMs()
+    for (let n = 0; n < 3; n++) await s.expect(200, 'GET', '/api/projects', undefined, { token })
+    t.equal(read().last_used_at, undefined, 'a use by itself writes nothing')
+    await pass()
+    const first = await until(
+      async () => read().last_used_at,
+      (at) => at !== undefined,
+    )
+    const atMs = Date.parse(first)
+    t.ok(atMs >= usedMs && atMs <= usedMs + 61_000, first)
+    const { items } = (await s.expect(200, 'GET', '/api/tokens')).body
+    t.equal(items.find((one: any) => one.name === 'eve').last_used_at, first)
+    await pass()
+    await s.project('shop')
+    t.equal(read().last_used_at, first)
+  },
+)
+
 t.test('nobody creates a token that outlives their own', async (t) => {
   const s = await startTestService(t)
   const at = (seconds: number) => new Date(Date.now() + seconds * 1_000).toISOString()
