@@ -1,7 +1,10 @@
 /** A trace: everything recorded under one trace id, including runs that never ended. */
 
 import { recordedEventSchema } from '../../machines/events/envelope.ts'
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { saysNotBegun } from '../../machines/run-request/failure.ts'
+import { isEndReported } from '../../machines/run-request/rules.ts'
 import { RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { closedObject, stringEnum, Type } from '../../machines/schema.ts'
 import { Filter } from '../../runtime/stream/filter.ts'
@@ -32,9 +35,10 @@ interface RunsShown {
 }
 
 /** A run's record is complete only if its runner had the last word. */
-function isWhole(state: string, failure: { readonly class?: string; readonly code?: string } | undefined): boolean {
-  if (state === 'completed') return true
-  return state === 'failed' && !saysNotBegun(failure?.class) && failure?.code !== 'timeout'
+function isWhole({ value, context }: SnapshotOf<RunRequestContext>): boolean {
+  if (value === 'completed') return true
+  const { failure } = context
+  return value === 'failed' && isEndReported(context) && !saysNotBegun(failure?.class) && failure?.code !== 'timeout'
 }
 
 /** The runs of this trace that the reader may see. One that cannot be read may still be open. */
@@ -44,9 +48,8 @@ async function runsOf(runs: AsyncIterable<RunOfTrace>, filter: Filter): Promise<
   for await (const { id, snapshot } of runs) {
     if (snapshot === 'unreadable') complete = false
     else if (filter.sees(snapshot.context.project)) {
-      const { value, context } = snapshot
-      run_requests.push({ id, state: value })
-      complete &&= isWhole(value, context.failure)
+      run_requests.push({ id, state: snapshot.value })
+      complete &&= isWhole(snapshot)
     }
   }
   return { complete, run_requests }
@@ -95,7 +98,7 @@ export function traceRoutes(service: ServiceContext): readonly Route[] {
       summary: 'Read a trace: its events in order, and the run requests that it belongs to.',
       description:
         '`complete` is false while a run of the trace is open, and if one was stopped or ended without a final ' +
-        'report of its runner (cancelled, lost, timed out, never handed out): then the events are all there is.',
+        'report of its runner (cancelled, lost, given up, timed out, never handed out): then the events are all there is.',
       access: { right: 'view' },
       query: closedObject({
         limit: Type.Optional(

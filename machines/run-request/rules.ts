@@ -71,6 +71,11 @@ function settledAtMs({ times }: RunRequestContext): number | undefined {
   return at === undefined ? undefined : Date.parse(at)
 }
 
+/** Whether the runner of the current attempt has itself posted how the run ended. */
+export function isEndReported({ attempt, internal }: RunRequestContext): boolean {
+  return internal.last_post?.attempt === attempt
+}
+
 export function eventsStillTaken(context: RunRequestContext, message: Of<'events'>): boolean {
   return holds(context, message) && message.atMs <= (settledAtMs(context) ?? 0) + context.made.limits.late_events_ms
 }

@@ -7,6 +7,7 @@
 import type { AgentSessionContext } from '../../machines/agent-session/context.ts'
 import type { Messages } from '../../machines/messages.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { isEndReported } from '../../machines/run-request/rules.ts'
 import { actorKey } from '../actor.ts'
 import type { ActorRef, Answer, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { addTo, removeFrom } from '../collections/sets.ts'
@@ -325,7 +326,7 @@ interface Left {
 
 /** Lost or settled: at once if not reported by its runner, else when its late events are no longer accepted. */
 function leftByRun({ value, context }: SnapshotOf<RunRequestContext>, nowMs: number): Left | undefined {
-  const { times, internal, attempt, made } = context
+  const { times, made } = context
   const ends = {
     lost: times.lost_at,
     completed: times.completed_at,
@@ -334,6 +335,6 @@ function leftByRun({ value, context }: SnapshotOf<RunRequestContext>, nowMs: num
   }
   const at = ends[value as keyof typeof ends]
   if (at === undefined) return undefined
-  const isWordOfRunner = value !== 'lost' && internal.last_post?.attempt === attempt
+  const isWordOfRunner = value !== 'lost' && isEndReported(context)
   return { at, inMs: isWordOfRunner ? Math.max(0, Date.parse(at) + made.limits.late_events_ms - nowMs) : 0 }
 }

@@ -33,18 +33,23 @@ t.test(
   'a trace is incomplete while its run is open, or if the run ended without a final report of its runner',
   async (t) => {
     const harness = await harnessFor(t)
-    const cases: readonly [string, object | undefined, boolean][] = [
+    const said = { attempt: 2, internal: { last_post: { attempt: 2 } } }
+    const unsaid = { attempt: 2, internal: { last_post: { attempt: 1 } } }
+    const cases: readonly [string, object | undefined, boolean, object?][] = [
       ['completed', undefined, true],
       ['failed', { class: 'execution', message: 'exit 1' }, true],
       ['failed', { class: 'execution', code: 'timeout', message: 'too long' }, false],
-      ['failed', { class: 'dispatch', message: 'nobody took it' }, false],
+      ['failed', { class: 'dispatch', message: 'nobody took it' }, false, unsaid],
+      // A person gave up the lost run: only its earlier attempt was ever reported.
+      ['failed', { class: 'execution', message: 'gone for good' }, false, unsaid],
       ['cancelled', undefined, false],
-      ['lost', undefined, false],
-      ['started', undefined, false],
+      ['lost', undefined, false, unsaid],
+      ['started', undefined, false, unsaid],
     ]
-    for (const [index, [value, failure, complete]] of cases.entries()) {
+    for (const [index, [value, failure, complete, report = said]] of cases.entries()) {
       const id = request(String(index))
-      harness.actors.set(`run_request/${id}`, { value, context: { trace_id: `t${index}`, project: 'a', failure } })
+      const context = { trace_id: `t${index}`, project: 'a', failure, ...report }
+      harness.actors.set(`run_request/${id}`, { value, context })
       harness.log.commit([{ event_type: 'noted', project: 'a', trace_id: `t${index}`, run_request_id: id }])
       const { body } = await get(harness, `/api/traces/t${index}`)
       t.equal(body.complete, complete, `${value} ${JSON.stringify(failure)}`)
