@@ -15,7 +15,7 @@ import {
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
 import { OUTAGE_CODES } from './failure.ts'
-import { isLeased, isSettledRun } from './states.ts'
+import { isHeld, isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
 /** The states that a requeue aims at: in these, a repeated requeue has nothing left to do. */
@@ -202,6 +202,12 @@ export function repeats(
         : undefined
     case 'approve':
       return value !== 'absent' && !isSettledRun(value) && context.internal.approved ? 'already_approved' : undefined
+    case 'expires_at_reached':
+      // Counts once it is back in the queue: that sets the timer anew.
+      return isHeld(value) ? 'not_queued' : undefined
+    case 'timeout_reached':
+      // It is being stopped, or nobody would hear of the stop: its runner's next post sets the timer anew.
+      return value === 'lost' || value === 'cancelling' ? 'not_running' : undefined
     case 'run_reported':
       // The report is about an attempt that is over; its engine run was told of its end then.
       return value === 'absent' || !ofItsEngineRun(context, message) ? 'already_known' : undefined

@@ -96,7 +96,7 @@ offered:
   offer_expired             -> queued; facts run_request_requeued
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 accepted:
@@ -127,7 +127,7 @@ accepted:
   offer_expired             refused illegal_move
   lease_expired             -> queued; facts run_request_requeued; sends engine_run.end
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 started:
@@ -158,7 +158,7 @@ started:
   offer_expired             refused illegal_move
   lease_expired             -> lost; facts run_request_lost
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
@@ -189,8 +189,8 @@ cancelling:
   offer_expired             refused illegal_move
   lease_expired             -> cancelled; facts run_request_cancelled; clears grace
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               -> cancelled; facts run_request_cancelled; clears grace
 lost:
   create                    repeat replay
@@ -220,8 +220,8 @@ lost:
   offer_expired             refused illegal_move
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               refused illegal_move
 completed:
   create                    repeat replay
@@ -378,7 +378,7 @@ offered:
   offer_expired             -> queued; facts run_request_requeued; arms expires_at
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 accepted:
@@ -409,7 +409,7 @@ accepted:
   offer_expired             refused illegal_move
   lease_expired             -> queued; facts run_request_requeued; sends engine_run.end; arms expires_at
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 started:
@@ -440,7 +440,7 @@ started:
   offer_expired             refused illegal_move
   lease_expired             -> lost; facts run_request_lost
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
@@ -471,8 +471,8 @@ cancelling:
   offer_expired             refused illegal_move
   lease_expired             -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               -> cancelled; facts run_request_cancelled; clears timeout, grace, expires_at
 lost:
   create                    repeat replay
@@ -502,8 +502,8 @@ lost:
   offer_expired             refused illegal_move
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               refused illegal_move
 completed:
   create                    repeat replay

@@ -405,6 +405,21 @@ t.test('a request whose expiry passed while it was held is cancelled once it is 
   t.end()
 })
 
+t.test('an expiry while a runner has it, and a timeout while it is lost, change nothing and are no refusals', (t) => {
+  const held = states({ timeout_seconds: 60, expires_at: '2026-01-02T00:00:00Z' } as never)
+  const outcome = (state: string, type: 'expires_at_reached' | 'timeout_reached') => {
+    const { snapshot, refused, repeat } = step(module, held[state]!, M[type])
+    return [snapshot.value, refused, repeat]
+  }
+  for (const state of ['offered', 'accepted', 'started', 'cancelling', 'lost'])
+    t.strictSame(outcome(state, 'expires_at_reached'), [state, undefined, 'not_queued'], state)
+  for (const state of ['cancelling', 'lost'])
+    t.strictSame(outcome(state, 'timeout_reached'), [state, undefined, 'not_running'], state)
+  t.equal(outcome('queued', 'expires_at_reached')[0], 'cancelled')
+  t.equal(outcome('started', 'timeout_reached')[0], 'cancelling')
+  t.end()
+})
+
 t.test('late events of an attempt are recorded for ten minutes after its end', (t) => {
   const { completed } = states()
   const late = (seconds: number) => at(seconds, { type: 'events', ...post(1), events: [EVENT] })
