@@ -13,7 +13,7 @@ import type { Exchange } from '../wire/exchange.ts'
 
 const newsHeaders = {
   'Intendant-Draining': '`true`: the runner gets nothing new and finishes what it holds.',
-  'Intendant-Cancel': 'Ids of the run requests that the runner must stop, separated by commas.',
+  'Intendant-Cancel': 'Ids of run requests that the runner must stop, separated by commas; at most 100.',
 }
 
 /** Bucket bounds in seconds: from an immediate wake-up to the longest wait. */

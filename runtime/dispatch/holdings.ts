@@ -97,7 +97,7 @@ export class Holdings {
     this.byId.delete(held.id)
     const { runner, repository } = held
     runner.held.delete(held)
-    runner.cancels.delete(held.id)
+    runner.dropCancel(held.id)
     if (runner.offer === held) runner.offer = undefined
     this.freed.runner(runner)
     if (repository === undefined) return
@@ -123,9 +123,8 @@ export class Holdings {
     else runner.held.add(held)
     if (state === 'offering' || state === 'offered') runner.offer = held
     else if (runner.offer === held) runner.offer = undefined
-    if (state !== 'cancelling') runner.cancels.delete(held.id)
-    else if (!runner.cancels.has(held.id)) {
-      runner.cancels.add(held.id)
+    if (state !== 'cancelling') runner.dropCancel(held.id)
+    else if (runner.addCancel(held.id)) {
       runner.hasUnreportedNews = true
       this.freed.news(runner)
     }

@@ -121,6 +121,7 @@ export function answerFor(runner: Runner, offer?: ExecutionRequest): PollAnswer 
   if (!isDraining && runner.cancels.size === 0) {
     return offer === undefined ? NOTHING : { offer, draining: false, cancel: NOTHING.cancel }
   }
-  const news = { draining: isDraining, cancel: [...runner.cancels] }
+  const news = { draining: isDraining, cancel: runner.takeCancels() }
+  runner.hasUnreportedNews = runner.unnamedCancels.size > 0
   return offer === undefined ? news : { offer, ...news }
 }

@@ -9,6 +9,9 @@ import type { ActorRef } from '../api.ts'
 import type { Supply } from './eligibility.ts'
 import { WheelEntry } from './wheel.ts'
 
+/** Ids that an answer names, some 3 KB: clients and proxies refuse headers of more than 8 or 16 KB. */
+const cancelsNamedMax = 100
+
 export type RunnerState = 'registered' | 'draining' | 'removed'
 
 /** The answer to a runner's poll: an offer or none, and the news. */
@@ -83,6 +86,8 @@ export class Runner extends WheelEntry {
   isOnline = false
   /** Run requests that it holds and that are to be stopped. */
   readonly cancels = new Set<string>()
+  /** Those of them that no answer to a poll has named yet. */
+  readonly unnamedCancels = new Set<string>()
   /** It drains or has something to stop, and no answer to a poll has said so yet. */
   hasUnreportedNews = false
 
@@ -119,6 +124,27 @@ export class Runner extends WheelEntry {
 
   get hasNews(): boolean {
     return this.hasUnreportedNews && (this.state === 'draining' || this.cancels.size > 0)
+  }
+
+  /** The request is to be stopped. False if that was known. */
+  addCancel(id: string): boolean {
+    if (this.cancels.has(id)) return false
+    this.cancels.add(id)
+    this.unnamedCancels.add(id)
+    return true
+  }
+
+  dropCancel(id: string): void {
+    if (this.cancels.delete(id)) this.unnamedCancels.delete(id)
+  }
+
+  /** The requests to stop that an answer to a poll names: first those that none has named. */
+  takeCancels(): readonly string[] {
+    const { cancels, unnamedCancels } = this
+    const inTurn = cancels.size > cancelsNamedMax ? new Set([...unnamedCancels, ...cancels]) : cancels
+    const named = [...inTurn].slice(0, cancelsNamedMax)
+    for (const id of named) unnamedCancels.delete(id)
+    return named
   }
 
   /** What it holds for certain, without what is on its way to it. */

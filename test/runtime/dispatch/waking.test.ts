@@ -257,6 +257,23 @@ t.test('a cancel ends one parked poll of its runner, and so does the next cancel
   )
 })
 
+t.test('an answer names at most a hundred requests to stop, and each is named by one of the next polls', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 250 } })
+  const ids = Array.from({ length: 250 }, () => startedBy({ fake, dispatcher }, 'r1'))
+  for (const id of ids) fake.send(id, 'cancel')
+  fake.run()
+  const answers = Array.from({ length: 3 }, () => poll(dispatcher, 'r1').answer as { cancel: readonly string[] })
+  t.same(
+    answers.map(({ cancel }) => cancel.length),
+    [100, 100, 100],
+  )
+  t.same(new Set(answers.flatMap(({ cancel }) => cancel)), new Set(ids))
+  t.equal(poll(dispatcher, 'r1').answer, undefined, 'all were named, so the next poll waits')
+  for (const id of ids.slice(1)) fake.report(id, 'failed', { class: 'cancelled' })
+  fake.run()
+  t.same(poll(dispatcher, 'r1', 0).answer, { draining: false, cancel: [ids[0]] })
+})
+
 t.test('an offer carries the cancel list too, so one poll serves both', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 2 } })
   const first = startedBy({ fake, dispatcher }, 'r1')
