@@ -1,5 +1,5 @@
 /** How a work item looks from outside: the envelope of its facts, its index rows, and its document. */
-import { OPEN_STATES, type WorkItem } from '../documents/work-item.ts'
+import { isTerminalItem, OPEN_STATES, TERMINAL_STATES, type WorkItem } from '../documents/work-item.ts'
 import type { FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
 
@@ -28,10 +28,18 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
 /** Only items that owe nothing are ever forgotten. */
 export const retirement: Retirement = {
   index: 'state',
-  values: ['landed', 'cancelled'],
-  // Kept while a runner that was told to stop may still be at work: whatever continues the item waits for that.
+  values: TERMINAL_STATES,
   at: ({ value, context }: SnapshotOf<WorkItemContext>) =>
-    value === 'absent' || context.internal.taken_back !== undefined ? undefined : context.settled_at,
+    value === 'absent' || isNeeded(context) ? undefined : context.settled_at,
+}
+
+/**
+ * A runner that was told to stop may still be at work, and whatever continues the item waits for that; or an item that
+ * resumes its work still owes something, and tells this one how it ends.
+ */
+function isNeeded({ internal, resumptions }: WorkItemContext): boolean {
+  if (internal.taken_back !== undefined) return true
+  return resumptions.some(({ state }) => state === undefined || !isTerminalItem(state))
 }
 
 export function document({ value, context: c }: SnapshotOf<WorkItemContext>): WorkItem {

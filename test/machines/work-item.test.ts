@@ -360,6 +360,18 @@ t.test('preserved work is resumed as a child item, and has landed when that land
   t.end()
 })
 
+t.test('an item that is over is kept until the one that resumes its work owes nothing either', (t) => {
+  const endOf = (snapshot: SnapshotOf<any>) => module.retirement!.at(snapshot)
+  const closed = run(...RUNNING, M['run_event (not landed)'], M.resume, M.close)
+  t.equal(endOf(closed), undefined, 'the resumption goes on')
+  const failed = step(module, closed, M['resumption_settled (failed)']).snapshot
+  t.equal(endOf(failed), undefined, 'the resumption still owes something')
+  const landed = step(module, failed, M['resumption_settled (landed)']).snapshot
+  t.equal(endOf(landed), M.close.at)
+  t.equal(endOf(run(...RUNNING, M['run_event (not landed)'], M.close)), M.close.at, 'one that was not resumed')
+  t.end()
+})
+
 t.test('when preserved work lands by other means, the item resuming it is cancelled unless it has begun', (t) => {
   const commit = 'fed9876'
   const preserved = run(...RUNNING, M['run_event (not landed)'], M.resume)
