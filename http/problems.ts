@@ -142,7 +142,7 @@ const table = {
     'No engine can run this (class `dispatch`)',
     'Request what the project’s manifests support, or post a newer manifest.',
   ),
-  engine_run_taken: problem(422, 'The engine run belongs to another request', 'Leave `engine_run_id` out.'),
+  engine_run_taken: problem(422, 'The engine run belongs to another request or attempt', 'Leave `engine_run_id` out.'),
   // 426, 429, 431
   too_many_polls: passing(429, 'Too many polls are parked', 'Keep at most capacity + 1 polls parked per runner.'),
   too_many_in_flight: passing(

@@ -21,7 +21,7 @@ import { holds } from '../../machines/run-request/rules.ts'
 import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
-import { isEngineRunOfAnother } from '../../runtime/entities/engine-runs.ts'
+import { otherHolderOfEngineRun } from '../../runtime/entities/engine-runs.ts'
 import { admitEvents, type StatedEvent } from '../event-input/strict-admission.ts'
 import { type HoldUntil, holding, holdNothing } from '../holding.ts'
 import type { ProblemCode } from '../problems.ts'
@@ -190,8 +190,9 @@ function tell(
 }
 
 /**
- * Sends a post in which the runner names the engine run itself, and refuses an id that belongs to another request.
- * Posts with one engine run id run one after the other, so that each sees what the one before has recorded.
+ * Sends a post in which the runner names the engine run itself, and refuses an id that belongs to another request or
+ * to an earlier attempt. Posts with one engine run id run one after the other, so that each sees what the one before
+ * has recorded.
  */
 function tellUnlessTaken(service: ServiceContext, exchange: Exchange, message: PostMessage): void {
   const { engine_run_id: id } = message as { engine_run_id?: string }
@@ -214,9 +215,10 @@ async function tellNamed(
   id: string,
   until: HoldUntil,
 ): Promise<void> {
-  const isTaken = await isEngineRunOfAnother(service.runtime, id, exchange.params[0]!)
+  const holder = { requestId: exchange.params[0]!, attempt: message.attempt }
+  const other = await otherHolderOfEngineRun(service.runtime, id, holder)
   if (exchange.done) return
-  if (isTaken) exchange.problem('engine_run_taken', `The engine run ${id} belongs to another run request.`)
+  if (other !== undefined) exchange.problem('engine_run_taken', `The engine run ${id} belongs to ${other}.`)
   else tell(service, exchange, message, undefined, until)
 }
 

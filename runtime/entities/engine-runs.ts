@@ -27,17 +27,26 @@ export async function findEngineRun(runtime: Runtime, id: string): Promise<Known
 }
 
 /**
- * Whether the engine run belongs to another run request, or has the id reserved for another one's first engine run.
- * Holds for committed data: the caller must ensure that no other post naming the same run is under way. Rejects with
- * ViewBehind.
+ * Whose engine run it is, if it does not belong to this attempt of this run request: another request's, or has the id
+ * reserved for another one's first engine run, or an earlier attempt's. Holds for committed data: the caller must
+ * ensure that no other post naming the same run is under way. Rejects with ViewBehind.
  */
-export async function isEngineRunOfAnother(runtime: Runtime, id: string, requestId: string): Promise<boolean> {
+export async function otherHolderOfEngineRun(
+  runtime: Runtime,
+  id: string,
+  { requestId, attempt }: { readonly requestId: string; readonly attempt: number | undefined },
+): Promise<string | undefined> {
   const heir = requestOfFirstEngineRun(id)
   const inherits = heir === requestId ? undefined : readable(() => runtime.read({ kind: 'run_request', id: heir }), {})
-  if (inherits !== undefined) return true
+  if (inherits !== undefined) return ANOTHER_REQUEST
   const run = await findEngineRun(runtime, id)
-  return run !== undefined && run.identity.run_request_id !== requestId
+  if (run === undefined) return undefined
+  if (run.identity.run_request_id !== requestId) return ANOTHER_REQUEST
+  const isEarlier = attempt !== undefined && run.identity.attempt < attempt
+  return isEarlier ? `attempt ${run.identity.attempt}` : undefined
 }
+
+const ANOTHER_REQUEST = 'another run request'
 
 /** The run, unless only the index can find it. */
 export function engineRunAtHand(runtime: Runtime, id: string): KnownEngineRun | undefined {

@@ -32,6 +32,33 @@ t.test('reports on an engine run are accepted from its own runner, not from that
   }
 })
 
+t.test('an engine run that a runner named belongs to that attempt: a later one cannot name it again', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const [first, second] = [{ token: await s.runner('r1') }, { token: await s.runner('r2') }]
+  const { id } = await s.request('greeter')
+  const engine_run_id = `run_${'9'.repeat(24)}`
+  const poll = (runner: string, as: { token: string }) =>
+    s.expect(200, 'GET', `/api/runners/${runner}/run-requests/next`, undefined, as)
+  const accept = (attempt: number, as: { token: string }, name: object = { engine_run_id }) =>
+    s.call('POST', `/api/run-requests/${id}/accepted`, { attempt, ...name }, as)
+  await poll('r1', first)
+  t.equal((await accept(1, first)).status, 200)
+  t.match(await accept(1, first), { status: 200, body: { already_accepted: true } }, 'its own attempt may repeat it')
+  await s.expect(200, 'POST', `/api/run-requests/${id}/release`, {}, first)
+  await poll('r2', second)
+  t.match(await accept(2, second), { status: 422, body: { code: 'engine_run_taken', detail: /attempt 1/ } })
+  t.match(await accept(1, first), { status: 409, body: { code: 'stale_attempt' } }, 'whose attempt it was is told so')
+  const own = await accept(2, second, {})
+  t.equal(own.status, 200)
+  const later = { engine_run_id: own.body.run_request.engine_run_id }
+  t.match(await accept(1, first, later), { status: 409, body: { code: 'stale_attempt' } })
+  const unnumbered = await s.call('POST', `/api/run-requests/${id}/accepted`, later, second)
+  t.match(unnumbered, { status: 422, body: { code: 'attempt_required' } })
+  const path = `/api/engine-runs/${own.body.run_request.engine_run_id}/trace-summary`
+  await s.expect(200, 'POST', path, { blocks_executed: ['a'] }, second)
+})
+
 const EVIDENCE = [{ description: 'the restart test passes' }, { description: 'no map in memory', required: false }]
 const DAY = 86_400_000
 
