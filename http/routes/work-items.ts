@@ -48,9 +48,9 @@ function createRoute(service: ServiceContext): Route {
     area: AREA,
     summary: 'Submit a work item, which the scheduler starts when the pacing rules allow it.',
     description:
-      'Submitting it approves it: items run with throttle `full`. While an unsettled item of the project has the ' +
-      'same objective, kind, payload, base, context, labels and runner, that item is returned unchanged (200), unless ' +
-      '`allow_duplicate` is set: the lane, dependencies, times and source of the second request are ignored.',
+      'Submitting it approves it: items run with throttle `full`. While an unsettled item of the project, not being ' +
+      'stopped, has the same objective, kind, payload, base, context, labels and runner, that item is returned unchanged ' +
+      '(200), unless `allow_duplicate` is set: the lane, dependencies, times and source of the second request are ignored.',
     access: { right: 'work.submit' },
     body: { schema: workItemCreateBody },
     headers: [IDEMPOTENCY_HEADER, 'traceparent'],

@@ -22,7 +22,7 @@ export interface Scheduler {
   expect(dependsOn: readonly string[]): () => void
   /** Those of the dependencies that can never land. */
   unlandable(dependsOn: readonly string[]): string[]
-  /** The unsettled item of the project that asks for the same. */
+  /** The unsettled item of the project that asks for the same, and that nobody has cancelled. */
   twinOf(twinKey: string): string | undefined
   view(): PacingView
   readonly health: Health

@@ -37,6 +37,8 @@ export interface Entry extends WaitingItem {
   runId: string | undefined
   /** The repository that this run holds exclusively. */
   repository: string | undefined
+  /** An owner has cancelled it, and its run has not ended yet. */
+  isStopping: boolean
   /** Its run had begun and waits for a runner again. */
   isWaitingAgain: boolean
   /** In addition no runner can continue it as things stand: it takes no place. */
@@ -148,9 +150,9 @@ export class Ledger {
     return undefined
   }
 
-  /** The unsettled item of the project that asks for the same. */
+  /** The unsettled item of the project that asks for the same, and that nobody has cancelled. */
   twinOf(twinKey: string): string | undefined {
-    return this.twins.get(twinKey)?.[0]?.id
+    return this.twins.get(twinKey)?.find(({ isStopping }) => !isStopping)?.id
   }
 
   /** Wall-clock time of the next `not_before` that has not passed yet. */
@@ -178,6 +180,7 @@ export class Ledger {
     entry.runId = context.run?.id
     entry.takenBack = context.internal.taken_back
     entry.repository = context.run?.repository ?? undefined
+    entry.isStopping = context.internal.stopping
     entry.isWaitingAgain = value === 'running' && context.run?.waits === true
     if (entry.dependsOn !== context.depends_on) this.changeDependencies(entry, context.depends_on)
     this.takePlace(entry)
@@ -212,6 +215,7 @@ export class Ledger {
       takenBack: undefined,
       runId: undefined,
       repository: undefined,
+      isStopping: false,
       isWaitingAgain: false,
       isAside: false,
       yields: false,

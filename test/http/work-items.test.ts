@@ -597,7 +597,12 @@ t.test('cancelling a running item stops its run, and the item is cancelled when 
       isHeard,
     )
   const cancel = async (asked: object) => (await s.expect(200, 'POST', `/api/work-items/${item.id}/cancel`, asked)).body
+  t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'Tidy up' })).body.id, item.id)
   t.match(await cancel({ reason: 'not now' }), { state: 'running', reason: 'stopping', reason_code: 'stopping' })
+  const anew = await submit(s, {})
+  t.not(anew.id, item.id, 'the same work can be asked for again')
+  t.match(anew.waiting_because, { code: 'repository_busy' }, 'and waits until the run has ended')
+  t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'Tidy up' })).body.id, anew.id)
   t.match(await beat(({ cancel_requested }) => cancel_requested), {
     cancel: { reason: 'not now', discard_work: false },
   })
