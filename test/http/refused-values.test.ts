@@ -194,7 +194,8 @@ t.test('a request with an invalid, repeated or ambiguous body length is answered
 t.test('a request with two Host headers is answered 400', async (t) => {
   const s = await startTestService(t)
   const request = `GET /healthz HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n`
-  t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*two Host headers/)
+  // The library's binary for Node.js 24 refuses such a request by itself.
+  t.match(await raw(s.service.port, [request], 150), /^HTTP\/1.1 400 [\s\S]*(two Host headers|<h1>Bad Request)/)
 })
 
 t.test(
