@@ -17,18 +17,22 @@ export function bullets(items: readonly string[]): string {
   return items.map((item) => `- ${indented(item)}`).join('\n')
 }
 
-/** How many bytes of UTF-8 the decisions of owners may take in a prompt; the longest one fits. */
+/** How many bytes of UTF-8 the decisions of owners may take in a prompt; the newest one is told even if it is longer. */
 const DECISIONS_BYTES_MAX = 22_528
 
-/** The decisions of owners, oldest first, one a line: where not all of them fit the newest ones, and how many do not. */
-export function decisionBullets(decisions: readonly string[]): string {
-  let first = decisions.length
-  for (let left = DECISIONS_BYTES_MAX; first > 0; first -= 1) {
-    left -= Buffer.byteLength(bullets([decisions[first - 1]!])) + 1
-    if (left < 0) break
-  }
-  const omitted = first === 0 ? '' : `(${first} earlier ones are omitted to limit the length of the prompt.)\n\n`
-  return `${omitted}${bullets(decisions.slice(first))}`
+/**
+ * The decisions of owners, oldest first: the newest one, those before it as far as they fit, and how many do not.
+ * `roomBytes`: what the rest of the prompt leaves them.
+ */
+export function decisionBullets(decisions: readonly string[], roomBytes = DECISIONS_BYTES_MAX): string {
+  const lines = decisions.map((one) => bullets([one]))
+  let left = Math.min(roomBytes, DECISIONS_BYTES_MAX)
+  const omitted = lines.findLastIndex((line, i) => {
+    left -= Buffer.byteLength(line) + 1
+    return left < 0 && i < lines.length - 1
+  })
+  const note = `(${omitted + 1} earlier ones are omitted to limit the length of the prompt.)\n\n`
+  return `${omitted < 0 ? '' : note}${lines.slice(omitted + 1).join('\n')}`
 }
 
 /** The value with its further lines indented, without blank lines. */
@@ -37,8 +41,8 @@ function indented(value: string): string {
   return [first, ...rest.filter((line) => line !== '').map((line) => `  ${line}`)].join('\n')
 }
 
-/** The text on one line with single spaces between words, clipped to `charsMax`. */
-export function lineOf(value: string, charsMax: number): string {
+/** The text on one line with single spaces between words, clipped to `charsMax` if given. */
+export function lineOf(value: string, charsMax = Number.POSITIVE_INFINITY): string {
   return clipped(onOneLine(value).replace(/\s+/g, ' ').trim(), charsMax)
 }
 

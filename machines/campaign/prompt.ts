@@ -38,7 +38,8 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
   const { asked } = context
   const mission = section('Mission', paragraphs(asked.mission))
   const budget = section('Budget', budgetLine(context))
-  const decided = section('Decisions of owners: these are binding', decisionBullets(decisions(context)))
+  const roomBytes = PROMPT_BYTES_MAX - bytesOf([TASK, mission, ANSWER, budget])
+  const decided = section('Decisions of owners: these are binding', decisionBullets(decisions(context), roomBytes))
   const sections = [
     TASK,
     mission,
@@ -58,20 +59,24 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
   return fitted(sections, new Set([TASK, mission, ANSWER, budget, decided]))
 }
 
-/** The needed sections, which fit together, and in order those of the others that fit, too. */
+/** The needed sections, and in order those of the others that fit beside them. */
 function fitted(sections: readonly string[], needed: ReadonlySet<string>): string {
-  const bytesOf = (text: string): number => Buffer.byteLength(text) + 2
-  let left = PROMPT_BYTES_MAX
-  for (const text of needed) left -= bytesOf(text)
+  let left = PROMPT_BYTES_MAX - bytesOf([...needed])
   const kept = sections.filter((text) => {
     if (needed.has(text)) return true
-    const fits = bytesOf(text) <= left
-    if (fits) left -= bytesOf(text)
+    const bytes = bytesOf([text])
+    const fits = bytes <= left
+    if (fits) left -= bytes
     return fits
   })
   const omitted = sections.length - kept.length
   const note = `(${omitted} more sections are omitted to limit the length of the prompt.)`
   return document(...kept, omitted === 0 ? '' : note)
+}
+
+/** With the blank line after each. */
+function bytesOf(sections: readonly string[]): number {
+  return sections.reduce((sum, text) => sum + Buffer.byteLength(text) + 2, 0)
 }
 
 function evidenceLines({ asked }: CampaignContext): string {

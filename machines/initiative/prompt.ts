@@ -2,7 +2,6 @@
  * The prompt of an assessment: the outcome sought, the state of everything, what owners decided, and the shape of the
  * answer. Pure, so that what the agent saw can be reproduced. Text written by others is fenced.
  */
-import { TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
@@ -117,7 +116,7 @@ function decisionLine({ actions }: InitiativeContext, one: OwnerDecision): strin
   const whom = applicable_members === undefined ? '' : ` (${applicable_members.map(memberText).join(', ')})`
   const asked = actions.filter(({ action_id }) => answers.includes(action_id)).map((by) => by.question ?? by.reason)
   const question = asked.length === 0 ? '' : `, in answer to ${JSON.stringify(oneLine(asked.join(' / ')))}`
-  return `${lineOf(decision, TEXT_LENGTH_MAX)}${whom}${question}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
+  return `${lineOf(decision)}${whom}${question}${reason === undefined ? '' : `, since ${oneLine(reason)}`}`
 }
 
 function ownerLine(one: InitiativeContext['owner_actions'][number]): string {

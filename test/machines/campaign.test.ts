@@ -301,6 +301,17 @@ t.test('whatever is left out of a prompt, it has the newest decisions of owners,
   for (const text of ['- No. 8: €', 'Verdict defect', 'with one JSON object', '(1 more sections are omitted']) {
     t.match(crowded, text)
   }
+
+  // A limit in characters allows four bytes for each.
+  const beyond = { ...context.asked, mission: '🚲'.repeat(8_000) }
+  const widest = told({ asked: beyond, owner_decisions: decided(9, '🚲'.repeat(3_990)) })
+  t.ok(Buffer.byteLength(widest) < 50_000)
+  for (const text of ['- No. 9: 🚲', '(8 earlier ones are omitted', 'with one JSON object']) t.match(widest, text)
+  // Characters that nobody sees are written out.
+  t.match(
+    told({ owner_decisions: [...decided(2, 'net.'), ...decided(1, '\u200b'.repeat(3_900))] }),
+    '- No. 1: \\u{200b}',
+  )
   t.end()
 })
 

@@ -55,6 +55,10 @@ t.test('an owner’s decision is told in full, and the newest ones where not all
   t.match(many, /- No\. 9 x+ unless it is paid/)
   t.match(many, '(4 earlier ones are omitted to limit the length of the prompt.)')
   t.notMatch(many, /No\. [1-4] /)
+  const wide = promptOf(
+    after({ decision: 'relay', text: 'x' }, decide({ decision: `${'🚲'.repeat(3_900)} unless paid` })),
+  )
+  t.match(wide, '🚲 unless paid')
   t.end()
 })
 
