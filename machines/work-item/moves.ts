@@ -256,10 +256,12 @@ function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reas
   return stop_reason === undefined ? who : `${who}: ${stop_reason}`
 }
 
-/** The stop that a person asked for is complete. */
-export function stopped({ operator_actions, internal }: WorkItemContext, { at }: Of<'run_ended'>): Change {
+/** The stop that a person asked for is complete. Nothing continues discarded work, even if its runner has kept it. */
+export function stopped({ operator_actions, internal, disposition }: WorkItemContext, { at }: Of<'run_ended'>): Change {
   const { by } = operator_actions.at(-1) ?? {}
-  return cancelled({ by, reason: internal.stop_reason, at })
+  const { preservation_ref: _, ...rest } = disposition ?? {}
+  const isDiscarded = internal.discarding === true && disposition !== undefined
+  return { ...cancelled({ by, reason: internal.stop_reason, at }), ...(isDiscarded ? { disposition: rest } : {}) }
 }
 
 export function settle(message: Of<'settle' | 'block'>): Change {

@@ -235,6 +235,12 @@ t.test('a running item that a person stops is cancelled once its run has ended, 
     state: 'cancelled',
     disposition: { preservation_ref: 'task/tidy-up' },
   })
+  const discarded = step(module, noted.snapshot, M['cancel (discard)'])
+  t.same(
+    step(module, discarded.snapshot, M['run_ended (cancelled)']).snapshot.context.disposition,
+    { verdict: 'complete' },
+    'nothing continues work that was to be discarded',
+  )
   t.equal(step(module, stopping.snapshot, M.cancel).repeat, 'already_stopping')
   const more = step(module, stopping.snapshot, M['cancel (discard)'])
   t.match(more.sends, [{ message: { type: 'cancel', reason: 'it leaks', discard_work: true } }], 'a stronger stop')
