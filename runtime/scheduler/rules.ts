@@ -57,7 +57,6 @@ export interface Rule {
   readonly detail?: string
 }
 
-const CAPPED: Rule = { code: 'running_cap' }
 const NEXT: Rule = { code: 'next' }
 
 /** States from which a dependency can no longer land. */
@@ -66,7 +65,8 @@ const CANNOT_LAND: ReadonlySet<string> = new Set(SETTLED_STATES.filter((state) =
 export function firstRule(item: WaitingItem, now: SchedulingView): Rule {
   const before = ruleBeforeCap(item, now)
   if (before !== undefined) return before
-  if (!now.hasPlace(item)) return now.maxRunning() === 0 ? (noRunner(item, now) ?? CAPPED) : CAPPED
+  // Without any runner there is no cap either: what is missing is a runner.
+  if (!now.hasPlace(item) && (now.maxRunning() > 0 || now.hasRunner(item))) return { code: 'running_cap' }
   return ruleAfterCap(item, now) ?? noRunner(item, now) ?? NEXT
 }
 

@@ -111,6 +111,9 @@ t.test('of several rules that hold an item back, the first in order is given', (
     ['lane_paused', { isLanePaused: () => true }],
     ['no_runner', { hasRunner: () => false }],
   ]
+  const alone = { ...FREE, hasPlace: () => false, running: () => 0, maxRunning: () => 0, hasRunner: () => false }
+  for (const [code, one] of breaks.filter(([rule]) => rule !== 'running_cap'))
+    t.equal(told(ITEM, { ...alone, ...one }).code, code, 'without any runner, there is no cap')
   fc.assert(
     fc.property(fc.subarray([...breaks]), fc.boolean(), (broken, isDead) => {
       const now = Object.assign({}, FREE, ...broken.map(([, one]) => one))
