@@ -106,7 +106,7 @@ export function collect(text: string, before: readonly string[] | undefined): st
 export function collectFrom(choices: readonly string[]): typeof collect {
   return (text, before) => {
     const chosen = collect(text, before)
-    if (!chosen.every((value) => choices.includes(value)))
+    if (chosen.length === 0 || !chosen.every((value) => choices.includes(value)))
       throw new InvalidArgumentError(`Allowed choices are ${choices.join(', ')}.`)
     return [...new Set(chosen)]
   }
