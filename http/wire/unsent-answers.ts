@@ -5,7 +5,8 @@
  * connection if another request comes on it.
  *
  * Not counted are answers without a body and those that end their connection: of these the library does not report
- * what was taken. They are short (http/router.ts), a few hundred bytes for each request.
+ * what was taken. They are short (http/router.ts), a few hundred bytes for each request, but for the answer to a
+ * chunked POST, which is one for each connection.
  */
 import { Unsent } from '../../runtime/collections/unsent.ts'
 import { sendable, type UwsResponse } from './uws.ts'
