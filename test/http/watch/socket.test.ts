@@ -1,4 +1,5 @@
 /** Watch over real WebSockets: frames, cursors, filters, slow readers, revocation, browsers, the graceful stop. */
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { WebSocket } from 'ws'
@@ -308,6 +309,28 @@ t.test('small messages of a client are ignored, and a large one closes the socke
   await frames.until((f) => f.ended !== undefined)
   t.equal(frames.ended!.code, 1009)
   t.match(await harness.metrics(), /intendant_watchers\{state="live"\} 0/)
+})
+
+t.test('pings at a steady pace never close the socket, and a burst of them does', async (t) => {
+  const harness = await harnessFor(t)
+  const { frames, socket } = await watchSocket(harness, '')
+  await frames.until((f) => f.all.length === 1)
+  let laterMs = 0
+  const now = performance.now.bind(performance)
+  performance.now = () => now() + laterMs
+  t.teardown(() => {
+    performance.now = now
+  })
+  for (let sent = 1; sent <= 200; sent++) {
+    laterMs += 200
+    const answered = Promise.race([once(socket, 'pong'), once(socket, 'close')])
+    socket.ping()
+    await answered
+  }
+  t.equal(frames.ended, undefined)
+  for (let sent = 1; sent <= 130; sent++) socket.ping()
+  await frames.until((f) => f.ended !== undefined)
+  t.equal(frames.ended!.code, 1008)
 })
 
 t.test('watchers that disconnect abruptly leave nothing behind', async (t) => {
