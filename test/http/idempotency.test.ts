@@ -209,5 +209,5 @@ t.test('a doubled, empty, overlong or non-ASCII idempotency key is answered 400'
     t.match(answer, /"code":"invalid_header".*/)
   }
   t.equal(await counted(s, '/api/projects'), 0)
-  t.match(await post('a'), /^HTTP\/1.1 201/)
+  t.match(await post('"'), /^HTTP\/1.1 201/, 'a lone quote is a key, not an empty key in quotes')
 })
