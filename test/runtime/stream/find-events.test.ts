@@ -284,6 +284,23 @@ t.test('events of the reader’s project in a foreign item or trace are found on
   }
 })
 
+t.test(
+  'of a trace of project system, the events for everyone are found, even if the first is for others',
+  async (t) => {
+    const log = new FakeJournal()
+    const types = ['token_created', 'token_revoked', 'pacing_paused', 'token_created']
+    log.commit(types.map((event_type) => ({ event_type, project: 'system', trace_id: 'mixed' })))
+    const platform = Object.assign(new ManualPlatform(), {
+      nextTurn: (callback: () => void) => void setImmediate(callback),
+    })
+    const query = { filter: new Filter({}, new Set(['o'])), order: 'asc', from: 0, limit: 2 } as const
+    const hint = { of: 'trace', ids: ['mixed'] } as const
+    const { texts, next } = await findEvents(log, new ReadTurns(platform), { ...query, hint }, () => true)
+    t.same(texts, [log.all()[2]!.text])
+    t.equal(next, undefined)
+  },
+)
+
 t.test('a page of a long trace of project system reads a bounded number of its events', async (t) => {
   const { long, counted } = logOfOthers(150_000, [])
   const system = Object.assign(long, { hasTrace: (project: string) => project === 'system' })
