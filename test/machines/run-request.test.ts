@@ -274,6 +274,7 @@ t.test('a new session takes back what the old process held, but not what was off
   t.equal(step(module, offered!, later).snapshot.value, 'queued')
   t.equal(step(module, accepted!, later).snapshot.value, 'queued')
   t.equal(step(module, started!, later).snapshot.value, 'lost')
+  t.equal(step(module, started!, { ...later, runner_id: 'another' }).refused, 'illegal_move', 'of another runner')
   const again = run(M.create, offer, M.offer_expired, offer)
   t.equal(step(module, again, later).refused, 'illegal_move', 'offered again, to the new process')
   t.equal(step(module, again, session({ attempt: 2 })).snapshot.value, 'queued')
