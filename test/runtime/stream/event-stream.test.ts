@@ -243,6 +243,22 @@ t.test('a connection that takes nothing for a minute is closed, and one that pro
   t.same(stream.counts(), { live: 0, reading: 0, parked: 1 })
 })
 
+t.test('a watcher whose connection is gone when it is sent something is forgotten, with what it was sent', (t) => {
+  const { log, platform, watch, stream } = world({ unsentBytesMax: 100_000 })
+  const vanished = Array.from({ length: 10 }, () => watch())
+  for (const sink of vanished) sink.isGone = true
+  const full = watch({}, 0, 2)
+  log.commit([{ ...noted(), payload: { text: 'x'.repeat(30_000) } }])
+  platform.run()
+  t.same(stream.counts(), { live: 0, reading: 0, parked: 1 })
+  t.same(
+    [full, ...vanished].filter(({ ended }) => ended !== undefined),
+    [],
+    'nobody is ended to make room for them',
+  )
+  t.end()
+})
+
 t.test('a watcher that starts at a commit not yet sent gets only what comes after it', async (t) => {
   const { log, platform, watch } = world()
   const early = watch()
