@@ -200,6 +200,13 @@ t.test('an engine run on which something was reported is told of its end, whiche
     end,
     'reported after the end',
   )
+  for (const [outcome, ...rest] of [
+    ['failed', M.failed],
+    ['cancelled', M.cancel, M['failed (cancelled)']],
+  ] as const) {
+    const ended = rest.reduce((snapshot, message) => step(module, snapshot, message).snapshot, started)
+    t.match(step(module, ended, M.run_reported).sends, [{ message: { type: 'end', outcome } }])
+  }
   const requeued = step(module, step(module, reported, M.lease_expired).snapshot, M.requeue)
   t.match(requeued.sends, [{ message: { type: 'end', outcome: 'queued' } }])
   t.equal(requeued.snapshot.context.internal.reported, undefined, 'the next attempt has an engine run of its own')
@@ -486,6 +493,8 @@ t.test('work done before its runner heard of the stop is reported as started onc
     ['run_ended'],
     'a run that never began is not reported as started',
   )
+  const late = step(module, stopping, M.started)
+  t.strictSame([late.refused, late.repeat], ['illegal_move', undefined], 'it is not begun once it is to stop')
   t.end()
 })
 
