@@ -102,6 +102,20 @@ t.test('an invalid request is answered with a problem instead of a stream', asyn
   t.match(await ask('', { authorization: 'Bearer nobody' }), { status: 401, problem: { code: 'unauthenticated' } })
 })
 
+t.test('a replay that retention overtakes ends with the oldest valid cursor', async (t) => {
+  const harness = await harnessFor(t)
+  const { log } = harness
+  log.commit(Array.from({ length: 10 }, () => draft('a')))
+  const events = log.events.bind(log)
+  log.events = (...asked) => {
+    log.trim(5)
+    return events(...asked)
+  }
+  const { frames } = await watchSse(harness, '?since=earliest')
+  await frames.until((f) => f.ended !== undefined)
+  t.match(frames.all.at(-1), { type: 'error', problem: { code: 'cursor_too_old', oldest: 'e0e0e0e0e0e0.5.i0i0i0' } })
+})
+
 t.test('a confined token gets only events of its projects and lane pauses', async (t) => {
   const harness = await harnessFor(t)
   harness.principals.add('confined', ['a'])
