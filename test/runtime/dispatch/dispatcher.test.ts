@@ -268,6 +268,34 @@ t.test('an offer whose return was lost when the service stopped is returned afte
   t.equal(fake.state(id), 'queued')
 })
 
+t.test('after a restart, an offer that its runner may no longer have is taken back instead of repeated', async (t) => {
+  const before = world({ r1: { labels: ['gpu'] } })
+  const id = before.fake.create({ labels: ['gpu'] })
+  before.fake.run()
+  poll(before.dispatcher, 'r1')
+  before.fake.run()
+  before.dispatcher.close()
+  before.fake.runner('r1', { labels: [], online: true })
+  before.fake.platform.runOnce()
+  const { fake, dispatcher } = restarted(before)
+  const asked = poll(dispatcher, 'r1')
+  fake.run()
+  t.equal(asked.answer, undefined)
+  t.equal(fake.state(id), 'queued')
+})
+
+t.test('an offer is taken back once, however often its runner changes meanwhile', async (t) => {
+  const { fake, dispatcher } = world({ r1: { labels: ['gpu'] } })
+  const id = fake.create({ labels: ['gpu'] })
+  fake.run()
+  poll(dispatcher, 'r1')
+  fake.run()
+  for (const labels of [['a'], ['b'], ['c']]) fake.runner('r1', { labels })
+  fake.run()
+  t.equal(fake.state(id), 'queued')
+  t.equal(dispatcher.counts().offersReturned, 1)
+})
+
 t.test('an abort after the answer has no effect', async (t) => {
   const { fake, dispatcher } = world({ r1: {} })
   const id = fake.create()
