@@ -166,7 +166,9 @@ t.test('five accepts without a start fail the request', (t) => {
     snapshot = step(module, snapshot, at(70, { type: 'lease_expired', attempt })).snapshot
   }
   t.equal(snapshot.value, 'failed')
-  t.match(snapshot.context.failure, { class: 'dispatch', code: 'never_started' })
+  const { failure, times } = snapshot.context
+  t.match(failure, { class: 'dispatch', code: 'never_started' })
+  t.equal(times.accepted_at, at(2, M.accepted).at, 'what came before the failure stays known')
   t.end()
 })
 
