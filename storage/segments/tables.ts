@@ -143,15 +143,13 @@ class SegmentTable implements AppendedTable {
   #step(snapshot: LogSnapshot, at: At, by: 1 | -1): At | undefined {
     let { segment, row } = at
     row += by
-    while (segment >= 0 && segment < snapshot.segments.length) {
+    for (;;) {
       const { count } = this.#rows(snapshot, segment)
       if (row >= 0 && row < count) return { segment, row }
       segment += by
-      const next = snapshot.segments[segment]
-      if (next === undefined) return undefined
+      if (snapshot.segments[segment] === undefined) return undefined
       row = by === 1 ? 0 : this.#rows(snapshot, segment).count - 1
     }
-    return undefined
   }
 
   /** The last file that begins before this key; -1 if there is none. */
