@@ -15,15 +15,19 @@ function open() {
 }
 
 t.test('failures before the retry time count as one', async (t) => {
-  const { platform, told, backedOff } = open()
+  const { platform, told, asked, backedOff } = open()
   for (let n = 0; n < 3; n++) backedOff.failed(ref('a'), new Error('it cannot be'))
+  t.match(told, [{ by: 'scheduler', id: 'a', failures: 1, err: { message: 'it cannot be' } }])
   t.equal(told.length, 1)
+  t.same(asked, [1_000])
+  backedOff.notTried([ref('a')])
   t.ok(backedOff.has(ref('a')))
   t.notOk(backedOff.has({ kind: 'initiative', id: 'a' }), 'the same id of another kind is another entity')
   t.same(backedOff.takeDue(), [])
   platform.advance(1_000)
   t.same(backedOff.takeDue(), [ref('a')])
   t.notOk(backedOff.has(ref('a')), 'it is being tried')
+  t.same(asked, [1_000, 1_000], 'with nothing left to wait for, the owner is asked for nothing')
   backedOff.failed(ref('a'), new Error('it cannot be'))
   backedOff.passed([ref('a')])
   t.equal(backedOff.count, 1, 'it has failed again')
@@ -74,8 +78,10 @@ t.test(
 )
 
 t.test('the count of unnamed failures is logged before the first failure of the next minute', async (t) => {
-  const { platform, told, backedOff } = open()
+  const { platform, told, asked, backedOff } = open()
+  platform.advance(5)
   for (let n = 0; n <= backedOffLoggedMax; n++) backedOff.failed(ref(String(n)), new Error('it cannot be'))
+  t.equal(asked.at(-1), backedOffLogWindowMs, 'the owner is asked to have it logged even if nothing more fails')
   platform.advance(backedOffLogWindowMs)
   backedOff.failed(ref('a'), new Error('it cannot be'))
   t.match(told.slice(backedOffLoggedMax), [{ unnamed: 1 }, { id: 'a', failures: 1 }])
