@@ -116,6 +116,24 @@ t.test('a search begins at once while the turn has time left, and otherwise in t
   t.equal(world.log.reads, 2)
 })
 
+t.test('the time used up in a turn does not count in the next one', async (t) => {
+  const platform = new ManualPlatform()
+  const turns = new ReadTurns(platform)
+  const done: string[] = []
+  const read = (name: string, tookMs: number) => () => {
+    platform.nowMs += tookMs
+    done.push(name)
+  }
+  void turns.first(read('long', readTurnMs))
+  platform.runOnce()
+  void turns.first(read('at once', readTurnMs))
+  t.same(done, ['long', 'at once'])
+  turns.enter(read('a', 0))
+  turns.enter(read('b', 0))
+  platform.runOnce()
+  t.same(done, ['long', 'at once', 'a', 'b'], 'both in one turn')
+})
+
 t.test('a page whose rows are slow to match continues in the next turn and misses none', async (t) => {
   const world = new World(30, { chars: charsPerLook })
   const costly = new (class extends Filter {
