@@ -65,7 +65,7 @@ offered:
   offer_expired             -> queued; facts run_request_requeued; sends formation_brief.run_queued
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 accepted:
@@ -96,7 +96,7 @@ accepted:
   offer_expired             refused illegal_move
   lease_expired             -> queued; facts run_request_requeued; sends engine_run.end, formation_brief.run_queued
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           refused illegal_move
   grace_ended               refused illegal_move
 started:
@@ -127,7 +127,7 @@ started:
   offer_expired             refused illegal_move
   lease_expired             -> lost; facts run_request_lost; sends formation_brief.run_stopped
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
+  expires_at_reached        repeat not_queued
   timeout_reached           -> cancelling; facts run_request_cancel_requested
   grace_ended               refused illegal_move
 cancelling:
@@ -158,8 +158,8 @@ cancelling:
   offer_expired             refused illegal_move
   lease_expired             -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped; clears grace
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               -> cancelled; facts run_request_cancelled; sends formation_brief.run_stopped; clears grace
 lost:
   create                    repeat replay
@@ -189,8 +189,8 @@ lost:
   offer_expired             refused illegal_move
   lease_expired             refused illegal_move
   not_before_reached        refused illegal_move
-  expires_at_reached        refused illegal_move
-  timeout_reached           refused illegal_move
+  expires_at_reached        repeat not_queued
+  timeout_reached           repeat not_running
   grace_ended               refused illegal_move
 completed:
   create                    repeat replay

@@ -37,7 +37,10 @@ t.test('the ledger keeps nothing of a settled item, even when its not_before was
 
 t.test('a cancelled item is not retired until the run that was taken back from it has ended', async (t) => {
   const at = (internal: object) =>
-    retirement.at({ value: 'cancelled', context: { settled_at: '2026-01-01T00:00:00Z', internal } } as never)
+    retirement.at({
+      value: 'cancelled',
+      context: { settled_at: '2026-01-01T00:00:00Z', resumptions: [], internal },
+    } as never)
   t.equal(at({ taken_back: 'runreq_1' }), undefined)
   t.equal(at({}), '2026-01-01T00:00:00Z')
 })
