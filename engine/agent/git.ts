@@ -78,11 +78,13 @@ export class Git {
       killSignal: 'SIGKILL',
     })
     if (stderr) this.#stderr.write(stderr)
-    if ((error as NodeJS.ErrnoException | undefined)?.code === 'ETIMEDOUT') {
+    const code = (error as NodeJS.ErrnoException | undefined)?.code
+    if (code === 'ETIMEDOUT') {
       signalGroup(pid, 'SIGKILL')
       throw new GitFailed(`git ${subcommandOf(args)} did not end in ${LOCAL_MS / 60_000} min`)
     }
-    if (error) throw new GitUnavailable(error)
+    // EPIPE: it ended before it had read its input. How it ended says more.
+    if (error && code !== 'EPIPE') throw new GitUnavailable(error)
     // Only the newline is removed: NUL-separated output may begin with a space.
     if (status === 0) return stdout.replace(/\n$/, '')
     const lines = linesOf(stderr)
