@@ -24,6 +24,11 @@ export interface CommandEnd {
   readonly error?: Error
 }
 
+/** How a process ended, for people: `ended with exit code 1`, `was killed by SIGKILL`. */
+export function endInWords({ code, signal }: Pick<CommandEnd, 'code' | 'signal'>): string {
+  return signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`
+}
+
 export interface Command {
   readonly pid: number | undefined
   /** Resolves when the command has ended, its process group is gone and its output is read. Never rejects. */

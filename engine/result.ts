@@ -4,7 +4,7 @@
  */
 import { FAILURE_CLASSES } from '../machines/documents/run-request.ts'
 import { RUN_STATUSES } from '../machines/documents/run-result.ts'
-import type { CommandEnd } from './command.ts'
+import { type CommandEnd, endInWords } from './command.ts'
 import { type ExecutionRequest, isObject } from './execution-request.ts'
 
 export const RUN_RESULT_SCHEMA = 'intendant.run_result.v1'
@@ -68,7 +68,7 @@ export function failureOf(story: CommandStory): Failure | undefined {
     }
   }
   if (end.code === 0) return statusFailure(said?.status)
-  const how = end.signal === null ? `ended with exit code ${end.code}` : `was killed by ${end.signal}`
+  const how = endInWords(end)
   const code = end.signal === null ? `exit_${end.code}` : `signal_${end.signal.slice(3).toLowerCase()}`
   const tail = stderrTail.trim()
   return { class: 'execution', code, message: tail === '' ? `the command ${how}` : `the command ${how}: ${tail}` }

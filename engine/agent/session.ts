@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import { basename, resolve } from 'node:path'
+import { endInWords } from '../command.ts'
 import type { Run } from './run.ts'
 import { endOf } from './tail.ts'
 
@@ -40,7 +41,7 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
     trace_id: request.trace?.trace_id ?? '',
   })
   const ended = await shell.run(settings.agent, { cwd: worktree.path, input: prompt, transcript })
-  const { code, signal } = ended
+  const { code } = ended
   const isDone = code === 0
   const isThere = code === null || !NOT_THERE.includes(code)
   const { text, cost } = lastWord(ended.printed)
@@ -53,8 +54,7 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
     ...how,
     ...(cost === undefined ? {} : { cost: { USD: cost, basis: 'as the agent says' } }),
   })
-  const inWords = signal === null ? `ended with exit code ${code}` : `was killed by ${signal}`
-  return { isDone, isThere, text, how: `the agent ${inWords}`, complaint: endOf(ended.complained) }
+  return { isDone, isThere, text, how: `the agent ${endInWords(ended)}`, complaint: endOf(ended.complained) }
 }
 
 /**
