@@ -3,6 +3,7 @@
  * looks afterwards knows what batch n must have left.
  */
 import type { Step } from '../../storage/journal.ts'
+import type { Batch } from '../../storage/log/redo.ts'
 import { changeTo, event, state, step } from './steps.ts'
 
 const ACTORS = 13
@@ -53,4 +54,16 @@ export function modelAfter(batches: number): { model: Model; events: number } {
   let events = 0
   for (let n = 1; n <= batches; n += 1) for (const { events: made } of nextBatch(model, n)) events += made.length
   return { model, events }
+}
+
+/** Batches 1 to `count`, as the log numbers them. */
+export function firstBatches(count: number): Batch[] {
+  const model: Model = new Map()
+  let sequence = 0
+  return Array.from({ length: count }, (_, i) => {
+    const steps = nextBatch(model, i + 1)
+    const firstSequence = sequence + 1
+    for (const { events } of steps) sequence += events.length
+    return { batch: i + 1, firstSequence, lastSequence: sequence, steps }
+  })
 }

@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { Test } from 'tap'
 import { validatePayload } from '../../../machines/events/index.ts'
 import { BINARY } from '../../binary.ts'
+import { hired } from '../hired.ts'
 import { executionRequest } from '../stand-in.ts'
 
 /** The arguments for Node.js, and the same as the command of a runner. */
@@ -154,4 +155,17 @@ export function landing(t: Test) {
   git(at.repository, 'push', '--quiet', 'origin', 'main')
   const lands = { PUSH: 'origin', LAND: 'main' }
   return { at, remote, lands, trunk: () => git(remote, 'rev-parse', 'main') }
+}
+
+/**
+ * A task under the bundled runner, with an agent that says `begun` on standard error and is then told to stop. Resolves
+ * to the stand-in of the service once the runner has ended.
+ */
+export async function stoppedOnceBegun(t: Test, environment: Place['environment']) {
+  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
+  service.offer(task())
+  await service.until((post) => JSON.stringify(post.body).includes('begun'))
+  service.answers.set('runreq_1', { cancel_requested: true })
+  await runner.finished
+  return service
 }

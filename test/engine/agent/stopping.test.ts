@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until } from '../../until.ts'
-import { hired } from '../hired.ts'
-import { assertTidy, BRANCH, begin, COMMAND, git, landing, place, run, task } from './place.ts'
+import { assertTidy, BRANCH, begin, git, landing, place, run, stoppedOnceBegun, task } from './place.ts'
 
 /** A remote that takes that long to accept a push to trunk. */
 function slowRemote(t: Test, seconds: number) {
@@ -35,11 +34,7 @@ t.test('an agent that ignores a stop is killed, and its work is kept', async (t)
   const at = place(t)
   const AGENT = 'trap "" TERM; echo begun > y; echo begun >&2; while :; do sleep 1; done'
   const environment = { ...at.environment, AGENT }
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
-  service.offer(task())
-  await service.until((post) => JSON.stringify(post.body).includes('begun'))
-  service.answers.set('runreq_1', { cancel_requested: true })
-  await runner.finished
+  await stoppedOnceBegun(t, environment)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'begun')
   assertTidy(t, at)
 })
@@ -56,11 +51,7 @@ t.test('an agent that handles a stop gets time to finish, even if its shell ends
   writeFileSync(orderly, lines.join('\n'), { mode: 0o755 })
   // A shell that does not exec its last command.
   const environment = { ...at.environment, AGENT: `${orderly}; exit $?` }
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
-  service.offer(task())
-  await service.until((post) => JSON.stringify(post.body).includes('begun'))
-  service.answers.set('runreq_1', { cancel_requested: true })
-  await runner.finished
+  await stoppedOnceBegun(t, environment)
   t.equal(git(at.repository, 'show', `${BRANCH}:z`), 'ended')
   assertTidy(t, at)
 })

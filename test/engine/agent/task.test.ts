@@ -5,7 +5,21 @@ import t from 'tap'
 import { validatePayload } from '../../../machines/events/index.ts'
 import { hired } from '../hired.ts'
 import { executionRequest } from '../stand-in.ts'
-import { assertTidy, BRANCH, COMMAND, elsewhere, git, landing, place, remoteOf, run, said, task, WHO } from './place.ts'
+import {
+  assertTidy,
+  BRANCH,
+  COMMAND,
+  elsewhere,
+  git,
+  landing,
+  place,
+  remoteOf,
+  run,
+  said,
+  stoppedOnceBegun,
+  task,
+  WHO,
+} from './place.ts'
 
 t.test('without LAND the changes of the agent are kept on a branch, complete if they pass the gate', async (t) => {
   const at = place(t)
@@ -285,11 +299,7 @@ t.test('an agent that a signal has killed is reported with that signal', (t) => 
 t.test('under the bundled runner a stop ends the agent, keeps its work and says where it is', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun > y; echo begun >&2; sleep 60' }
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
-  service.offer(task())
-  await service.until((post) => JSON.stringify(post.body).includes('begun'))
-  service.answers.set('runreq_1', { cancel_requested: true })
-  await runner.finished
+  const service = await stoppedOnceBegun(t, environment)
   t.match(service.said('failed')[0]!.body, { class: 'cancelled' })
   const events = service.events()
   t.strictSame(
@@ -318,11 +328,7 @@ t.test('if the command itself is killed, the failure says where the work is', as
 t.test('a stopped run that has changed nothing has no result', async (t) => {
   const at = place(t)
   const environment = { ...at.environment, AGENT: 'echo begun >&2; sleep 60' }
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
-  service.offer(task())
-  await service.until((post) => JSON.stringify(post.body).includes('begun'))
-  service.answers.set('runreq_1', { cancel_requested: true })
-  await runner.finished
+  const service = await stoppedOnceBegun(t, environment)
   t.notOk(service.events().some(({ event_type }) => event_type === 'task_run_completed'))
   assertTidy(t, at)
 })
@@ -331,11 +337,7 @@ t.test('an agent that exits with 0 after a stop lands nothing', async (t) => {
   const { at, lands, trunk } = landing(t)
   const AGENT = 'echo begun > y; echo begun >&2; trap "exit 0" TERM; sleep 60 & wait'
   const environment = { ...at.environment, ...lands, AGENT, GATE: 'true' }
-  const { service, runner } = await hired(t, COMMAND, { environment, stopGraceMs: 10_000 })
-  service.offer(task())
-  await service.until((post) => JSON.stringify(post.body).includes('begun'))
-  service.answers.set('runreq_1', { cancel_requested: true })
-  await runner.finished
+  const service = await stoppedOnceBegun(t, environment)
   t.equal(trunk(), at.base)
   const results = service.events().filter(({ event_type }) => event_type === 'task_run_completed')
   t.match(results, [{ payload: { landed: false, preservation_ref: `origin/${BRANCH}`, failure_class: 'cancelled' } }])

@@ -5,21 +5,10 @@ import { type Batch, BETWEEN_STEPS, decodeBatch, stepTexts } from '../../../stor
 import { Fold } from '../../../storage/view/fold.ts'
 import { packChunk, unpackChunk } from '../../../storage/view/history-chunk.ts'
 import { View } from '../../../storage/view/view.ts'
-import { modelAfter, nextBatch } from '../kill-model.ts'
+import { firstBatches } from '../kill-model.ts'
 import { event, step } from '../steps.ts'
 
 const textOf = (batch: Batch): string => stepTexts(batch).join(BETWEEN_STEPS)
-
-function batches(count: number): Batch[] {
-  const { model } = modelAfter(0)
-  let sequence = 0
-  return Array.from({ length: count }, (_, i) => {
-    const steps = nextBatch(model, i + 1)
-    const firstSequence = sequence + 1
-    for (const { events } of steps) sequence += events.length
-    return { batch: i + 1, firstSequence, lastSequence: sequence, steps }
-  })
-}
 
 /** The log's part in reading a redo: the batch's events by sequence, without their items. */
 function eventsOf({ steps, firstSequence }: Batch) {
@@ -38,7 +27,7 @@ const sourcesOf = (batch: Batch) => ({
 
 t.test('a batch decoded from its redo equals the original, apart from the texts of its events', (t) => {
   const mixed = step('x', 1, { events: [event('x', { traceId: 't', itemId: 'i' }), event('y')] })
-  for (const batch of [...batches(40), { batch: 1, firstSequence: 1, lastSequence: 2, steps: [mixed] }]) {
+  for (const batch of [...firstBatches(40), { batch: 1, firstSequence: 1, lastSequence: 2, steps: [mixed] }]) {
     const bare = (given: Batch) =>
       JSON.parse(JSON.stringify(given), (key, value) => (key === 'text' ? '' : key === 'change' ? undefined : value))
     t.same(bare(decodeBatch(textOf(batch), sourcesOf(batch))), bare(batch))
@@ -62,7 +51,7 @@ t.test("an actor's record is in the redo once, unquoted, and is decoded to the s
 const NEVER = () => false
 
 t.test('the view is the same whether batches are folded singly, together, in halves or twice', async (t) => {
-  const all = batches(60)
+  const all = firstBatches(60)
   const dump = async (name: string, parts: readonly (readonly Batch[])[], twice = false) => {
     const environments = await openEnvironments(join(t.testdir(), name), () => {})
     const view = new View(environments.view)
@@ -121,7 +110,7 @@ t.test('a fold that would leave a gap after the view is rejected', async (t) => 
   const environments = await openEnvironments(join(t.testdir(), 'home'), () => {})
   const view = new View(environments.view)
   const fold = new Fold()
-  fold.add(batches(2)[1]!)
+  fold.add(firstBatches(2)[1]!)
   await t.rejects(view.write(fold, 'e', NEVER), /does not start where the view ends/)
   t.equal(view.marker(), undefined)
   await environments.close()

@@ -14,22 +14,11 @@ import {
   timersAcross,
 } from '../../../storage/view/overlay.ts'
 import { View } from '../../../storage/view/view.ts'
-import { nextBatch } from '../kill-model.ts'
+import { firstBatches } from '../kill-model.ts'
 import { event, step } from '../steps.ts'
 
 const BATCHES = 60
 const STATES = ['queued', 'offered', 'started', 'completed']
-
-function batches(): Batch[] {
-  const model = new Map()
-  let sequence = 0
-  return Array.from({ length: BATCHES }, (_, i) => {
-    const steps = nextBatch(model, i + 1)
-    const firstSequence = sequence + 1
-    for (const { events } of steps) sequence += events.length
-    return { batch: i + 1, firstSequence, lastSequence: sequence, steps }
-  })
-}
 
 function foldOf(part: readonly Batch[]): Fold {
   const fold = new Fold()
@@ -82,7 +71,7 @@ function reads(view: View, folds: readonly Fold[]) {
 }
 
 t.test('a view with the folds that it lacks is read like a view that holds them, wherever they are cut', async (t) => {
-  const all = batches()
+  const all = firstBatches(BATCHES)
   const viewOf = async (name: string, held: number) => {
     const environments = await openEnvironments(join(t.testdir(), name), () => {})
     t.teardown(() => environments.close())
