@@ -1,9 +1,9 @@
 /** Work items for people: one in full, or a list, on wide and narrow terminals. */
+import { isForItsSource, type Question } from '../machines/work-item/anew.ts'
 import type { Document } from './document.ts'
 import { age, cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
-import type { Question } from './work-item-question.ts'
 
 /** How much of an objective a table shows: the rest is in `queue show`. */
 const OBJECTIVE_COLUMNS = 44
@@ -136,17 +136,6 @@ function resumedAs({ resumptions = [] }: Document): string | undefined {
 /** If it were resumed besides, its work would be done twice. */
 function goesOnIn(campaign: string): string {
   return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
-}
-
-/** Whether a campaign or an initiative asked for the item: asking again is up to its owner. */
-export function isForItsSource({ source }: Document): boolean {
-  return source?.role !== undefined
-}
-
-/** Whether the same work may be submitted again. Work preserved under a ref is resumed instead. */
-export function isRetried({ state, disposition }: Document): boolean {
-  if (state === 'preserved') return disposition?.preservation_ref === undefined
-  return state === 'failed' || state === 'cancelled'
 }
 
 /** The end of an item on one line. */
