@@ -7,6 +7,7 @@ import { backupRoutes } from './routes/backups.ts'
 import { briefMoveRoutes } from './routes/brief-moves.ts'
 import { campaignMoveRoutes } from './routes/campaign-moves.ts'
 import { campaignRoutes } from './routes/campaigns.ts'
+import { consoleRoutes } from './routes/console.ts'
 import { discoveryRoutes } from './routes/discoveries.ts'
 import { driftRoutes } from './routes/drift.ts'
 import { emitRoutes } from './routes/emit.ts'
@@ -68,6 +69,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...attentionRoutes(service),
     ...tokenRoutes(service),
     ...backupRoutes(service),
+    ...consoleRoutes(),
     ...serviceRoutes(service, { ...about, routes: () => routes }),
   ]
   routes.push(...listed.map(withOrigin))

@@ -9,7 +9,9 @@ import t from 'tap'
 const root = process.cwd()
 
 /** A folder imports only from itself and from folders that follow it in this list. */
-const layers = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
+const layers = ['cli', 'console', 'engine', 'http', 'runtime', 'storage', 'machines']
+/** What use the service over HTTP, like any other client. */
+const clients = ['console', 'engine']
 const product = new Set(layers)
 const outside = ['test', 'bench']
 
@@ -24,6 +26,8 @@ const confined: Record<string, RegExp> = {
   pino: /^(http|test)\/.*$/,
   'prom-client': /^(http\/(metrics|routes\/(polls|watch))\.ts|test\/.*)$/,
   commander: /^cli\/.*$/,
+  preact: /^console\/.*\.tsx?$/,
+  jsdom: /^test\/console\/.*$/,
   undici: /^engine\/proxy\.ts$/,
   '@redocly': /^test\/http\/lint\.test\.ts$/,
 }
@@ -60,7 +64,7 @@ function sourcesUnder(folder: string): string[] {
   } catch {
     return []
   }
-  return entries.filter((name) => name.endsWith('.ts')).map((name) => join(folder, name))
+  return entries.filter((name) => /(?<!\.d)\.tsx?$/.test(name)).map((name) => join(folder, name))
 }
 
 const files = [...layers, ...outside].flatMap(sourcesUnder)
@@ -71,9 +75,12 @@ const scripts: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(r
 const namedIn = (texts: readonly string[], pattern: RegExp): string[] =>
   texts.flatMap((text) => [...text.matchAll(pattern)].map(([, name]) => name!))
 
-/** Files that are started by name and imported by nothing: the binary, scripts of the package, and processes. */
+/** Where the product begins: its binary, and the script of its page. */
+const begins = ['cli/main.ts', 'console/main.tsx']
+
+/** Files that are started by name and imported by nothing: the product, scripts of the package, and processes. */
 const started = new Set([
-  'cli/main.ts',
+  ...begins,
   ...namedIn(Object.values(scripts), /dist\/((?:test|bench)\/[\w/-]+)\.js/g).map((path) => `${path}.ts`),
   // Started by hand, as test/hostile/README.md says.
   'test/hostile/timing.ts',
@@ -137,12 +144,12 @@ t.test('the service uses storage only through the journal and a few listed modul
   t.same(wrong, [])
 })
 
-t.test('the engine does not import the service', async (t) => {
+t.test('the engine and the console do not import the service, nor each other', async (t) => {
   const wrong: string[] = []
   for (const [file, { local }] of graph)
-    if (folderOf(file) === 'engine')
+    if (clients.includes(folderOf(file)))
       for (const { file: target } of local)
-        if (!['engine', 'machines'].includes(folderOf(target))) wrong.push(`${file} -> ${target}`)
+        if (![folderOf(file), 'machines'].includes(folderOf(target))) wrong.push(`${file} -> ${target}`)
   t.same(wrong, [])
 })
 
@@ -186,11 +193,11 @@ t.test('there are no dead files', async (t) => {
     files.filter((file) => !reached.has(file)),
     [],
   )
-  const used = reachedFrom(['cli/main.ts'])
+  const used = reachedFrom(begins)
   t.same(
     files.filter((file) => product.has(folderOf(file)) && !used.has(file)),
     [],
-    'everything in the product is reached from its one binary',
+    'everything in the product is reached from its binary or its page',
   )
 })
 
@@ -233,7 +240,7 @@ t.test('there are no dead exports', async (t) => {
 })
 
 t.test('every file that the product starts as a thread or process is in the bundle', async (t) => {
-  const shipped = scripts.bundle!.split(' ').filter((word: string) => word.endsWith('.ts'))
+  const shipped = scripts['bundle:program']!.split(' ').filter((word: string) => word.endsWith('.ts'))
   const started = files.flatMap((file) => {
     if (!product.has(file.split('/')[0]!)) return []
     const named = sources.get(file)!.matchAll(/new URL\('(\.[^']+)\.js', import\.meta\.url\)/g)
@@ -249,7 +256,7 @@ t.test('a test mirrors the path of its source', async (t) => {
   for (const file of files) {
     // Tests of http are grouped by what is requested, and seldom have a single source.
     const [, folder, name] =
-      /^test\/((?:machines|storage|runtime|engine|cli)(?:\/.+)?)\/([^/]+)\.test\.ts$/.exec(file) ?? []
+      /^test\/((?:machines|storage|runtime|engine|cli|console)(?:\/.+)?)\/([^/]+)\.test\.ts$/.exec(file) ?? []
     if (folder === undefined || sources.has(`${folder}/${name}.ts`)) continue
     count += 1
     for (const source of sources.keys()) {

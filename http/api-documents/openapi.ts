@@ -96,7 +96,7 @@ const AREAS: Readonly<Record<string, string>> = {
   events: 'What happened: emit, list and watch events.',
   attention: 'What needs a person’s attention.',
   access: 'Access tokens of people and programs.',
-  service: 'Health, version, metrics and documents of the service itself.',
+  service: 'Health, version, metrics, documents and console of the service itself.',
 }
 
 /** Builds the document. Throws if two different schemas have one title; a test builds it. */

@@ -129,6 +129,9 @@ listTokens  get /api/tokens
 revokeToken  delete /api/tokens/{id}
 createBackup  post /api/backups
 readBackup  get /api/backups/{name}
+readConsole  get /
+readConsoleScript  get /console/main.js
+readConsoleStyle  get /console/main.css
 readLiveness  get /healthz
 readReadiness  get /readyz
 readOpenApi  get /openapi.json

@@ -59,6 +59,8 @@ t.test('the packed files run a service and a command line that reaches it', asyn
   const env = { ...ENV, ENGINE_HOME: home, ENGINE_URL: listening }
   execFileSync(process.execPath, [main, 'project', 'add', '--key', 'shop', '--name', 'Shop'], { env })
   t.match(execFileSync(process.execPath, [main, 'project', 'list'], { env, encoding: 'utf8' }), 'shop')
+  for (const path of ['/', '/console/main.js', '/console/main.css'])
+    t.equal((await fetch(listening + path)).status, 200, path)
   service.kill('SIGTERM')
   t.equal(await ended, 0)
 })

@@ -90,7 +90,7 @@ t.test('openapi.json satisfies OpenAPI 3.1', async (t) => {
   for (const name of Object.keys(openApi.components.schemas)) t.match(name, /^[A-Za-z0-9._-]+$/)
   const used = new Set<string>()
   for (const [path, item] of Object.entries<any>(openApi.paths)) {
-    t.match(path, /^(\/[a-zA-Z0-9._-]+|\/\{\w+\})+$/, path)
+    t.match(path, /^\/$|^(\/[a-zA-Z0-9._-]+|\/\{\w+\})+$/, path)
     const inPath = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
     t.equal(new Set(inPath).size, inPath.length, path)
     for (const [method, operation] of Object.entries<any>(item)) {

@@ -1,0 +1,130 @@
+/** What can be done to work items, and to the lanes in which they wait. */
+import {
+  type Anew,
+  anew,
+  isForItsSource,
+  isRetried,
+  objectiveAnswered,
+  questionIn,
+} from '../../machines/work-item/anew.ts'
+import type { Document } from '../document.ts'
+import { type Action, discard, inState, type Requests, reason, whyRequired } from './action.ts'
+
+const item = (move: string) => (of: Document) => `api/work-items/${of.id}/${move}`
+
+const opensItem = (made: Document): readonly string[] => ['items', made.id]
+
+/** Makes the new item, and then closes the old one with its id. If that fails, sending it again makes no other item. */
+async function sendAnew(
+  api: Requests,
+  old: Document,
+  { path, body, idempotencyKey }: Anew,
+  as: string,
+): Promise<Document> {
+  const made = await api.change('POST', path.slice(1), body, idempotencyKey)
+  if (old.state !== 'cancelled') await api.change('POST', item('close')(old), { reason: `${as} as ${made.id}` })
+  return made
+}
+
+async function answer(api: Requests, { decision }: Document, old: Document): Promise<Document> {
+  const query = { trace_id: old.trace_id, event_type: 'task_run_completed', order: 'desc', limit: 1 }
+  const { items } = await api.get('api/events', query)
+  const objective = objectiveAnswered(old, questionIn(items[0]), decision)
+  return await sendAnew(api, old, anew(old, 'answer', objective), 'answered')
+}
+
+export const ITEM_ACTIONS: readonly Action[] = [
+  {
+    label: 'Answer',
+    explains: 'A new item continues with the decision, and this one is closed.',
+    isOffered: (of) => of.state === 'needs_decision' && of.started_at !== undefined && !isForItsSource(of),
+    path: () => 'api/work-items',
+    fields: [{ name: 'decision', label: 'The decision', type: 'long', isRequired: true }],
+    send: answer,
+    opens: opensItem,
+  },
+  {
+    label: 'Retry',
+    explains: 'The same work is submitted again as a new item, and this one is closed.',
+    isOffered: (of) => isRetried(of) && !isForItsSource(of),
+    path: () => 'api/work-items',
+    send: async (api, _, old) => await sendAnew(api, old, anew(old, 'retry', old.objective), 'repeated'),
+    opens: opensItem,
+  },
+  {
+    label: 'Hold',
+    explains: 'It does not start until somebody releases it.',
+    isOffered: inState('queued'),
+    path: item('hold'),
+  },
+  {
+    label: 'Release',
+    explains: 'It returns to the queue.',
+    isOffered: (of) => of.state === 'held' || (of.state === 'needs_decision' && of.started_at === undefined),
+    path: item('release'),
+  },
+  {
+    label: 'Resume',
+    explains: 'A new item continues from the work that this one has kept.',
+    isOffered: (of) =>
+      of.state === 'preserved' &&
+      of.disposition?.preservation_ref !== undefined &&
+      of.built_upon_by === undefined &&
+      !isContinued(of),
+    path: item('resume'),
+    fields: [
+      { name: 'objective', label: 'What to do now', type: 'long', hint: 'Left empty: the same objective.' },
+      { name: 'not_before', label: 'Not before', type: 'time' },
+    ],
+    opens: opensItem,
+  },
+  {
+    label: 'Close',
+    explains: 'Nothing more is to be done about it.',
+    isOffered: inState('preserved', 'needs_decision', 'failed'),
+    path: item('close'),
+    fields: [whyRequired],
+    isGrave: true,
+  },
+  {
+    label: 'Cancel',
+    explains: 'If it waits, it ends at once; if it is running, when its runner has stopped.',
+    isOffered: inState('submitted', 'queued', 'held', 'running'),
+    path: item('cancel'),
+    fields: [reason, discard],
+    isGrave: true,
+  },
+]
+
+function isContinued({ resumptions = [] }: Document): boolean {
+  return resumptions.some(({ state }: Document) => state === undefined)
+}
+
+export const LANES = ['interactive', 'campaign', 'maintenance'] as const
+
+export const NEW_TASK: Action = {
+  label: 'New task',
+  explains: 'It enters the ledger, which starts it as the pacing rules allow.',
+  isOffered: () => true,
+  path: () => 'api/work-items',
+  fields: [
+    { name: 'project', label: 'Project', type: 'choice', isRequired: true, initial: ({ project }) => project ?? '' },
+    { name: 'objective', label: 'What is to be done', type: 'long', isRequired: true },
+    { name: 'lane', label: 'Lane', type: 'choice', choices: LANES, initial: () => 'interactive' },
+    { name: 'base_ref', label: 'Starts from', type: 'text', hint: 'A branch or commit. Left empty: trunk.' },
+    { name: 'not_before', label: 'Not before', type: 'time' },
+  ],
+  opens: (made) => ['items', made.id],
+}
+
+export function pauseLane(lane: string, isPaused: boolean): Action {
+  return {
+    label: isPaused ? 'Resume' : 'Pause',
+    explains: isPaused
+      ? `Items of the lane ${lane} start again.`
+      : `No item of the lane ${lane} starts; what is running goes on.`,
+    isOffered: () => true,
+    path: () => `api/pacing/${isPaused ? 'resume' : 'pause'}`,
+    body: () => ({ lanes: [lane] }),
+  }
+}

@@ -1,0 +1,113 @@
+/** What can be done about what a project means: briefs, hypotheses, intent records and their drift. */
+import type { Document } from '../document.ts'
+import { type Action, inState, reason, whyRequired } from './action.ts'
+
+const brief = (move: string) => (of: Document) => `api/formation-briefs/${of.id}/${move}`
+
+export const BRIEF_ACTIONS: readonly Action[] = [
+  {
+    label: 'Submit for review',
+    explains: 'It is ready to be reviewed.',
+    isOffered: inState('draft'),
+    path: brief('submit'),
+  },
+  {
+    label: 'Approve',
+    explains: 'Runs may follow it as it reads now. From then on it cannot be changed.',
+    isOffered: (of) => of.state === 'reviewable' || of.lapsed?.code === 'reapproval_required',
+    path: brief('approve'),
+    fields: [
+      {
+        name: 'throttle',
+        label: 'What runs may do',
+        type: 'choice',
+        choices: ['dry_run', 'full'],
+        isRequired: true,
+        initial: () => 'dry_run',
+        hint: 'dry_run only simulates; full makes changes.',
+      },
+    ],
+  },
+  {
+    label: 'Compile prompts',
+    explains: 'Its prompts are made, pinned to what they are made from.',
+    isOffered: inState('approved'),
+    path: brief('compile-prompts'),
+  },
+  {
+    label: 'Archive',
+    explains: 'It is not used any more.',
+    isOffered: (of) => !['archived', 'queued', 'accepted', 'executing'].includes(of.state),
+    path: brief('archive'),
+    fields: [reason],
+    isGrave: true,
+  },
+]
+
+const hypothesis = (move: string) => (of: Document) => `api/hypotheses/${of.id}/${move}`
+
+export const HYPOTHESIS_ACTIONS: readonly Action[] = [
+  {
+    label: 'Accept',
+    explains: 'It becomes an intent record of the project.',
+    isOffered: inState('open'),
+    path: hypothesis('accept'),
+    fields: [reason],
+  },
+  {
+    label: 'Reject',
+    explains: 'It is not what the project intends.',
+    isOffered: inState('open'),
+    path: hypothesis('reject'),
+    fields: [whyRequired],
+    isGrave: true,
+  },
+]
+
+const record = (move: string) => (of: Document) => `api/intent-records/${of.id}/${move}`
+
+export const RECORD_ACTIONS: readonly Action[] = [
+  {
+    label: 'Accept',
+    explains: 'It is what the project intends.',
+    isOffered: inState('hypothesized', 'proposed'),
+    path: record('accept'),
+    fields: [reason],
+  },
+  {
+    label: 'Activate',
+    explains: 'It guides runs from now on.',
+    isOffered: inState('accepted'),
+    path: record('activate'),
+    fields: [reason],
+  },
+  {
+    label: 'Deprecate',
+    explains: 'It guides nothing any more.',
+    isOffered: inState('accepted', 'active'),
+    path: record('deprecate'),
+    fields: [reason],
+    isGrave: true,
+  },
+]
+
+export const DRIFT_ACTIONS: readonly Action[] = [
+  {
+    label: 'Classify',
+    explains: 'Say what the drift is, so that it does not ask again.',
+    isOffered: ({ status }) => status !== 'holding' && status !== 'unobserved',
+    path: ({ project, intent_record: { id } }) => `api/projects/${encodeURIComponent(project)}/drift/${id}/classify`,
+    fields: [
+      {
+        name: 'classification',
+        label: 'It is',
+        type: 'choice',
+        choices: ['real', 'allowed_exception', 'obsolete_intent', 'none'],
+        isRequired: true,
+        hint: 'real: the code is wrong. obsolete_intent: the record is. none takes a classification back.',
+      },
+      { name: 'reason', label: 'Why', type: 'long', hint: 'Needed for an exception.' },
+      { name: 'review_at', label: 'Review it at', type: 'time', hint: 'Needed for an exception.' },
+    ],
+  },
+]

@@ -1,0 +1,59 @@
+/** What can be done to run requests and to runners. */
+import type { Document } from '../document.ts'
+import { type Action, discard, inState, reason } from './action.ts'
+
+const run = (move: string) => (of: Document) => `api/run-requests/${of.id}/${move}`
+
+export const RUN_ACTIONS: readonly Action[] = [
+  {
+    label: 'Approve',
+    explains: 'It may make changes, and goes to a runner.',
+    isOffered: (of) => of.waiting_because?.code === 'not_approved',
+    path: run('approve'),
+  },
+  {
+    label: 'Requeue',
+    explains: 'It is handed out again. Its runner has not been heard from: the work may have been done already.',
+    isOffered: inState('lost'),
+    path: run('requeue'),
+    isGrave: true,
+  },
+  {
+    label: 'Fail',
+    explains: 'It counts as failed, whatever its runner has done.',
+    isOffered: inState('lost'),
+    path: run('fail'),
+    fields: [{ name: 'message', label: 'Why', type: 'long', isRequired: true }],
+    isGrave: true,
+  },
+  {
+    label: 'Cancel',
+    explains: 'If it waits, it ends at once; otherwise its runner is told to stop.',
+    isOffered: inState('queued', 'offered', 'accepted', 'started'),
+    path: run('cancel'),
+    fields: [reason, discard],
+    isGrave: true,
+  },
+]
+
+const patchRunner = {
+  method: 'PATCH',
+  path: (of: Document) => `api/runners/${encodeURIComponent(of.id)}`,
+} as const
+
+export const RUNNER_ACTIONS: readonly Action[] = [
+  {
+    ...patchRunner,
+    label: 'Drain',
+    explains: 'It finishes what it has and gets nothing new.',
+    isOffered: (of) => of.state === 'registered',
+    body: () => ({ draining: true }),
+  },
+  {
+    ...patchRunner,
+    label: 'Undrain',
+    explains: 'It gets work again.',
+    isOffered: (of) => of.state === 'draining',
+    body: () => ({ draining: false }),
+  },
+]

@@ -1,0 +1,109 @@
+/** The service's HTTP API, as the console uses it: JSON in and out, and every failure is one kind of error. */
+import type { Document, Problem, Query } from './document.ts'
+import type { Open } from './live.ts'
+
+/** The service refused the request, or could not be reached. */
+export class Refused extends Error {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title)
+    this.problem = problem
+  }
+}
+
+/** An address of the service, relative to that of the page: so it may be behind a path of a proxy. */
+function serviceUrl(path: string, query: Query = {}): URL {
+  const url = new URL(path, new URL('.', location.href))
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined && value !== '') url.searchParams.set(name, String(value))
+  return url
+}
+
+export class Api {
+  readonly token: string
+  readonly #onUnauthorized: (problem: Problem) => void
+
+  /** `onUnauthorized` is called when the service does not accept the token. */
+  constructor(token: string, onUnauthorized: (problem: Problem) => void) {
+    this.token = token
+    this.#onUnauthorized = onUnauthorized
+  }
+
+  /** Reads a document. Paths are relative: `api/work-items`. Rejects with `Refused`. */
+  async get(path: string, query?: Query): Promise<Document> {
+    return await this.#send('GET', path, { query })
+  }
+
+  /**
+   * Changes something. A create is sent with a key, so that it is made once even if it is sent again after its answer
+   * was lost.
+   */
+  async change(method: 'POST' | 'PATCH', path: string, body: Document, idempotencyKey?: string): Promise<Document> {
+    return await this.#send(method, path, { body, idempotencyKey })
+  }
+
+  async #send(
+    method: string,
+    path: string,
+    {
+      query,
+      body,
+      idempotencyKey,
+    }: { query?: Query | undefined; body?: Document; idempotencyKey?: string | undefined },
+  ): Promise<Document> {
+    const headers: Record<string, string> = { authorization: `Bearer ${this.token}`, accept: 'application/json' }
+    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
+    const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit', redirect: 'error' }
+    const answer = await answerOf(
+      serviceUrl(path, query),
+      body === undefined ? init : { ...init, body: JSON.stringify(body) },
+    )
+    if (answer.ok) return answer.body
+    const problem = { title: `HTTP ${answer.status}`, ...answer.body, status: answer.status }
+    if (answer.status === 401) this.#onUnauthorized(problem)
+    throw new Refused(problem)
+  }
+}
+
+interface Answer {
+  readonly ok: boolean
+  readonly status: number
+  readonly body: Document
+}
+
+/** A proxy's answer may not be JSON: then there is only its status to show. */
+async function answerOf(url: URL, init: RequestInit): Promise<Answer> {
+  let answer: Response
+  let text: string
+  try {
+    answer = await fetch(url, init)
+    text = await answer.text()
+  } catch {
+    throw new Refused({ title: 'The service cannot be reached', status: 0 })
+  }
+  try {
+    return { ok: answer.ok, status: answer.status, body: text === '' ? {} : JSON.parse(text) }
+  } catch {
+    throw new Refused({ title: `HTTP ${answer.status}, and not from the service`, status: answer.status })
+  }
+}
+
+/** A new key for a create. (`crypto.randomUUID` exists only on pages from HTTPS or the same machine.) */
+export function newKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Opens the Watch stream, narrowed by the filter (docs/EVENTS.md). */
+export function watching(token: string, filter: Query = {}): Open {
+  return (since, { frame, end }) => {
+    const url = serviceUrl('api/watch', { ...filter, since })
+    url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
+    const socket = new WebSocket(url, ['intendant.watch.v1', `bearer.${token}`])
+    socket.onmessage = ({ data }) => frame(JSON.parse(data))
+    socket.onclose = ({ code }) => end(code)
+    return socket
+  }
+}

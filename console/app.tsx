@@ -1,0 +1,166 @@
+/** The frame: signing in, the navigation, and the page that the address names. */
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { Api, watching } from './api.ts'
+import type { Problem } from './document.ts'
+import { KINDS } from './kinds.ts'
+import { type Connection, Live } from './live.ts'
+import { EntityPage } from './pages/entity.tsx'
+import { EventsPage, TracePage } from './pages/events.tsx'
+import { ListPage } from './pages/list.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { ProblemNote } from './parts/basics.tsx'
+import type { Place } from './place.ts'
+import { problemOf, usePlace, useResource } from './resource.ts'
+import { keepToken, keptToken, type Session, SessionContext, useSession } from './session.ts'
+
+export function App(): JSX.Element {
+  const [token, setToken] = useState(keptToken)
+  const [problem, setProblem] = useState<Problem | undefined>(undefined)
+  const change = (next: string | undefined, why?: Problem): void => {
+    keepToken(next)
+    setToken(next)
+    setProblem(why)
+  }
+  if (token === undefined) return <SignIn problem={problem} onToken={change} />
+  return <SignedIn key={token} token={token} onEnd={(why) => change(undefined, why)} />
+}
+
+function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (token: string) => void }): JSX.Element {
+  const [refused, setRefused] = useState(problem)
+  async function enter(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    const token = String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim()
+    try {
+      await new Api(token, () => {}).get('api/version')
+      onToken(token)
+    } catch (error) {
+      setRefused(problemOf(error))
+    }
+  }
+  return (
+    <main class="sign-in">
+      <h1>Intendant</h1>
+      <form onSubmit={enter}>
+        <div class="field">
+          <label for="token">
+            Access token
+            <small>
+              On the service's machine the first one is in admin.token in its home. This tab keeps it until it is
+              closed.
+            </small>
+          </label>
+          <input id="token" name="token" type="password" required autocomplete="off" />
+        </div>
+        <button type="submit" class="main">
+          Sign in
+        </button>
+      </form>
+      {refused !== undefined && <ProblemNote of={refused} />}
+    </main>
+  )
+}
+
+function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => void }): JSX.Element {
+  const api = useMemo(() => new Api(token, onEnd), [token])
+  const [live, setLive] = useState<Live | undefined>(undefined)
+  useEffect(() => {
+    const made = new Live(watching(token))
+    setLive(made)
+    return () => made.close()
+  }, [token])
+  if (live === undefined) return <p class="dim">Loading …</p>
+  const session = { api, live, project: undefined, projects: [] }
+  return (
+    <SessionContext.Provider value={session}>
+      <Frame onEnd={onEnd} />
+    </SessionContext.Provider>
+  )
+}
+
+const PAGES = [
+  ['', 'Overview'],
+  ['items', 'Work'],
+  ['runs', 'Runs'],
+  ['runners', 'Runners'],
+  ['campaigns', 'Campaigns'],
+  ['initiatives', 'Initiatives'],
+  ['intent', 'Intent'],
+  ['hypotheses', 'Hypotheses'],
+  ['briefs', 'Briefs'],
+  ['sessions', 'Sessions'],
+  ['projects', 'Projects'],
+  ['events', 'Events'],
+] as const
+
+function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
+  const above = useSession()
+  const place = usePlace()
+  const { value } = useResource('api/projects', { query: { state: 'active', limit: 500 }, isChangedBy: isOfProject })
+  const [project, setProject] = useState<string | undefined>(undefined)
+  const session: Session = { ...above, project, projects: value?.items ?? [] }
+  return (
+    <SessionContext.Provider value={session}>
+      <header class="top">
+        <a class="brand" href="#/">
+          Intendant
+        </a>
+        <nav aria-label="Pages">
+          {PAGES.map(([page, name]) => (
+            <a key={page} href={`#/${page}`} aria-current={(place.path[0] ?? '') === page ? 'page' : undefined}>
+              {name}
+            </a>
+          ))}
+        </nav>
+        <select
+          aria-label="Project"
+          onChange={({ currentTarget }) => setProject(currentTarget.value === '' ? undefined : currentTarget.value)}
+        >
+          <option value="">All projects</option>
+          {session.projects.map(({ key }) => (
+            <option key={key} value={key} selected={key === project}>
+              {key}
+            </option>
+          ))}
+        </select>
+        <Connected />
+        <button type="button" onClick={() => onEnd()}>
+          Sign out
+        </button>
+      </header>
+      <main>
+        <Page at={place} />
+      </main>
+    </SessionContext.Provider>
+  )
+}
+
+function isOfProject({ event_type }: Record<string, any>): boolean {
+  return String(event_type).startsWith('project_')
+}
+
+const CONNECTIONS: Readonly<Record<Connection, string>> = {
+  connecting: 'connecting …',
+  live: 'live',
+  refused: 'not live: this token may not watch',
+}
+
+function Connected(): JSX.Element {
+  const { live } = useSession()
+  const [connection, setConnection] = useState(live.connection)
+  useEffect(() => {
+    setConnection(live.connection)
+    return live.onConnection(setConnection)
+  }, [live])
+  return <output class={`connection ${connection}`}>{CONNECTIONS[connection]}</output>
+}
+
+function Page({ at: { path, query } }: { at: Place }): JSX.Element {
+  const [page = '', id] = path
+  if (page === '') return <OverviewPage />
+  if (page === 'events') return <EventsPage types={query.get('types') ?? undefined} />
+  if (page === 'traces' && id !== undefined) return <TracePage key={id} id={id} />
+  if (!Object.hasOwn(KINDS, page)) return <p>There is no such page.</p>
+  if (id === undefined) return <ListPage page={page} chosen={query.get('state') ?? undefined} />
+  return <EntityPage key={`${page} ${id}`} page={page} id={id} />
+}

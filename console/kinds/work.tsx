@@ -1,0 +1,123 @@
+/** Work: items of the ledger, the run requests that do them, the runners and agent sessions that carry them out. */
+import { ITEM_ACTIONS } from '../actions/items.ts'
+import { RUN_ACTIONS, RUNNER_ACTIONS } from '../actions/runs.ts'
+import type { Document } from '../document.ts'
+import { Ref, State } from '../parts/basics.tsx'
+import { age, at, byId, cell, type Kind, link, project, state, wide } from './kind.tsx'
+
+/** A cycle's task is shown with its campaign: `pay 2: Send the invoice`. */
+function whatOf({ objective, source }: Document): string {
+  return source?.cycle === undefined ? objective : `${source.ref} ${source.cycle}: ${objective}`
+}
+
+/** The reason for its state; for a started item whose run waits for a runner again, why it waits. */
+export function whyOf({ state: now, reason, waiting_because: why }: Document): string {
+  return now === 'running' ? (why?.detail ?? reason) : reason
+}
+
+export const items: Kind = {
+  one: 'Work item',
+  many: 'Work items',
+  list: () => 'api/work-items',
+  filters: {
+    'submitted,queued,held': 'waiting',
+    running: 'running',
+    'needs_decision,preserved,failed': 'open',
+    landed: 'landed',
+    cancelled: 'cancelled',
+  },
+  path: at('work-items'),
+  idOf: byId,
+  titleOf: whatOf,
+  columns: [
+    link('Item', byId),
+    state(),
+    project,
+    cell('Lane', ({ lane }) => lane),
+    wide('What', whatOf),
+    wide('Why', whyOf),
+    age('For', ({ settled_at, started_at, submitted_at }) => settled_at ?? started_at ?? submitted_at),
+  ],
+  actions: ITEM_ACTIONS,
+  history: ({ id }) => ({ item_id: id }),
+  output: ({ run_request_id: run }) => (run === undefined ? undefined : { run_request_id: run }),
+  without: ['objective', 'state', 'reason', 'operator_action'],
+}
+
+export const runs: Kind = {
+  one: 'Run request',
+  many: 'Run requests',
+  list: () => 'api/run-requests',
+  filters: {
+    queued: 'waiting',
+    'offered,accepted,started,cancelling': 'under way',
+    lost: 'lost',
+    completed: 'completed',
+    failed: 'failed',
+    cancelled: 'cancelled',
+  },
+  path: at('run-requests'),
+  idOf: byId,
+  titleOf: ({ entry_event, payload }) => payload?.objective ?? entry_event,
+  columns: [
+    link('Run', byId),
+    state(),
+    project,
+    cell('Event', ({ entry_event }) => entry_event),
+    cell('Runner', ({ offered_to }) => offered_to && <Ref to={offered_to} as="runner_id" />),
+    wide(
+      'Why',
+      ({ waiting_because, failure, cancel }) => waiting_because?.detail ?? failure?.message ?? cancel?.reason,
+    ),
+    age('Age', ({ created_at }) => created_at),
+  ],
+  actions: RUN_ACTIONS,
+  history: ({ id }) => ({ run_request_id: id }),
+  output: ({ id }) => ({ run_request_id: id }),
+  without: ['state'],
+}
+
+export const runners: Kind = {
+  one: 'Runner',
+  many: 'Runners',
+  list: () => 'api/runners',
+  isGlobal: true,
+  path: at('runners'),
+  idOf: byId,
+  titleOf: ({ name, id }) => name ?? id,
+  columns: [
+    link('Runner', byId, 'runner_id'),
+    state('presence'),
+    cell('State', ({ state: now }) => <State of={now} />),
+    cell('Slots', ({ in_flight, capacity }) => `${in_flight.length} of ${capacity}`),
+    wide('Projects', ({ allowed_projects }) => allowed_projects.join(', ')),
+    wide('Labels', ({ labels }) => labels.join(', ')),
+    cell('Trusted', ({ trusted }) => (trusted ? 'yes' : 'no')),
+    age('Seen', ({ last_seen_at }) => last_seen_at),
+  ],
+  actions: RUNNER_ACTIONS,
+  everyMs: 10_000,
+}
+
+export const sessions: Kind = {
+  one: 'Agent session',
+  many: 'Agent sessions',
+  list: () => 'api/agent-sessions',
+  filters: { started: 'running', ended: 'ended' },
+  path: at('agent-sessions'),
+  idOf: ({ session_id }) => session_id,
+  titleOf: ({ agent_type, session_id }) => agent_type ?? session_id,
+  columns: [
+    link('Session', ({ session_id }) => session_id, 'session_id'),
+    cell('State', ({ status, state: now }) => <State of={status ?? now} />),
+    project,
+    cell('Agent', ({ agent_type }) => agent_type),
+    cell('Runner', ({ runner_id }) => runner_id && <Ref to={runner_id} as="runner_id" />),
+    cell('Cost', ({ cost }) => cost && Object.values(cost).join(' ')),
+    age('Last output', ({ last_output_at }) => last_output_at),
+    age('Age', ({ recorded_at }) => recorded_at),
+  ],
+  history: ({ session_id }) => ({ session_id }),
+  without: ['state', 'status'],
+  everyMs: 10_000,
+}

@@ -1,0 +1,141 @@
+/**
+ * The Watch stream in the browser (docs/EVENTS.md). Invariant: listeners hear each event behind the first `hello` once
+ * and in order, over any number of connections; where that is not possible, they are told to start anew.
+ */
+import type { Document, Problem } from './document.ts'
+
+const FIRST_PAUSE_MS = 250
+const LONGEST_PAUSE_MS = 10_000
+/** Bookmarks come every ten seconds, so a connection that is silent for this long is dead. */
+const SILENCE_MS = 30_000
+/** A socket is closed with 4000 + the status that refuses its token or query. */
+const CODE_OF_STATUS = 4_000
+
+/** A stream that has been opened: the part of a WebSocket that is used here. */
+interface Socket {
+  close(): void
+}
+
+/** Opens a stream behind the cursor `since`, or from now on (`latest`). */
+export type Open = (since: string, heard: Heard) => Socket
+
+interface Heard {
+  /** A frame, as docs/EVENTS.md describes it. */
+  frame(frame: Document): void
+  /** The stream has ended; `code` is that of the WebSocket. */
+  end(code: number): void
+}
+
+export type Connection = 'connecting' | 'live' | 'refused'
+
+interface Listener {
+  /** The stream starts at `cursor`: what was shown before may lack events. */
+  begin(cursor: string): void
+  events(events: readonly Document[]): void
+}
+
+export class Live {
+  readonly #open: Open
+  readonly #listeners = new Set<Listener>()
+  readonly #watchers = new Set<(connection: Connection) => void>()
+  #connection: Connection = 'connecting'
+  #socket: Socket | undefined
+  #cursor: string | undefined
+  #pauseMs = FIRST_PAUSE_MS
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+
+  constructor(open: Open) {
+    this.#open = open
+    this.#connect()
+  }
+
+  get connection(): Connection {
+    return this.#connection
+  }
+
+  /** Returns the function that ends it. */
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Tells of each change of `connection`. Returns the function that ends it. */
+  onConnection(watcher: (connection: Connection) => void): () => void {
+    this.#watchers.add(watcher)
+    return () => this.#watchers.delete(watcher)
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#socket?.close()
+  }
+
+  #connect(): void {
+    const socket = this.#open(this.#cursor ?? 'latest', {
+      // A connection that was given up may still be heard of.
+      frame: (frame) => {
+        if (socket === this.#socket) this.#take(frame)
+      },
+      end: (code) => {
+        if (socket === this.#socket) this.#ended(code)
+      },
+    })
+    this.#socket = socket
+    this.#awaitFrame()
+  }
+
+  #awaitFrame(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => this.#drop(), SILENCE_MS)
+  }
+
+  /** Gives the connection up without waiting for its end, which may never come on a dead one. */
+  #drop(): void {
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.close()
+    this.#ended(0)
+  }
+
+  #take({ type, cursor, events, problem }: Document): void {
+    this.#awaitFrame()
+    if (type === 'error') {
+      this.#told(problem)
+      return
+    }
+    const isFirst = this.#cursor === undefined
+    this.#cursor = cursor
+    this.#pauseMs = FIRST_PAUSE_MS
+    if (type === 'hello') {
+      this.#become('live')
+      if (isFirst) for (const listener of this.#listeners) listener.begin(cursor)
+    } else if (type === 'events') for (const listener of this.#listeners) listener.events(events)
+  }
+
+  /** Retention has overtaken the cursor, or the log is another one: begin anew. */
+  #told({ status }: Problem): void {
+    if (status === 410) this.#cursor = undefined
+    else if (status === 401 || status === 403 || status === 400) this.#become('refused')
+  }
+
+  #ended(code: number): void {
+    clearTimeout(this.#timer)
+    if (this.#isClosed) return
+    if (this.#connection === 'refused' || [4_400, 4_401, 4_403].includes(code)) {
+      this.#become('refused')
+      return
+    }
+    if (code === CODE_OF_STATUS + 410) this.#cursor = undefined
+    this.#become('connecting')
+    this.#timer = setTimeout(() => this.#connect(), this.#pauseMs * (0.5 + Math.random() / 2))
+    this.#pauseMs = Math.min(this.#pauseMs * 2, LONGEST_PAUSE_MS)
+  }
+
+  #become(connection: Connection): void {
+    if (connection === this.#connection) return
+    this.#connection = connection
+    for (const watcher of this.#watchers) watcher(connection)
+  }
+}

@@ -1,0 +1,84 @@
+/** The list of a kind: newest first, narrowed to a project and a state. */
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import { NEW_TASK } from '../actions/items.ts'
+import type { Kind } from '../kinds/kind.tsx'
+import { KINDS } from '../kinds.ts'
+import { Actions } from '../parts/actions.tsx'
+import { Loaded } from '../parts/basics.tsx'
+import { Table } from '../parts/table.tsx'
+import { hrefOf } from '../place.ts'
+import { useResource } from '../resource.ts'
+import { useSession } from '../session.ts'
+
+const PAGE = 50
+/** The most that the service lists at once. */
+const MOST = 500
+
+export function ListPage({ page, chosen }: { page: string; chosen: string | undefined }): JSX.Element {
+  const kind = KINDS[page]!
+  const { project } = useSession()
+  return (
+    <>
+      <h1>{kind.many}</h1>
+      {page === 'items' && <Actions actions={[NEW_TASK]} of={project === undefined ? {} : { project }} />}
+      <Filters page={page} kind={kind} chosen={chosen} />
+      {kind.isPerProject === true && project === undefined ? (
+        <p class="dim">Choose a project above.</p>
+      ) : (
+        <Rows key={`${page} ${project} ${chosen}`} kind={kind} project={project} chosen={chosen} />
+      )}
+    </>
+  )
+}
+
+function Filters({ page, kind, chosen }: { page: string; kind: Kind; chosen: string | undefined }): JSX.Element | null {
+  if (kind.filters === undefined) return null
+  const all: [string | undefined, string][] = [[undefined, 'all'], ...Object.entries(kind.filters)]
+  return (
+    <nav class="filters" aria-label="State">
+      {all.map(([states, name]) => (
+        <a key={name} href={hrefOf([page], { state: states })} aria-current={states === chosen ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+interface RowsProps {
+  readonly kind: Kind
+  readonly project: string | undefined
+  readonly chosen: string | undefined
+}
+
+/** Also stands on the page of a project. */
+export function Rows({ kind, project, chosen }: RowsProps): JSX.Element {
+  const [limit, setLimit] = useState(PAGE)
+  const { list, isPerProject, isGlobal, stateMember = 'state', everyMs, columns, idOf, many } = kind
+  const ofProject = isPerProject === true || isGlobal === true ? undefined : project
+  const resource = useResource(list(project ?? ''), {
+    query: { project: ofProject, [stateMember]: chosen, limit },
+    ...(everyMs === undefined ? {} : { everyMs }),
+  })
+  return (
+    <Loaded from={resource}>
+      {({ items, next_cursor: more }) => (
+        <>
+          <Table rows={items} columns={columns} keyOf={idOf} none={`No ${many.toLowerCase()}.`} />
+          {more !== undefined && <More limit={limit} onMore={setLimit} />}
+        </>
+      )}
+    </Loaded>
+  )
+}
+
+function More({ limit, onMore }: { limit: number; onMore: (limit: number) => void }): JSX.Element {
+  if (limit >= MOST)
+    return <p class="dim">The newest {MOST}. For older ones, narrow the list, or use the command line.</p>
+  return (
+    <button type="button" onClick={() => onMore(Math.min(MOST, limit * 2))}>
+      More
+    </button>
+  )
+}

@@ -1,0 +1,199 @@
+/** The first page: how the service is, what needs a person, what runs, and what waits and why. */
+import type { JSX } from 'preact'
+import { LANES, pauseLane } from '../actions/items.ts'
+import type { Document } from '../document.ts'
+import { Actions } from '../parts/actions.tsx'
+import { Age, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { hrefOf } from '../place.ts'
+import { type Resource, useResource } from '../resource.ts'
+import { useSession } from '../session.ts'
+import { counted } from '../words.ts'
+
+const EVERY_MS = 10_000
+const SHOWN = 100
+
+export function OverviewPage(): JSX.Element {
+  const { project } = useSession()
+  const pacing = useResource('api/pacing')
+  const attention = useResource('api/attention', { query: { project, limit: SHOWN }, everyMs: EVERY_MS })
+  const runners = useResource('api/runners', { query: { limit: 500 }, everyMs: EVERY_MS })
+  return (
+    <>
+      <Figures pacing={pacing} attention={attention} runners={runners} />
+      <Section title="Needs you">
+        <Loaded from={attention}>
+          {({ items, next_cursor: more }) => (
+            <>
+              <Table rows={items} columns={ATTENTION} keyOf={keyOf} none="Nothing needs you." />
+              {more !== undefined && <p class="dim">The first {SHOWN}. All: intendant attention</p>}
+            </>
+          )}
+        </Loaded>
+      </Section>
+      <Loaded from={pacing}>{(of) => <Ledger of={of} project={project} onDone={pacing.reload} />}</Loaded>
+    </>
+  )
+}
+
+function Figures(of: Record<'pacing' | 'attention' | 'runners', Resource>): JSX.Element {
+  const { value: pacing } = of.pacing
+  const { value: attention } = of.attention
+  const fleet: readonly Document[] = of.runners.value?.items ?? []
+  const online = fleet.filter(({ presence }) => presence === 'online')
+  const slots = sum(online, ({ capacity }) => capacity)
+  const used = sum(online, ({ in_flight }) => in_flight.length)
+  const needs = attention?.items.length ?? 0
+  return (
+    <div class="figures">
+      <Figure
+        href="#/"
+        name="need you"
+        value={attention && `${needs}${attention.next_cursor === undefined ? '' : '+'}`}
+        isBad={needs > 0}
+      />
+      <Figure
+        href={hrefOf(['items'], { state: 'running' })}
+        name={`of ${pacing?.max_running ?? '…'} running`}
+        value={pacing?.running_count}
+      />
+      <Figure
+        href={hrefOf(['items'], { state: 'submitted,queued,held' })}
+        name="waiting"
+        value={pacing?.waiting_count}
+      />
+      <Figure
+        href="#/runners"
+        name={`of ${counted(fleet.length, 'runner')} online`}
+        value={of.runners.value && online.length}
+        isBad={fleet.length > 0 && online.length === 0}
+      />
+      <Figure href="#/runners" name={`of ${counted(slots, 'slot')} used`} value={of.runners.value && used} />
+    </div>
+  )
+}
+
+function sum(rows: readonly Document[], of: (row: Document) => number): number {
+  return rows.reduce((total, row) => total + of(row), 0)
+}
+
+interface FigureProps {
+  readonly href: string
+  readonly name: string
+  readonly value: string | number | undefined
+  readonly isBad?: boolean
+}
+
+function Figure({ href, name, value, isBad = false }: FigureProps): JSX.Element {
+  return (
+    <a class={isBad ? 'figure bad' : 'figure'} href={href}>
+      <b>{value ?? '–'}</b> {name}
+    </a>
+  )
+}
+
+/** What an entry of the attention list is about: its document is under the name of its kind. */
+function subjectOf(entry: Document): Document {
+  return entry[entry.kind] ?? {}
+}
+
+function keyOf(entry: Document): string {
+  return `${entry.kind} ${entry.reason} ${entry.project} ${idOf(entry)}`
+}
+
+function idOf(entry: Document): string {
+  const { id, name, key, intent_record } = subjectOf(entry)
+  return intent_record?.id ?? id ?? name ?? key ?? ''
+}
+
+/** Under which name its id leads to its page. */
+const AS: Readonly<Record<string, string>> = {
+  campaign: 'campaign',
+  initiative: 'initiative',
+  stalled_project: 'project',
+}
+
+const ATTENTION: readonly Column[] = [
+  { head: 'Why', cell: ({ reason }) => <State of={reason} /> },
+  { head: 'Project', cell: ({ project }) => project },
+  {
+    head: 'What',
+    cell: (entry) => (
+      <Ref to={entry.kind === 'stalled_project' ? subjectOf(entry).key : idOf(entry)} as={AS[entry.kind] ?? ''}>
+        {aboutOf(entry)}
+      </Ref>
+    ),
+    isWide: true,
+  },
+  { head: 'It says', cell: (entry) => <Linked text={saysOf(entry)} />, isWide: true },
+  { head: 'For', cell: ({ since }) => <Age of={since} /> },
+]
+
+/** What it is, in the first words of its own text. */
+function aboutOf(entry: Document): string {
+  const { title, mission, outcome, objective, payload, entry_event, name, key, intent_record } = subjectOf(entry)
+  const { governed_by: brief } = entry
+  const said = [brief?.title, brief?.objective, title, intent_record?.title, mission?.objective, mission, outcome]
+  return [...said, objective, payload?.objective, entry_event, name, key].find((text) => typeof text === 'string') ?? ''
+}
+
+/** What it asks, or why it is stuck. */
+function saysOf(entry: Document): string {
+  const { reason, questions, close_proposals, waiting_because, lapsed, because } = subjectOf(entry)
+  const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail
+  const why = Array.isArray(because) ? because[0]?.detail : undefined
+  return asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? ''
+}
+
+interface LedgerProps {
+  readonly of: Document
+  readonly project: string | undefined
+  readonly onDone: () => unknown
+}
+
+function Ledger({ of, project, onDone }: LedgerProps): JSX.Element {
+  const inProject = (row: Document): boolean => project === undefined || row.project === project
+  const { running, waiting, lanes, unreadable } = of
+  return (
+    <>
+      <Section title="Running">
+        <Table rows={running.filter(inProject)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing is running." />
+      </Section>
+      <Section title="Waiting">
+        <Table rows={waiting.filter(inProject)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
+      </Section>
+      <Section title="Lanes">
+        {unreadable === true && <p class="problem">The pause state cannot be read: every lane is paused.</p>}
+        <ul class="lanes">
+          {LANES.map((lane) => (
+            <Lane key={lane} of={lanes.find((one: Document) => one.lane === lane) ?? { lane }} onDone={onDone} />
+          ))}
+        </ul>
+      </Section>
+    </>
+  )
+}
+
+function Lane({ of, onDone }: { of: Document; onDone: () => unknown }): JSX.Element {
+  const { lane, paused = false, since, by } = of
+  return (
+    <li>
+      <b>{lane}</b> <State of={paused ? 'paused' : 'active'} />{' '}
+      {paused && (
+        <span class="dim">
+          by {by?.name ?? 'unknown'}, <Age of={since} />
+        </span>
+      )}
+      <Actions actions={[pauseLane(lane, paused)]} of={of} onDone={onDone} />
+    </li>
+  )
+}
+
+const ITEMS: readonly Column[] = [
+  { head: 'State', cell: ({ state }) => <State of={state} /> },
+  { head: 'Project', cell: ({ project }) => project },
+  { head: 'Lane', cell: ({ lane }) => lane },
+  { head: 'What', cell: ({ id, objective }) => <Ref to={id}>{objective}</Ref>, isWide: true },
+  { head: 'Why', cell: ({ waiting_because: why, reason }) => <Linked text={why?.detail ?? reason} />, isWide: true },
+  { head: 'For', cell: ({ since }) => <Age of={since} /> },
+]

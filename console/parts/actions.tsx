@@ -1,0 +1,168 @@
+/** Buttons for what a person can do, and the dialog in which it is confirmed. */
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Action, Field } from '../actions/action.ts'
+import { newKey } from '../api.ts'
+import type { Document, Problem } from '../document.ts'
+import { hrefOf } from '../place.ts'
+import { problemOf } from '../resource.ts'
+import { useSession } from '../session.ts'
+import { ProblemNote } from './basics.tsx'
+
+interface Props {
+  readonly actions: readonly Action[]
+  readonly of: Document
+  /** Called when the service has done it. */
+  readonly onDone?: () => unknown
+}
+
+/** One button for each action that is offered in this state. */
+export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
+  const [chosen, choose] = useState<Action | undefined>(undefined)
+  const offered = actions.filter(({ isOffered }) => isOffered(of))
+  if (offered.length === 0 && chosen === undefined) return null
+  return (
+    <div class="actions">
+      {offered.map((action) => (
+        <button type="button" key={action.label} onClick={() => choose(action)}>
+          {action.label}
+        </button>
+      ))}
+      {chosen !== undefined && (
+        <Confirm
+          action={chosen}
+          of={of}
+          onClose={(isDone) => {
+            choose(undefined)
+            if (isDone) onDone?.()
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+interface ConfirmProps {
+  readonly action: Action
+  readonly of: Document
+  readonly onClose: (isDone: boolean) => void
+}
+
+function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
+  const { api } = useSession()
+  const dialog = useRef<HTMLDialogElement>(null)
+  const [problem, setProblem] = useState<Problem | undefined>(undefined)
+  const [isSending, setSending] = useState(false)
+  // One key for this dialog: sending again after a lost answer makes nothing twice.
+  const [key] = useState(newKey)
+  const { label, explains, fields = [], opens, isGrave } = action
+
+  useEffect(() => dialog.current?.showModal(), [])
+
+  async function send(event: SubmitEvent): Promise<void> {
+    event.preventDefault()
+    setSending(true)
+    setProblem(undefined)
+    const filled = filledIn(new FormData(event.currentTarget as HTMLFormElement), fields)
+    try {
+      const made =
+        (await action.send?.(api, filled, of)) ??
+        (await api.change(
+          action.method ?? 'POST',
+          action.path(of),
+          action.body?.(filled, of) ?? filled,
+          opens === undefined ? undefined : key,
+        ))
+      onClose(true)
+      if (opens !== undefined) location.hash = hrefOf(opens(made))
+    } catch (error) {
+      setProblem(problemOf(error))
+      setSending(false)
+    }
+  }
+
+  return (
+    <dialog ref={dialog} onClose={() => onClose(false)} aria-label={label}>
+      <form onSubmit={send}>
+        <h2>{label}</h2>
+        <p>{explains}</p>
+        {fields.map((field) => (
+          <Input key={field.name} field={field} of={of} />
+        ))}
+        {problem !== undefined && <ProblemNote of={problem} />}
+        <div class="actions">
+          <button type="submit" class={isGrave === true ? 'grave' : 'main'} disabled={isSending}>
+            {label}
+          </button>
+          <button type="button" onClick={() => onClose(false)}>
+            Back
+          </button>
+        </div>
+      </form>
+    </dialog>
+  )
+}
+
+function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
+  const { name, label, type, isRequired = false, hint, initial } = field
+  const common = { id: `field-${name}`, name, required: isRequired }
+  const given = initial?.(of) ?? ''
+  return (
+    <div class={type === 'check' ? 'field check' : 'field'}>
+      <label for={common.id}>
+        {label}
+        {hint !== undefined && <small>{hint}</small>}
+      </label>
+      {type === 'long' && (
+        <textarea {...common} rows={4}>
+          {given}
+        </textarea>
+      )}
+      {type === 'choice' && <Choice {...common} choices={field.choices} given={given} />}
+      {type === 'check' && <input {...common} type="checkbox" />}
+      {type === 'text' && <input {...common} type="text" defaultValue={given} />}
+      {type === 'number' && <input {...common} type="number" min={1} step={1} />}
+      {type === 'time' && <input {...common} type="datetime-local" />}
+    </div>
+  )
+}
+
+interface ChoiceProps {
+  readonly id: string
+  readonly name: string
+  readonly required: boolean
+  /** Undefined: the projects. */
+  readonly choices: readonly string[] | undefined
+  readonly given: string
+}
+
+function Choice({ id, name, required, choices, given }: ChoiceProps): JSX.Element {
+  const { projects } = useSession()
+  const offered = choices ?? projects.map(({ key }) => key as string)
+  return (
+    <select id={id} name={name} required={required}>
+      {!offered.includes(given) && <option value="">Choose …</option>}
+      {offered.map((choice) => (
+        <option key={choice} selected={choice === given}>
+          {choice}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+/** What was filled in, as the API takes it; fields left empty are left out. */
+function filledIn(form: FormData, fields: readonly Field[]): Document {
+  const body: Document = {}
+  for (const { name, type } of fields) {
+    const value = form.get(name)
+    if (typeof value !== 'string' || value.trim() === '') continue
+    body[name] = type === 'check' ? true : type === 'number' ? Number(value) : type === 'time' ? utcOf(value) : value
+  }
+  return body
+}
+
+/** The form gives local time without its zone. */
+function utcOf(local: string): string {
+  return new Date(local).toISOString()
+}

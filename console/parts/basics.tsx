@@ -1,0 +1,92 @@
+/** The smallest parts: a state, a time, an id, a problem, an empty place. */
+import type { ComponentChildren, JSX } from 'preact'
+import type { Problem } from '../document.ts'
+import { type Resource, useNow } from '../resource.ts'
+import { ageOf, hrefFor, momentOf, piecesOf, toneOf, wordsOf } from '../words.ts'
+
+export function State({ of }: { of: string }): JSX.Element {
+  return <span class={`state ${toneOf(of)}`}>{wordsOf(of)}</span>
+}
+
+/** How long ago, with the moment itself on demand. */
+export function Age({ of }: { of: string | undefined }): JSX.Element | null {
+  const now = useNow()
+  if (of === undefined) return null
+  return (
+    <time dateTime={of} title={`${momentOf(of)} UTC`}>
+      {ageOf(of, now)}
+    </time>
+  )
+}
+
+export function Moment({ of }: { of: string }): JSX.Element {
+  const now = useNow()
+  return (
+    <time dateTime={of} title={of}>
+      {momentOf(of)} <span class="dim">({ageOf(of, now)})</span>
+    </time>
+  )
+}
+
+/** An id, or the name of something, as a link to its page. */
+export function Ref({ to, as = '', children }: { to: string; as?: string; children?: ComponentChildren }): JSX.Element {
+  const href = hrefFor(to, as)
+  const shown = children ?? to
+  return href === undefined ? <code>{shown}</code> : <a href={href}>{children ?? <code>{to}</code>}</a>
+}
+
+/** A text in which ids are links. */
+export function Linked({ text }: { text: string | undefined }): JSX.Element {
+  return (
+    <span>
+      {piecesOf(text ?? '').map(({ text: piece, href }) => (href === undefined ? piece : <a href={href}>{piece}</a>))}
+    </span>
+  )
+}
+
+/** What was refused, why, and what to do about it, in the service's words. */
+export function ProblemNote({ of }: { of: Problem }): JSX.Element {
+  const { title, detail, action, errors = [] } = of
+  return (
+    <div class="problem" role="alert">
+      <strong>{title}</strong>
+      {detail !== undefined && <p>{detail}</p>}
+      {errors.length > 0 && (
+        <ul>
+          {errors.map(({ pointer, detail: what }) => (
+            <li key={`${pointer} ${what}`}>
+              {pointer !== undefined && <code>{pointer}</code>} {what}
+            </li>
+          ))}
+        </ul>
+      )}
+      {action !== undefined && <p class="dim">{action}</p>}
+    </div>
+  )
+}
+
+/** What a resource holds, or why there is nothing; what was read stays while a later read fails. */
+export function Loaded({
+  from: { value, problem },
+  children,
+}: {
+  from: Resource
+  children: (value: NonNullable<Resource['value']>) => ComponentChildren
+}): JSX.Element {
+  return (
+    <>
+      {problem !== undefined && <ProblemNote of={problem} />}
+      {value !== undefined && children(value)}
+      {value === undefined && problem === undefined && <p class="dim">Loading …</p>}
+    </>
+  )
+}
+
+export function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {
+  return (
+    <section>
+      <h2>{title}</h2>
+      {children}
+    </section>
+  )
+}

@@ -1,0 +1,57 @@
+/** What a run's command has printed: the last part of it, growing while the run goes on. */
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Document } from '../document.ts'
+import { useResource } from '../resource.ts'
+import { withoutControls } from '../words.ts'
+import { Loaded } from './basics.tsx'
+
+const EVENTS_SHOWN = 200
+export function Output({ filter }: { filter: Readonly<Record<string, string>> }): JSX.Element {
+  const resource = useResource('api/events', {
+    query: { ...filter, event_type: 'run_output', order: 'desc', limit: EVENTS_SHOWN },
+    isChangedBy: ({ event_type, run_request_id }) =>
+      event_type === 'run_output' && run_request_id === filter.run_request_id,
+  })
+  return (
+    <Loaded from={resource}>
+      {({ items, next_cursor: more }) =>
+        items.length === 0 ? (
+          <p class="dim">It has printed nothing.</p>
+        ) : (
+          <Printed of={items} isCut={more !== undefined} />
+        )
+      }
+    </Loaded>
+  )
+}
+
+function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JSX.Element {
+  const box = useRef<HTMLPreElement>(null)
+  const isAtEnd = useRef(true)
+  const text = textOf(of)
+  // Stays at the end unless somebody has scrolled up.
+  useEffect(() => {
+    if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight
+  }, [text])
+  return (
+    <>
+      {isCut && <p class="dim">The last part. All of it: intendant run-request log {of[0]?.run_request_id}</p>}
+      <pre
+        class="output"
+        ref={box}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 8
+        }}
+      >
+        {text}
+      </pre>
+    </>
+  )
+}
+
+/** The pieces of a list that is newest first, in the order in which they were printed. */
+function textOf(events: readonly Document[]): string {
+  const pieces = events.map(({ payload }) => String(payload.text)).reverse()
+  return withoutControls(pieces.join(''))
+}

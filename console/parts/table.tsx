@@ -1,0 +1,48 @@
+/** Tables of documents: their columns are data. */
+import type { ComponentChildren, JSX } from 'preact'
+import type { Document } from '../document.ts'
+
+export interface Column {
+  readonly head: string
+  readonly cell: (row: Document) => ComponentChildren
+  /** Takes what room is left; the text is cut there. */
+  readonly isWide?: true
+}
+
+interface Props {
+  readonly rows: readonly Document[]
+  readonly columns: readonly Column[]
+  readonly keyOf: (row: Document) => string
+  /** What to say instead of an empty table. */
+  readonly none: string
+}
+
+export function Table({ rows, columns, keyOf, none }: Props): JSX.Element {
+  if (rows.length === 0) return <p class="dim">{none}</p>
+  return (
+    <div class="scroll">
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ head }) => (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={keyOf(row)}>
+              {columns.map(({ head, cell, isWide }) => (
+                <td key={head} class={isWide === true ? 'wide' : undefined}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+/** The address of a page of the console: what stands behind `#` in the address bar. */
+
+export interface Place {
+  /** `#/items/wi_1` is `['items', 'wi_1']`. */
+  readonly path: readonly string[]
+  readonly query: URLSearchParams
+}
+
+export function placeOf(hash: string): Place {
+  const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
+  const parts = path.split('/').filter((part) => part !== '')
+  return { path: parts.map(decoded), query: new URLSearchParams(query) }
+}
+
+/** An address that somebody typed may not be well-formed. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+export function hrefOf(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
+  const search = new URLSearchParams(given).toString()
+  return `#/${path.map(encodeURIComponent).join('/')}${search === '' ? '' : `?${search}`}`
+}

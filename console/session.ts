@@ -1,0 +1,35 @@
+/** Who uses the console, and what every part of it reaches through the context: the API, the stream, the project. */
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Api } from './api.ts'
+import type { Document } from './document.ts'
+import type { Live } from './live.ts'
+
+export interface Session {
+  readonly api: Api
+  readonly live: Live
+  /** Key of the project to which the lists are narrowed; undefined: all. */
+  readonly project: string | undefined
+  /** Projects that the token may see. */
+  readonly projects: readonly Document[]
+}
+
+export const SessionContext = createContext<Session | undefined>(undefined)
+
+export function useSession(): Session {
+  const session = useContext(SessionContext)
+  if (session === undefined) throw new Error('there is no session above this part')
+  return session
+}
+
+/** The tab keeps the token until it is closed: a reload does not sign out, another tab does not get it. */
+const KEY = 'intendant.token'
+
+export function keptToken(): string | undefined {
+  return sessionStorage.getItem(KEY) ?? undefined
+}
+
+export function keepToken(token: string | undefined): void {
+  if (token === undefined) sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, token)
+}

@@ -1,0 +1,126 @@
+/** How the console writes things: ages, sizes, names of members, and where an id leads. */
+import { hrefOf } from './place.ts'
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+] as const
+
+/** `3h 12m`: the two largest units of the time since then. Times that lie ahead: `in 5m`. */
+export function ageOf(time: string, nowMs: number): string {
+  const seconds = Math.round((nowMs - Date.parse(time)) / 1_000)
+  return seconds < 0 ? `in ${durationOf(-seconds)}` : durationOf(seconds)
+}
+
+function durationOf(seconds: number): string {
+  const at = UNITS.findIndex(([, size]) => seconds >= size)
+  if (at < 0) return `${seconds}s`
+  const [unit, size] = UNITS[at]!
+  const [smaller, smallerSize] = UNITS[at + 1] ?? ['s', 1]
+  const rest = Math.floor((seconds % size) / smallerSize)
+  return `${Math.floor(seconds / size)}${unit}${rest === 0 ? '' : ` ${rest}${smaller}`}`
+}
+
+/** `2026-11-26 21:40:05`, in UTC: a fleet and its operators are in many zones. */
+export function momentOf(time: string): string {
+  return new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+}
+
+/** `not_before` reads `not before`. */
+export function wordsOf(name: string): string {
+  return name.replaceAll('_', ' ')
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}
+
+/** Colours and other sequences for terminals. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with it
+const ESCAPES = /\u001b\[[0-9;?]*[ -/]*[@-~]/g
+/** Control characters other than tabs and line ends. */
+const CONTROLS = /(?![\t\n])\p{Cc}/gu
+
+export function withoutControls(text: string): string {
+  return text.replaceAll(ESCAPES, '').replaceAll(CONTROLS, '')
+}
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
+
+export function isTime(text: string): boolean {
+  return TIME.test(text)
+}
+
+/** Pages by the prefix of the ids that they show. */
+const PREFIXES: Readonly<Record<string, string>> = {
+  wi: 'items',
+  runreq: 'runs',
+  brief: 'briefs',
+  ir: 'intent',
+  hyp: 'hypotheses',
+  disc: 'discoveries',
+}
+
+/** Pages by the name of the member that holds what they show. */
+const MEMBERS: Readonly<Record<string, string>> = {
+  project: 'projects',
+  runner_id: 'runners',
+  running_on: 'runners',
+  offered_to: 'runners',
+  campaign: 'campaigns',
+  initiative: 'initiatives',
+  session_id: 'sessions',
+  trace_id: 'traces',
+  submitted_trace_id: 'traces',
+}
+
+const ID = /^([a-z]+)_[0-9a-f]{24}$/
+
+/** Where a text leads that is an id, or that a member of this name holds; undefined: nowhere. */
+export function hrefFor(text: string, member = ''): string | undefined {
+  const page = MEMBERS[member] ?? PREFIXES[ID.exec(text)?.[1] ?? '']
+  return page === undefined ? undefined : hrefOf([page, text])
+}
+
+interface Piece {
+  readonly text: string
+  /** Where it leads, if it is the id of something that has a page. */
+  readonly href?: string
+}
+
+const IDS_IN_TEXT = new RegExp(`\\b(?:${Object.keys(PREFIXES).join('|')})_[0-9a-f]{24}\\b`, 'g')
+
+/** A text in pieces, so that the ids in it can be links. */
+export function piecesOf(text: string): readonly Piece[] {
+  const pieces: Piece[] = []
+  let end = 0
+  for (const { 0: id, index } of text.matchAll(IDS_IN_TEXT)) {
+    if (index > end) pieces.push({ text: text.slice(end, index) })
+    pieces.push({ text: id, href: hrefFor(id)! })
+    end = index + id.length
+  }
+  if (end < text.length) pieces.push({ text: text.slice(end) })
+  return pieces
+}
+
+type Tone = 'good' | 'busy' | 'warn' | 'bad' | 'quiet'
+
+const TONES: Readonly<Record<Tone, readonly string[]>> = {
+  good: ['landed', 'completed', 'ok', 'online', 'active', 'accepted', 'holding', 'ready', 'approved', 'applied'],
+  busy: ['running', 'started', 'offered', 'executing', 'forming', 'cycle'],
+  warn: [
+    ...['held', 'paused', 'preserved', 'cancelling', 'draining', 'stopping', 'proposed', 'reviewable', 'unapproved'],
+    ...['close_proposed', 'stale', 'threatened', 'drifted', 'lapsed', 'hypothesis', 'drift', 'asked'],
+  ],
+  bad: [
+    ...['failed', 'lost', 'needs_decision', 'escalated', 'agent_failed', 'unavailable', 'interrupted', 'contradicted'],
+    ...['no_runner', 'no_runner_online', 'offline', 'rejected'],
+  ],
+  quiet: [],
+}
+
+/** The colour of a state. */
+export function toneOf(state: string): Tone {
+  return (Object.keys(TONES) as Tone[]).find((tone) => TONES[tone].includes(state)) ?? 'quiet'
+}

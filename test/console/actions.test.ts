@@ -1,0 +1,49 @@
+/** Every action of the console is one that the API documents: its path, its method, what it sends. */
+import t from 'tap'
+import type { Action } from '../../console/actions/action.ts'
+import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../../console/actions/campaigns.ts'
+import { ITEM_ACTIONS, LANES, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
+import { BRIEF_ACTIONS, DRIFT_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../../console/actions/meaning.ts'
+import { RUN_ACTIONS, RUNNER_ACTIONS } from '../../console/actions/runs.ts'
+import { startTestService } from '../http/service-harness.ts'
+
+const of = { id: 'x', name: 'x', project: 'p', intent_record: { id: 'x' } }
+const EVERY: readonly Action[] = [
+  ...ITEM_ACTIONS,
+  ...RUN_ACTIONS,
+  ...RUNNER_ACTIONS,
+  ...CAMPAIGN_ACTIONS,
+  ...INITIATIVE_ACTIONS,
+  ...BRIEF_ACTIONS,
+  ...HYPOTHESIS_ACTIONS,
+  ...RECORD_ACTIONS,
+  ...DRIFT_ACTIONS,
+  NEW_TASK,
+  ...LANES.flatMap((lane) => [pauseLane(lane, true), pauseLane(lane, false)]),
+]
+
+t.test('every action is an operation of the API, and sends what that takes', async (t) => {
+  const { openApi } = await startTestService(t)
+  const resolved = (schema: any): any =>
+    schema?.$ref === undefined ? schema : openApi.components.schemas[schema.$ref.split('/').pop()]
+  for (const action of EVERY) {
+    const { label, method = 'POST', fields = [], body, send } = action
+    const path = `/${action.path(of)}`
+    const name = Object.keys(openApi.paths).find((known) =>
+      new RegExp(`^${known.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
+    )
+    const operation = openApi.paths[name ?? '']?.[method.toLowerCase()]
+    t.ok(operation, `${label}: ${method} ${path}`)
+    // It composes its own requests, which test/console/console.test.ts sends.
+    if (send !== undefined) continue
+    const schema = resolved(operation.requestBody?.content['application/json'].schema)
+    const sent = Object.keys(body?.({}, of) ?? Object.fromEntries(fields.map((field) => [field.name, ''])))
+    for (const member of sent) t.ok(schema.properties[member], `${label} ${path}: ${member}`)
+    const needed = body === undefined ? fields.filter(({ isRequired }) => isRequired).map((field) => field.name) : sent
+    t.same(needed.sort(), body === undefined ? (schema?.required ?? []).toSorted() : sent, `${label} ${path}: required`)
+    for (const { name: member, choices } of fields) {
+      const values = schema.properties[member].enum
+      if (choices !== undefined && values !== undefined) t.strictSame([...choices].sort(), [...values].sort(), member)
+    }
+  }
+})

@@ -1,0 +1,248 @@
+/** The console in a browser: what it shows, that it stays current, and what can be done with it. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { pipeline } from 'node:stream'
+import t, { type Test } from 'tap'
+import { openDiskJournal } from '../../storage/open-journal.ts'
+import { begin, finish, fleet, reading, submit } from '../http/ledger-harness.ts'
+import { startTestService, type TestService } from '../http/service-harness.ts'
+import { until } from '../until.ts'
+import { Page } from './page-harness.ts'
+
+/** The result of a task whose run asks a person. */
+const ASKS = {
+  project: 'shop',
+  success: false,
+  landed: false,
+  summary: 'stopped',
+  verdict: 'blocked_on_decision',
+  finding: 'Net or gross?',
+  options: ['net', 'gross'],
+}
+
+t.test('the page and its files are answered to everybody, and may load and reach nothing else', async (t) => {
+  const s = await startTestService(t)
+  for (const [path, type] of [
+    ['/', 'text/html'],
+    ['/console/main.js', 'text/javascript'],
+    ['/console/main.css', 'text/css'],
+  ] as const) {
+    const { headers } = await s.expect(200, 'GET', path, undefined, { token: null })
+    t.equal(headers.get('content-type'), `${type}; charset=utf-8`)
+    t.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
+    t.equal(headers.get('x-content-type-options'), 'nosniff')
+    t.equal(headers.get('referrer-policy'), 'no-referrer')
+    t.equal((await fetch(s.service.url + path, { method: 'HEAD' })).status, 200)
+  }
+  const browsers = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+  t.equal((await s.call('GET', '/', undefined, { token: null, headers: browsers })).status, 200)
+})
+
+t.test('a token that is not accepted is told, and none is kept', async (t) => {
+  const s = await startTestService(t)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn('itd_wrong')
+  await page.shows('token')
+  await page.shows('Sign in')
+  await until(
+    async () => page.find('.problem') !== null,
+    (isThere) => isThere,
+  )
+  await page.signIn(s.admin)
+  await page.shows('Nothing needs you.')
+  await page.shows('live')
+  await page.press('Sign out')
+  await page.shows('Access token')
+  t.same(page.faults, [])
+})
+
+t.test('the overview shows what runs and waits, and follows it without being loaded again', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('Nothing is running.')
+  await page.shows('live')
+  await submit(s, { objective: 'Show <b>prices</b>' })
+  await page.shows('Show <b>prices</b>')
+  t.equal(page.find('b b, td b'), null, 'what a document says is text, never markup')
+  const run = await begin(s, runner)
+  await page.shows('running on r1')
+  await finish(s, runner, run.request_id, ASKS)
+  await page.shows('Net or gross?')
+  await page.shows('needs decision')
+  await page.shows('1 need you')
+  t.same(page.faults, [])
+})
+
+t.test('a person submits a task, holds and cancels it, and answers what a run has asked', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await s.expect(200, 'POST', '/api/pacing/pause', { lanes: ['maintenance'] })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go('#/items')
+  await page.shows('All projectsshop')
+  await page.press('New task')
+  await page.shows('What is to be done')
+  page.fill('project', 'shop')
+  page.fill('objective', 'Tidy up')
+  page.fill('lane', 'maintenance')
+  page.submit('dialog form')
+  await page.shows('lane maintenance is paused')
+  const id = page.hash.replace('#/items/', '')
+  const read = reading(s, id)
+  t.match(await read(), { objective: 'Tidy up', lane: 'maintenance', state: 'queued' })
+
+  await page.press('Hold')
+  await page.shows('It does not start until somebody releases it.')
+  page.submit('dialog form')
+  await until(read, ({ state }) => state === 'held')
+  await page.press('Cancel')
+  await page.shows('Discard uncommitted work')
+  page.fill('reason', 'not wanted')
+  page.submit('dialog form')
+  await until(read, ({ state }) => state === 'cancelled')
+  await page.shows('work_item_cancelled')
+
+  const asked = await submit(s, { objective: 'Set the prices' })
+  const run = await begin(s, runner)
+  await finish(s, runner, run.request_id, ASKS)
+  page.go(`#/items/${asked.id}`)
+  await page.press('Answer')
+  await page.shows('this one is closed')
+  page.fill('decision', 'Net')
+  page.submit('dialog form')
+  await until(reading(s, asked.id), ({ state }) => state === 'cancelled')
+  await until(
+    async () => page.hash,
+    (hash) => hash.startsWith('#/items/') && !hash.includes(asked.id),
+  )
+  const next = await reading(s, page.hash.replace('#/items/', ''))()
+  t.match(next, { source: { kind: 'work_item', ref: asked.id } })
+  t.equal(
+    next.objective,
+    'Set the prices\n\nAn earlier run asked for a decision: Net or gross?\nOptions: net; gross\nDecision: Net',
+  )
+  t.same(page.faults, [])
+})
+
+t.test('what the service refuses is shown in its words, and the dialog stays', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await s.expect(200, 'POST', '/api/pacing/pause', {})
+  const item = await submit(s)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(await s.token('looker', { roles: ['viewer'] }))
+  page.go(`#/items/${item.id}`)
+  await page.press('Hold')
+  await page.shows('It does not start until somebody releases it.')
+  page.submit('dialog form')
+  await page.shows('work.operate')
+  t.not(page.find('dialog'), null)
+  t.equal((await reading(s, item.id)()).state, 'queued')
+  t.same(page.faults, [])
+})
+
+t.test('a confined token shows its projects, and what it may not see does not exist', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop', 'bank')
+  await submit(s, { objective: 'Seen' })
+  const hidden = await submit(s, { project: 'bank', objective: 'Hidden' })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(await s.token('confined', { roles: ['viewer'], projects: ['shop'] }))
+  await page.shows('Seen')
+  page.go(`#/items/${hidden.id}`)
+  await page.shows('There is no work item')
+  t.notMatch(page.text, /Hidden/)
+  t.same(page.faults, [])
+})
+
+t.test('every kind of thing has a list, a page, and its history', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await submit(s, { objective: 'Tidy up' })
+  const run = await begin(s, runner)
+  const at = new Date().toISOString()
+  const said = {
+    event_type: 'run_output',
+    occurred_at: at,
+    payload: { stream: 'stdout', text: '\u001b[32mdone\u001b[0m at last\n' },
+  }
+  await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/events`, { events: [said] }, runner)
+  const gate = { kind: 'review', statement: 'It is tidy.' }
+  await s.expect(201, 'POST', '/api/campaigns', {
+    name: 'spring',
+    project: 'shop',
+    mission: 'Be tidy',
+    done_evidence: [gate],
+  })
+  const members = [{ kind: 'campaign', ref: 'spring' }]
+  await s.expect(201, 'POST', '/api/initiatives', { name: 'order', outcome: 'All is tidy', members })
+  const record = { slug: 'tidy', title: 'It stays tidy', expectation: 'Always.', confidence: 0.5 }
+  const { body: intent } = await s.expect(201, 'POST', '/api/projects/shop/intent-records', record)
+  const { body: brief } = await s.expect(201, 'POST', '/api/projects/shop/formation-briefs', {
+    title: 'Tidying',
+    mission: { objective: 'Tidy up' },
+  })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  for (const [hash, text] of [
+    ['#/items', 'Tidy up'],
+    ['#/items?state=landed', 'No work items.'],
+    ['#/runs', 'execution_requested'],
+    [`#/runs/${run.request_id}`, 'done at last'],
+    ['#/runners', '1 of 4'],
+    ['#/runners/r1', 'in flight'],
+    ['#/campaigns', 'Be tidy'],
+    ['#/campaigns/spring', 'campaign_added'],
+    ['#/initiatives', 'All is tidy'],
+    ['#/initiatives/order', 'initiative_added'],
+    ['#/intent', 'Choose a project above.'],
+    [`#/intent/${intent.id}`, 'It stays tidy'],
+    [`#/briefs/${brief.id}`, 'Tidying'],
+    ['#/sessions', 'No agent sessions.'],
+    ['#/projects', 'shop'],
+    ['#/projects/shop', 'Formation briefs'],
+    [`#/traces/${run.trace.trace_id}`, 'work_item_submitted'],
+    ['#/events', 'initiative_added'],
+    ['#/events?types=campaign_added', 'campaign_added'],
+    ['#/nowhere', 'There is no such page.'],
+  ] as const) {
+    page.go(hash)
+    await page.shows(text)
+    t.equal(page.find('.problem'), null, hash)
+  }
+  t.same(page.faults, [])
+})
+
+t.test('the page follows the events again when the service is back', async (t) => {
+  const home = t.testdir()
+  const options = {
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
+  }
+  let s = await startTestService(t, { home }, options)
+  await fleet(s, 'shop')
+  const page = await Page.open(t, await relayed(t, () => s))
+  await page.signIn(s.admin)
+  await page.shows('live')
+  await s.service.close()
+  await page.shows('connecting')
+  s = await startTestService(t, { home }, options)
+  await page.shows('live')
+  await submit(s, { objective: 'After the restart' })
+  await page.shows('After the restart')
+  t.same(page.faults, [])
+})
+
+/** An address that stays while the service behind it is another one. */
+async function relayed(t: Test, current: () => TestService): Promise<string> {
+  const relay = createServer((incoming) => {
+    const outgoing = connect(Number(new URL(current().service.url).port), '127.0.0.1')
+    pipeline(incoming, outgoing, incoming, () => {})
+  })
+  relay.listen(0, '127.0.0.1')
+  await once(relay, 'listening')
+  t.teardown(() => relay.close())
+  return `http://127.0.0.1:${(relay.address() as AddressInfo).port}/`
+}

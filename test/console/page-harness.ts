@@ -1,0 +1,91 @@
+/** The console as it is shipped, in a simulated browser (jsdom), on a real service. */
+import { JSDOM, VirtualConsole } from 'jsdom'
+import type { Test } from 'tap'
+import { until } from '../until.ts'
+
+export class Page {
+  readonly #window: any
+  /** Errors that scripts of the page have thrown. */
+  readonly faults: string[] = []
+
+  private constructor(window: any, faults: string[]) {
+    this.#window = window
+    this.faults = faults
+  }
+
+  static async open(t: Test, url: string): Promise<Page> {
+    const faults: string[] = []
+    const virtualConsole = new VirtualConsole().on('jsdomError', (error) => faults.push(String(error.stack)))
+    const options = { runScripts: 'dangerously', resources: 'usable', pretendToBeVisual: true, virtualConsole }
+    const { window } = await JSDOM.fromURL(url, { ...options, beforeParse: complete })
+    t.teardown(() => window.close())
+    return new Page(window, faults)
+  }
+
+  /** Everything that can be read. */
+  get text(): string {
+    return this.#window.document.body.textContent.replaceAll(/\s+/g, ' ')
+  }
+
+  find(selector: string): any {
+    return this.#window.document.querySelector(selector)
+  }
+
+  /** The last element with this selector and text. */
+  named(selector: string, text: string): any {
+    const found = [...this.#window.document.querySelectorAll(selector)]
+    return found.findLast((one) => one.textContent.trim() === text)
+  }
+
+  async shows(text: string): Promise<void> {
+    await until(
+      async () => this.text,
+      (shown) => shown.includes(text),
+    )
+  }
+
+  async showsNo(text: string): Promise<void> {
+    await until(
+      async () => this.text,
+      (shown) => !shown.includes(text),
+    )
+  }
+
+  async press(text: string, selector = 'button'): Promise<void> {
+    await until(
+      async () => this.named(selector, text) !== undefined,
+      (isThere) => isThere,
+    )
+    this.named(selector, text).click()
+  }
+
+  fill(name: string, value: string): void {
+    this.find(`[name=${name}]`).value = value
+  }
+
+  submit(selector = 'form'): void {
+    this.find(selector).requestSubmit()
+  }
+
+  go(hash: string): void {
+    this.#window.location.hash = hash
+  }
+
+  get hash(): string {
+    return this.#window.location.hash
+  }
+
+  async signIn(token: string): Promise<void> {
+    await this.shows('Access token')
+    this.fill('token', token)
+    this.submit()
+  }
+}
+
+/** What browsers have and jsdom lacks. */
+function complete(window: any): void {
+  window.fetch = (url: URL, init: RequestInit) => fetch(String(url), init)
+  window.HTMLDialogElement.prototype.showModal = function showModal(this: { open: boolean }) {
+    this.open = true
+  }
+}

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { ageOf, counted, hrefFor, isTime, momentOf, piecesOf, toneOf, withoutControls } from '../../console/words.ts'
+
+const NOW = Date.parse('2026-01-31T12:00:00Z')
+const ITEM = 'wi_0a1b2c3d4e5f60718293a4b5'
+
+t.test('an age is told in its two largest units', async (t) => {
+  const ages = { '11:59:59': '1s', '11:58:00': '2m', '11:57:55': '2m 5s', '09:00:00': '3h', '08:48:00': '3h 12m' }
+  for (const [time, age] of Object.entries(ages)) t.equal(ageOf(`2026-01-31T${time}Z`, NOW), age)
+  t.equal(ageOf('2026-01-28T11:00:00Z', NOW), '3d 1h')
+  t.equal(ageOf('2026-01-31T12:05:00Z', NOW), 'in 5m')
+})
+
+t.test('a time is shown in UTC', async (t) => {
+  t.equal(momentOf('2026-01-31T23:30:00.123Z'), '2026-01-31 23:30:00')
+  t.equal(isTime('2026-01-31T23:30:00.123Z'), true)
+  t.equal(isTime('2026-01-31'), false)
+})
+
+t.test('ids in a text lead to the pages of what they name', async (t) => {
+  t.same(piecesOf(`held by ${ITEM}.`), [{ text: 'held by ' }, { text: ITEM, href: `#/items/${ITEM}` }, { text: '.' }])
+  t.same(piecesOf('no id, not even wi_0a1b'), [{ text: 'no id, not even wi_0a1b' }])
+  t.same(piecesOf(''), [])
+})
+
+t.test('a member leads by its name or by the prefix of its id', async (t) => {
+  t.equal(hrefFor('spring', 'campaign'), '#/campaigns/spring')
+  t.equal(hrefFor('a/b?c', 'session_id'), '#/sessions/a%2Fb%3Fc')
+  t.equal(hrefFor(ITEM), `#/items/${ITEM}`)
+  t.equal(hrefFor('tok_0a1b2c3d4e5f60718293a4b5'), undefined)
+  t.equal(hrefFor('spring'), undefined)
+})
+
+t.test('output loses colours and control characters, and nothing else', async (t) => {
+  t.equal(withoutControls('\u001b[1;32mok\u001b[0m\n[done] 5\u0007\tx'), 'ok\n[done] 5\tx')
+})
+
+t.test('a state has a colour, an unknown one a quiet one', async (t) => {
+  t.equal(toneOf('landed'), 'good')
+  t.equal(toneOf('lost'), 'bad')
+  t.equal(toneOf('never heard of'), 'quiet')
+  t.equal(counted(1, 'slot'), '1 slot')
+  t.equal(counted(2, 'slot'), '2 slots')
+})
