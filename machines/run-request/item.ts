@@ -15,8 +15,15 @@ export interface Step {
   readonly event: RunRequestMessage
 }
 
-function toItem({ id: run_request_id, attempt, asked }: RunRequestContext, news: News<WorkItemBody>): SendParams {
-  return { to: { kind: 'work_item', id: asked.work_item_id! }, message: { ...news, run_request_id, attempt } }
+function toItem(context: RunRequestContext, news: News<WorkItemBody>): SendParams {
+  const { id: run_request_id, attempt, asked } = context
+  const discarding = discards(context) ? ({ discard_work: true } as const) : {}
+  const message = { ...news, run_request_id, attempt, ...discarding }
+  return { to: { kind: 'work_item', id: asked.work_item_id! }, message }
+}
+
+function discards({ cancel }: RunRequestContext): boolean {
+  return cancel?.discard_work === true
 }
 
 /** Builds an action for the chart; each goes after the move it reports. */
@@ -54,9 +61,11 @@ export function lossOf(message: RunRequestMessage): string {
   return message.type === 'restored' ? 'the service was restored from a backup' : 'its runner fell silent'
 }
 
-function endOf({ failure, cancel, result }: RunRequestContext, outcome: string): object {
-  const stopped_by = outcome === 'completed' ? undefined : cancel?.requested_by
-  const stop_reason = outcome === 'completed' ? undefined : cancel?.reason
+function endOf(context: RunRequestContext, outcome: string): object {
+  const { failure, cancel, result } = context
+  const isStopped = outcome !== 'completed' || discards(context)
+  const stopped_by = isStopped ? cancel?.requested_by : undefined
+  const stop_reason = isStopped ? cancel?.reason : undefined
   return {
     ...(failure === undefined ? {} : { failure }),
     ...(result === undefined ? {} : { result }),

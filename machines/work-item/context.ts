@@ -190,6 +190,8 @@ interface Resume extends MessageBody {
 interface OfRun extends MessageBody {
   readonly run_request_id: string
   readonly attempt: number
+  /** The run is being stopped, or was, and what it did is to be thrown away. */
+  readonly discard_work?: true
 }
 
 interface RunStarted extends OfRun {

@@ -242,26 +242,34 @@ export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'
 }
 
 /** The run has ended and nothing had settled the item. */
-export function settleByEnd({ asked }: WorkItemContext, message: Of<'run_ended'>): Change {
-  return { reason: reasonOf(reasonOfEnd(asked, message)), settled_at: message.at }
+export function settleByEnd(context: WorkItemContext, message: Of<'run_ended'>): Change {
+  const settled = { reason: reasonOf(reasonOfEnd(context.asked, message)), settled_at: message.at }
+  return message.discard_work === true ? { ...settled, ...discarded(context) } : settled
 }
 
-function reasonOfEnd(asked: AskedItem, { outcome, failure, stopped_by, stop_reason }: Of<'run_ended'>): string {
+/** Nothing continues discarded work, even if its runner has kept it. */
+function discarded({ run, disposition }: WorkItemContext): Change {
+  const { preservation_ref: _, ...rest } = disposition ?? {}
+  return { run: { ...run!, result: undefined }, ...(disposition === undefined ? {} : { disposition: rest }) }
+}
+
+function reasonOfEnd(asked: AskedItem, message: Of<'run_ended'>): string {
+  const { outcome, failure, stopped_by, stop_reason, discard_work } = message
   if (outcome === 'failed' && failure !== undefined) {
     const { class: failureClass, code, message } = failure
     return `run failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
   }
-  if (outcome === 'completed') return withoutResult(asked)
+  if (outcome === 'completed' && discard_work !== true) return withoutResult(asked)
   const who = stopped_by === undefined ? 'run cancelled' : `run cancelled by ${stopped_by.name}`
   return stop_reason === undefined ? who : `${who}: ${stop_reason}`
 }
 
-/** The stop that a person asked for is complete. Nothing continues discarded work, even if its runner has kept it. */
-export function stopped({ operator_actions, internal, disposition }: WorkItemContext, { at }: Of<'run_ended'>): Change {
+/** The stop that a person asked for is complete. */
+export function stopped(context: WorkItemContext, { at, discard_work }: Of<'run_ended'>): Change {
+  const { operator_actions, internal } = context
   const { by } = operator_actions.at(-1) ?? {}
-  const { preservation_ref: _, ...rest } = disposition ?? {}
-  const isDiscarded = internal.discarding === true && disposition !== undefined
-  return { ...cancelled({ by, reason: internal.stop_reason, at }), ...(isDiscarded ? { disposition: rest } : {}) }
+  const isDiscarded = internal.discarding === true || discard_work === true
+  return { ...cancelled({ by, reason: internal.stop_reason, at }), ...(isDiscarded ? discarded(context) : {}) }
 }
 
 export function settle(message: Of<'settle' | 'block'>): Change {

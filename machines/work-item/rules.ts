@@ -60,11 +60,12 @@ export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event
 }
 
 /**
- * Whether the event is the terminal event of a run that is being stopped: its item's owner wants that, or the event
- * says so. It settles nothing, since the end of the run says why it was stopped.
+ * Whether the event is the terminal event of a run that is being stopped: its item's owner wants that, or the run is to
+ * discard its work, or the event says so. It settles nothing, since the end of the run says why it was stopped.
  */
 export function isResultOfStopped(context: WorkItemContext, message: Of<'run_event'>): boolean {
-  const isStopped = context.internal.stopping || message.event.payload.failure_class === STOPPED
+  const { event, discard_work } = message
+  const isStopped = context.internal.stopping || discard_work === true || event.payload.failure_class === STOPPED
   return isStopped && isOfRun(context, message) && settlementBy(context, message) !== undefined
 }
 
@@ -76,9 +77,10 @@ export function awaitsEnd(context: WorkItemContext, message: WorkItemMessage): b
   return cycleOf(context.asked) !== undefined && settlesAs(context, message, 'failed')
 }
 
-/** Whether the run is over and its result was held until now. */
+/** Whether the run is over and its result was held until now; a result that is to be discarded settles nothing. */
 export function endsWithResult(context: WorkItemContext, message: WorkItemMessage): boolean {
-  return isOfRun(context, message) && context.run?.result !== undefined
+  const { discard_work } = message as Of<'run_ended'>
+  return isOfRun(context, message) && context.run?.result !== undefined && discard_work !== true
 }
 
 /** Whether the item is not being stopped yet, or its uncommitted work was to be kept and is now to be discarded. */
@@ -87,8 +89,8 @@ export function asksForMore({ internal }: WorkItemContext, { discard_work }: Of<
 }
 
 /** Whether the run ended as stopped: a person stopped the run itself, or its runner did. */
-export function isStopped({ outcome, failure }: Of<'run_ended'>): boolean {
-  return outcome === 'cancelled' || failure?.class === STOPPED
+export function isStopped({ outcome, failure, discard_work }: Of<'run_ended'>): boolean {
+  return outcome === 'cancelled' || failure?.class === STOPPED || (outcome === 'completed' && discard_work === true)
 }
 
 /** Whether the item still waits for this dependency, which can never land. */

@@ -479,6 +479,24 @@ t.test('a cancel by a person outranks the timeout: the run is not retried, and i
   t.end()
 })
 
+t.test('the item of a run that is to discard its work hears so with its result and its end', (t) => {
+  const created = at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` })
+  const events = at(9, { ...M.events, events: [{ ...EVENT, event_type: 'task_run_completed' }] })
+  const heard = (discard_work: boolean, message: Message<any>) => {
+    const stopping = run(created, offer, M.started, at(8, { ...M.cancel, discard_work }))
+    return step(module, stopping, message).sends.map((sent) => sent.message)
+  }
+  const stopped = { stopped_by: M.cancel.by, stop_reason: 'not needed' }
+  t.match(heard(true, events), [{ type: 'run_event', discard_work: true }])
+  t.match(heard(true, M['failed (cancelled)']), [{ type: 'run_ended', discard_work: true, ...stopped }])
+  t.match(heard(true, M.completed), [{ type: 'run_ended', outcome: 'completed', discard_work: true, ...stopped }])
+  for (const message of [events, M['failed (cancelled)'], M.completed]) {
+    t.notOk('discard_work' in heard(false, message)[0]!, 'a stop that keeps the work does not')
+  }
+  t.notOk('stopped_by' in heard(false, M.completed)[0]!, 'and a run that completed was then not stopped')
+  t.end()
+})
+
 t.test('work done before its runner heard of the stop is reported as started once, before its result', (t) => {
   const accepted = run(at(0, { ...CREATE, work_item_id: `wi_${'f'.repeat(24)}` }), offer, M.accepted)
   const stopping = step(module, accepted, M.cancel).snapshot

@@ -264,6 +264,41 @@ t.test('the result of a run that was stopped says where the work is, and the end
   t.end()
 })
 
+t.test('nothing continues the work of a run that a person stopped itself, to discard its work', (t) => {
+  const settled = (event: Message<any>, end: Message<any>, running = run(...RUNNING)) => {
+    const noted = step(module, running, event).snapshot
+    t.equal(noted.value, 'running', 'only the end of such a run settles the item')
+    const { facts } = step(module, noted, { ...end, discard_work: true } as never)
+    return { ...payloadOf(facts), type: facts[0]!.type } as Record<string, any>
+  }
+  const discards = { discard_work: true } as const
+  const stopped = runEvent(8, result('runner_error', { failure_class: 'cancelled', preservation_ref: 'task/x' }))
+  const defect = { ...M['run_event (defect)'], ...discards }
+  const completed = { ...M['run_ended (completed)'], stopped_by: BY, stop_reason: 'it leaks' }
+  for (const [event, end, state, type, reason] of [
+    [stopped, M['run_ended (by a person)'], 'cancelled', 'work_item_cancelled', `run cancelled by ${BY.name}: enough`],
+    [stopped, M['run_ended (failed)'], 'failed', 'work_item_settled', 'run failed (execution): tests failed'],
+    [defect, M['run_ended (cancelled)'], 'cancelled', 'work_item_settled', 'run cancelled'],
+    [defect, completed, 'cancelled', 'work_item_cancelled', `run cancelled by ${BY.name}: it leaks`],
+  ] as const) {
+    const item = settled(event, end)
+    t.match(item, { state, type, reason })
+    t.notOk('preservation_ref' in item.disposition, reason)
+  }
+  const landed = step(module, run(...RUNNING), { ...M['run_event (complete)'], ...discards } as never)
+  t.equal(landed.snapshot.value, 'landed', 'what is on trunk has landed')
+  const source = { kind: 'campaign', ref: 'spring', role: 'cycle' } as const
+  const cycle = run(at(0, { ...CREATE, kind: 'campaign_cycle', source }), M.hand_out, M.run_started)
+  const held = runEvent(8, result('runner_error', { detail: 'x', preservation_ref: 'task/x' }))
+  t.notOk('preservation_ref' in settled(held, M['run_ended (by a person)'], cycle).disposition)
+  const { sends } = step(module, step(module, cycle, held).snapshot, {
+    ...M['run_ended (by a person)'],
+    ...discards,
+  } as never)
+  t.notOk('terminal' in (sends[0]!.message as object), 'nor does its campaign hear of a result to build upon')
+  t.end()
+})
+
 t.test('a cancelled item’s reason is the person’s, not that of its run', (t) => {
   const end = (...stops: object[]) => {
     const asked = stops.map((stop, n) => at(10 + n, { type: 'cancel', by: BY, ...stop }))
