@@ -30,12 +30,14 @@ export function nextBaseRef({ internal: { kept, base } }: CampaignContext): stri
   return kept.find(({ item_id }) => item_id === base)?.ref
 }
 
-/** The cycle under way has ended: what it was begun upon lands with it, or the next cycle builds on what it kept. */
-export function build(draft: Draft, { item_id, terminal }: Of<'item_settled'>): void {
-  if (terminal === undefined) return
+/**
+ * The cycle under way has ended: what it was begun upon lands with it, or the next cycle builds on what it kept. A
+ * stopped one has no result, and its item knows what it kept.
+ */
+export function build(draft: Draft, { item_id, terminal, disposition }: Of<'item_settled'>): void {
   const { work, internal } = draft.context
   const { upon, astray } = work!
-  const { landed, preservation_ref } = terminal.payload
+  const { landed, preservation_ref } = terminal?.payload ?? { preservation_ref: disposition?.preservation_ref }
   const ref = refIn(preservation_ref)
   if (landed === true) land(draft, upon, ref)
   else if (ref !== undefined) {

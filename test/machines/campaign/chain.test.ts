@@ -239,6 +239,24 @@ t.test('resuming from trunk does not call off a waiting cycle that starts from t
   t.end()
 })
 
+t.test('what a stopped cycle kept is built upon, unless it was to be discarded', (t) => {
+  const stops =
+    (disposition: object): Move =>
+    (snapshot) =>
+      settled(snapshot, 30, { state: 'failed', reason: 'run failed (execution, runner_stopped)', disposition })
+  const kept = stops({ verdict: 'runner_error', preservation_ref: 'task/1' })
+  const stopped = went(walk(...toCycle, begins), kept)
+  t.match(module.document(stopped.snapshot), { status: 'escalated', base_ref: 'task/1' })
+  t.equal(baseOf(went(stopped.snapshot, says('resume'), next)), 'task/1')
+  t.match(landedWith(stopped.snapshot, says('resume'), next, lands), /^1 /, 'and lands with what is built upon it')
+  t.equal(baseOf(went(stopped.snapshot, closes(1), says('resume'), next)), undefined, 'a person may give it up')
+  const nothing = went(walk(...toCycle, begins), stops({ verdict: 'runner_error' }))
+  t.equal(baseOf(went(nothing.snapshot, says('resume'), next)), undefined)
+  const before = walk(...toCycle, keeps('task/1'), next, begins, stops({ verdict: 'runner_error' }))
+  t.match(module.document(before), { base_ref: 'task/1' }, 'then what was kept before is')
+  t.end()
+})
+
 t.test('a cycle begun upon kept work may still land it after a resume from trunk', (t) => {
   const begun = walk(...toCycle, keeps('task/1'), next, begins, says('pause'))
   const { item_id } = begun.context.history[0]!.outcome
