@@ -7,6 +7,7 @@ import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
 import { Git, GitFailed, isOutside } from './git.ts'
+import { clearLeftBehind } from './left-behind.ts'
 import { stoppedWith, tellOutcome } from './outcome.ts'
 import { ParentWatch } from './parent-watch.ts'
 import { Refused } from './refused.ts'
@@ -77,6 +78,9 @@ async function begin(
   const clone = new Clone({ git, settings, report, stop })
   checkRepository(clone)
   const tools: Tools = { settings, work, git, clone, report, stop, parent }
+  const shell = new Shell({ environment, stderr, report, stop })
+  // First, since this run may be to continue what such a run has made.
+  await clearLeftBehind({ ...tools, shell })
   const start = await findStart(tools)
   if (start === undefined) return undefined
   const { base, trunk } = start
@@ -85,7 +89,6 @@ async function begin(
   if (work.mayChange) report.note(`working in ${worktree.path}, on the branch ${work.branch}`)
   const isPreserved = /(^|\/)intendant\//.test(String(work.request.engine.payload.base_ref ?? ''))
   const isContinued = isPreserved && trunk !== undefined && !clone.isWithin(base, trunk)
-  const shell = new Shell({ environment, stderr, report, stop })
   const remains = { keptAt: undefined, mayGo: true, isBegun: false, aside: '' }
   return { ...tools, worktree, shell, base, trunk, isContinued, since: isContinued ? trunk : base, remains }
 }
@@ -102,7 +105,7 @@ function checkRepository(clone: Clone): void {
 
 /** Does the work; resolves to whether it succeeded. Anything left behind in the clone or elsewhere is reported. */
 async function carryOut(run: Run): Promise<boolean> {
-  const { work, clone, worktree, base, report, remains } = run
+  const { work, clone, worktree, base, remains } = run
   try {
     return await (work.isStep ? decide(run) : doTask(run))
   } catch (error) {
@@ -114,7 +117,7 @@ async function carryOut(run: Run): Promise<boolean> {
     return false
   } finally {
     if (remains.mayGo || !worktree.isThere()) await worktree.takeDown(remains.keptAt !== work.branch)
-    else report.note(`the work is in ${worktree.path}`)
+    else worktree.leave()
   }
 }
 

@@ -2,17 +2,22 @@
  * Where a run works: a git worktree in a folder of its own. Only the run's branch, if kept, remains in the clone. After
  * a command of the agent or the gate, the worktree is checked before git is used in it again.
  */
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { POLL_MS } from './clone-lock.ts'
 import { GitFailed, gitFailureOf, NO_HOOKS } from './git.ts'
+import { disown, own, type Unsaved } from './owner.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
 
+/** How the name of a run's folder begins, and the name of its worktree in it. */
+export const FOLDER = 'intendant-'
+export const WITHIN = 'work'
 /** How long a background process left by a command may still hold a lock in the worktree, in milliseconds. */
 const LOCK_MS = 1_000
+const GONE = "the worktree's .git was removed"
 
 export class Worktree {
   readonly path: string
@@ -36,19 +41,33 @@ export class Worktree {
   static async add(tools: Tools, base: string): Promise<Worktree> {
     const { settings, work, git, clone } = tools
     needed(() => mkdirSync(settings.transcripts, { recursive: true, mode: 0o700 }))
-    const folder = needed(() => mkdtempSync(join(tmpdir(), 'intendant-')))
-    const path = join(folder, 'work')
+    const folder = needed(() => mkdtempSync(join(tmpdir(), FOLDER)))
+    const path = join(folder, WITHIN)
     const as = work.isStep ? ['--detach'] : ['-b', work.branch]
     const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, path, base]
     // Done in turn, since git commands that list all worktrees fail at a half-created one. The checkout takes longer,
     // but concerns nobody else.
-    const notAdded = await clone.withLock(() => gitFailureOf(() => clone.run(...add)))
+    const notAdded = await clone.withLock(() =>
+      gitFailureOf(() => {
+        clone.run(...add)
+        tools.report.quietly(() => own(folderIn(path), undefined))
+      }),
+    )
     // A filter (LFS) may fetch the files.
     const fault = notAdded ?? (await git.overNetwork(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
     if (fault === undefined) return new Worktree(tools, path)
     if (notAdded !== undefined) rmSync(folder, { recursive: true })
     else await takeDown(tools, path, true)
     throw new Refused('no_worktree', `cannot make a worktree of ${clone.path} for ${work.branch}: ${fault.message}`)
+  }
+
+  /**
+   * The worktree of that folder of git's, which a killed run has left, with its branch in `tools`. Throws GitFailed if
+   * it is no longer one.
+   */
+  static found(tools: Tools, path: string, gitFolder: string): Worktree {
+    if (tools.git.run(path, ['rev-parse', '--absolute-git-dir']) !== realpathSync(gitFolder)) throw new GitFailed(GONE)
+    return new Worktree(tools, path)
   }
 
   /** Runs git in the worktree; returns its output. Throws as `Git.run` does. */
@@ -91,8 +110,7 @@ export class Worktree {
    * work in whatever repository lies above it.
    */
   async regain(): Promise<void> {
-    if (contentOf(join(this.path, '.git')) !== this.#link || !existsSync(this.gitFolder))
-      throw new GitFailed("the worktree's .git was removed")
+    if (contentOf(join(this.path, '.git')) !== this.#link || !existsSync(this.gitFolder)) throw new GitFailed(GONE)
     const since = Date.now()
     while (this.#locks().length > 0 && Date.now() - since < LOCK_MS) await pause(POLL_MS)
     for (const lock of this.#locks()) rmSync(lock, { force: true })
@@ -102,6 +120,18 @@ export class Worktree {
   sweep(): void {
     this.run('reset', '--quiet', '--hard')
     this.run('clean', '--quiet', '-d', '--force')
+  }
+
+  /** Notes what is to be kept if this process is killed; undefined: nothing, or a branch holds it. */
+  holds(unsaved: Unsaved | undefined): void {
+    this.#tools.report.quietly(() => own(this.gitFolder, unsaved))
+  }
+
+  /** Leaves the worktree to people, and says so. */
+  leave(): void {
+    const { report } = this.#tools
+    report.note(`the work is in ${this.path}`)
+    report.quietly(() => disown(this.gitFolder))
   }
 
   /** Removes the worktree and, if asked, its branch in the clone. Failures are only noted. */
@@ -126,7 +156,17 @@ function needed<T>(make: () => T): T {
   }
 }
 
-async function takeDown({ work, clone, report }: Tools, path: string, isWithBranch: boolean): Promise<void> {
+/** Git's folder for the worktree, which its `.git` file names. */
+function folderIn(path: string): string {
+  return resolve(
+    path,
+    readFileSync(join(path, '.git'), 'utf8')
+      .replace(/^gitdir: /, '')
+      .trimEnd(),
+  )
+}
+
+export async function takeDown({ work, clone, report }: Tools, path: string, isWithBranch: boolean): Promise<void> {
   report.quietly(() => rmSync(resolve(path, '..'), { recursive: true, force: true }))
   await clone.withLock(() => {
     report.quietly(() => clone.run('worktree', 'remove', '--force', '--force', path))

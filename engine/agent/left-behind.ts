@@ -1,0 +1,78 @@
+/**
+ * What killed runs have left in the clone: each worktree whose process is gone is taken over by the next run, its work
+ * is kept as that of any interrupted run, and the worktree is removed. Never one that a process still works in.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import type { Clone } from './clone.ts'
+import { isOutside } from './git.ts'
+import { keep, pushBranch } from './keep.ts'
+import { NO_CONFLICTS } from './merge.ts'
+import { disown, isWorkedIn, leftIn, own, type Unsaved } from './owner.ts'
+import type { Run, Tools } from './run.ts'
+import { FOLDER, takeDown, WITHIN, Worktree } from './worktree.ts'
+
+/** A worktree that is now this process's. */
+interface Left {
+  readonly path: string
+  readonly gitFolder: string
+  readonly unsaved: Unsaved | undefined
+}
+
+/** Failures are only noted: the run itself may go on. */
+export async function clearLeftBehind(tools: Tools & Pick<Run, 'shell'>): Promise<void> {
+  const { clone, report, stop } = tools
+  try {
+    for (const left of await clone.withLock(() => takeOver(clone))) {
+      if (stop.isMade) return
+      await settle(tools, left)
+    }
+  } catch (error) {
+    if (!isOutside(error)) throw error
+    report.note(error.message)
+  }
+}
+
+/** To be called with the clone's lock: of two runs only one takes a worktree over. */
+function takeOver(clone: Clone): readonly Left[] {
+  const all = join(resolve(clone.path, clone.run('rev-parse', '--git-common-dir')), 'worktrees')
+  const taken: Left[] = []
+  for (const name of existsSync(all) ? readdirSync(all) : []) {
+    const gitFolder = join(all, name)
+    const unsaved = leftIn(gitFolder)
+    if (unsaved === null) continue
+    const path = dirname(resolve(gitFolder, readFileSync(join(gitFolder, 'gitdir'), 'utf8').trimEnd()))
+    // Moved by a person, it is theirs: what lies around it is not ours to remove.
+    const isOurs = basename(path) === WITHIN && basename(dirname(path)).startsWith(FOLDER)
+    if (!isOurs || (existsSync(path) && isWorkedIn(path))) continue
+    own(gitFolder, unsaved)
+    taken.push({ path, gitFolder, unsaved })
+  }
+  return taken
+}
+
+async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsaved }: Left): Promise<void> {
+  const { clone, report, work } = tools
+  if (unsaved === undefined || !existsSync(path)) return await takeDown(tools, path, false)
+  const { branch, from } = unsaved
+  try {
+    const request_id = branch.replace(/^intendant\//, '').replace(/-\d+$/, '')
+    const request = { ...work.request, request_id }
+    const task = 'Work of a run that was killed'
+    const its = { ...tools, work: { ...work, request, isStep: false, mayChange: true, branch, task, base: from } }
+    const worktree = Worktree.found(its, path, gitFolder)
+    const remains: Run['remains'] = { keptAt: undefined, mayGo: false, isBegun: true, aside: '' }
+    const run = { ...its, worktree, base: from, trunk: clone.trunk(), isContinued: false, since: from, remains }
+    await pushBranch(run, await keep(run, from, NO_CONFLICTS))
+    const { keptAt, mayGo, aside } = remains
+    report.note(
+      `a run was killed: ${keptAt === undefined ? `${branch} has nothing new` : `its work is in ${keptAt}`}${aside}`,
+    )
+    if (mayGo) await worktree.takeDown(keptAt !== branch)
+    else worktree.leave()
+  } catch (error) {
+    if (!isOutside(error)) throw error
+    report.note(`a run was killed: ${error.message}; the work is in ${path}`)
+    disown(gitFolder)
+  }
+}

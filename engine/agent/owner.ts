@@ -1,0 +1,78 @@
+/**
+ * Which process a worktree belongs to, as the reason of git's own lock on it (`locked` in git's folder of the worktree,
+ * gitrepository-layout(5)). Once that process is gone, the next run takes the worktree over; one without such a reason
+ * is left to people. Only on Linux: elsewhere nothing says whether a process is still at work there.
+ */
+import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join, sep } from 'node:path'
+import { statusOf } from '../process-status.ts'
+
+/** Changes in a worktree that no commit holds yet. */
+export interface Unsaved {
+  /** The branch on which they are to be kept. */
+  readonly branch: string
+  /** The commit at which the run began. */
+  readonly from: string
+}
+
+const MARK = 'intendant'
+/** The processes that this one can see: ids mean nothing elsewhere (in another container, or the same started anew). */
+const NAMESPACE = '/proc/self/ns/pid'
+
+const lockOf = (gitFolder: string): string => join(gitFolder, 'locked')
+
+/** Makes the worktree this process's. */
+export function own(gitFolder: string, unsaved: Unsaved | undefined): void {
+  const self = statusOf(process.pid)
+  const here = whereProcessesAre()
+  if (self === undefined || here === undefined) return
+  const words = [MARK, here, process.pid, self.startedAt, ...(unsaved ? [unsaved.branch, unsaved.from] : [])]
+  writeFileSync(lockOf(gitFolder), words.join(' '))
+}
+
+/** Leaves the worktree to people. */
+export function disown(gitFolder: string): void {
+  rmSync(lockOf(gitFolder), { force: true })
+}
+
+/** What is unsaved in a worktree whose process is gone; null if that may live, or it belongs to none. */
+export function leftIn(gitFolder: string): Unsaved | undefined | null {
+  let reason: string
+  try {
+    reason = readFileSync(lockOf(gitFolder), 'utf8')
+  } catch {
+    return null
+  }
+  const [mark, host, namespace, pid, startedAt, branch, from] = reason.split(' ')
+  if (mark !== MARK || `${host} ${namespace}` !== whereProcessesAre()) return null
+  const status = statusOf(Number(pid))
+  if (status?.startedAt === startedAt && !/[ZX]/.test(status?.state ?? '')) return null
+  return branch === undefined || from === undefined ? undefined : { branch, from }
+}
+
+/** Whether a process works in the folder, such as an agent that has outlived its run. */
+export function isWorkedIn(folder: string): boolean {
+  const within = realpathSync(folder)
+  return readdirSync('/proc').some((entry) => {
+    const place = /^\d+$/.test(entry) ? folderOf(entry) : undefined
+    return place === within || place?.startsWith(within + sep) === true
+  })
+}
+
+function folderOf(pid: string): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    // It has ended, or belongs to another user.
+    return undefined
+  }
+}
+
+function whereProcessesAre(): string | undefined {
+  try {
+    return `${hostname()} ${readlinkSync(NAMESPACE)}`
+  } catch {
+    return undefined
+  }
+}

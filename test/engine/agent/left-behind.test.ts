@@ -1,0 +1,135 @@
+/** What a killed `intendant agent` leaves in the clone is kept and cleared away by the next run there. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { until } from '../../until.ts'
+import { assertTidy, BRANCH, begin, git, gitThat, landing, type Place, place, run, said, task } from './place.ts'
+
+if (process.platform !== 'linux') {
+  t.comment('only Linux says whether a process is at work in a folder')
+  process.exit(0)
+}
+
+/** Changes something, and stays. */
+const AT_WORK = 'echo mine > y; echo $$ > "$HOME/pid"; echo begun >&2; exec sleep 60'
+const next = { ...task(), attempt: 2 }
+const IDLE = { AGENT: 'cat > asked && rm asked' }
+
+const agentOf = ({ folder }: Place) => Number(readFileSync(join(folder, 'pid'), 'utf8'))
+const worktreesOf = ({ repository }: Place) => git(repository, 'worktree', 'list').split('\n').length - 1
+const branchesOf = (repository: string) =>
+  git(repository, 'branch', '--format=%(refname:short)', '--list', 'intendant/*')
+const lockOf = ({ repository }: Place) => join(repository, '.git/worktrees/work/locked')
+
+/** A run whose process was killed while its agent worked; the agent goes on until it is killed, too. */
+async function killed(t: Test, at: Place, environment: Record<string, string> = {}) {
+  const one = begin(at, task(), { AGENT: AT_WORK, ...environment })
+  await until(
+    async () => one.printed.err,
+    (text) => text.includes('begun'),
+  )
+  t.teardown(() => {
+    try {
+      process.kill(agentOf(at), 'SIGKILL')
+    } catch {}
+  })
+  return async (isWithAgent = true) => {
+    one.child.kill('SIGKILL')
+    if (isWithAgent) process.kill(agentOf(at), 'SIGKILL')
+    await new Promise((gone) => (one.child.signalCode === null ? one.child.once('exit', gone) : gone(undefined)))
+  }
+}
+
+t.test('the work of a killed run is kept on its branch, and its worktree removed, but not while in use', async (t) => {
+  const at = place(t)
+  const kill = await killed(t, at)
+  t.equal(run(at, next, IDLE).code, 0)
+  t.equal(worktreesOf(at), 1, 'the process lives')
+  await kill(false)
+  t.equal(run(at, { ...next, attempt: 3 }, IDLE).code, 0)
+  t.equal(worktreesOf(at), 1, 'its agent is at work')
+  process.kill(agentOf(at), 'SIGKILL')
+  const { code, stderr } = run(at, { ...next, attempt: 4 }, IDLE)
+  t.equal(code, 0)
+  t.match(stderr, `a run was killed: its work is in ${BRANCH}`)
+  t.equal(branchesOf(at.repository), BRANCH)
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
+  t.match(git(at.repository, 'log', '-1', '--format=%B', BRANCH), 'Intendant-Request: runreq_1')
+  assertTidy(t, at)
+})
+
+t.test('it is pushed like that of other runs, and a task can continue from it at once', async (t) => {
+  const { at, remote, lands } = landing(t)
+  await (await killed(t, at, lands))()
+  const AGENT = 'test "$(cat y)" = mine && echo more > z'
+  const goesOn = run(at, { ...task({ base_ref: `origin/${BRANCH}` }), attempt: 2 }, { ...lands, AGENT })
+  t.match(said(t, goesOn, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
+  t.equal(git(remote, 'ls-tree', '--name-only', 'main'), 'README\ny\nz')
+  t.equal(branchesOf(at.repository), '', 'it is on the remote')
+  assertTidy(t, at)
+})
+
+t.test('nothing is kept of a run that was killed before its agent began, or of what a gate left', (t) => {
+  const early = place(t)
+  const PATH = gitThat(early, 'checkout', 'kill -9 $PPID; exit 1')
+  t.equal(run(early, task(), { ...IDLE, PATH }).code, null)
+  t.equal(run(early, next, IDLE).code, 0)
+  t.equal(git(early.repository, 'rev-parse', BRANCH), early.base)
+  assertTidy(t, early)
+
+  const judged = place(t)
+  const GATE = 'echo junk > z; kill -9 $PPID'
+  t.equal(run(judged, task(), { AGENT: 'echo mine > y', GATE }).code, null)
+  t.equal(run(judged, next, IDLE).code, 0)
+  t.equal(git(judged.repository, 'ls-tree', '--name-only', BRANCH), 'README\ny')
+  assertTidy(t, judged)
+  t.end()
+})
+
+t.test('a worktree that was left to people stays, and so does one that people have moved', async (t) => {
+  const failed = place(t)
+  run(failed, task(), { AGENT: 'echo mine > y; rm .git' })
+  run(failed, next, IDLE)
+  t.equal(worktreesOf(failed), 1)
+
+  const moved = place(t)
+  await (await killed(t, moved))()
+  const mine = join(moved.folder, 'mine')
+  const [name] = readdirSync(join(moved.folder, 'tmp'))
+  git(moved.repository, 'worktree', 'move', '--force', '--force', join(moved.folder, 'tmp', name!, 'work'), mine)
+  run(moved, next, IDLE)
+  t.ok(existsSync(join(mine, 'y')))
+
+  const unkept = place(t)
+  await (await killed(t, unkept, { AGENT: `git init -q in; echo mine > in/y; ${AT_WORK}` }))()
+  const { stderr } = run(unkept, next, IDLE)
+  const [, path] = /^the work is in (\/.*)$/m.exec(stderr) ?? []
+  t.equal(readFileSync(join(path ?? unkept.folder, 'in/y'), 'utf8'), 'mine\n', 'nor what git cannot keep')
+  run(unkept, { ...next, attempt: 3 }, IDLE)
+  t.ok(existsSync(path ?? ''))
+})
+
+t.test('only a process that surely is gone has left its worktree, whoever has its id by now', async (t) => {
+  const at = place(t)
+  await (await killed(t, at))()
+  const [mark, host, namespace, , startedAt, ...unsaved] = readFileSync(lockOf(at), 'utf8').split(' ')
+  const ran = (...words: unknown[]) => {
+    writeFileSync(lockOf(at), words.join(' '))
+    t.equal(run(at, next, IDLE).code, 0)
+    return worktreesOf(at)
+  }
+  t.equal(ran(mark, 'elsewhere', namespace, 1, startedAt, ...unsaved), 1)
+  t.equal(ran(mark, host, 'pid:[1]', 1, startedAt, ...unsaved), 1)
+  t.equal(ran('by a person'), 1)
+  t.equal(ran(mark, host, namespace, process.pid, startedAt, ...unsaved), 0)
+  t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
+})
+
+t.test('of a worktree whose folder is gone nothing is left in the clone', async (t) => {
+  const at = place(t)
+  await (await killed(t, at))()
+  const all = join(at.folder, 'tmp')
+  for (const name of readdirSync(all)) rmSync(join(all, name), { recursive: true })
+  t.equal(run(at, next, IDLE).code, 0)
+  t.equal(worktreesOf(at), 0)
+})
