@@ -23,7 +23,8 @@ const REPEATED_WITHIN_MS = 3_600_000
 const BACKUP_HELP = `
 A slow backup continues after this command has ended: the same command with the same --name follows
 it again or, within an hour of its end, reports its outcome. After that hour the name is refused as
-taken (exit code 3): leave --name out of scheduled backups. Only one backup runs at a time.
+taken (exit code 3): leave --name out of scheduled backups. Only one backup runs at a
+time: while another is under way, it is refused (exit code 4).
 
 The copied log is checked. If it is damaged, the backup is kept and reported with exit code 1, and
 can be restored only with --no-verify: keep earlier backups. If no service could start on the log

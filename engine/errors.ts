@@ -9,6 +9,8 @@ export interface Problem {
   readonly code: string
   readonly title?: string
   readonly detail?: string
+  /** Whether the same request may succeed later. */
+  readonly retryable?: boolean
   readonly errors?: readonly { readonly pointer: string; readonly detail: string }[]
   readonly state?: string
   readonly allowed?: readonly string[]

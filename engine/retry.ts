@@ -62,8 +62,8 @@ function isFault(error: Error): boolean {
 export function mayHelp(error: unknown): boolean {
   if (error instanceof ServiceUnreachable) return true
   if (!(error instanceof ServiceRefused)) return false
-  const { status } = error.problem
-  return status === 408 || status === 425 || status === 429 || status >= 500
+  const { status, retryable } = error.problem
+  return retryable === true || status === 408 || status === 425 || status === 429 || status >= 500
 }
 
 /**

@@ -76,7 +76,7 @@ const table = {
   trace_in_use: problem(409, 'The trace id is in use', 'Leave `trace_id` out, or choose a new one.'),
   runner_removed: problem(409, 'The runner was removed', 'Register a runner under another id.'),
   last_admin_token: problem(409, 'The last unrestricted token', 'Create another first, or send `last_admin=true`.'),
-  backup_running: problem(409, 'A backup is already running', 'Wait for the backup named in `backup`, then retry.'),
+  backup_running: passing(409, 'A backup is already running', 'Wait for the backup named in `backup`, then retry.', 10),
   project_archived: problem(
     409,
     'The project is archived',
@@ -88,10 +88,11 @@ const table = {
     'Review the current version, and approve it again.',
   ),
   brief_archived: problem(409, 'The brief is archived', 'Create another brief.'),
-  brief_busy: problem(
+  brief_busy: passing(
     409,
     'Too many unfinished runs of the brief',
     'Wait for some to end, or cancel them, then retry.',
+    30,
   ),
   // 410
   cursor_too_old: problem(410, 'The cursor is older than the log', 'Resume from the cursor in `oldest`.'),

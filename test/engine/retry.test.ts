@@ -13,6 +13,9 @@ t.test('unreachable services and temporary statuses are retried, and refusals ar
   for (const status of [408, 425, 429, 500, 502, 503, 504]) t.ok(mayHelp(refused(status)), String(status))
   for (const status of [400, 401, 403, 404, 409, 410, 413, 422]) t.notOk(mayHelp(refused(status)), String(status))
   t.notOk(mayHelp(new TypeError('a fault of our own')))
+  const busy = { status: 409, code: 'brief_busy' }
+  t.ok(mayHelp(new ServiceRefused('POST', '/x', { ...busy, retryable: true })), 'if the service says so')
+  t.notOk(mayHelp(new ServiceRefused('POST', '/x', { ...busy, retryable: false })))
 })
 
 t.test('pauses double up to the longest, vary by up to a half, and respect Retry-After', async (t) => {

@@ -41,7 +41,8 @@ t.test('a backup that takes long is answered 202, continues, and is read under i
   t.same((await s.expect(200, 'GET', `${PATH}/long`)).body, begun.body)
   for (const name of ['other', 'long', undefined]) {
     const refused = await s.expect(409, 'POST', PATH, { name })
-    t.match(refused.body, { code: 'backup_running', backup: 'long', detail: /long .*2\d{3}-/ })
+    t.match(refused.body, { code: 'backup_running', backup: 'long', detail: /long .*2\d{3}-/, retryable: true })
+    t.equal(refused.headers.get('retry-after'), '10')
   }
   release()
   const completed = await ended(s, 'long')

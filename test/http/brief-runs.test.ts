@@ -131,7 +131,9 @@ t.test('a brief with the maximum number of unfinished runs takes another only af
   for (let n = 1; n <= OPEN_RUNS_MAX; n++) {
     await tell('run_queued', n, { ...asked, approved: false, requested_at: '2026-01-01T00:00:00.000000Z' })
   }
-  t.equal((await s.expect(409, 'POST', REQUESTS, runOf(brief))).body.code, 'brief_busy')
+  const refused = await s.expect(409, 'POST', REQUESTS, runOf(brief))
+  t.match(refused.body, { code: 'brief_busy', retryable: true })
+  t.equal(refused.headers.get('retry-after'), '30')
   await tell('run_stopped', 7, { outcome: 'cancelled', reason: 'too many' })
   await s.expect(201, 'POST', REQUESTS, runOf(brief))
 })
