@@ -96,7 +96,7 @@ export function takerFor(work: Document, why: Document | undefined): Taker | und
       // An edit replaces the list, so the runner's other projects must be repeated.
       return {
         does: 'Allow it',
-        command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} and each other project that it has`,
+        command: `intendant runner edit ${pin}${trustedFor(work)} --project ${project} --project OTHER ${others('that it has')}`,
       }
     case 'no_runner_registered':
     case 'no_runner_with_labels':
@@ -110,15 +110,21 @@ export function takerFor(work: Document, why: Document | undefined): Taker | und
 
 function registered({ project, runner_id: pin, labels, ...work }: Document): Taker {
   const offers = pin === undefined ? (labels ?? []).map((label: string) => ` --label ${safe(label)}`).join('') : ''
-  const projects = `${project}${furtherProjects(work)}`
-  const command = `intendant runner add ${pin ?? 'ID'} --project ${projects}${offers}${trustedFor(work)} --save-token`
-  return { does: 'Register one', command }
+  const initiative = wholeInitiative(work)
+  const [more, which] =
+    initiative === undefined
+      ? ['', '']
+      : [' --project OTHER', ` ${others(`that intendant initiative show ${safe(initiative)} lists`)}`]
+  const options = `${more}${offers}${trustedFor(work)} --save-token`
+  return { does: 'Register one', command: `intendant runner add ${pin ?? 'ID'} --project ${project}${options}${which}` }
 }
 
-/** An assessment that no member is pinned to tells its runner about every project of the initiative. */
-function furtherProjects({ entry_event: entry, source, payload = {} }: Document): string {
+const others = (which: string): string => `(OTHER: each other project ${which})`
+
+/** The initiative of an assessment that no member is pinned to: its runner is told about all of its projects. */
+function wholeInitiative({ entry_event: entry, source, payload = {} }: Document): string | undefined {
   const isAssessment = source?.role === 'assessment' || entry === 'initiative_advance_requested'
-  return isAssessment && payload.member === undefined ? ' and each other project of its initiative' : ''
+  return isAssessment && payload.member === undefined ? String(payload.initiative) : undefined
 }
 
 /**

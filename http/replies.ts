@@ -4,6 +4,7 @@
  */
 import { shown } from '../machines/clipped.ts'
 import type { ActorKind, ActorRef, MessageBody } from '../machines/machine.ts'
+import { nameTaken } from '../machines/repeated-create.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
 import { codeOfRefusal } from './problems.ts'
@@ -97,7 +98,7 @@ export function onNamed(
   exchange: Exchange,
   { kind, path, documentOf, isSeen, refused = refuse }: Named,
 ): Reply {
-  const isTaken: Refused = { ok: false, refusal: { code: 'already_exists', detail: `this ${kind} already exists` } }
+  const isTaken: Refused = { ok: false, refusal: nameTaken(kind) }
   const made = ({ repeat, snapshot, sequence }: Taken): void => {
     if (!isSeen()) {
       refuseUnseen(exchange, isTaken)

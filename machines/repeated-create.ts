@@ -72,5 +72,10 @@ export function creationRefusal(
   if (meaning === 'expired' && isIdFromKey) {
     return { code: 'settled_twin', detail: `this idempotency key is free again: a new ${what} replaces it` }
   }
-  return { code: 'already_exists', detail: `this ${what} already exists` }
+  return nameTaken(what)
+}
+
+/** Another entity of this kind has the name that the caller has chosen. */
+export function nameTaken(what: string): Refusal {
+  return { code: 'already_exists', detail: `this ${what} already exists: read it, or choose another name` }
 }

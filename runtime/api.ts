@@ -28,8 +28,9 @@ export interface Taken {
 export interface Refused {
   readonly ok: false
   readonly refusal: Refusal
-  /** The actor's state and the messages it would take in it; absent if the actor does not exist. */
+  /** The actor's state; absent if the actor does not exist. */
   readonly state?: string
+  /** The messages it would take in it; absent if it was to be created. */
   readonly allowed?: readonly string[]
   /** The service cannot take it now and may later (503). After how long, the table of problems says. */
   readonly isPassing?: true

@@ -189,8 +189,8 @@ export class Batch {
         : { code: 'illegal_move', detail: `${aWord(module.kind)} in state ${state} does not allow ${message.type}.` })
     // A message that the chart knows but a guard refused is not allowed in this state now.
     const isOfState = refusal.code === 'illegal_move' && refusal.isOfContent !== true
-    const refused = isOfState ? message.type : undefined
-    const known = state === 'absent' ? {} : { state, allowed: actor.stepper.allowed(snapshot, refused) }
+    const allowed = actor.stepper.allowed(snapshot, isOfState ? message.type : undefined)
+    const known = state === 'absent' ? {} : message.type === 'create' ? { state } : { state, allowed }
     this.settled.push({ actor, mail, answer: { ok: false, refusal, ...known } })
     this.consume(actor, mail)
   }

@@ -11,6 +11,7 @@ import {
   runnerTokenDocument,
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
+import { nameTaken } from '../../machines/repeated-create.ts'
 import type { Holding, RunnerBody } from '../../machines/runner.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { newSecret } from '../../runtime/access/secrets.ts'
@@ -122,7 +123,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
 
 /** Hides that a runner with this id was removed, which would disclose its state. */
 function withoutEnd(refusal: Refused['refusal']): Refused['refusal'] {
-  return refusal.code === 'runner_removed' ? { code: 'already_exists', detail: 'this runner already exists' } : refusal
+  return refusal.code === 'runner_removed' ? nameTaken('runner') : refusal
 }
 
 /** Nobody grants more than they hold, in projects or in trust. Returns false if a problem was answered. */

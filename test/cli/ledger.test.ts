@@ -543,13 +543,13 @@ t.test('attention shows why no runner may take work, and the commands that help 
   const lines = (await cli(env, 'attention')).out.split('\n').slice(1)
   const expected = [
     `Told by no_runner_with_labels. intendant runner add ID --project shop --label gpu --save-token, or intendant run-request cancel ${run.id}`,
-    `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop and each other project that it has, or intendant run-request cancel ${run.id}`,
+    `Told by no_runner_allowed. intendant runner edit r2 --trusted --project shop --project OTHER (OTHER: each other project that it has), or intendant run-request cancel ${run.id}`,
     `Told by no_capable_engine. intendant engine list --project shop, or intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_registered. intendant runner add ID --project shop --trusted --save-token, or intendant queue cancel ${ITEM.id}`,
     `Told by runner_removed. intendant run-request cancel ${run.id}`,
     `Told by runner_removed. intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_registered. intendant runner add ID --project shop --save-token, or intendant queue cancel ${ITEM.id}`,
-    `Told by no_runner_allowed. intendant runner add ID --project shop and each other project of its initiative --save-token, or intendant queue cancel ${ITEM.id}`,
+    `Told by no_runner_allowed. intendant runner add ID --project shop --project OTHER --save-token (OTHER: each other project that intendant initiative show pay lists), or intendant queue cancel ${ITEM.id}`,
     `Told by no_runner_allowed. intendant runner add ID --project shop --save-token, or intendant queue cancel ${ITEM.id}`,
   ]
   for (const [n, text] of expected.entries()) t.ok(lines[n]!.startsWith('no_runner ') && lines[n]!.endsWith(text), text)

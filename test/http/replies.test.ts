@@ -13,7 +13,6 @@ const TAKEN = {
   ok: false,
   refusal: { code: 'already_exists', detail: 'this campaign already exists' },
   state: 'active',
-  allowed: ['pause'],
 } as Answer
 const EPOCH = 'a'.repeat(32)
 const SERVICE = {
@@ -46,7 +45,7 @@ t.test(
     t.same(told(MADE, true), ['Watch-Cursor', 'Location', 201, { shown: 'pay' }])
     const again = { ...MADE, repeat: 'replay' } as Answer
     t.same(told(again, true), ['Watch-Cursor', 'Idempotent-Replay', 200, { shown: 'pay' }])
-    t.same(told(TAKEN, true), ['already_exists', { state: 'active', allowed: ['pause'] }])
+    t.same(told(TAKEN, true), ['already_exists', { state: 'active' }])
     const heard: unknown[] = []
     told(TAKEN, true, { refused: (_, answer) => heard.push(answer) })
     t.same(heard, [TAKEN], "with the resource's own refusal")
