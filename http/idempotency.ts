@@ -21,7 +21,7 @@ import {
 } from '../runtime/entities/generations.ts'
 import { keptKey, madeByKey } from '../runtime/entities/kept-keys.ts'
 import type { Reservation } from '../storage/journal.ts'
-import { holding } from './holding.ts'
+import { type HoldUntil, holding } from './holding.ts'
 import { currentAnswer, refuse } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
@@ -176,18 +176,19 @@ export function createKeyed(
   const under = key === undefined ? undefined : underKey(exchange, key, create.kind, create.body)
   const pass = (leave: () => void): void => {
     const before = under === undefined ? undefined : answeredBefore(service, exchange, under, create)
-    const ask: Ask = (message, taken) => makeKeyed(service, exchange, under, { ...create, message }, taken)
+    const ask: Ask = (message, until) => makeKeyed(service, exchange, under, { ...create, message }, until(reply))
     answerOnce(exchange, before, create.make, ask, leave, reply)
   }
   if (under === undefined) pass(over)
   else service.keysInUse.enter(under.place, exchange, pass, over)
 }
 
-type Ask = (message: MessageBody, taken: Reply) => void
+/** Sends the message, and replies; whatever it still waits for is wrapped with `until`. */
+type Ask = (message: MessageBody, until: HoldUntil) => void
 
 /**
- * Replies with the earlier answer if there is one, else with the reply to the message that `make` returns, unless it
- * answered a problem. Calls `leave` at the end, even if something throws.
+ * Replies with the earlier answer if there is one, else asks with the message that `make` returns, unless it answered a
+ * problem. Calls `leave` at the end, even if something throws.
  */
 function answerOnce(
   exchange: Exchange,
@@ -199,7 +200,7 @@ function answerOnce(
 ): void {
   holding(leave, (until) => {
     const message = before !== undefined || exchange.done ? undefined : make()
-    if (message !== undefined) ask(message, until(reply))
+    if (message !== undefined) ask(message, until)
     else if (before !== undefined) reply(before)
   })
 }
@@ -298,38 +299,62 @@ export function createNamed(
   askNamed(service, exchange, { ref, place, fingerprint, what: words(ref.kind), make: makeKnown }, reply)
 }
 
-/** A message that is sent once under a name, such as an idempotency key. */
-interface NamedAsk {
-  readonly ref: ActorRef
+/** A name under which a message is sent once, such as an idempotency key. */
+export interface OnceName {
   /** Separates equal names of different callers. */
   readonly place: string
   /** Digest of the request: a different request under the same name is refused. */
   readonly fingerprint: string
   /** What the name stands for, in the problem's text. */
   readonly what: string
+}
+
+interface NamedAsk extends OnceName {
+  readonly ref: ActorRef
   readonly make: Creation['make']
+  /** A second name, if the caller gave two: a repeat is recognized by either. */
+  readonly also?: OnceName | undefined
 }
 
 /**
  * Sends a message to an actor once under a name. The name is recorded with the step that handles it, and for as long as
  * keys are kept a repeat is answered with the actor's current state, as a `replay`. Two posts with one name run one
- * after the other.
+ * after the other. With a second name the message is sent under that one; the first is recorded by a message that says
+ * `is_made`, which a machine takes for a repeat. `over` is called once, whatever the outcome, after the reply.
  */
 export function askNamed(
   service: ServiceContext,
   exchange: Exchange,
-  { ref, place, fingerprint, what, make }: NamedAsk,
+  { ref, place, fingerprint, what, make, also }: NamedAsk,
   reply: Reply,
+  over: () => void = () => {},
 ): void {
   const { runtime, keysInUse } = service
-  keysInUse.enter(place, exchange, (leave) => {
+  const pass = (leave: () => void): void => {
     const before = keptAnswer(service, exchange, { fingerprint, place }, ref.kind, what)
-    const ask: Ask = (message, taken) => {
+    const ask: Ask = (message, until) => {
       const reservation = keptKey(runtime, place, { id: ref.id, fingerprint })
-      runtime.ask(ref, { ...message, fingerprint, reservation } as unknown as MessageBody, taken)
+      const named = { ...message, fingerprint, reservation }
+      if (also === undefined) {
+        runtime.ask(ref, named as unknown as MessageBody, until(reply))
+        return
+      }
+      const answered: Reply = (answer) => {
+        if (!answer.ok) return reply(answer)
+        const recorded: Reply = (said) => reply(said.ok ? answer : said)
+        runtime.ask(ref, { ...named, is_made: true } as unknown as MessageBody, until(recorded))
+      }
+      askNamed(
+        service,
+        exchange,
+        { ...also, ref, make: () => message },
+        answered,
+        until(() => {}),
+      )
     }
     answerOnce(exchange, before, make, ask, leave, reply)
-  })
+  }
+  keysInUse.enter(place, exchange, pass, over)
 }
 
 function refuseReused(exchange: Exchange, what: string): void {

@@ -21,7 +21,7 @@ import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import type { Taken } from '../../runtime/api.ts'
 import { viewOf } from '../../runtime/steward/member-views.ts'
-import { askerOf, askNamed, IDEMPOTENCY_HEADER, randomId, readIdempotencyKey } from '../idempotency.ts'
+import { askerOf, askNamed, IDEMPOTENCY_HEADER, type OnceName, randomId, readIdempotencyKey } from '../idempotency.ts'
 import { onAccepted } from '../replies.ts'
 import { refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../resources/moves.ts'
@@ -80,7 +80,7 @@ interface Name {
 }
 
 /**
- * Sends the message to the initiative; under a name only once, for as long as keys are kept. The initiative itself
+ * Sends the message to the initiative; under a name, or two, only once, for as long as keys are kept. The initiative itself
  * remembers only the newest names, so with many of them in a day it would take an old one for new.
  */
 function ask(
@@ -88,19 +88,21 @@ function ask(
   exchange: Exchange,
   { context }: Initiative,
   message: MessageBody,
-  name: Name | undefined,
+  [first, second]: readonly Name[],
   taken: (answer: Taken) => void,
 ): void {
   const ref = { kind: 'initiative', id: context.name } as const
   const reply = onAccepted(service, exchange, taken, refuseInitiative)
-  if (name === undefined) {
+  if (first === undefined) {
     service.runtime.ask(ref, message, reply)
     return
   }
-  const { what, fingerprint } = name
   // An initiative's name may be reused: requests to the earlier one do not count as repeats.
-  const place = digestOf([ref.kind, context.name, context.created_at, name.name])
-  askNamed(service, exchange, { ref, place, fingerprint, what, make: () => message }, reply)
+  const placed = ({ name, what, fingerprint }: Name): OnceName => {
+    return { place: digestOf([ref.kind, context.name, context.created_at, name]), what, fingerprint }
+  }
+  const also = second && placed(second)
+  askNamed(service, exchange, { ...placed(first), ref, make: () => message, also }, reply)
 }
 
 function advanceRoute(service: ServiceContext): Route {
@@ -112,8 +114,8 @@ function advanceRoute(service: ServiceContext): Route {
     summary: 'Request one read-only assessment of one member or of all.',
     description:
       'Assessments are paced on the campaign lane, one at a time: a request made during one waits. The same ' +
-      '`trigger_id` (by default the Idempotency-Key) is assessed once. Without either, a waiting request also answers later ' +
-      'requests for the same.',
+      '`trigger_id` (by default the Idempotency-Key) is assessed once; of both, either is recognized. Without either, ' +
+      'a waiting request also answers later requests for the same.',
     access: { right: 'work.operate' },
     body: { schema: advanceBody, optional: true },
     headers: [IDEMPOTENCY_HEADER],
@@ -124,13 +126,15 @@ function advanceRoute(service: ServiceContext): Route {
     handle: (exchange) => {
       const asked = readAsked(service, exchange, 'trigger')
       if (asked === undefined) return
-      const { member, trigger_id = asked.id } = exchange.body
+      const { body } = exchange
+      const { member, trigger_id = asked.id } = body
       const about = member === undefined ? {} : { member }
-      const isNamed = asked.isKeyed || exchange.body.trigger_id !== undefined
-      const fingerprint = digestOf(about)
-      const name = isNamed ? { name: `advance ${trigger_id}`, what: 'assessment', fingerprint } : undefined
-      const said = { type: 'advance', trigger_id, ...(isNamed ? {} : { unnamed: true }), ...about }
-      askOnce(service, exchange, asked.initiative, said, name)
+      const what = 'assessment'
+      const key = { name: asked.id, what, fingerprint: digestOf(body) }
+      const trigger = { name: `advance ${trigger_id}`, what, fingerprint: digestOf(about) }
+      const names = [...(asked.isKeyed ? [key] : []), ...(body.trigger_id === undefined ? [] : [trigger])]
+      const said = { type: 'advance', trigger_id, ...(names.length > 0 ? {} : { unnamed: true }), ...about }
+      askOnce(service, exchange, asked.initiative, said, names)
     },
   }
 }
@@ -155,8 +159,14 @@ function decideRoute(service: ServiceContext): Route {
       if (asked === undefined) return
       const { body } = exchange
       const { id, isKeyed, initiative } = asked
-      const name = isKeyed ? { name: id, what: 'decision', fingerprint: digestOf(body) } : undefined
-      askOnce(service, exchange, initiative, { type: 'decide', ...body, ...(isKeyed ? { decision_id: id } : {}) }, name)
+      const names = isKeyed ? [{ name: id, what: 'decision', fingerprint: digestOf(body) }] : []
+      askOnce(
+        service,
+        exchange,
+        initiative,
+        { type: 'decide', ...body, ...(isKeyed ? { decision_id: id } : {}) },
+        names,
+      )
     },
   }
 }
@@ -167,10 +177,10 @@ function askOnce(
   exchange: Exchange,
   initiative: Initiative,
   said: object,
-  name: Name | undefined,
+  names: readonly Name[],
 ): void {
   const message = { by: exchange.by, ...said } as MessageBody
-  ask(service, exchange, initiative, message, name, ({ repeat, snapshot }) => {
+  ask(service, exchange, initiative, message, names, ({ repeat, snapshot }) => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(200, document(snapshot))
   })
@@ -272,9 +282,9 @@ function record(
   if (asked === undefined) return
   const { initiative, id, isKeyed } = asked
   const what = prefix === 'act' ? 'owner action' : 'finding'
-  const name = isKeyed ? { name: id, what, fingerprint: digestOf(exchange.body) } : undefined
+  const names = isKeyed ? [{ name: id, what, fingerprint: digestOf(exchange.body) }] : []
   const message = { by: exchange.by, ...messageOf(id, initiative) } as unknown as MessageBody
-  ask(service, exchange, initiative, message, name, ({ repeat, snapshot }) => {
+  ask(service, exchange, initiative, message, names, ({ repeat, snapshot }) => {
     const { owner_actions, findings } = document(snapshot)
     const made = owner_actions.find(({ action_id }) => action_id === id) ?? findings.find((one) => one.id === id)
     if (repeat === 'replay') exchange.setHeader('Idempotent-Replay', 'true')

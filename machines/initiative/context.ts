@@ -153,6 +153,8 @@ interface Advance extends MessageBody {
   /** The emitted event that made this request, if one did; it is already in the log. */
   readonly event_id?: string
   readonly fingerprint?: string
+  /** It was taken under its trigger id: only the caller's key is recorded, with this message. */
+  readonly is_made?: true
 }
 
 /** From the steward: no assessment is under way, and this is the current view. */

@@ -133,7 +133,7 @@ export function repeats({ value, context }: Snapshot, message: InitiativeMessage
     case 'create':
       return creationRepeat(context.internal.creation, message)
     case 'advance':
-      if (joinsWaiting(context, message)) return 'already_requested'
+      if (message.is_made === true || joinsWaiting(context, message)) return 'already_requested'
       return isKnownRequest(context, message.trigger_id) && !asksOtherwise(context, message)
         ? 'already_requested'
         : undefined

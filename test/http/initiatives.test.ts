@@ -364,6 +364,49 @@ t.test('an idempotency key or trigger of a decision or request is refused with a
   t.equal((await post(w, 'advance', { member: BANK }, key)).status, 422, 'even once it is over')
 })
 
+t.test('of a request with both a key and a trigger, each is recognized', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const ask = async (key: string, body: object) => {
+    const { status, body: said, headers } = await post(w, 'advance', body, { 'idempotency-key': key })
+    return [status, status === 200 ? headers.get('idempotent-replay') : said.code]
+  }
+  const nightly = { member: SHOP, trigger_id: 'nightly' }
+  const [first, replay, reused] = [
+    [200, null],
+    [200, 'true'],
+    [422, 'idempotency_key_reused'],
+  ]
+  t.same(await ask('k', nightly), first)
+  t.same(await ask('k', nightly), replay)
+  t.same(await ask('k', { member: SHOP, trigger_id: 'weekly' }), reused, 'the key')
+  t.same(await ask('l', { member: BANK, trigger_id: 'nightly' }), reused, 'the trigger')
+  t.same(await ask('l', { member: BANK, trigger_id: 'weekly' }), first, 'what was refused has used no key')
+  t.same(await ask('m', nightly), replay, 'the trigger of another key')
+  t.same(await ask('m', { trigger_id: 'late' }), reused, 'which counts from then on, too')
+  t.same(await ask('p', { member: SHOP }), first, 'a key alone')
+  t.same(await ask('p', nightly), reused)
+  const { assessment, waiting } = await read(w)
+  t.same(
+    [assessment, ...waiting].map(({ trigger_id }: any) => trigger_id),
+    ['nightly', 'weekly', waiting.at(-1).trigger_id],
+  )
+  t.equal((await post(w, 'complete', { reason: 'paid' })).status, 200)
+  t.same(await ask('n', nightly), replay, 'also once it is over')
+  t.same(await ask('n', { trigger_id: 'late' }), reused)
+  const many = ['a', 'b', 'c'].map((trigger_id) => ask('o', { trigger_id }))
+  t.same(new Set((await Promise.all(many)).map(([status]) => status)), new Set([409]), 'a refusal keeps no key')
+})
+
+t.test('of requests sent at once under one key, only the first is taken', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const ask = (trigger_id: string) => post(w, 'advance', { trigger_id }, { 'idempotency-key': 'k' })
+  const answers = await Promise.all(['a', 'b', 'c', 'a'].map(ask))
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 422, 422])
+  t.equal((await events(w, 'initiative_advance_requested')).length, 1)
+})
+
 t.test('unnamed requests for the same member are merged while one of them waits', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
