@@ -74,6 +74,11 @@ const table = {
   settled_twin: problem(409, 'The key belongs to a settled request', 'Send `again: true`, or use another key.'),
   result_conflict: problem(409, 'Already completed with another result', 'Nothing to do: the first result stands.'),
   trace_in_use: problem(409, 'The trace id is in use', 'Leave `trace_id` out, or choose a new one.'),
+  already_rotated: problem(
+    409,
+    'The token was rotated under this key',
+    'Use the token of the first answer; if that was lost, rotate again with another key.',
+  ),
   runner_removed: problem(409, 'The runner was removed', 'Register a runner under another id.'),
   last_admin_token: problem(409, 'The last unrestricted token', 'Create another first, or send `last_admin=true`.'),
   backup_running: passing(409, 'A backup is already running', 'Wait for the backup named in `backup`, then retry.', 10),

@@ -1,4 +1,5 @@
 /** Runners: who may take work. A runner's token is shown once, when it is created or rotated. */
+import { digestOf } from '../../machines/digest.ts'
 import { RUNNER_ID_PATTERN } from '../../machines/documents/fields.ts'
 import {
   type RunnerCreate,
@@ -19,7 +20,7 @@ import type { Refused, SnapshotOf, Taken } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
 import { mayDo, maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { askActor, located, markCursor, notFound, onAccepted, refuse, refuseUnseen, UNCACHED } from '../replies.ts'
 import { projectId } from '../resources/projects.ts'
@@ -292,9 +293,11 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
       area: AREA,
       summary:
         'Rotate a runner’s token: the answer contains the new one, once; the old one stays valid for 10 minutes.',
+      description: 'A repeat under its Idempotency-Key rotates nothing: 409 `already_rotated`, without the token.',
       access: { right: 'runner.manage', runner: 'own' },
+      headers: [IDEMPOTENCY_HEADER],
       answers: { 201: { description: 'The new token.', schema: runnerTokenDocument, headers: UNCACHED } },
-      problems: ['not_found', 'grants_too_much', 'runner_removed'],
+      problems: ['not_found', 'grants_too_much', 'runner_removed', 'already_rotated'],
       handle: (exchange) => {
         const runner = visibleRunner(service, exchange)
         if (runner === undefined) return
@@ -310,14 +313,32 @@ function tokenRoutes(service: ServiceContext): readonly Route[] {
 }
 
 function rotate(service: ServiceContext, exchange: Exchange, id: string): void {
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const ref = { kind: 'runner', id } as const
   const { token, hash } = newSecret()
   const message: RunnerBody = { type: 'rotate_credential', by: exchange.by, hash }
-  askActor(service, exchange, { kind: 'runner', id }, message, ({ snapshot }) => {
+  const rotated = ({ snapshot, repeat }: Taken): void => {
+    if (repeat !== undefined) {
+      exchange.problem(
+        'already_rotated',
+        `The token of ${id} was rotated under this key, and is shown only once. If that answer was lost, rotate again ` +
+          'with another key while the token before it is valid.',
+      )
+      return
+    }
     const credentials = snapshot.context.internal.credentials as { hash: string; expires_at?: string }[]
     const previous = credentials.filter((credential) => credential.hash !== hash).at(-1)
     exchange.setHeader('Cache-Control', 'no-store')
     exchange.answer(201, { token, previous_expires_at: previous?.expires_at ?? utcNow(service) })
-  })
+  }
+  if (key.key === undefined) {
+    askActor(service, exchange, ref, message, rotated)
+    return
+  }
+  const place = digestOf([message.type, id, askerOf(exchange.principal), key.key])
+  const named = { ref, place, fingerprint: digestOf({}), what: 'rotation', make: () => message }
+  askNamed(service, exchange, named, onAccepted(service, exchange, rotated))
 }
 
 function sessionRoute(service: ServiceContext): Route {

@@ -25,6 +25,26 @@ function closed(s: TestService, token: string): Promise<[opened: Promise<void>, 
   return Promise.resolve([opened, code])
 }
 
+t.test('a rotation repeated under its key changes nothing, and says how to go on', async (t) => {
+  const s = await startTestService(t)
+  const first = await s.runner('r1')
+  const rotate = (key: string, token?: string) =>
+    s.call('POST', '/api/runners/r1/token', undefined, {
+      headers: { 'idempotency-key': key },
+      ...(token === undefined ? {} : { token }),
+    })
+  const made = await rotate('k')
+  t.match(made, { status: 201, body: { token: /./ } })
+  const again = await rotate('k')
+  t.match(again.body, { status: 409, code: 'already_rotated', detail: /r1 .*with another key/ })
+  t.notMatch(JSON.stringify(again.body), made.body.token)
+  const both = await Promise.all([rotate('l'), rotate('l')])
+  t.same(both.map(({ status }) => status).sort(), [201, 409], 'also if both are sent at once')
+  t.equal((await rotate('k', first)).status, 201, 'the key of another caller is another key')
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  t.equal((await rotate('m')).body.code, 'runner_removed')
+})
+
 t.test("a rotated credential is valid for 10 more minutes, even if a rotation's answer was lost", async (t) => {
   const platform = new AdvanceablePlatform()
   const s = await startTestService(t, {}, { platform })
