@@ -56,6 +56,14 @@ export function paragraphs(value: string): string {
   return linesOf(value).map(visible).join('\n')
 }
 
+/** The most bytes that a UTF-16 unit takes there: `\u{feff}`. */
+const BYTES_PER_UNIT_MAX = 8
+
+/** Whether such a text takes more than `bytesMax` bytes of UTF-8. Only long texts are measured. */
+export function takesMoreInPrompt(text: string, bytesMax: number): boolean {
+  return text.length * BYTES_PER_UNIT_MAX > bytesMax && Buffer.byteLength(paragraphs(text)) > bytesMax
+}
+
 /** A whole prompt: its parts separated by blank lines, ending with one line break. */
 export function document(...parts: readonly string[]): string {
   return `${parts

@@ -11,6 +11,7 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import formats from 'ajv-formats'
 import type { Static, TProperties, TSchema } from 'typebox'
 import { canonical, escaped, NotJson } from './canonical.ts'
+import { takesMoreInPrompt } from './prompt-text.ts'
 import { Type } from './schema-parts.ts'
 import { takesMoreThan } from './utf8.ts'
 
@@ -40,8 +41,9 @@ const SETTINGS = {
   verbose: true,
 } as const
 
-/** A custom keyword: JSON Schema's `maxLength` counts characters, not bytes. */
+/** Custom keywords: JSON Schema's `maxLength` counts characters, not bytes. */
 const BYTES_MAX = 'x-max-bytes'
+const PROMPT_BYTES_MAX = 'x-max-prompt-bytes'
 
 /** Stops at the first fault; valid values are checked by this one only. */
 const first = prepared(new Ajv2020(SETTINGS))
@@ -94,6 +96,11 @@ function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
 /** A text of at most `bytesMax` bytes in UTF-8. */
 export function shortText(bytesMax: number, description: string) {
   return Type.String({ [BYTES_MAX]: bytesMax, description: `${description} At most ${bytesMax} bytes in UTF-8.` })
+}
+
+/** Bounds a text that is always told in full, by what it takes in a prompt: invisible characters are written out there. */
+export function inPrompt(bytesMax: number) {
+  return { [PROMPT_BYTES_MAX]: bytesMax }
 }
 
 /** A closed union of strings: `enum` in the document, a union of literals in TypeScript. */
@@ -226,12 +233,11 @@ function prepared(ajv: Ajv2020): Ajv2020 {
     validate: (isAsked: boolean, items: readonly unknown[]) => !isAsked || areUnique(items),
     error: { message: 'must NOT have duplicate items' },
   })
-  ajv.addKeyword({
-    keyword: BYTES_MAX,
-    type: 'string',
-    schemaType: 'number',
-    validate: (bytesMax: number, text: string) => !takesMoreThan(text, bytesMax),
-  })
+  const bounds = { [BYTES_MAX]: takesMoreThan, [PROMPT_BYTES_MAX]: takesMoreInPrompt }
+  for (const [keyword, takesMore] of Object.entries(bounds)) {
+    const validate = (bytesMax: number, text: string): boolean => !takesMore(text, bytesMax)
+    ajv.addKeyword({ keyword, type: 'string', schemaType: 'number', validate })
+  }
   return ajv
 }
 
@@ -326,6 +332,8 @@ function sentence(error: ErrorObject): string {
   }
   if (keyword === BYTES_MAX)
     return `must take at most ${error.schema} bytes in UTF-8, got ${Buffer.byteLength(data as string)}`
+  if (keyword === PROMPT_BYTES_MAX)
+    return `must take at most ${error.schema} bytes in a prompt, where invisible characters are written out (\\u{200b}), got ${shown(data)}`
   if (keyword === 'minItems') return `must have ${params.limit} or more entries, got ${(data as unknown[]).length}`
   if (keyword === 'maxItems') return `must have at most ${params.limit} entries, got ${(data as unknown[]).length}`
   if (keyword === 'minProperties') {

@@ -7,6 +7,7 @@ import { gateResult } from '../events/gates.ts'
 import {
   closedObject,
   exactlyWith,
+  inPrompt,
   nullable,
   onlyWith,
   requiredWith,
@@ -60,10 +61,13 @@ export const CYCLES_IN_ALL_MAX = 10_000
 export const HISTORY_MAX = 8
 export const OWNER_DECISIONS_MAX = 64
 
-const said = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
-  Type.String({ minLength: 1, maxLength, pattern: '\\S', description })
+const said = (description: string, maxLength: number = TEXT_LENGTH_MAX, more: object = {}) =>
+  Type.String({ minLength: 1, maxLength, pattern: '\\S', description, ...more })
+/** A text that every formation prompt has in full; only invisible characters take more than four bytes. */
+const prompted = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
+  said(`${description} Invisible characters count as they are written out.`, maxLength, inPrompt(4 * maxLength))
 const status = stringEnum(CAMPAIGN_STATUSES, { description: 'Its status.' })
-const mission = said('What is to be achieved, addressed to the agent that forms the next step.', MISSION_LENGTH_MAX)
+const mission = prompted('What is to be achieved, addressed to the agent that forms the next step.', MISSION_LENGTH_MAX)
 
 const evidenceFields = {
   kind: stringEnum(['gate', 'review'], {
@@ -181,7 +185,7 @@ export const campaignResumeBody = Type.Object(
   { ...CLOSED, title: 'CampaignResume' },
 )
 export const campaignDecideBody = Type.Object(
-  { decision: said('The owner’s decision. It binds every later formation.'), from_trunk: fromTrunk },
+  { decision: prompted('The owner’s decision. It binds every later formation.'), from_trunk: fromTrunk },
   { ...CLOSED, title: 'CampaignDecide' },
 )
 export const campaignCompleteBody = Type.Object(

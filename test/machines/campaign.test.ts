@@ -4,7 +4,7 @@ import type { CampaignContext, Of } from '../../machines/campaign/context.ts'
 import { promptOf } from '../../machines/campaign/prompt.ts'
 import { whyNotAdvanced } from '../../machines/campaign/rules.ts'
 import { campaignModule as module } from '../../machines/campaign.ts'
-import { campaignDocument } from '../../machines/documents/campaign.ts'
+import { campaignCreateBody, campaignDecideBody, campaignDocument } from '../../machines/documents/campaign.ts'
 import { type Message, type OwnFact, SERVICE_BY, type SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
 import type { CreateWorkItem, Of as OfItem } from '../../machines/work-item/context.ts'
@@ -312,6 +312,30 @@ t.test('whatever is left out of a prompt, it has the newest decisions of owners,
     told({ owner_decisions: [...decided(2, 'net.'), ...decided(1, '\u200b'.repeat(3_900))] }),
     '- No. 1: \\u{200b}',
   )
+  t.end()
+})
+
+t.test('a mission or a decision that would take too much of a prompt is refused, and says why', (t) => {
+  const body = { name: 'pay', project: 'shop', done_evidence: [{ kind: 'gate', command: 'npm test' }] }
+  const mission = (text: string) => compile(campaignCreateBody)({ ...body, mission: text })
+  const decision = (text: string) => compile(campaignDecideBody)({ decision: text })
+  const hidden = (count: number) => `x${'\u200b'.repeat(count)}`
+  for (const [faults, atMost, text, pointer] of [
+    [mission, 3_999, hidden(8_000 - 1), '/mission'],
+    [decision, 1_999, hidden(4_000 - 1), '/decision'],
+  ] as const) {
+    t.same(faults(hidden(atMost)), [])
+    const [fault] = faults(text)
+    t.match(fault, { pointer, detail: /^must take at most \d+ bytes in a prompt, .* written out \(\\u\{200b\}\), got/ })
+  }
+  for (const text of ['\u{e0041}', '\u009b']) t.equal(mission(`x${text.repeat(7_990)}`).length, 1)
+  t.same(mission('🚲'.repeat(8_000)), [], 'every text that shows itself is short enough')
+  t.same(decision('🚲'.repeat(4_000)), [])
+  const { context } = walk(...toCycle)
+  const asked = { ...context.asked, mission: hidden(3_999) }
+  const owner_decisions = [{ decision: hidden(1_990), authorized_by: 'ann', decided_at: 'now' }]
+  const prompt = promptOf({ ...context, asked, owner_decisions }, undefined)
+  t.ok(Buffer.byteLength(prompt) < 50_000, 'the longest two fit in one')
   t.end()
 })
 
