@@ -99,9 +99,10 @@ export function adviceFor(item: Document): string[] {
   const { id, state, disposition, started_at, run_request_id: run, reason_code, waiting_because: why } = item
   const close = `intendant queue close ${id} --reason TEXT`
   const retry = isForItsSource(item) ? [] : [`intendant queue retry ${id}`]
+  // Closing it ends that, so its campaign comes first.
+  if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
   switch (state) {
     case 'preserved':
-      if (item.built_upon_by !== undefined) return [goesOnIn(item.built_upon_by), close]
       if (resumedAs(item) !== undefined)
         return [`it continues as ${resumedAs(item)}: intendant queue show ${resumedAs(item)}`]
       return disposition?.preservation_ref === undefined ? [...retry, close] : [`intendant queue resume ${id}`, close]

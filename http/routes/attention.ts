@@ -148,7 +148,8 @@ const REASONS = {
   },
   failed: {
     ...openItem,
-    advice: 'close it, and submit it again if it is still wanted',
+    advice:
+      'close it, and submit it again if it is still wanted; if it is `built_upon_by` a campaign, continue with the campaign: closing it ends that',
     isCoveredElsewhere: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
       isCoveredByResumption(service, snapshot) || isOfEscalated(service, snapshot),
   },

@@ -142,6 +142,12 @@ t.test('attention shows for each entry its reason, its question or subject, and 
   const builtUpon = (await cli(env, 'attention')).out
   t.match(builtUpon, /campaign pay builds upon it: intendant campaign show pay, or intendant queue close/)
   t.notMatch(builtUpon, 'queue resume', 'resuming it would do the work twice')
+  for (const state of ['failed', 'needs_decision']) {
+    const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
+    const open = { ...kept, state, started_at: since, source: cycle, built_upon_by: 'pay' }
+    items.push({ ...items.pop()!, reason: state, work_item: open } as never)
+    t.match((await cli(env, 'attention')).out, /campaign pay builds upon it: .*, or intendant queue close/, state)
+  }
 })
 
 t.test('each campaign command posts to its endpoint with its origin', async (t) => {
