@@ -37,7 +37,7 @@ async function read(client: Client, id: string): Promise<Document> {
   return (await client.request('GET', itemPath(id))).body
 }
 
-/** Throws CliFailure for the item of a campaign or an initiative, which decides itself what follows. */
+/** Throws CliFailure for a step of a campaign or an assessment, whose owner decides itself what follows. */
 function assertOperators(item: Document, does: string): void {
   const { id, source } = item
   if (!isForItsSource(item)) return

@@ -108,7 +108,7 @@ export function adviceFor(item: Document): string[] {
       return disposition?.preservation_ref === undefined ? [...retry, close] : [`intendant queue resume ${id}`, close]
     case 'needs_decision':
       if (started_at === undefined) return [`intendant queue release ${id}`, close]
-      return isForItsSource(item) ? [close] : [`intendant queue answer ${id} --decision TEXT`, close]
+      return [isForItsSource(item) ? decidedIn(item) : `intendant queue answer ${id} --decision TEXT`, close]
     case 'failed':
       return [...retry, close]
     case 'running':
@@ -137,6 +137,10 @@ function resumedAs({ resumptions = [] }: Document): string | undefined {
 /** If it were resumed besides, its work would be done twice. */
 function goesOnIn(campaign: string): string {
   return `campaign ${campaign} builds upon it: intendant campaign show ${campaign}`
+}
+
+function decidedIn({ source: { kind, ref } }: Document): string {
+  return `${kind} ${ref} takes the decision: intendant ${kind} show ${ref}`
 }
 
 /** The end of an item on one line. */

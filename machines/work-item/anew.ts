@@ -19,9 +19,9 @@ export function questionIn(taskRunCompleted: Answered | undefined): Question | u
   return verdict === 'blocked_on_decision' ? { finding: finding ?? summary, options } : undefined
 }
 
-/** Whether a campaign or an initiative asked for the item: asking again is up to its owner. */
+/** Whether its campaign or initiative decides itself what follows. An initiative does not for the tasks it has started. */
 export function isForItsSource({ source }: Answered): boolean {
-  return source?.role !== undefined
+  return source?.role !== undefined && !(source.kind === 'initiative' && source.role === 'cycle')
 }
 
 /** Whether the same work may be submitted again. Work preserved under a ref is resumed instead. */

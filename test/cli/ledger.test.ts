@@ -177,6 +177,7 @@ t.test('queue show prints the question of an item and how to answer it, unless a
   const cycle = { kind: 'campaign', ref: 'pay', role: 'cycle', cycle: 2 }
   const theirs = await cli((await open({ source: cycle })).env, 'queue', 'show', ITEM.id)
   t.notMatch(theirs.out, 'intendant queue answer')
+  t.match(theirs.out, /^campaign pay takes the decision: intendant campaign show pay\nintendant queue close/m)
 })
 
 t.test('an item whose run is lost counts as open, and is shown with the commands that help', async (t) => {

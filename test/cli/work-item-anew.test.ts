@@ -1,4 +1,5 @@
 import t, { type Test } from 'tap'
+import { add, advance, answer, SHOP } from '../http/initiative-harness.ts'
 import { begin, finish, fleet, history, inState, type Runner, reading, submit } from '../http/ledger-harness.ts'
 import { startTestService, type TestService } from '../http/service-harness.ts'
 import { cli, service } from './in-process.ts'
@@ -17,13 +18,13 @@ async function ended(s: TestService, runner: Runner, body: object, result?: obje
   const { request_id } = await begin(s, runner)
   if (result !== undefined) await finish(s, runner, request_id, result)
   else {
-    const failure = { class: 'execution', message: 'no disk' }
-    await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, failure, runner)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, NO_DISK, runner)
   }
   return await inState(s, id, result === undefined ? 'failed' : stateOf(result))
 }
 
 const stateOf = ({ verdict }: any): string => (verdict === 'blocked_on_decision' ? 'needs_decision' : 'preserved')
+const NO_DISK = { class: 'execution', message: 'no disk' }
 const result = (more: object) => ({ project: 'shop', success: false, landed: false, summary: 'no', ...more })
 const QUESTION = result({
   verdict: 'blocked_on_decision',
@@ -115,6 +116,32 @@ t.test('what a campaign asked for is retried and answered there', async (t) => {
       err: /belongs to campaign pay, .*intendant campaign show pay/,
     })
   t.notOk(asked.some(({ method }) => method === 'POST'))
+})
+
+t.test('a task started by an initiative is answered like any other; an assessment is not retried', async (t) => {
+  const { s, runner, run } = await shop(t)
+  await add(s, { members: [SHOP] })
+  await advance({ s, runner }, 't1')
+  await answer({ s, runner }, { decision: 'dispatch', member: SHOP, objective: 'Print invoices' })
+  const { request_id, engine } = await begin(s, runner)
+  await finish(s, runner, request_id, { ...QUESTION, preservation_ref: 'task/q' })
+  const old = await inState(s, engine.payload.item_id, 'needs_decision')
+  t.match(old.source, { kind: 'initiative', role: 'cycle' })
+  t.match((await run('queue', 'show', old.id)).out, `intendant queue answer ${old.id} --decision TEXT`)
+  const { code, out, err } = await run('queue', 'answer', old.id, '--decision', 'net')
+  t.equal(code, 0, err)
+  const next = await reading(s, newIn(out))()
+  t.match(next, { base_ref: 'task/q', context: { initiative: 'checkout' }, source: { ref: old.id } })
+  t.match(await reading(s, old.id)(), { state: 'cancelled', reason: `closed: answered as ${next.id}` })
+
+  const again = await begin(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${again.request_id}/failed`, NO_DISK, runner)
+  await inState(s, next.id, 'failed')
+  await advance({ s, runner }, 't2')
+  const steering = await begin(s, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${steering.request_id}/completed`, { result: {} }, runner)
+  const assessment = await inState(s, steering.work_item_id!, 'failed')
+  t.match(await run('queue', 'retry', assessment.id), { code: 3, err: /belongs to initiative checkout/ })
 })
 
 t.test('answer goes on from the work that was kept, with question and decision, and closes what asked', async (t) => {
