@@ -122,10 +122,18 @@ export interface OwnItem {
   readonly state: string
 }
 
+/** An item that this initiative created and that has settled. */
+export interface EndedItem extends OwnItem {
+  /** How it ended, in words. */
+  readonly reason: string
+}
+
 /** Everything outside the initiative that steering considers, read from committed state. */
 export interface View {
   readonly members: readonly MemberView[]
   readonly items: readonly OwnItem[]
+  /** The newest of those that have settled, oldest first: only for the prompt. */
+  readonly ended?: readonly EndedItem[]
   /** Those of the initiative's projects that are archived, so that nothing starts in them. */
   readonly archived?: readonly string[]
 }

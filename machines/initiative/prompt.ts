@@ -6,7 +6,7 @@ import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
 import { bullets, decisionBullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
-import type { InitiativeContext, Trigger, View } from './context.ts'
+import type { EndedItem, InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
 /** How many of the newest findings are shown, and how much of each: a prompt must stay readable. */
@@ -20,11 +20,16 @@ export function findingsFor({ findings }: InitiativeContext, ...members: readonl
   return findings.filter(isFor).slice(-FINDINGS_SHOWN_MAX)
 }
 
+interface Scope {
+  readonly context: InitiativeContext
+  readonly view: View
+}
+
 /**
  * A pinned assessment belongs to its member's project and is shown nothing of other projects. An owner's decision about
  * all members binds it too; a question about no particular member is left out, since it may be another project's.
  */
-function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
+function scopeOf(context: InitiativeContext, { member }: Trigger, view: View): Scope {
   if (member === undefined) return { context, view }
   const home = view.members.find((memberView) => isSameMember(memberView.member, member))?.project
   const members = view.members.filter(({ project }) => project === home)
@@ -44,7 +49,9 @@ function scopeOf(context: InitiativeContext, { member }: Trigger, view: View) {
     actions: context.actions.filter((one) => isShown(one.member)),
     assessments: [],
   }
-  return { context: narrowed, view: { members, items: view.items.filter(({ project }) => project === home) } }
+  const isHome = ({ project }: { readonly project: string }): boolean => project === home
+  const { items, ended = [] } = view
+  return { context: narrowed, view: { members, items: items.filter(isHome), ended: ended.filter(isHome) } }
 }
 
 export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View): string {
@@ -66,6 +73,7 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
       ),
     ),
     section('Work that this initiative has started', fencedLines(view.items.map(itemLine), 'work items')),
+    section('How work that it started last has ended', fencedLines((view.ended ?? []).map(endedLine), 'work items')),
     section(
       'Decisions of the owner: these are binding',
       decisionBullets(context.owner_decisions.map((one) => decisionLine(context, one))),
@@ -75,7 +83,10 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
     section('Findings', fencedLines(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Previous assessments',
-      fencedLines(context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map(assessedLine), 'assessments'),
+      fencedLines(
+        context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map((one) => assessedLine(context, one)),
+        'assessments',
+      ),
     ),
     ANSWER,
   )
@@ -106,6 +117,10 @@ function itemLine({ item_id, project, state, objective }: View['items'][number])
   return `${item_id} in ${project} is ${state}: ${oneLine(objective)}`
 }
 
+function endedLine(item: EndedItem): string {
+  return `${itemLine(item)} (${oneLine(item.reason)})`
+}
+
 function questionLine({ kind, text }: Question): string {
   return `${kind}: ${oneLine(text)}`
 }
@@ -125,8 +140,11 @@ function ownerLine(one: InitiativeContext['owner_actions'][number]): string {
   return `${what}${member === undefined ? '' : ` ${memberText(member)}`}: ${oneLine(reason)}`
 }
 
-function assessedLine({ outcome, decision, detail }: InitiativeContext['assessments'][number]): string {
-  return `${decision ?? 'no decision'}, ${outcome}${detail === undefined ? '' : `: ${oneLine(detail)}`}`
+function assessedLine({ actions }: InitiativeContext, one: InitiativeContext['assessments'][number]): string {
+  const { steer_id, outcome, decision, detail } = one
+  const member = actions.find((action) => action.steer_id === steer_id)?.member
+  const about = member === undefined ? '' : ` ${memberText(member)}`
+  return `${decision ?? 'no decision'}${about}, ${outcome}${detail === undefined ? '' : `: ${oneLine(detail)}`}`
 }
 
 function findingLine({ finding_id, kind, text }: Finding): string {

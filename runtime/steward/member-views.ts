@@ -6,14 +6,17 @@ import type { CampaignContext } from '../../machines/campaign/context.ts'
 import type { Action } from '../../machines/documents/initiative.ts'
 import type { Member } from '../../machines/documents/member.ts'
 import { memberText } from '../../machines/documents/member.ts'
-import { WAITING_STATES } from '../../machines/documents/work-item.ts'
+import { isSettledItem, WAITING_STATES } from '../../machines/documents/work-item.ts'
 import { projectIdOf } from '../../machines/ids.ts'
-import type { InitiativeContext, MemberView, OwnItem, View } from '../../machines/initiative/context.ts'
+import type { EndedItem, InitiativeContext, MemberView, OwnItem, View } from '../../machines/initiative/context.ts'
 import { isHeldFor } from '../../machines/initiative/effects.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
+
+/** Of how many items that it has started last the initiative is told how they ended. */
+const ENDED_TOLD_MAX = 8
 
 type Reading = Pick<Runtime, 'read'>
 type Seen = Omit<MemberView, 'member' | 'project'>
@@ -21,6 +24,7 @@ type Seen = Omit<MemberView, 'member' | 'project'>
 export function viewOf(runtime: Reading, context: InitiativeContext): View {
   const { members, internal, projects } = context
   const archived = projects.filter((key) => isArchived(runtime, key))
+  const started = context.actions.filter(({ item_id }) => item_id !== undefined)
   return {
     members: members.map((member) => {
       const project = internal.homes[memberText(member)] ?? ''
@@ -33,9 +37,8 @@ export function viewOf(runtime: Reading, context: InitiativeContext): View {
       }
     }),
     ...(archived.length === 0 ? {} : { archived }),
-    items: context.actions
-      .filter(({ item_id }) => item_id !== undefined && item_id in internal.cycles)
-      .flatMap((action) => ownItem(runtime, action)),
+    items: started.filter(({ item_id }) => item_id! in internal.cycles).flatMap((action) => ownItem(runtime, action)),
+    ended: started.slice(-ENDED_TOLD_MAX).flatMap((action) => endedItem(runtime, action)),
   }
 }
 
@@ -88,4 +91,12 @@ function ownItem(runtime: Reading, { item_id, member, objective, decision }: Act
   const state: string = snapshot?.value ?? (decision === 'stage' ? 'held' : 'queued')
   if (state !== 'running' && !isWaiting(state)) return []
   return [{ item_id: item_id!, project: member!.ref, objective: objective!, state }]
+}
+
+/** The item, once it has settled and until retention removes it. */
+function endedItem(runtime: Reading, { item_id, member, objective }: Action): EndedItem[] {
+  const snapshot: SnapshotOf<WorkItemContext> | undefined = committed(runtime, { kind: 'work_item', id: item_id! })
+  if (snapshot === undefined || !isSettledItem(snapshot.value)) return []
+  const { value, context } = snapshot
+  return [{ item_id: item_id!, project: member!.ref, objective: objective!, state: value, reason: context.reason }]
 }

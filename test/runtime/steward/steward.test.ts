@@ -42,7 +42,7 @@ class World {
     this.ask('initiative', 'checkout', CREATE)
   }
 
-  ask(kind: 'project' | 'initiative', id: string, message: object): any {
+  ask(kind: 'project' | 'initiative' | 'work_item', id: string, message: object): any {
     let answer: unknown
     this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
       answer = given
@@ -137,6 +137,19 @@ t.test('work that a decision starts just before the initiative is cancelled is c
     value: 'cancelled',
     context: { reason: 'cancelled by ann: initiative checkout cancelled: too dear' },
   })
+  t.end()
+})
+
+t.test('an initiative is shown how the items that it has started have ended', (t) => {
+  const w = new World()
+  w.answerUnheard()
+  w.steward()
+  const { item_id } = w.initiative.context.actions[0]
+  const shown = () => viewOf(w.runtime, w.initiative.context)
+  t.match(shown(), { items: [{ item_id, state: 'queued' }], ended: [] })
+  w.ask('work_item', item_id, { type: 'cancel', reason: 'too dear' })
+  const reason = 'cancelled by ann: too dear'
+  t.match(shown(), { items: [], ended: [{ item_id, project: 'shop', state: 'cancelled', reason }] })
   t.end()
 })
 
