@@ -4,6 +4,7 @@
 
 import { isBuiltUpon } from '../../machines/campaign/chain.ts'
 import type { CampaignContext } from '../../machines/campaign/context.ts'
+import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import {
   type ItemReasonCode,
   type ItemWaitingBecause,
@@ -117,4 +118,12 @@ export function visibleWorkItem(service: ServiceContext, exchange: Exchange): Wo
 export function findWorkItem(service: ServiceContext, reader: Principal, id: string): WorkItemSnapshot | undefined {
   const snapshot = isId('wi', id) ? service.runtime.read({ kind: 'work_item', id }) : undefined
   return snapshot !== undefined && maySee(reader, snapshot.context.project) ? snapshot : undefined
+}
+
+/** Whether a failed formation has escalated its campaign: the decision about the campaign then closes the item. */
+export function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: WorkItemSnapshot): boolean {
+  const { kind, ref, role } = asked.source
+  if (kind !== 'campaign' || role !== 'advance') return false
+  const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
+  return owner !== undefined && calledFor(needIn(owner)) === 'escalated' && owner.context.internal.owing === id
 }

@@ -1,7 +1,7 @@
 /**
  * What needs a person: lost and unapproved run requests; work that no runner may take, or whose runners are all away;
- * open work items; campaigns that escalated, or that their provider paused for good; questions of initiatives; briefs
- * to review, or whose approvals no longer hold; drift; hypotheses.
+ * open work items, and staged ones; campaigns that escalated, or that their provider paused for good; questions of
+ * initiatives; briefs to review, or whose approvals no longer hold; drift; hypotheses.
  */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
@@ -19,6 +19,7 @@ import type { FormationBriefContext } from '../../machines/formation-brief/conte
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
 import { modules } from '../../machines/index.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
+import { isStaged } from '../../machines/initiative/effects.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
@@ -36,7 +37,7 @@ import { briefDocument } from '../resources/formation-briefs.ts'
 import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
 import { stalledProjects } from '../resources/stalled-projects.ts'
-import { isCoveredByResumption, workItemDocumentOf } from '../resources/work-item-answers.ts'
+import { isCoveredByResumption, isOfEscalated, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -55,6 +56,8 @@ interface Reason {
   readonly advice: string
   /** Rows whose order is a time in the future are not due yet. */
   readonly isTimed?: true
+  /** That state, if its name is not the reason's. */
+  readonly state?: string
   /** Whether an entity of that state needs somebody. */
   isOf?(snapshot: SnapshotOf<any>): boolean
   /**
@@ -154,6 +157,13 @@ const REASONS = {
       isCoveredByResumption(service, snapshot) || isOfEscalated(service, snapshot),
   },
   asked: { ...initiative, advice: 'answer its question, for the members that it asks about' },
+  staged: {
+    ...openItem,
+    state: 'held',
+    advice: 'release it to let it start, or cancel it',
+    isOf: isStaged,
+    since: ({ context }: SnapshotOf<WorkItemContext>) => context.operator_actions.at(-1)!.at,
+  },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
   no_runner_online: {
     kind: 'project',
@@ -219,14 +229,6 @@ const REASONS = {
     document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.hypothesis.document(snapshot),
   },
 } as const satisfies Record<string, Reason>
-
-/** Whether a failed formation has escalated its campaign: the decision about the campaign then closes the item. */
-function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: SnapshotOf<WorkItemContext>): boolean {
-  const { kind, ref, role } = asked.source
-  if (kind !== 'campaign' || role !== 'advance') return false
-  const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
-  return owner !== undefined && calledFor(needIn(owner)) === 'escalated' && owner.context.internal.owing === id
-}
 
 /** What the run is for, from its brief: the request itself only names its entry event. */
 function governingBrief({ runtime }: ServiceContext, { context }: SnapshotOf<RunRequestContext>): object | undefined {
@@ -366,7 +368,7 @@ function sectionOf(
   return {
     ...named,
     index: isOf === undefined ? 'attention' : 'state',
-    value: name,
+    value: reason.state ?? name,
     ...(reason.isTimed === true ? { below: at } : {}),
     matches: isOf === undefined ? isFor : (snapshot) => isOf(snapshot) && isFor(snapshot),
   }

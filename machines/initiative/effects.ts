@@ -184,3 +184,9 @@ export function isHeldFor(context: Pick<InitiativeContext, 'name'>, { operator_a
   const { id, origin } = initiativeBy(context)
   return last?.command === 'hold' && last.by?.id === id && last.origin === origin
 }
+
+/** Whether its initiative has prepared the item for a person to release. */
+export function isStaged({ context }: { readonly context: WorkItemContext }): boolean {
+  const { kind, ref, role } = context.asked.source
+  return kind === 'initiative' && role === 'cycle' && isHeldFor({ name: ref }, context)
+}

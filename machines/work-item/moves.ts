@@ -6,7 +6,7 @@ import {
   type Resumption,
   type SettledState,
 } from '../documents/work-item.ts'
-import type { By, SendParams } from '../machine.ts'
+import { type By, SERVICE_BY, type SendParams } from '../machine.ts'
 import { creationRecord } from '../repeated-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { isOnTrunk, type Settlement, settlementOf, withoutResult } from './results.ts'
@@ -114,8 +114,10 @@ export function operate(
   return { operator_actions: [...context.operator_actions, action].slice(-OPERATOR_ACTIONS_MAX) }
 }
 
-export function hold(context: WorkItemContext, message: Of<'hold'>): Change {
-  return { ...takeBack(context), reason: reasonOf(`held by ${message.by?.name ?? 'an operator'}`), run: undefined }
+/** The service holds nothing by itself: only for the initiative that its origin names. */
+export function hold(context: WorkItemContext, { by }: Of<'hold'>): Change {
+  const holder = by?.id === SERVICE_BY.id ? by.origin : by?.name
+  return { ...takeBack(context), reason: reasonOf(`held by ${holder ?? 'an operator'}`), run: undefined }
 }
 
 /** No runner can begin it as things stand: it goes back to the queue, and locks nothing meanwhile. */

@@ -247,3 +247,17 @@ t.test('a question of an initiative is listed under each of its projects', async
   await s.project('till')
   t.same(await asked('till'), [])
 })
+
+t.test('a task that an initiative has staged needs a person, one that a person holds does not', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await steer(w, 't1', { decision: 'stage', member: BANK, objective: 'Print invoices' })
+  const { items } = (await s.expect(200, 'GET', '/api/attention')).body
+  const { work_item, ...entry } = items[0]
+  t.same(entry, { kind: 'work_item', reason: 'staged', project: 'bank', since: work_item.operator_action.at })
+  t.match(work_item, { state: 'held', reason: 'held by initiative checkout', objective: 'Print invoices' })
+  t.same((await s.expect(200, 'GET', '/api/attention?reason=staged')).body.items, items)
+  for (const move of ['release', 'hold']) await s.expect(200, 'POST', `/api/work-items/${work_item.id}/${move}`, {})
+  await inState(s, work_item.id, 'held')
+  t.same((await s.expect(200, 'GET', '/api/attention')).body.items, [])
+})
