@@ -9,6 +9,7 @@ import {
   answer,
   BANK,
   events,
+  item,
   NAME,
   ORIGIN,
   post,
@@ -20,7 +21,7 @@ import {
   type World,
   world,
 } from './initiative-harness.ts'
-import { begin, fleet, submit, take } from './ledger-harness.ts'
+import { begin, fleet, inState, submit, take } from './ledger-harness.ts'
 import { startOnDisk, startTestService } from './service-harness.ts'
 
 t.test('an initiative is created once, with its members and their projects', async (t) => {
@@ -300,6 +301,29 @@ t.test('an unanswered assessment fails when its initiative ends, whatever is ans
   t.match(await settledItem(w, item_id), { state: 'cancelled' })
   t.match((await events(w, 'initiative_steered'))[0].payload, { outcome: 'failed', success: false })
   t.match(await read(w), { status: 'completed' })
+})
+
+t.test('once an initiative has ended nobody is called because of an assessment of it that failed', async (t) => {
+  for (const end of ['complete', 'cancel']) {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const ids: string[] = []
+    for (const n of [1, 2]) {
+      await advance(w, `t${n}`)
+      const { request_id } = await begin(s, w.runner)
+      await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, w.runner)
+      ids.push((await steered(w, n)).item_id)
+      await inState(s, ids.at(-1)!, 'failed')
+    }
+    const called = async () =>
+      (await s.expect(200, 'GET', '/api/attention')).body.items.map(({ work_item }: any) => work_item.id)
+    t.same(await called(), ids.toReversed())
+    await s.expect(200, 'POST', `/api/work-items/${ids[0]}/close`, { reason: 'seen' })
+    await s.expect(200, 'POST', `/api/initiatives/${NAME}/${end}`, { reason: 'all is well' })
+    t.match(await inState(s, ids[1]!, 'cancelled'), { reason: /^closed: its initiative is c\w+ed$/ })
+    t.match(await item(w, ids[0]!), { reason: 'closed: seen' })
+    t.same(await called(), [], end)
+  }
 })
 
 t.test('owner actions and findings with an idempotency key are recorded once', async (t) => {
