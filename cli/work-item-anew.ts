@@ -3,6 +3,7 @@
  * with the new one's id. The same command again makes no other item.
  */
 import type { Client } from '../engine/client.ts'
+import { ServiceRefused } from '../engine/errors.ts'
 import { OPEN_STATES } from '../machines/documents/work-item.ts'
 import { type Anew, anew, isForItsSource, isRetried, objectiveAnswered } from '../machines/work-item/anew.ts'
 import type { Document } from './document.ts'
@@ -30,7 +31,22 @@ export async function answerItem(cli: Cli, [id]: readonly any[], { decision }: a
   assertOperators(old, 'takes the decision')
   if (!asksForDecision(old)) throw refused(old, 'only an item whose run asked for a decision can be answered')
   const objective = objectiveAnswered(old, await questionOf(client, old), decision)
-  await submitAnew(cli, old, anew(old, 'answer', objective), 'answered')
+  await submitAnew(cli, old, anew(old, 'answer', objective), 'answered').catch((error) => {
+    throw isOtherAnswer(error) ? answeredBefore(error, old) : error
+  })
+}
+
+/** The key of an answer derives from the item alone, so that a second one that differs is refused. */
+function isOtherAnswer(error: unknown): error is ServiceRefused {
+  return error instanceof ServiceRefused && error.problem.code === 'idempotency_key_reused'
+}
+
+function answeredBefore({ method, path, problem }: ServiceRefused, { id, state, reason }: Document): ServiceRefused {
+  const asWhat = state === 'cancelled' ? `: ${reason}` : ''
+  return new ServiceRefused(method, path, {
+    ...problem,
+    detail: `${id} was answered before, with another decision${asWhat}.`,
+  })
 }
 
 async function read(client: Client, id: string): Promise<Document> {

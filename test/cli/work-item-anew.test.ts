@@ -163,7 +163,10 @@ t.test('answer goes on from the work that was kept, with question and decision, 
   })
   t.match(await reading(s, old.id)(), { state: 'cancelled', reason: `closed: answered as ${id}` })
   t.match((await decide('net')).out, `${old.id} continues as ${id}, which already exists`)
-  t.match(await decide('gross'), { code: 3, err: /idempotency_key_reused/ }, 'what is decided stays so')
+  const late = await decide('gross')
+  t.match(late, { code: 3, err: /idempotency_key_reused/ }, 'what is decided stays so')
+  const first = `${old.id} was answered before, with another decision: closed: answered as ${id}.`
+  t.match(late.err, first, 'says what became of the first answer')
 })
 
 t.test('where the old item cannot be closed the new one is told, and the same command goes on', async (t) => {
