@@ -1,9 +1,10 @@
 /** The real process and its surroundings: slow or closed readers of its output, and closing terminals. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, openSync, readFileSync } from 'node:fs'
+import { existsSync, openSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { BINARY } from '../binary.ts'
@@ -47,6 +48,14 @@ t.test('the intendant script of a checkout starts what npm start built', async (
   const { status, stdout, stderr } = spawnSync('./intendant', ['--version'], { encoding: 'utf8' })
   t.same([status, stdout, stderr], [0, `${version}\n`, ''])
   t.notMatch(readFileSync('intendant', 'utf8'), /dist\/(?!bin\/)/, 'it uses nothing that npm start does not build')
+})
+
+t.test('links to the intendant script of a checkout work from anywhere', async (t) => {
+  const folder = t.testdir({ bin: {} })
+  symlinkSync(resolve('intendant'), join(folder, 'first'))
+  symlinkSync('../first', join(folder, 'bin', 'intendant'))
+  const { status, stderr } = spawnSync('bin/intendant', ['--version'], { cwd: folder, encoding: 'utf8' })
+  t.same([status, stderr], [0, ''])
 })
 
 t.test('the output of a command arrives complete, however slow its reader', async (t) => {
