@@ -47,9 +47,10 @@ function nowOf({ stage, work }: Document): string {
   return work.state === undefined ? what : `${what}, ${work.state}`
 }
 
-/** Why; first of all the reason of its item, which waits or has failed. */
-function whyOf({ reason, work }: Document): string {
-  return safe(work?.reason === undefined ? reason : `${work.reason}; ${reason}`)
+/** Why; first of all the reason of its item, which waits or has failed. For a pause that ends by itself, also when. */
+function whyOf({ reason, work, paused }: Document): string {
+  const until = paused?.until === undefined ? '' : `; continues at ${paused.until}`
+  return safe(`${work?.reason === undefined ? '' : `${work.reason}; `}${reason}${until}`)
 }
 
 /** One campaign: its status and why, what happens now, what it needs, what was done. */

@@ -89,6 +89,16 @@ t.test('campaign list shows the current stage of each campaign, on wide and narr
     out,
     /pay +active +shop +1\/10 +\S+ +cycle 1, queued +lane campaign is paused; cycle 1: no invoice is sent yet/,
   )
+  const limited = {
+    ...CAMPAIGN,
+    status: 'paused',
+    stage: 'idle',
+    reason: 'its provider is unavailable',
+    work: undefined,
+  }
+  const until = '2030-01-01T00:00:00Z'
+  const paused = await service(t, () => [200, { items: [{ ...limited, paused: { by: 'provider', until } }] }])
+  t.match((await cli(paused.env, 'campaign')).out, `idle  its provider is unavailable; continues at ${until}`)
   const narrow = await cliOn({ isTTY: true, columns: 50 }, { ...env, NO_COLOR: '1' }, 'campaign', 'list')
   for (const line of narrow.out.split('\n')) t.ok(line.length <= 50, line)
   t.match(narrow.out, /escalated till {2}idle\n {2}shop {2}1\/10/)
