@@ -10,7 +10,7 @@ const HELP = `
 An event is identified by its content. With the same --occurred-at, the same command can be
 repeated: the event is recorded once and requests one run. Without that option each event is a new
 one; if it may have been recorded but no answer came (exit code 4), the --occurred-at with which to
-repeat it is printed.
+repeat it is printed. A run that is requested with --throttle full waits until it is approved.
 
 Example:
   intendant emit greet_requested --project shop --payload '{"name":"Ada"}' --wait`
@@ -47,10 +47,17 @@ async function emit(cli: Cli, [type]: readonly any[], options: any): Promise<num
   const isFollowed = request !== undefined && (wait || waitLimit !== undefined)
   if (cli.json && !isFollowed) cli.print.json(body)
   else if (!cli.json) {
-    cli.print.line(`Event ${body.events[0]}${body.duplicates > 0 ? ' had been recorded before' : ''}`)
-    if (request !== undefined) cli.print.line(`Run request ${request}`)
+    const isNew = body.duplicates === 0
+    cli.print.line(`Event ${body.events[0]}${isNew ? '' : ' had been recorded before'}`)
+    const waits = isNew && throttle === 'full' && !isFollowed
+    if (request !== undefined) cli.print.line(`Run request ${request}${waits ? waitsFor(request) : ''}`)
   }
   return isFollowed ? await follow(cli, request, undefined, waitLimit) : undefined
+}
+
+/** No brief's approval covers a run that an event asks for. */
+function waitsFor(request: string): string {
+  return ` waits for an approval: intendant run-request approve ${request}`
 }
 
 /** Posts the event. If it is unknown whether it was recorded, prints how to state the very same event again. */

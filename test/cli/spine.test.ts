@@ -261,6 +261,10 @@ t.test('an emit repeated with the same time creates one run request', async (t) 
   t.match(second.out, 'had been recorded before')
   t.equal(second.out.replace(' had been recorded before', ''), first.out)
   t.equal(JSON.parse((await service.cli('run-request', 'list', '--json')).out).length, 1)
+  const full = (await service.cli(...line, '--throttle', 'full')).out
+  t.match(full, /^Run request (runreq_\w+) waits for an approval: intendant run-request approve \1$/m)
+  const [, id = ''] = /(runreq_\w+)/.exec(full) ?? []
+  t.match((await service.cli('run-request', 'show', id)).out, 'waits for an approval of its own')
 })
 
 t.test('the runner refuses an admin token', async (t) => {
