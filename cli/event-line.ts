@@ -6,10 +6,13 @@ const DETAIL_CHARS_MAX = 400
 /** Wide enough for nearly every type. */
 const TYPE_COLUMNS = 28
 
-/** The most telling fields of a payload, in this order; the others follow as they come. */
+/** The most telling fields of a payload, in this order; the others follow, those with parts of their own last. */
 const FIRST_FIELDS = [
   'state',
   'decision',
+  'outcome',
+  'status',
+  'error',
   'objective',
   'reason',
   'code',
@@ -81,9 +84,11 @@ function clock(time: unknown): string {
 function detail(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null) return ''
   const fields = payload as Record<string, unknown>
+  const others = Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name))
   const names = [
     ...FIRST_FIELDS.filter((name) => name in fields),
-    ...Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name)),
+    ...others.filter((name) => !hasParts(fields[name])),
+    ...others.filter((name) => hasParts(fields[name])),
   ]
   const hidden = [...SHOWN_ELSEWHERE, ...LONG_FIELDS]
   const told = names.filter((name) => !hidden.includes(name) && !isEmpty(fields[name]))
@@ -94,6 +99,11 @@ function detail(payload: unknown): string {
 
 function isEmpty(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
+}
+
+/** Whether it is shown as JSON, which may take up most of the line. */
+function hasParts(value: unknown): boolean {
+  return typeof value === 'object' && /^[[{]/.test(word(value))
 }
 
 /** A plain text as it is, a list joined by commas, a person by name, and everything else as JSON. */

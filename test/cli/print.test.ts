@@ -160,6 +160,16 @@ t.test('an event line shows decisions first, and leaves out prompts and results'
   )
 })
 
+t.test('an event line shows how it came out before anything that has parts of its own', async (t) => {
+  const action = { action_id: 'act_1', objective: 'x'.repeat(400) }
+  const payload = { action, eligible_members: [], provider: 'node', error: 'gone', outcome: 'stale', success: true }
+  const event = { occurred_at: '2030-01-01T00:00:00Z', project: 'demo', event_type: 'initiative_steered', payload }
+  t.match(
+    eventLines(event, new Printer({ write: () => {} }, {}))[0],
+    'demo  outcome=stale error=gone provider=node success=true action={"action_id":"act_1"',
+  )
+})
+
 t.test('an event line shows its time in UTC, with the date if that is not today', async (t) => {
   const printer = new Printer({ write: () => {} }, {})
   const begins = (occurred_at: string) =>
