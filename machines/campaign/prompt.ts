@@ -52,7 +52,7 @@ export function promptOf(context: CampaignContext, result: Start | undefined): s
     section('Work that is preserved and has not landed', preserved(context)),
     section('Objectives so far', fencedLines(context.history.map(historyLine), 'the objectives so far')),
     section('Gates that failed when last run', gates(context)),
-    section('Findings of other members working towards the same outcome', findings(context)),
+    section('Findings on the way to the same outcome', findings(context)),
     section('Files to read first', bullets(asked.context_paths ?? [])),
     section('The intent behind it', bullets(asked.intent_refs ?? [])),
   ].filter((text) => text !== '')
