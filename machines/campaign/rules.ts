@@ -2,7 +2,7 @@
 
 import { decidedOtherwise } from '../decision-repeats.ts'
 import { CYCLES_IN_ALL_MAX } from '../documents/campaign.ts'
-import type { Refusal, SnapshotOf } from '../machine.ts'
+import { nameOf, type Refusal, type SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import { JOINED_MAX, joinedCount } from './advance.ts'
 import { isCalledOff } from './chain.ts'
@@ -134,6 +134,8 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     case 'pause':
       if (isOver(value) && message.with_initiative !== undefined) return `already_${value}`
       return value === 'paused' && context.paused?.by === 'owner' ? 'already_paused' : undefined
+    case 'decide':
+      return RUNNING.has(value) && isDecidedSo(context, message) ? 'already_decided' : undefined
     case 'complete':
       return value === 'completed' && !isSaidOtherwise(context, message) ? 'already_completed' : undefined
     case 'cancel':
@@ -156,6 +158,12 @@ export function repeats({ value, context }: SnapshotOf<CampaignContext>, message
     default:
       return undefined
   }
+}
+
+/** Whether its newest decision is this one, by the same person, who may have lost the answer and asks again. */
+function isDecidedSo({ owner_decisions }: CampaignContext, { decision, from_trunk, by }: Of<'decide'>): boolean {
+  const last = owner_decisions.at(-1)
+  return from_trunk !== true && last?.decision === decision && last.authorized_by === nameOf(by)
 }
 
 /** Whether an owner last completed it with another reason. A completion by its evidence is not an owner's decision. */

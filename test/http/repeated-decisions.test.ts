@@ -2,7 +2,7 @@
  * A person's decision repeated with its reason gets the same answer; with another reason it is refused with the first.
  */
 import t from 'tap'
-import { addCampaign } from './campaign-harness.ts'
+import { addCampaign, advanced, comesTo, events, form, move, reading } from './campaign-harness.ts'
 import { add, NAME } from './initiative-harness.ts'
 import { DISCOVERY } from './intent-harness.ts'
 import { fleet } from './ledger-harness.ts'
@@ -41,4 +41,25 @@ t.test('a cancel repeated with another reason succeeds, and the first reason sta
     const again = await s.expect(200, 'POST', path, { reason: 'too dear' })
     t.same(again.body, stopped.body, 'the first reason stands')
   }
+})
+
+t.test('an answer to a campaign is recorded once: repeated it changes nothing, another is refused', async (t) => {
+  const s = await startTestService(t)
+  const runner = await advanced(s)
+  await form(s, runner, { decision: 'escalate', reason: 'the price would change' })
+  await comesTo(s, 'escalated')
+  const path = '/api/campaigns/pay/decide'
+  await s.expect(200, 'POST', path, { decision: 'Gross.' })
+  await s.expect(200, 'POST', path, { decision: 'Gross.' })
+  for (const other of [{ decision: 'Net.' }, { decision: 'Gross.', from_trunk: true }])
+    t.match((await s.expect(409, 'POST', path, other)).body, { code: 'illegal_move', state: 'active' })
+  const approver = await s.token('grace', { roles: ['admin'] })
+  await s.expect(409, 'POST', path, { decision: 'Gross.' }, { token: approver })
+  t.match(await reading(s)(), { status: 'active', owner_decisions: [{ decision: 'Gross.' }] })
+  t.equal((await reading(s)()).owner_decisions.length, 1)
+  t.equal((await events(s, 'campaign_decided')).length, 1)
+  await form(s, runner, { decision: 'escalate', reason: 'net or gross for companies?' })
+  await comesTo(s, 'escalated')
+  t.match(await move(s, 'decide', { decision: 'Gross.' }), { status: 'active' }, 'an answer to another question')
+  t.equal((await events(s, 'campaign_decided')).length, 2)
 })
