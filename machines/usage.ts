@@ -18,7 +18,7 @@ import {
 } from './machine.ts'
 import { added, amountsOf, type Measured, plus } from './usage/measure.ts'
 
-interface UsageContext {
+export interface UsageContext {
   readonly scope: UsageScope
   readonly ref: string
   readonly sessions: number
@@ -125,8 +125,8 @@ export const usageModule: MachineModule<UsageContext, UsageBody> = {
   refusal: () => undefined,
   envelope: () => SYSTEM_ENVELOPE,
   terms,
-  // Sums of campaigns and projects are kept forever, those of items until retention has passed since their last
-  // addition.
+  // Sums of campaigns and projects are kept forever, those of items as long as the item (runtime/entities/
+  // agent-sessions.ts), and until retention has passed since their last addition.
   retirement: {
     index: 'scope',
     values: ['item'],

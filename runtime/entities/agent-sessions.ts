@@ -8,6 +8,7 @@ import type { AgentSessionContext } from '../../machines/agent-session/context.t
 import type { Messages } from '../../machines/messages.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { isEndReported } from '../../machines/run-request/rules.ts'
+import type { UsageContext } from '../../machines/usage.ts'
 import { actorKey } from '../actor.ts'
 import type { ActorRef, Answer, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { addTo, removeFrom } from '../collections/sets.ts'
@@ -75,6 +76,7 @@ export class AgentSessions {
     for (const { ref, snapshot } of runtime.scan('agent_session', 'state', 'started'))
       this.#tries.guard.guarded(ref, () => this.#note(snapshot))
     runtime.onCommit((steps) => this.#onCommit(steps))
+    runtime.addRetentionGuard((ref) => isOfKeptWork(runtime, ref))
   }
 
   get health(): Health {
@@ -305,6 +307,25 @@ export class AgentSessions {
     if (run !== undefined && run.context.attempt === open.attempt) return leftByRun(run, nowMs)
     return { at: new Date(nowMs).toISOString(), inMs: 0 }
   }
+}
+
+/**
+ * Whether this is the sum of an item, or a session of a run, that still exists: an item is shown with its whole sum, and
+ * a run may report each of its sessions again, which must not be counted again.
+ */
+function isOfKeptWork(runtime: Runtime, ref: ActorRef): boolean {
+  if (ref.kind !== 'usage' && ref.kind !== 'agent_session') return false
+  const isNeeded = (): boolean => {
+    const work = workOf(runtime.read(ref)?.context)
+    return work !== undefined && runtime.read(work) !== undefined
+  }
+  return readable(isNeeded, true)
+}
+
+function workOf(context: Partial<UsageContext & AgentSessionContext> = {}): ActorRef | undefined {
+  const { scope, ref, run_request_id } = context
+  if (scope === 'item') return { kind: 'work_item', id: ref! }
+  return run_request_id === undefined ? undefined : { kind: 'run_request', id: run_request_id }
 }
 
 function refOf({ id }: Pick<Open, 'id'>): ActorRef<'agent_session'> {

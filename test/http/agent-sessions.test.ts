@@ -1,13 +1,16 @@
 /** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when their process is gone. */
 import t from 'tap'
+import { usageRef } from '../../machines/usage.ts'
+import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
-import { AT, begin, fleet, type Runner, submit } from './ledger-harness.ts'
+import { AT, begin, finish, fleet, inState, type Runner, submit } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 import { toTheLetter } from './to-the-letter.ts'
 
 const LEASE_MS = 60_000
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
 let count = 0
 const newId = () => `6f1c2a34-5b7d-4e8f-9a0b-${String(++count).padStart(12, '0')}`
@@ -408,5 +411,54 @@ t.test(
       '3 shop: shop interrupted',
       '3 till: till interrupted',
     ])
+  },
+)
+
+t.test(
+  'retention removes neither the sum of an item before the item nor a session before its run, so that an end reported again is not counted again',
+  async (t) => {
+    const platform = new AdvanceablePlatform()
+    const forgetful = { retentionMs: HOUR_MS, idempotencyMs: HOUR_MS, lateEventsMs: 1, leaseMs: 100 * HOUR_MS }
+    const s = await startTestService(t, forgetful, { platform })
+    const runner = await fleet(s, 'shop')
+    const item = await submit(s)
+    const { request_id } = await begin(s, runner)
+    const isThere = async (id: string) => (await s.call('GET', `/api/agent-sessions/${id}`)).status === 200
+    const forgetOthers = async () => {
+      const other = newId()
+      await emit(s, startedEvent(other), endedEvent(other))
+      await ended(s, other)
+      for (platform.advance(2 * HOUR_MS); await isThere(other); ) platform.advance(retentionSweepMs)
+      platform.advance(retentionSweepMs)
+    }
+    const sumOf = async (path: string) => (await s.expect(200, 'GET', path)).body.usage
+
+    const [first, second] = [newId(), newId()]
+    const told = [startedEvent(first), endedEvent(first, { usage: { 'model-a': { input: 10 } } })]
+    await report(s, runner, request_id, ...told)
+    await ended(s, first)
+    await forgetOthers()
+    t.match(await sumOf(`/api/work-items/${item.id}`), { sessions: 1, tokens: { 'model-a': { input: 10 } } })
+    const again = await report(s, runner, request_id, ...told)
+    t.match(again.body, { accepted: 2, duplicates: 0 }, 'the log holds the events no more')
+    await report(s, runner, request_id, startedEvent(second), endedEvent(second))
+    await ended(s, second)
+    const sums = { sessions: 2, measured: 1, tokens: { 'model-a': { input: 10 } } }
+    t.match(
+      await until(
+        () => sumOf(`/api/work-items/${item.id}`),
+        (usage) => usage.sessions > 1,
+      ),
+      sums,
+    )
+    t.match(await sumOf('/api/projects/shop'), { ...sums, sessions: 3 })
+
+    await finish(s, runner, request_id)
+    await inState(s, item.id, 'landed')
+    for (let sweeps = 0; sweeps < 3; sweeps++) await forgetOthers()
+    await s.expect(404, 'GET', `/api/work-items/${item.id}`)
+    await s.expect(404, 'GET', `/api/run-requests/${request_id}`)
+    for (const id of [first, second]) t.notOk(await isThere(id))
+    t.equal(s.service.runtime.read(usageRef('item', item.id)), undefined)
   },
 )
