@@ -240,7 +240,9 @@ function record(
   until: HoldUntil,
 ): void {
   const news = newsOf(service.runtime, events, exchange.principal)
-  const message: ProjectBody = { type: 'record', by: exchange.by, events, commands, advances, news }
+  // One that is there was asked for by the same event before, whatever would be refused now.
+  const unmade = commands.filter(({ to }) => service.runtime.read(to) === undefined)
+  const message: ProjectBody = { type: 'record', by: exchange.by, events, commands: unmade, advances, news }
   const answered = onReply(exchange, (answer) => {
     const ids = commands.map(({ to }) => to.id)
     const made = (): true | undefined =>

@@ -112,3 +112,18 @@ t.test(
     t.equal((await s.expect(409, 'POST', '/api/events', { events: [late] })).body.code, 'project_archived')
   },
 )
+
+t.test('a command sent again is answered with its run request, even if the project was archived since', async (t) => {
+  const s = await startTestService(t)
+  await s.project('greeter')
+  const events = [command()]
+  const { body: first } = await s.expect(200, 'POST', '/api/events', { events })
+  await s.expect(200, 'PATCH', '/api/projects/greeter', { archived: true })
+  const { run_requests } = first
+  const again = await s.expect(200, 'POST', '/api/events', { events: [...events, command({ event_type: 'noted' })] })
+  t.match(again.body, { accepted: 1, duplicates: 1, run_requests })
+  const other = command({ payload: { name: 'moon' } })
+  const refused = await s.expect(409, 'POST', '/api/events', { events: [...events, other] })
+  t.equal(refused.body.code, 'project_archived')
+  t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 1)
+})
