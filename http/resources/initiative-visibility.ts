@@ -1,7 +1,8 @@
 /**
  * What a reader sees of an initiative's assessments. Their items and runs belong to one project, but their payload and
  * result concern all projects of the initiative. A reader who may not see every one of these projects sees that an
- * assessment runs and how it settled (SPEC 3.4 includes the reason), but neither payload nor result.
+ * assessment runs and how it settled (SPEC 3.4 includes the reason), but neither payload nor result. One that is pinned
+ * concerns only its member's project, whose events tell both.
  */
 import { SLUG_PATTERN } from '../../machines/documents/fields.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
@@ -36,7 +37,7 @@ interface Shown {
 }
 
 /**
- * The document of an item or run request; for an assessment of an initiative that the reader may not see, without
+ * The document of an item or run request; for an assessment of a whole initiative that the reader may not see, without
  * payload and result.
  */
 export function redactAssessment<D extends Shown>(service: ServiceContext, reader: Principal, shown: D): D {
@@ -48,6 +49,7 @@ export function redactAssessment<D extends Shown>(service: ServiceContext, reade
 }
 
 function assessmentOf({ entry_event, work_item_id, payload, source }: Shown): string | undefined {
+  if (payload?.member !== undefined) return undefined
   if (source?.kind === 'initiative' && source.role === 'assessment') return source.ref
   // A run request made by hand, without a work item, is no assessment.
   return entry_event === ASSESSMENT && work_item_id !== undefined ? String(payload?.initiative) : undefined

@@ -126,6 +126,22 @@ t.test('a confined token sees that an assessment runs, but neither its prompt no
   t.same(seen.run_request.payload, {}, 'nor in attention')
 })
 
+t.test('a pinned assessment is shown to those who see its project, in its documents as in its events', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  const { request } = await steer(w, 't1', { decision: 'wait', reason: 'the till is not ready' }, { member: SHOP })
+  const confined = { token: await s.token('confined', { roles: ['viewer'], projects: ['shop'] }) }
+  const shown = async (path: string, as = {}) => (await s.expect(200, 'GET', path, undefined, as)).body
+  const [event] = (await shown('/api/events?event_type=initiative_steered', confined)).items
+  const run = await shown(`/api/run-requests/${request.request_id}`, confined)
+  const item = await shown(`/api/work-items/${run.work_item_id}`, confined)
+  t.match(event.payload, { decision: 'wait', prompt: request.engine.payload.prompt })
+  t.match(run, { payload: request.engine.payload, result: { reason: 'the till is not ready' } })
+  t.match(item.payload, { prompt: request.engine.payload.prompt })
+  t.same(run, await shown(`/api/run-requests/${request.request_id}`))
+  t.notMatch(JSON.stringify([event, run, item]), /bank/)
+})
+
 t.test('an assessment is given only to a runner that is allowed for every project it shows', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
