@@ -3,6 +3,7 @@ import type { SessionOwner } from '../agent-session/context.ts'
 import { sessionNews } from '../agent-session/reports.ts'
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { SendParams } from '../machine.ts'
+import { SUBMITTED_ENTRY_EVENTS } from '../work-item/entry.ts'
 import type { RunRequestContext, RunRequestMessage } from './context.ts'
 
 /** Undefined if the event names no session. */
@@ -16,8 +17,9 @@ export function sessionOfRun(
 
 /** Only the ledger says what a run works for: a payload that somebody else wrote may name any campaign. */
 function ownerOf({ id, project, attempt, offered_to, asked }: RunRequestContext): SessionOwner {
-  const { work_item_id, payload } = asked
-  const campaign = work_item_id === undefined ? undefined : (payload as { campaign?: unknown }).campaign
+  const { work_item_id, entry_event, payload } = asked
+  const isOfLedger = work_item_id !== undefined && !SUBMITTED_ENTRY_EVENTS.has(entry_event)
+  const campaign = isOfLedger ? (payload as { campaign?: unknown }).campaign : undefined
   return {
     project,
     run_request_id: id,

@@ -8,6 +8,12 @@ const READ_ONLY = { advance: 'campaign_advance_requested', assessment: 'initiati
 /** Entry events of runs that only look at a project and advise; all others do the work. */
 export const READ_ONLY_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(READ_ONLY))
 
+/** By kind: entry events with the submitter's own payload, to which the ledger adds only the item's id. */
+const SUBMITTED = { release: 'release_requested', remediation: 'main_branch_audited' } as const
+
+/** Entry events of items whose payload their submitter wrote. */
+export const SUBMITTED_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(SUBMITTED))
+
 interface Entry {
   readonly entry_event: string
   readonly payload: Readonly<Record<string, unknown>>
@@ -30,9 +36,8 @@ export function entryOf({ id, project, asked }: Item): Entry {
     case 'maintenance':
       return changing('maintenance_requested', { item_id: id, project })
     case 'release':
-      return changing('release_requested', { ...payload, item_id: id })
     case 'remediation':
-      return changing('main_branch_audited', { ...payload, item_id: id })
+      return changing(SUBMITTED[kind], { ...payload, item_id: id })
     default:
       return changing('execution_requested', {
         item_id: id,

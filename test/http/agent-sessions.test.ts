@@ -4,6 +4,7 @@ import { usageRef } from '../../machines/usage.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
+import { addCampaign } from './campaign-harness.ts'
 import { AT, begin, finish, fleet, inState, type Runner, submit } from './ledger-harness.ts'
 import { startTestService, type TestService } from './service-harness.ts'
 import { toTheLetter } from './to-the-letter.ts'
@@ -130,6 +131,23 @@ t.test(
     t.equal((await endsOf(s, id)).length, 1)
   },
 )
+
+t.test('a session counts for a campaign only if the campaign opened its item, whatever the payload says', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'till')
+  await addCampaign(s, { project: 'till' })
+  for (const kind of ['release', 'remediation']) {
+    const item = await submit(s, { kind, payload: { cve: 'CVE-2026-1', dirty: true, campaign: 'pay' } })
+    const { request_id } = await begin(s, runner)
+    const id = newId()
+    await report(s, runner, request_id, startedEvent(id), endedEvent(id))
+    const session = await ended(s, id)
+    t.match(session, { work_item_id: item.id })
+    t.notOk('campaign' in session, kind)
+    await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+  }
+  t.notOk('usage' in (await s.expect(200, 'GET', '/api/campaigns/pay')).body)
+})
 
 t.test('a session whose agent was unreachable ends as unavailable', async (t) => {
   const s = await startTestService(t)
