@@ -220,8 +220,8 @@ function newsOf(runtime: Runtime, events: readonly PreparedEvent[], { projects }
     if (told === undefined) continue
     const { to, message } = told
     if (message.type === 'begin') begun.add(to.id)
-    // Most of these events belong to no maintenance run that began here.
-    if (isSession || begun.has(to.id) || runtime.read(to) !== undefined) news.push(told)
+    // Most of these events belong to no maintenance run that began here; of one that did, the beginning may still wait.
+    if (isSession || begun.has(to.id) || runtime.isBusy(to) || runtime.read(to) !== undefined) news.push(told)
   }
   return news
 }

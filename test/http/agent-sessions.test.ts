@@ -1,8 +1,10 @@
 /** Agent sessions and maintenance runs over HTTP: reported, watched, counted, and ended when their process is gone. */
 import t from 'tap'
+import { maintenanceRunIdOf } from '../../machines/ids.ts'
 import { usageRef } from '../../machines/usage.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
+import { HoldablePlatform } from '../platforms/holdable.ts'
 import { until } from '../until.ts'
 import { addCampaign } from './campaign-harness.ts'
 import { AT, begin, finish, fleet, inState, type Runner, submit } from './ledger-harness.ts'
@@ -431,6 +433,34 @@ t.test(
     ])
   },
 )
+
+t.test('what is told of a maintenance run right after its beginning is answered reaches it', async (t) => {
+  const platform = new HoldablePlatform()
+  const s = await startTestService(t, {}, { platform })
+  await s.project('shop')
+  const trace_id = '5'.repeat(32)
+  const ref = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id, '*') } as const
+  const told = (event_type: string, payload: object) => emit(s, { event_type, occurred_at: AT, trace_id, payload })
+  const { journal } = s.service.runtime
+  const append = journal.append.bind(journal)
+  journal.append = (steps, done) => {
+    journal.append = append
+    platform.hold()
+    append(steps, done)
+  }
+  await told('maintenance_run_started', { project: 'shop' })
+  t.equal(s.service.runtime.read(ref), undefined, 'its actor has not taken the message yet')
+  const heldBefore = platform.held
+  const done = { total: 1, succeeded: 1, failed: 0, skipped: 0, projects: [] }
+  const completed = told('maintenance_run_completed', done)
+  await until(async () => platform.held > heldBefore, Boolean)
+  platform.letGo()
+  await completed
+  await until(
+    async () => s.service.runtime.read(ref)?.value,
+    (state) => state === 'ended',
+  )
+})
 
 t.test(
   'retention removes neither the sum of an item before the item nor a session before its run, so that an end reported again is not counted again',
