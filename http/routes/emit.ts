@@ -245,10 +245,13 @@ function record(
   const message: ProjectBody = { type: 'record', by: exchange.by, events, commands: unmade, advances, news }
   const answered = onReply(exchange, (answer) => {
     const ids = commands.map(({ to }) => to.id)
-    const made = (): true | undefined =>
-      ids.every((id) => service.runtime.read({ kind: 'run_request', id }) !== undefined) || undefined
-    // Answered once they exist, so that whoever reads their ids can read them.
-    findInLaterTurns(service, exchange, made, () => {
+    const { runtime } = service
+    const isMade = (id: string): boolean => runtime.read({ kind: 'run_request', id }) !== undefined
+    const isTaken = ({ to }: EmittedAdvance): boolean => !runtime.isBusy(to)
+    const areFollowed = (): true | undefined => (ids.every(isMade) && advances.every(isTaken)) || undefined
+    // Answered once the requests exist, so that whoever reads their ids can read them, and once the advances have been
+    // taken, so that the next post is judged by them.
+    findInLaterTurns(service, exchange, areFollowed, () => {
       markCursor(service, exchange, answer.sequence)
       exchange.answer(200, {
         accepted: answer.accepted,

@@ -1,5 +1,7 @@
 /** Commands emitted as events: each creates one run request in a trace of its own, however often it is sent. */
 import t from 'tap'
+import { HoldablePlatform } from '../platforms/holdable.ts'
+import { until } from '../until.ts'
 import { startTestService } from './service-harness.ts'
 
 const AT = '2026-01-31T12:00:00Z'
@@ -127,3 +129,42 @@ t.test('a command sent again is answered with its run request, even if the proje
   t.equal(refused.body.code, 'project_archived')
   t.equal((await s.expect(200, 'GET', '/api/run-requests')).body.items.length, 1)
 })
+
+t.test(
+  'an emitted advance is answered once its initiative has taken it, so that the next is judged by it',
+  async (t) => {
+    const platform = new HoldablePlatform()
+    const s = await startTestService(t, {}, { platform })
+    for (const key of ['greeter', 'other']) await s.project(key)
+    const members = ['greeter', 'other'].map((ref) => ({ kind: 'project', ref }))
+    await s.expect(201, 'POST', '/api/initiatives', { name: 'languages', outcome: 'All are greeted', members })
+    const advance = (project: string) => {
+      const payload = { initiative: 'languages', trigger_id: 't1', operator_origin: 'cron' }
+      const event_type = 'initiative_advance_requested'
+      const member = { kind: 'project', ref: project }
+      const event = { project, event_type, occurred_at: AT, throttle: 'full', payload: { ...payload, member } }
+      return s.call('POST', '/api/events', { events: [event] })
+    }
+    const { journal } = s.service.runtime
+    const append = journal.append.bind(journal)
+    journal.append = (steps, done) => {
+      journal.append = append
+      platform.hold()
+      append(steps, done)
+    }
+    let isAnswered = false
+    const first = advance('greeter').then((reply) => {
+      isAnswered = true
+      return reply
+    })
+    await until(
+      async () => platform.held,
+      (held) => held > 0,
+    )
+    await s.expect(200, 'GET', '/healthz')
+    t.notOk(isAnswered)
+    platform.letGo()
+    t.equal((await first).status, 200)
+    t.match(await advance('other'), { status: 422, body: { errors: [{ pointer: '/events/0/payload/trigger_id' }] } })
+  },
+)
