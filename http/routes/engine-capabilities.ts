@@ -52,6 +52,7 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
       operation: 'listEngineCapabilities',
       area: AREA,
       summary: 'List the manifests of a project, one per runner or engine name.',
+      description: 'A runner sees its own, and those that name no runner.',
       access: { right: 'view', runner: 'allowed_project' },
       query: listQuery(),
       answers: { 200: listAnswer(engineCapabilityDocument, 'Manifests, newest first.') },
@@ -59,7 +60,10 @@ export function engineCapabilityRoutes(service: ServiceContext): readonly Route[
       handle: (exchange) => {
         const project = visibleProject(service, exchange, exchange.params[0]!)
         if (project === undefined) return
-        const list = { kind: 'engine_capability', index: 'project', value: project.context.key } as const
+        const { runnerId } = exchange.principal
+        const matches = ({ context: { manifest } }: SnapshotOf<EngineCapabilityContext>): boolean =>
+          runnerId === undefined || manifest.runner_id === undefined || manifest.runner_id === runnerId
+        const list = { kind: 'engine_capability', index: 'project', value: project.context.key, matches } as const
         answerList(service, exchange, list, (snapshot) => documentOf(service, snapshot))
       },
     },

@@ -91,6 +91,20 @@ t.test('an emitted command that no engine serves is refused, but a repeat of an 
   t.match(refused.body, { code: 'engine_incapable', errors: [{ pointer: '/events/0/event_type' }] })
 })
 
+t.test('a runner lists its own manifests and those that name no runner, a person lists all', async (t) => {
+  const s = await start(t)
+  const [one, other] = [await s.runner('one'), await s.runner('other')]
+  await s.expect(201, 'POST', PATH, { ...manifest, engine: 'shared' })
+  for (const token of [one, other]) await s.expect(201, 'POST', PATH, manifest, { token })
+  const listed = async (token?: string) =>
+    (await s.expect(200, 'GET', PATH, undefined, token === undefined ? {} : { token })).body.items.map(
+      ({ runner_id }: any) => runner_id,
+    )
+  t.same(await listed(), ['other', 'one', undefined])
+  t.same(await listed(one), ['one', undefined])
+  t.same(await listed(other), ['other', undefined])
+})
+
 t.test('a runner with a manifest is offered only work that its newest manifest serves', async (t) => {
   const s = await start(t)
   const token = await s.runner('r1', { allowed_projects: ['greeter'] })
