@@ -111,7 +111,7 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
   busy: ['running', 'started', 'offered', 'executing', 'forming', 'cycle'],
   warn: [
     ...['held', 'paused', 'preserved', 'cancelling', 'draining', 'stopping', 'proposed', 'reviewable', 'unapproved'],
-    ...['close_proposed', 'stale', 'threatened', 'drifted', 'lapsed', 'hypothesis', 'drift', 'asked'],
+    ...['close_proposed', 'stale', 'threatened', 'drifted', 'lapsed', 'hypothesis', 'drift', 'asked', 'staged'],
   ],
   bad: [
     ...['failed', 'lost', 'needs_decision', 'escalated', 'agent_failed', 'unavailable', 'interrupted', 'contradicted'],
