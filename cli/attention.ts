@@ -5,7 +5,7 @@ import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import type { Document } from './document.ts'
 import { called } from './hypotheses.ts'
 import { list } from './lists.ts'
-import { age, cut, safe } from './print.ts'
+import { cut, safe } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
@@ -27,7 +27,14 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   if (json) return print.json(items)
   const rows = items.map((item) => {
     const id = idOf(item)
-    return [String(item.reason), id, String(item.project), age(item.since), whatOf(item), safe(adviceFor(item, id))]
+    return [
+      String(item.reason),
+      id,
+      String(item.project),
+      print.age(item.since),
+      whatOf(item),
+      safe(adviceFor(item, id)),
+    ]
   })
   print.tableInFull(['WHY', 'ID', 'PROJECT', 'FOR', 'WHAT', 'WHAT TO DO'], rows, 'Nothing needs you.')
   print.rest(items.length, more)

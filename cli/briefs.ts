@@ -12,7 +12,7 @@ import { inputText } from './input-file.ts'
 import { knownKeys } from './intents.ts'
 import { list } from './lists.ts'
 import { movesOf, versionHeaders } from './moves.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 const operand = (): IdArgument => new IdArgument('<id>', 'The id, brief_..., or its beginning.', BRIEF)
@@ -150,7 +150,7 @@ async function listBriefs({ client, json, print }: Cli, _: readonly any[], optio
     item.id,
     print.state(item.state),
     item.throttle,
-    age(item.created_at),
+    print.age(item.created_at),
     safe(item.title ?? item.mission.objective),
   ])
   const none =

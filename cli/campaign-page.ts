@@ -1,7 +1,7 @@
 /** Campaigns for people: one in full, or a list, on wide and narrow terminals. */
 import { type Need, needOf } from '../machines/campaign/needs.ts'
 import type { Document } from './document.ts'
-import { age, INDENT, type Printer, safe, said } from './print.ts'
+import { INDENT, type Printer, safe, said } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 
 export function printCampaigns(print: Printer, heading: string, campaigns: readonly Document[]): void {
@@ -20,7 +20,7 @@ export function listCampaigns(print: Printer, campaigns: readonly Document[], no
     print.state(one.status),
     one.project,
     cyclesOf(one),
-    age(one.since),
+    print.age(one.since),
     nowOf(one),
     whyOf(one),
   ])
@@ -29,7 +29,7 @@ export function listCampaigns(print: Printer, campaigns: readonly Document[], no
 
 function printNarrow(print: Printer, campaigns: readonly Document[]): void {
   for (const one of campaigns) {
-    const figures = print.tint(`${one.project}  ${cyclesOf(one)}  ${age(one.since)}`, 'dim')
+    const figures = print.tint(`${one.project}  ${cyclesOf(one)}  ${print.age(one.since)}`, 'dim')
     print.stack(`${print.state(one.status)} ${one.name}  ${nowOf(one)}`, [figures, whyOf(one)])
   }
 }
@@ -93,7 +93,7 @@ function showWork({ work }: Document, print: Printer): void {
     ['state', work.state === undefined ? undefined : print.state(work.state)],
     ['why', said(work.reason)],
     ['runner', work.running_on],
-    ['for', age(work.since)],
+    ['for', print.age(work.since)],
   ])
 }
 

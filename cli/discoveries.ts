@@ -4,7 +4,7 @@ import { LIMIT } from './arguments.ts'
 import { called, printSeen, UNTRUSTED } from './hypotheses.ts'
 import { DISCOVERY, IdArgument } from './ids.ts'
 import { list } from './lists.ts'
-import { age, safe, said } from './print.ts'
+import { safe, said } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addDiscoveries(program: Command, act: Act): void {
@@ -29,7 +29,7 @@ async function listDiscoveries({ client, json, print }: Cli, _: readonly any[], 
   if (json) return print.json(items)
   const rows = items.map((item) => [
     item.id,
-    age(item.created_at),
+    print.age(item.created_at),
     String(item.observation_count),
     String(item.hypothesis_ids.length),
     safe(item.repository?.revision ?? '-'),

@@ -7,7 +7,7 @@ import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
 import { recordOperand, recordPath } from './intents.ts'
 import { list } from './lists.ts'
-import { age, type Printer, safe, type Tint } from './print.ts'
+import { type Printer, safe, type Tint } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 const TINTS: Readonly<Record<string, Tint>> = {
@@ -67,7 +67,7 @@ async function overview({ client, json, print }: Cli, _: readonly any[], options
     word(print, item.status),
     item.severity ?? '-',
     item.intent_record.key,
-    age(item.since),
+    print.age(item.since),
     item.action,
     safe(item.because[0]?.detail ?? ''),
   ])

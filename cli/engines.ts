@@ -4,7 +4,7 @@ import { collect, jsonObject, LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 const HELP = `
@@ -96,7 +96,7 @@ async function listEngines({ client, json, print }: Cli, _: readonly any[], opti
     safe(item.engine_version),
     item.runner_id ?? 'any',
     print.tint(item.state, item.state === 'current' ? 'good' : 'dim'),
-    age(item.recorded_at),
+    print.age(item.recorded_at),
     serves(item),
   ])
   const none = 'No manifests: any engine may get any work of this project.'

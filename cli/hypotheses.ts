@@ -8,7 +8,7 @@ import { inputObject } from './input-file.ts'
 import { contentOf, contentOptions } from './intent-content.ts'
 import { recordPath } from './intents.ts'
 import { list } from './lists.ts'
-import { age, cut, type Printer, safe, said } from './print.ts'
+import { cut, type Printer, safe, said } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -120,7 +120,7 @@ async function listHypotheses({ client, json, print }: Cli, _: readonly any[], o
     print.state(item.state),
     String(item.confidence),
     String(item.sightings),
-    age(item.created_at),
+    print.age(item.created_at),
     called(item),
   ])
   print.table(['ID', 'STATE', 'CONFIDENCE', 'SEEN', 'AGE', 'WHAT'], rows, 'No hypotheses.')

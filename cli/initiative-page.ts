@@ -1,6 +1,6 @@
 /** Initiatives for people: one in full, or a list, on wide and narrow terminals. */
 import type { Document } from './document.ts'
-import { age, cut, INDENT, type Printer, safe, type Tint } from './print.ts'
+import { cut, INDENT, type Printer, safe, type Tint } from './print.ts'
 
 const OUTCOME_COLUMNS = 48
 const BAR_CELLS = 12
@@ -41,7 +41,7 @@ export function printInitiatives(items: readonly Document[], print: Printer): vo
     String(item.members.length),
     `${item.assessments_made}/${item.budget.max_assessments}`,
     `${item.actions_applied}/${item.budget.max_actions}`,
-    age(item.created_at),
+    print.age(item.created_at),
     nowOf(item, print),
     cut(safe(item.outcome), OUTCOME_COLUMNS),
   ])
@@ -53,7 +53,7 @@ function nowOf({ status, questions, close_proposals, assessment, waiting, reason
   if (status !== 'active') return safe(reason ?? '')
   if (questions.length > 0) return print.tint(`asks you (${questions.length})`, 'bad')
   if (close_proposals.length > 0) return print.tint('proposes its end', 'warn')
-  if (assessment !== undefined) return `${assessment.phase} ${age(assessment.requested_at)}`
+  if (assessment !== undefined) return `${assessment.phase} ${print.age(assessment.requested_at)}`
   return waiting.length > 0 ? `${waiting.length} wait` : 'quiet'
 }
 
@@ -68,7 +68,7 @@ export function showInitiative(item: Document, print: Printer): void {
   print.fields([
     ['assessments', spent(item.assessments_made, budget.max_assessments, print)],
     ['actions', spent(item.actions_applied, budget.max_actions, print)],
-    ['now', assessment === undefined ? undefined : underWay(assessment)],
+    ['now', assessment === undefined ? undefined : underWay(assessment, print)],
     ['waits', waiting.length === 0 ? undefined : waiting.map(triggerText).join(', ')],
     ['authorized by', safe(item.authorized_by)],
     ['projects', item.projects.join(', ')],
@@ -79,9 +79,9 @@ export function showInitiative(item: Document, print: Printer): void {
   needsYou(item, print)
   print.section(
     'Members',
-    item.members.map((member: Document) => memberLine(item, member)),
+    item.members.map((member: Document) => memberLine(item, member, print)),
   )
-  print.section('Owner', ownersWords(item))
+  print.section('Owner', ownersWords(item, print))
   assessments(item, print)
   if (item.findings.length > 0) {
     print.heading(item.findings.length > ROWS_SHOWN ? `Findings (the last ${ROWS_SHOWN})` : 'Findings')
@@ -97,8 +97,8 @@ function spent(used: number, most: number, print: Printer): string {
   return `${print.tint(bar, share >= 1 ? 'bad' : share >= 0.8 ? 'warn' : 'good')} ${used} of ${most}`
 }
 
-function underWay(assessment: Document): string {
-  return `${assessment.phase} ${triggerText(assessment)} as ${assessment.item_id}, ${age(assessment.requested_at)}`
+function underWay(assessment: Document, print: Printer): string {
+  return `${assessment.phase} ${triggerText(assessment)} as ${assessment.item_id}, ${print.age(assessment.requested_at)}`
 }
 
 function triggerText({ trigger_id, member, follow_up_of }: Document): string {
@@ -111,27 +111,27 @@ function needsYou({ status, name, questions, close_proposals }: Document, print:
   print.heading('Needs you')
   for (const { id, kind, text, options, member, at } of questions) {
     const whose = member === undefined ? '' : ` ${memberText(member)}`
-    print.text(`${INDENT}${print.tint(kind, 'bad')}${whose} ${age(at)}: ${safe(text)}`, TWICE)
+    print.text(`${INDENT}${print.tint(kind, 'bad')}${whose} ${print.age(at)}: ${safe(text)}`, TWICE)
     if (options !== undefined) print.text(`${TWICE}${options.map(safe).join(' | ')}`, TWICE)
     print.line(`${TWICE}intendant initiative decide ${name} --question ${id} --decision TEXT`)
   }
   for (const { reason, at } of close_proposals) {
-    print.text(`${INDENT}${print.tint('done?', 'warn')} ${age(at)}: ${safe(reason)}`, TWICE)
+    print.text(`${INDENT}${print.tint('done?', 'warn')} ${print.age(at)}: ${safe(reason)}`, TWICE)
     print.line(`${TWICE}intendant initiative complete ${name} --reason TEXT`)
   }
 }
 
 /** The latest steering action about the member. */
-function memberLine({ actions }: Document, member: Document): string {
+function memberLine({ actions }: Document, member: Document, print: Printer): string {
   const about = (one: Document): boolean => one.member?.kind === member.kind && one.member?.ref === member.ref
   const last = actions.findLast(about)
   if (last === undefined) return memberText(member as Member)
   const what = last.objective === undefined ? '' : `: ${safe(last.objective)}`
   const item = last.item_id === undefined ? '' : ` as ${last.item_id}`
-  return `${memberText(member as Member)}  ${last.decision} ${age(last.at)} ago${item}${what}`
+  return `${memberText(member as Member)}  ${last.decision} ${print.age(last.at)} ago${item}${what}`
 }
 
-function ownersWords({ owner_decisions, owner_actions }: Document): string[] {
+function ownersWords({ owner_decisions, owner_actions }: Document, print: Printer): string[] {
   const decided = owner_decisions.map((one: Document) => ({
     at: one.at,
     text: `${whoSaid(one)}decided: ${one.decision}${one.applicable_members === undefined ? '' : ` (${one.applicable_members.map(memberText).join(', ')})`}`,
@@ -145,7 +145,7 @@ function ownersWords({ owner_decisions, owner_actions }: Document): string[] {
     }
   })
   const all = [...decided, ...did].sort((a, b) => (a.at < b.at ? -1 : 1))
-  return all.map(({ at, text }) => `${age(at).padStart(4)}  ${safe(text)}`)
+  return all.map(({ at, text }) => `${print.age(at).padStart(4)}  ${safe(text)}`)
 }
 
 function whoSaid({ by }: Document): string {
@@ -159,12 +159,15 @@ function assessments({ assessments: all }: Document, print: Printer): void {
   const tinted = ({ outcome }: Document): string => print.tint(outcome, OUTCOME_TINTS[outcome])
   if (print.isNarrow) {
     for (const one of shown) {
-      print.stackInFull(`${tinted(one)} ${one.decision ?? ''} ${age(one.at)}`, [safe(one.detail ?? ''), one.item_id])
+      print.stackInFull(`${tinted(one)} ${one.decision ?? ''} ${print.age(one.at)}`, [
+        safe(one.detail ?? ''),
+        one.item_id,
+      ])
     }
     return
   }
   const rows = shown.map((one: Document) => [
-    age(one.at),
+    print.age(one.at),
     tinted(one),
     one.decision ?? '',
     safe(one.provider ?? ''),
@@ -183,14 +186,17 @@ export function showFindings(findings: readonly Document[], print: Printer): voi
     by.length === 0 ? print.tint('not used yet', 'dim') : print.tint(`used by ${by.length}`, 'good')
   if (print.isNarrow) {
     for (const one of findings) {
-      print.stackInFull(`${one.kind} ${safe(one.text)}`, [`${used(one)}, ${age(one.recorded_at)}`, one.finding_id])
+      print.stackInFull(`${one.kind} ${safe(one.text)}`, [
+        `${used(one)}, ${print.age(one.recorded_at)}`,
+        one.finding_id,
+      ])
     }
     return
   }
   const rows = findings.map((one) => [
     one.finding_id,
     one.kind,
-    age(one.recorded_at),
+    print.age(one.recorded_at),
     used(one),
     one.to.map(memberText).join(', '),
     safe(one.text),

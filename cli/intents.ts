@@ -10,7 +10,7 @@ import { contentOf, contentOptions, optionOf, sameEntries } from './intent-conte
 import { namedBy, showRecord } from './intent-page.ts'
 import { list } from './lists.ts'
 import { type Move, movesOf, versionHeaders } from './moves.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import { counted } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -163,7 +163,7 @@ async function listRecords({ client, json, print }: Cli, _: readonly any[], opti
     item.key,
     print.state(item.state),
     String(item.version),
-    age(item.created_at),
+    print.age(item.created_at),
     safe(item.title),
   ])
   const isAll = Object.values(query).every((value) => value === undefined)

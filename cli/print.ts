@@ -52,10 +52,15 @@ export class Printer {
   readonly #out: Sink
   #isWithinLine = false
   readonly #coloured: boolean
+  readonly #nowMs: () => number
 
-  /** NO_COLOR (no-color.org) wins over everything; FORCE_COLOR also colours output that is no terminal. */
-  constructor(out: Sink, env: NodeJS.ProcessEnv) {
+  /**
+   * NO_COLOR (no-color.org) wins over everything; FORCE_COLOR also colours output that is no terminal.
+   * @param nowMs the clock by which ages count
+   */
+  constructor(out: Sink, env: NodeJS.ProcessEnv, nowMs: () => number = Date.now) {
     this.#out = out
+    this.#nowMs = nowMs
     const wanted =
       (out.isTTY === true && env.TERM !== 'dumb') || (env.FORCE_COLOR !== undefined && env.FORCE_COLOR !== '0')
     this.#coloured = wanted && (env.NO_COLOR === undefined || env.NO_COLOR === '')
@@ -70,6 +75,11 @@ export class Printer {
   /** Whether a table with many columns does not fit. */
   get isNarrow(): boolean {
     return this.columns !== undefined && this.columns < WIDE_COLUMNS
+  }
+
+  /** How long ago, in one unit. */
+  age(time: string | undefined): string {
+    return age(time, this.#nowMs())
   }
 
   line(text = ''): void {
@@ -304,8 +314,8 @@ export function said(text: string | undefined): string | undefined {
   return text === undefined ? undefined : safe(text)
 }
 
-/** How long ago, in one unit: `42s`, `7m`, `3h`, `12d`. */
-export function age(time: string | undefined, nowMs: number = Date.now()): string {
+/** How long before `nowMs`, in one unit: `42s`, `7m`, `3h`, `12d`. */
+export function age(time: string | undefined, nowMs: number): string {
   if (time === undefined) return ''
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1000))
   if (seconds < 120) return `${seconds}s`

@@ -113,7 +113,7 @@ async function runBody(
   options: any,
 ): Promise<number | undefined> {
   const client = (): Client => cli.client
-  await withTimes(client, options)
+  await withTimes(client, cli.clock, options)
   const whole = await withWholeIds(client, command, operands, options)
   try {
     return (await body(cli, whole, options)) ?? undefined

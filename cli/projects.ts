@@ -5,7 +5,7 @@ import { addCharter } from './charter.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import { usageFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -81,7 +81,7 @@ async function edit({ client, json, print }: Cli, [id]: readonly any[], { name, 
 async function listProjects({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
   const { items, more } = await list(client, '/api/projects', limit)
   if (json) return print.json(items)
-  const rows = items.map((item) => [item.key, print.state(item.state), age(item.created_at), safe(item.name)])
+  const rows = items.map((item) => [item.key, print.state(item.state), print.age(item.created_at), safe(item.name)])
   print.table(
     ['KEY', 'STATE', 'AGE', 'NAME'],
     rows,

@@ -18,7 +18,7 @@ import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import { addLog } from './run-request-log.ts'
 import { showRunRequest } from './run-request-page.ts'
 import { follow } from './run-request-wait.ts'
@@ -186,7 +186,7 @@ async function listRunRequests({ client, json, print }: Cli, _: readonly any[], 
     print.state(item.state),
     item.project,
     item.throttle,
-    age(item.created_at),
+    print.age(item.created_at),
     item.offered_to ?? '-',
     item.entry_event,
     safe(item.waiting_because?.detail ?? item.failure?.message ?? ''),

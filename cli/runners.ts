@@ -6,7 +6,7 @@ import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { type Followed, followTo } from './follow.ts'
 import { list } from './lists.ts'
-import { age, said } from './print.ts'
+import { said } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
 import { runRunner } from './runner-process.ts'
 import { askAndSave } from './runner-token.ts'
@@ -179,7 +179,7 @@ async function listRunners({ client, json, print }: Cli, _: readonly any[], { li
     print.state(presence(item)),
     `${item.in_flight?.length ?? 0}/${item.capacity}`,
     item.trusted ? 'yes' : 'no',
-    age(item.last_seen_at) || 'never',
+    print.age(item.last_seen_at) || 'never',
     item.allowed_projects.join(',') || '(none)',
     item.labels.join(','),
   ])

@@ -4,7 +4,7 @@ import { LIMIT } from './arguments.ts'
 import type { Document } from './document.ts'
 import { IdArgument, IdOption, SESSION, WORK_ITEM } from './ids.ts'
 import { list } from './lists.ts'
-import { age, safe, said } from './print.ts'
+import { type Printer, safe, said } from './print.ts'
 import { roundedSize } from './units.ts'
 import { amounts, tokenFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
@@ -49,17 +49,17 @@ async function listSessions({ client, json, print }: Cli, _: readonly any[], opt
     print.state(session.status ?? session.state),
     session.project,
     session.runner_id ?? '',
-    age(session.started_at ?? session.recorded_at),
-    lastWord(session),
+    print.age(session.started_at ?? session.recorded_at),
+    lastWord(session, print),
     session.work_item_id ?? session.run_request_id ?? '',
   ])
   print.table(['SESSION', 'STATE', 'PROJECT', 'RUNNER', 'AGE', 'LAST OUTPUT', 'FOR'], rows, 'No agent sessions.')
   print.rest(items.length, more)
 }
 
-function lastWord({ state, last_output_at, bytes_written }: Document): string {
+function lastWord({ state, last_output_at, bytes_written }: Document, print: Printer): string {
   if (state === 'ended' || bytes_written === undefined) return ''
-  return `${last_output_at === undefined ? '' : `${age(last_output_at)} ago, `}${roundedSize(bytes_written)}`
+  return `${last_output_at === undefined ? '' : `${print.age(last_output_at)} ago, `}${roundedSize(bytes_written)}`
 }
 
 async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

@@ -8,7 +8,7 @@ import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.t
 import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
 import { ALL, list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import { counted, roundedSize } from './units.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -166,12 +166,15 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
   const { version, started_at: start, runners, ledger, disk, paused, attention } = page
   print.fields([
     ['service', `${page.url}${version === undefined ? '' : `, version ${version}`}`],
-    ['since', start === undefined ? undefined : `${start} (${age(start)})`],
+    ['since', start === undefined ? undefined : `${start} (${print.age(start)})`],
     ['ready', problem === undefined ? print.tint('yes', 'good') : print.tint('no', 'bad')],
     ['runners', runners && fleetText(runners)],
     ['slots', runners && `${runners.slots_used} of ${runners.slots} used`],
     ['ledger', ledger && ledgerText(ledger)],
-    ['oldest', ledger?.oldest && `${ledger.oldest.id} for ${age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`],
+    [
+      'oldest',
+      ledger?.oldest && `${ledger.oldest.id} for ${print.age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`,
+    ],
     ['disk', disk && `${roundedSize(disk.free_bytes)} free, ${roundedSize(disk.reserve_bytes)} reserved`],
     ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
     ['needs you', attention && attentionText(attention)],

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { collect, LIMIT, moment, ORIGIN } from './arguments.ts'
 import { IdArgument, TOKEN } from './ids.ts'
 import { list } from './lists.ts'
-import { age, safe } from './print.ts'
+import { safe } from './print.ts'
 import type { Act, Cli } from './world.ts'
 
 export function addTokens(program: Command, act: Act): void {
@@ -55,7 +55,7 @@ async function listTokens({ client, json, print }: Cli, _: readonly any[], { lim
     print.state(item.state),
     [...item.roles, ...item.rights].join(','),
     item.projects.join(','),
-    age(item.last_used_at) || 'never',
+    print.age(item.last_used_at) || 'never',
     (item.expires_at ?? 'never').slice(0, 10),
     safe(item.name),
   ])

@@ -1,7 +1,7 @@
 /** Work items for people: one in full, or a list, on wide and narrow terminals. */
 import { isForItsSource, type Question } from '../machines/work-item/anew.ts'
 import type { Document } from './document.ts'
-import { age, cut, type Printer, safe, said } from './print.ts'
+import { cut, type Printer, safe, said } from './print.ts'
 import { takerFor } from './run-request-page.ts'
 import { usageFields } from './usage-fields.ts'
 
@@ -27,7 +27,7 @@ function printWide(print: Printer, items: readonly Document[], since: (item: Doc
     print.state(item.state),
     item.project,
     item.lane,
-    age(since(item)),
+    print.age(since(item)),
     cut(whatOf(item), OBJECTIVE_COLUMNS),
     safe(whyOf(item)),
   ])
@@ -36,7 +36,7 @@ function printWide(print: Printer, items: readonly Document[], since: (item: Doc
 
 function printNarrow(print: Printer, items: readonly Document[], since: (item: Document) => string): void {
   for (const item of items) {
-    const figures = print.tint(`${item.id}  ${item.project}  ${age(since(item))}`, 'dim')
+    const figures = print.tint(`${item.id}  ${item.project}  ${print.age(since(item))}`, 'dim')
     print.stack(`${print.state(item.state)} ${whatOf(item)}`, [figures, safe(whyOf(item))])
   }
 }

@@ -9,6 +9,7 @@ import type { Proxies } from '../engine/proxy.ts'
 import { adminTokenPath } from '../storage/home/home-paths.ts'
 import { CliFailure } from './exit.ts'
 import { harmless, jsonText, Printer } from './print.ts'
+import { ServiceClock } from './service-clock.ts'
 import { defaultUrl, resolveHome } from './settings.ts'
 import { readTokenFile } from './token-file.ts'
 import { VERSION } from './version.ts'
@@ -67,6 +68,7 @@ export interface Cli {
   readonly globals: GlobalOptions
   readonly print: Printer
   readonly client: Client
+  readonly clock: ServiceClock
   /** Where this client's token comes from: ENGINE_TOKEN, or the name of a file. */
   readonly tokenFrom: string
   /** Prints a remark on standard error, such as what it waits for: neither output nor failure. */
@@ -76,7 +78,8 @@ export interface Cli {
 export function openCli(world: World, options: GlobalOptions): Cli {
   const home = resolveHome(options.home, world.env)
   const json = options.json ?? false
-  const print = new Printer(world.stdout, world.env)
+  const clock = new ServiceClock()
+  const print = new Printer(world.stdout, world.env, clock.nowMs)
   const tokenFile = options.tokenFile ?? adminTokenPath(home)
   let client: Client | undefined
   return {
@@ -85,6 +88,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
     json,
     globals: options,
     print,
+    clock,
     tokenFrom: tokenFrom(tokenFile, options.tokenFile !== undefined, world.env),
     note: (text) => world.stderr.write(`${json ? jsonText({ note: text }) : harmless(text)}\n`),
     get client() {
@@ -94,6 +98,7 @@ export function openCli(world: World, options: GlobalOptions): Cli {
         userAgent: `intendant-cli/${VERSION}`,
         origin: originOf(options.origin),
         proxies: proxiesIn(world.env),
+        heard: (headers) => clock.heard(headers),
       })
       return client
     },

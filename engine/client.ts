@@ -35,6 +35,8 @@ interface ClientOptions {
   readonly proxies?: Proxies
   /** The only certificate to accept from the service (PEM). Absent: any that names it and has a trusted issuer. */
   readonly certificate?: string
+  /** Called with the headers of each answer of the service that is no refusal. */
+  readonly heard?: (headers: Headers) => void
 }
 
 /** A list is sent separated by commas. */
@@ -97,7 +99,10 @@ export function createClient(options: ClientOptions): Client {
     if (body !== undefined) headers['content-type'] ??= 'application/json'
     const send = await fetchOf((request.answerMs ?? 0) >= NODE_WAITS_MS)
     const response = await send(url, init)
-    if (response.ok) return response
+    if (response.ok) {
+      options.heard?.(response.headers)
+      return response
+    }
     const place = redirection(url, response)
     if (place !== undefined) {
       await response.body?.cancel()
