@@ -29,7 +29,7 @@ const LOST_AND_FOUND = ['run_request_lost', 'run_request_requeued']
 const RUNNING = ['running']
 /** States of run requests that are not over. */
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state))
-/** Statuses of campaigns that are not over; the others are not shown here. */
+/** Statuses of campaigns that are not over, in the order in which these are shown; the others are not. */
 const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
 const HELP = `
@@ -195,10 +195,9 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
 async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Document[]> {
   const named = source?.startsWith('campaign:') === true ? source.slice('campaign:'.length) : undefined
   if (source !== undefined && named === undefined) return []
-  const pages = await Promise.all(
-    UNFINISHED.map(async (status) => (await list(client, '/api/campaigns', ALL, { project, status })).items),
-  )
-  return pages.flat().filter(({ name }) => named === undefined || name === named)
+  const { items } = await list(client, '/api/campaigns', ALL, { project, status: UNFINISHED })
+  const place = ({ status }: Document): number => UNFINISHED.indexOf(status)
+  return items.filter(({ name }) => named === undefined || name === named).sort((a, b) => place(a) - place(b))
 }
 
 function summary(

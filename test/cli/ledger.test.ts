@@ -75,6 +75,25 @@ t.test('queue lists running, waiting, open and finished items, each group in its
   t.match(others.out, /waiting, nothing needs you/, 'items of other sources are not counted')
 })
 
+t.test('queue asks once for the campaigns that are not over, and shows what needs most first', async (t) => {
+  const of = (name: string, status: string) => ({ name, status })
+  const campaigns = [of('e', 'staged'), of('d', 'paused'), of('b', 'active'), of('c', 'active'), of('a', 'escalated')]
+  const { env, asked } = await service(t, (one) =>
+    one.url.startsWith('/api/campaigns') ? [200, { items: campaigns }] : ledger(one),
+  )
+  const json = JSON.parse((await cli(env, 'queue', '--json')).out)
+  t.same(
+    json.campaigns.map(({ name }: any) => name),
+    ['a', 'b', 'c', 'd', 'e'],
+  )
+  const lists = asked.filter(({ url }) => url.startsWith('/api/campaigns'))
+  t.match(
+    lists.map(({ url }) => url),
+    [/status=escalated(,|%2C)active(,|%2C)cancelling(,|%2C)paused(,|%2C)staged/],
+  )
+  t.equal(lists.length, 1)
+})
+
 t.test('queue counts everything that attention lists, and the runs outside the ledger', async (t) => {
   const run = (id: string, more: object) => ({ id, state: 'queued', project: 'shop', ...more })
   const runs = [run('a', { state: 'started' }), run('b', {}), run('c', { work_item_id: ITEM.id })]
