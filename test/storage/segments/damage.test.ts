@@ -2,13 +2,25 @@
  * Logs whose bytes are not what was written: truncated, flipped, left over, missing or of another log. Opening one
  * gives what was committed or is refused, and damage is reported to whoever reads it.
  */
-import { copyFileSync, cpSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  copyFileSync,
+  cpSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { CorruptRow } from '../../../storage/checked-text.ts'
 import { openEnvironments } from '../../../storage/home/home-environments.ts'
 import { segmentPath, segmentsIn } from '../../../storage/home/home-paths.ts'
 import { HomeRefused } from '../../../storage/home/home-refused.ts'
+import { FrameWriter } from '../../../storage/segments/frame.ts'
+import { type FrameAt, framesFrom } from '../../../storage/segments/frames-in.ts'
 import { SegmentedLog } from '../../../storage/segments/segmented-log.ts'
 import { tablesOf } from '../../../storage/segments/tables.ts'
 import { Random } from '../../random.ts'
@@ -317,4 +329,36 @@ t.test('a full file with damaged rows and a damaged index of them is refused as 
   writeFileSync(path, bytes)
   t.ok(opened(folder) instanceof CorruptRow)
   t.throws(() => assertEvery(folder), { code: 'corrupt' })
+})
+
+t.test('a whole frame that belongs elsewhere is found in a full file, though its index fits', async (t) => {
+  const folder = newFolder()
+  const log = new SegmentedLog(folder, { readOnly: false, segmentBytesMax: 500 })
+  const { events } = tablesOf(log)
+  for (let key = 1; key <= 12; key += 1) log.transactionSync(() => events.append(key, [`row ${key}`]))
+  await log.close()
+  const path = segmentPath(folder, 1)
+  const file = openSync(path, 'r')
+  const [, { at, frame, bytes }] = [...framesFrom(file, 0, 500, 'checked')] as [FrameAt, FrameAt]
+  closeSync(file)
+  t.doesNotThrow(() => assertEvery(folder))
+  const whole = readFileSync(path)
+  const put = (number: number, ordinal: number): void => {
+    const writer = new FrameWriter()
+    writer.begin()
+    for (const row of frame.rows) writer.add(row.kind, row.key, [bytes.toString('utf8', row.at, row.at + row.bytes)])
+    const other = Buffer.from(whole)
+    writer.finish(number, ordinal).copy(other, at)
+    writeFileSync(path, other)
+  }
+  put(frame.number, frame.ordinal)
+  t.same(readFileSync(path), whole, 'it is replaced in its place')
+  for (const [number, ordinal] of [
+    [frame.number + 1, frame.ordinal],
+    [frame.number, frame.ordinal + 1],
+  ] as const) {
+    put(number, ordinal)
+    t.equal(seenIn(folder) instanceof Error, false, 'who reads rows by the index does not see it')
+    t.throws(() => assertEvery(folder), { code: 'corrupt', message: new RegExp(`^${path} `) })
+  }
 })
