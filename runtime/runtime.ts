@@ -13,11 +13,11 @@ import {
 } from '../machines/machine.ts'
 import { type Commit, type Journal, JournalFailure, type OutboxKey, type OutboxRow } from '../storage/journal.ts'
 import { type Actor, ActorTable, type Mail, type Source } from './actor.ts'
-import { Answers, noWrites, OVERLOADED, quarantined, STORAGE_FAILED, unavailable } from './answers.ts'
+import { Answers, noWrites, OVERLOADED, STORAGE_FAILED, unavailable } from './answers.ts'
 import type { Answer, CommitListener, ListRequest, ListResult, Platform, Refused, Reply, Runtime } from './api.ts'
 import { Batch, type BatchedStep } from './batch.ts'
+import { Filling } from './filling.ts'
 import { IsolatedSteps } from './isolated-steps.ts'
-import * as limits from './limits.ts'
 import { Load } from './load.ts'
 import type { Logger } from './log.ts'
 import { Reader } from './reader.ts'
@@ -47,8 +47,6 @@ export function createRuntime(journal: Journal, settings: Settings, options: Run
   return runtime
 }
 
-const NOBODY: ReturnType<Ready['take']> = { begun: [], fresh: [] }
-
 class ActorRuntime implements Runtime {
   readonly settings: Settings
   readonly journal: Journal
@@ -62,6 +60,7 @@ class ActorRuntime implements Runtime {
   private readonly listeners: CommitListener[] = []
   private readonly ready = new Ready()
   private readonly isolated: IsolatedSteps
+  private readonly filling: Filling
   private turnPending = false
   readonly load: Load
   private readonly reader: Reader
@@ -93,6 +92,8 @@ class ActorRuntime implements Runtime {
       setAside: this.setAside,
       enqueue: (actor) => this.enqueue(actor),
     })
+    const { ready, isolated, setAside } = this
+    this.filling = new Filling({ journal, actors, ready, isolated, setAside })
     this.due = new DueWork({ platform, journal, settings, log, deliver: (ref, mail) => this.deliver(ref, mail) })
   }
 
@@ -234,79 +235,15 @@ class ActorRuntime implements Runtime {
     this.becomeIdleOrGoOn()
   }
 
-  /**
-   * Steps the waiting actors in turn until the batch is full: existing ones first, but always some new ones. Returns
-   * false if the journal can no longer be read; the failure has then been handled. The batch is dropped, because
-   * committing a later delivery would mark an earlier one from the same sender, which could not be stepped, as applied.
-   */
+  /** Returns false if the journal can no longer be read; the failure has then been handled. */
   private collect(batch: Batch): boolean {
-    const isolated = this.isolated.next()
-    const { begun, fresh } = isolated === undefined ? this.ready.take() : NOBODY
-    const keptForFresh = fresh.length === 0 ? 0 : limits.newStepsPerBatchMin
     try {
-      if (isolated !== undefined) this.stepMails(isolated, batch, 1)
-      this.stepSome(begun, limits.stepsPerBatchMax - keptForFresh, batch)
-      this.stepSome(fresh, limits.stepsPerBatchMax, batch)
+      this.filling.fill(batch)
       return true
     } catch (error) {
       if (!(error instanceof JournalFailure)) throw error
-      for (const actor of [...begun, ...fresh]) this.ready.push(actor)
       this.giveUp(batch, error)
       return false
-    }
-  }
-
-  private stepSome(actors: readonly Actor[], stepsMax: number, batch: Batch): void {
-    const eventsMax = batch.events.length + limits.eventsPerBatchMax
-    const charsMax = batch.chars + limits.charsPerBatchMax
-    for (const actor of actors) {
-      const hasRoom = batch.events.length < eventsMax && batch.chars < charsMax
-      if (hasRoom && batch.steps.length < stepsMax) this.stepActor(actor, batch)
-      else this.ready.push(actor)
-    }
-  }
-
-  private stepActor(actor: Actor, batch: Batch): void {
-    if (actor.committing) {
-      // The journal answers asynchronously: `committed` puts the actor back once its step is durable.
-      actor.ready = false
-      return
-    }
-    this.stepMails(actor, batch, this.journal.synchronous ? limits.stepsPerActorPerBatchMax : 1)
-    actor.ready = actor.mailCount > 0
-    if (actor.ready) this.ready.push(actor)
-  }
-
-  private stepMails(actor: Actor, batch: Batch, limit: number): void {
-    actor.used = true
-    const isReadable = this.actors.load(actor)
-    const before = actor.record
-    const charsMax = batch.chars + limits.charsPerBatchMax
-    for (let steps = 0; steps < limit && batch.chars < charsMax; steps++) {
-      const mail = actor.take()
-      if (mail === undefined) break
-      if (steps > 0 && mail.source.from === 'deadline') {
-        // A message stepped just before may have renewed or ended the deadline, which counts only once it is on disk.
-        actor.putFirst([mail])
-        break
-      }
-      if (isReadable) this.stepMail(actor, mail, batch)
-      else batch.settled.push({ actor, mail, answer: quarantined(actor.ref) })
-    }
-    actor.committing = actor.record !== before
-  }
-
-  private stepMail(actor: Actor, mail: Mail, batch: Batch): void {
-    if (this.setAside.takesBehind(actor, mail)) return
-    try {
-      batch.step(actor, mail)
-    } catch (error) {
-      if (error instanceof JournalFailure) {
-        actor.put(mail)
-        throw error
-      }
-      const answer = this.setAside.failed(actor, mail, error)
-      if (answer !== undefined) batch.settled.push({ actor, mail, answer })
     }
   }
 
