@@ -6,7 +6,8 @@ const HOUR_MS = 3_600_000
 
 t.test('ages count by the service’s clock', async (t) => {
   for (const aheadMs of [-3 * HOUR_MS, 0, 5 * HOUR_MS]) {
-    const nowMs = Date.now() + aheadMs
+    // `Date` has whole seconds.
+    const nowMs = Math.floor(Date.now() / 1_000) * 1_000 + aheadMs
     const at = (minutes: number) => new Date(nowMs - minutes * 60_000).toISOString()
     const date = new Date(nowMs).toUTCString()
     const project = { id: 'proj_1', key: 'shop', name: 'Shop', state: 'active', created_at: at(5) }
