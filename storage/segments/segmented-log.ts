@@ -24,6 +24,7 @@ import {
   type SegmentHeader,
   withPart,
 } from './log-state.ts'
+import { isGone, missing, openBefore, openIfThere, openNewest } from './opening.ts'
 import { changesIn, Segment, SegmentFault, type Use } from './segment.ts'
 
 /** Size up to which a file grows: what a start reads through, and what retention gives back at once. */
@@ -283,40 +284,17 @@ export class SegmentedLog implements LogEnvironment {
 
   #read(): void {
     const ordinals = segmentsIn(this.#folder)
-    const newest = this.#openNewest(ordinals)
+    const newest = openNewest(this.#folder, ordinals, this.#use)
     if (newest === undefined) return
     this.#take(newest, 'checked')
     // Go back as long as earlier files hold rows that count.
-    while (ordinals.length > 0 && needsEarlier(this.#segments[0]!, this.#from)) this.#openBefore(ordinals.pop()!)
+    while (ordinals.length > 0 && needsEarlier(this.#segments[0]!, this.#from))
+      this.#segments.unshift(openBefore(this.#folder, this.#segments[0]!, ordinals.pop()!, this.#use))
     const first = this.#segments[0]!
     if (needsEarlier(first, this.#from) && first.ordinal > 1) throw missing(this.#folder, first.ordinal - 1)
     // Files that had been unlinked, but came back because of a kill or a power cut. They go once the frame that made
     // them needless is on disk.
     if (!this.#readOnly) this.#needless = ordinals
-  }
-
-  /** Opens the newest file or, if its creation was cut short, the one before it, which must then be full. */
-  #openNewest(ordinals: number[]): Segment | undefined {
-    const ordinal = ordinals.pop()
-    if (ordinal === undefined) return undefined
-    const newest = Segment.open(this.#folder, ordinal, this.#use)
-    if (newest !== undefined) return newest
-    const hasBefore = ordinals.pop() === ordinal - 1
-    const before = hasBefore ? Segment.open(this.#folder, ordinal - 1, this.#use) : undefined
-    if (before?.isSealed) return before
-    before?.close()
-    throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not begin like a log file`)
-  }
-
-  #openBefore(ordinal: number): void {
-    const next = this.#segments[0]!
-    if (ordinal !== next.ordinal - 1) throw missing(this.#folder, next.ordinal - 1)
-    const segment = Segment.open(this.#folder, ordinal, this.#use)
-    if (segment !== undefined) this.#segments.unshift(segment)
-    // In a log that another process writes it stays open, so that it can be read after its removal.
-    if (this.#use !== 'followed') segment?.unload()
-    if (segment?.trailer === undefined || segment.trailer !== next.header.previous)
-      throw new SegmentFault(`${segmentPath(this.#folder, ordinal)} does not end where the next file says`)
   }
 
   /** Adds the next newest file. The state of the log follows from its beginning and each of its frames. */
@@ -348,15 +326,6 @@ export class SegmentedLog implements LogEnvironment {
     if (segment.isSealed) this.#number += 1
   }
 
-  #openIfThere(ordinal: number): Segment | undefined | 'removed' {
-    try {
-      return Segment.open(this.#folder, ordinal, this.#use)
-    } catch (error) {
-      if (!isGone(error)) throw error
-      return 'removed'
-    }
-  }
-
   #follow(): void {
     let newest = this.#segments.at(-1)
     if (newest === undefined) {
@@ -368,7 +337,7 @@ export class SegmentedLog implements LogEnvironment {
       const full: Segment = newest
       const behind = segmentsIn(this.#folder).filter((ordinal) => ordinal > full.ordinal)
       if (behind.length === 0) break
-      const next = behind[0] === full.ordinal + 1 ? this.#openIfThere(behind[0]) : 'removed'
+      const next = behind[0] === full.ordinal + 1 ? openIfThere(this.#folder, behind[0], this.#use) : 'removed'
       // The next file was removed in the meantime.
       if (next === 'removed') {
         this.#readAnew()
@@ -389,10 +358,6 @@ function useOf(readOnly: boolean, isUndisturbed: boolean): Use {
   if (!readOnly) return 'written'
   return isUndisturbed ? 'undisturbed' : 'followed'
 }
-
-const isGone = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
-
-const missing = (folder: string, ordinal: number) => new SegmentFault(`${segmentPath(folder, ordinal)} is missing`)
 
 function refusalOf(error: unknown): unknown {
   if (!(error instanceof SegmentFault)) return error
