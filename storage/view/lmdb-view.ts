@@ -4,12 +4,13 @@
  * in two, so no thread does both. All tables are opened here, once, since a later openDB would be such a transaction.
  */
 import { Buffer } from 'node:buffer'
-import { chmodSync, closeSync, constants, fstatSync, openSync, writeSync } from 'node:fs'
+import { chmodSync, closeSync, constants, fstatSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { open, type RootDatabase } from 'lmdb'
 import { checkedRecord, checkedRow } from '../checked-text.ts'
 import { type Key, VIEW_TABLES, type ViewTables } from '../environments.ts'
 import { FILE_MODE } from '../files/modes.ts'
+import { writeWhole } from '../files/write-whole.ts'
 import { DATA_FILE, LOCK_FILE } from '../home/home-paths.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { type Begin, type PackedRows, putRows, recordedTables } from './recorded-tables.ts'
@@ -117,7 +118,7 @@ export function makeLockFile(environment: string): void {
   const file = openSync(join(environment, LOCK_FILE), constants.O_RDWR | constants.O_CREAT, FILE_MODE)
   try {
     const { size } = fstatSync(file)
-    if (size < LOCK_FILE_BYTES) writeSync(file, Buffer.alloc(LOCK_FILE_BYTES - size), 0, LOCK_FILE_BYTES - size, size)
+    if (size < LOCK_FILE_BYTES) writeWhole(file, Buffer.alloc(LOCK_FILE_BYTES - size), size)
   } finally {
     closeSync(file)
   }
