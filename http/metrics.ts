@@ -271,11 +271,11 @@ function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void 
   const parts = Object.entries(environmentPaths(runtime.settings.home))
   new Gauge({
     name: 'intendant_store_bytes',
-    help: 'Size of the files of the home, by part.',
+    help: 'Size of the files of the home, by part; NaN if they cannot be looked at.',
     labelNames: ['part'],
     registers: [registry],
     collect() {
-      for (const [part, path] of parts) if (existsSync(path)) this.set({ part }, bytesOf(path))
+      for (const [part, path] of parts) if (existsSync(path)) this.set({ part }, sizeOf(path))
     },
   })
   gauge(
@@ -284,6 +284,15 @@ function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void 
     'Free space of the file system of the home; NaN if it does not report it.',
     () => runtime.journal.disk?.freeBytes ?? Number.NaN,
   )
+}
+
+/** NaN if the files cannot be looked at, as with too many open ones: then all other metrics matter most. */
+function sizeOf(path: string): number {
+  try {
+    return bytesOf(path)
+  } catch {
+    return Number.NaN
+  }
 }
 
 /** Polls, offers, runners, and each project's backlog. */

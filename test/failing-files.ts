@@ -3,7 +3,15 @@ import fs, { readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import type { Test } from 'tap'
 
-type Call = 'openSync' | 'readSync' | 'writeSync' | 'fsyncSync' | 'renameSync' | 'mkdirSync' | 'readdirSync'
+type Call =
+  | 'openSync'
+  | 'readSync'
+  | 'writeSync'
+  | 'fsyncSync'
+  | 'renameSync'
+  | 'mkdirSync'
+  | 'readdirSync'
+  | 'statSync'
 
 /**
  * Makes `call` fail with the error code that `fails` returns, if any, for a path (of an open file, the one it was

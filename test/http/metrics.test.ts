@@ -7,6 +7,7 @@ import { startService } from '../../http/service.ts'
 import { Queue } from '../../runtime/dispatch/queue.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 import { CERTIFICATE, KEY } from '../cli/forward-proxy.ts'
+import { failing } from '../failing-files.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
@@ -129,6 +130,18 @@ t.test('metrics report flushes, queue depths, expired leases and offers, and fil
   t.ok(seconds > 0 && seconds < commits!, `${seconds} s`)
   t.ok(read('intendant_disk_free_bytes')! > 0)
   for (const part of ['log', 'view']) t.ok(read(`intendant_store_bytes{part="${part}"}`)! > 4_096)
+})
+
+t.test('metrics are reported when no file can be opened any more, without the sizes of the files', async (t) => {
+  const home = t.testdir()
+  const s = await startOnDisk(t, home)
+  const heal = failing(t, 'readdirSync', (path) => (path.startsWith(home) ? 'EMFILE' : undefined))
+  const read = await reader(s)
+  for (const part of ['log', 'view']) t.same(read(`intendant_store_bytes{part="${part}"}`), Number.NaN)
+  t.ok(read('process_open_fds')! > 0)
+  t.equal(read('intendant_http_problems_total{code="internal_error"}'), 0)
+  heal()
+  t.ok((await reader(s))('intendant_store_bytes{part="log"}')! > 4_096)
 })
 
 t.test('metrics report how far the slowest stream is behind', async (t) => {
