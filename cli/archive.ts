@@ -1,9 +1,10 @@
 /** `intendant verify`, `export`, `import`: check, export and import the log without the service. */
-import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { decodeCursor, encodeCursor } from '../runtime/stream/cursor.ts'
 import type { ExportPlace, ExportReport, Gap } from '../storage/copies/export.ts'
+import { isThere } from '../storage/home/home-paths.ts'
+import type { VerifyReport } from '../storage/verify/findings.ts'
 import { ORIGIN } from './arguments.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
@@ -54,9 +55,11 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
     import('../runtime/offline/verify-hooks.ts'),
   ])
   const checked = folder === undefined ? home : resolve(folder)
-  if (!PARTS.some((part) => existsSync(join(checked, part))))
+  const look = async (): Promise<VerifyReport> => {
+    if (PARTS.some((part) => isThere(join(checked, part)))) return await verifyHome(checked, verifyHooks())
     throw new CliFailure(`${checked} is neither a home nor a backup: it contains no part of one.`)
-  const report = await verifyHome(checked, verifyHooks()).catch(notLookedAt)
+  }
+  const report = await look().catch(notLookedAt)
   printVerified({ json, print }, checked, report)
   return report.findingsCount === 0 ? EXIT.ok : EXIT.failed
 }
@@ -94,7 +97,7 @@ function bounds({ firstSequence, lastSequence }: Gap): object {
 
 /** A missing home is not created: a mistyped folder would be an empty home. */
 function present(home: string): string {
-  if (existsSync(join(home, 'log'))) return home
+  if (isThere(join(home, 'log'))) return home
   throw new CliFailure(`${home} is not a home: it contains no log. Name one with --home.`)
 }
 

@@ -1,11 +1,14 @@
 /** Paths and file names of a home and its two environments. */
-import { existsSync, readdirSync, statSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
 /** LMDB's name for the file that holds an environment: the view's, and up to schema 2 the log's. */
 export const DATA_FILE = 'data.mdb'
 /** LMDB's table of readers, needed only while the environment is open. */
 export const LOCK_FILE = 'lock.mdb'
+
+/** Whether something is there. Throws file system errors: what may not be looked at is not absent. */
+export const isThere = (path: string): boolean => statSync(path, { throwIfNoEntry: false }) !== undefined
 
 /** Paths of the two environments in a home. */
 export function environmentPaths(home: string): { readonly log: string; readonly view: string } {
@@ -37,9 +40,9 @@ export function segmentsIn(log: string): number[] {
   return names.map((name) => Number.parseInt(name, 10)).sort((one, other) => one - other)
 }
 
-/** Paths of an environment's data files; none if the folder does not exist. */
+/** Paths of an environment's data files; none if the folder does not exist. Throws file system errors. */
 export function dataFilesOf(environment: string): string[] {
-  if (!existsSync(environment)) return []
+  if (!isThere(environment)) return []
   const names = readdirSync(environment).filter((name) => name === DATA_FILE || SEGMENT_NAME.test(name))
   return names.sort().map((name) => join(environment, name))
 }

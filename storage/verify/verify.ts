@@ -10,7 +10,7 @@ import {
   type Marker,
   type ReadTransaction,
 } from '../environments.ts'
-import { assertWhole } from '../home/home-checks.ts'
+import { asHomeRefused, assertWhole } from '../home/home-checks.ts'
 import { openEnvironments } from '../home/home-environments.ts'
 import { HomeRefused } from '../home/home-refused.ts'
 import { TemporaryFolderFailed } from '../home/separate-reader.ts'
@@ -52,7 +52,8 @@ export async function verifyHome(home: string, hooks: VerifyHooks = {}): Promise
     }
   } catch (error) {
     if (error instanceof TemporaryFolderFailed || isShortage(error)) throw error
-    if (error instanceof HomeRefused && NO_FAULT_OF_IT.includes(error.code)) throw error
+    const refusal = asHomeRefused(home, error)
+    if (refusal instanceof HomeRefused && NO_FAULT_OF_IT.includes(refusal.code)) throw refusal
     return reportOf({ code: 'unreadable', where: home, detail: (error as Error).message })
   }
 }

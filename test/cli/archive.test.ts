@@ -14,6 +14,7 @@ import t, { type Test } from 'tap'
 import { projectIdOf, runRequestIdOf } from '../../machines/ids.ts'
 import { openEnvironments } from '../../storage/home/home-environments.ts'
 import { dataFilesOf } from '../../storage/home/home-paths.ts'
+import { failing } from '../failing-files.ts'
 import { NOWHERE } from '../nowhere.ts'
 import { until } from '../until.ts'
 import { cli } from './in-process.ts'
@@ -88,6 +89,17 @@ t.test(
     t.equal((await command('verify', home)).code, 1)
   },
 )
+
+t.test('a home that this user may not enter is not examined, exported or imported into', async (t) => {
+  const { home } = await used(t)
+  failing(t, 'statSync', (path) => (path.startsWith(`${home}/`) ? 'EACCES' : undefined))
+  t.match(await command('verify', home), { code: 7, out: '', err: /EACCES/ })
+  for (const argv of [
+    ['export', `${t.testdirName}/events`],
+    ['import', `${t.testdirName}/events.jsonl`],
+  ])
+    t.match(await command(...argv, '--home', home), { code: 1, err: /EACCES/ })
+})
 
 t.test(
   'learned 3: import refuses a torn line alone and names it, and an exported event is imported once',

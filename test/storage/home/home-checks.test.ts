@@ -3,10 +3,11 @@ import { join } from 'node:path'
 import { open } from 'lmdb'
 import t, { type Test } from 'tap'
 import { asHomeRefused } from '../../../storage/home/home-checks.ts'
-import { segmentPath } from '../../../storage/home/home-paths.ts'
+import { environmentPaths, segmentPath } from '../../../storage/home/home-paths.ts'
 import { SCHEMA_VERSION } from '../../../storage/home/written-by.ts'
 import type { EventPage } from '../../../storage/journal.ts'
 import { verify, verifyHome } from '../../../storage/verify/verify.ts'
+import { failing } from '../../failing-files.ts'
 import { flipInEvents, rewriteLog } from '../log-surgery.ts'
 import { openIn } from '../open.ts'
 import { AT, append, appendEvents, changeTo, event, state, step } from '../steps.ts'
@@ -450,3 +451,22 @@ t.test(
     t.end()
   },
 )
+
+t.test('a home that this user may not read is not reported as damaged, nor as none', async (t) => {
+  const home = newHome(t)
+  const journal = await openIn(t, home)
+  await append(journal, step('a', 1))
+  await journal.close()
+  const { log, view } = environmentPaths(home)
+  for (const [call, there] of [
+    ['readdirSync', log],
+    ['openSync', segmentPath(log, 1)],
+    ['openSync', join(view, 'data.mdb')],
+    ['statSync', log],
+  ] as const) {
+    const heal = failing(t, call, (path) => (path === there ? 'EACCES' : undefined))
+    await t.rejects(verifyHome(home), { name: 'HomeRefused', code: 'not_permitted' }, `${call} ${there}`)
+    heal()
+  }
+  t.same((await verifyHome(home)).findings, [])
+})
