@@ -6,7 +6,7 @@ import type { ExportPlace, ExportReport, Gap } from '../storage/copies/export.ts
 import { isThere } from '../storage/home/home-paths.ts'
 import type { VerifyReport } from '../storage/verify/findings.ts'
 import { ORIGIN } from './arguments.ts'
-import { CliFailure, EXIT } from './exit.ts'
+import { CliFailure, EXIT, sentenceOf } from './exit.ts'
 import { safe } from './print.ts'
 import { loadSettings } from './settings.ts'
 import { readInteger } from './units.ts'
@@ -67,7 +67,7 @@ async function verify({ home, json, print }: Cli, [folder]: readonly any[]): Pro
 /** A temporary folder that cannot be created is a wrong setting, reported as by any command. */
 function notLookedAt(error: Error): never {
   if (error.name === 'TemporaryFolderFailed' || !('code' in error)) throw error
-  throw new CliFailure(error.message, EXIT.notLookedAt, error)
+  throw new CliFailure(sentenceOf(error), EXIT.notLookedAt, error)
 }
 
 /** A cursor, or just its sequence number. */

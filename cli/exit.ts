@@ -101,9 +101,14 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
   }
   if (error instanceof Error && error.name === 'TemporaryFolderFailed') return found(error.message, EXIT.usage)
   const isSentence = error instanceof Error && (OWN_SENTENCES.has(error.name) || hasCode(error))
-  if (isSentence) return found(error.message, EXIT.failed)
+  if (isSentence) return found(sentenceOf(error), EXIT.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return found(`an internal error of intendant: ${text}`, EXIT.failed)
+}
+
+/** The error's message, with the code by which OPERATIONS.md lists why a home is refused. */
+export function sentenceOf(error: Error): string {
+  return error.name === 'HomeRefused' && hasCode(error) ? `${error.message} (${error.code})` : error.message
 }
 
 function found(text: string, exitCode: number): Failure {
@@ -111,7 +116,7 @@ function found(text: string, exitCode: number): Failure {
   return { text, exitCode, problem: { code, title, detail: text } }
 }
 
-function hasCode(error: NodeJS.ErrnoException): boolean {
+function hasCode(error: NodeJS.ErrnoException): error is NodeJS.ErrnoException & { readonly code: string } {
   return typeof error.code === 'string'
 }
 

@@ -362,7 +362,7 @@ t.test('restore refuses a source that a service is writing to', async (t) => {
   const service = await serve(t, home)
   const { code, err } = await command('restore', home, '--home', restored)
   t.equal(code, 1)
-  t.match(err, /home is in use by process \d+: stop that process/)
+  t.match(err, /home is in use by process \d+: stop that process.* \(locked\)\n$/)
   t.notOk(existsSync(restored))
   await service.end('SIGTERM')
   t.equal((await command('restore', home, '--home', restored)).code, 0)
