@@ -13,7 +13,7 @@ import type { EventLog } from '../log/event-log.ts'
 import { SegmentedLog } from '../segments/segmented-log.ts'
 import type { View } from '../view/view.ts'
 import { type DataFault, type Depth, faultOfDataFile } from './data-file.ts'
-import { DATA_FILE, dataFilesOf, environmentPaths } from './home-paths.ts'
+import { DATA_FILE, dataFilesOf, environmentPaths, restoringPath } from './home-paths.ts'
 import { HomeRefused } from './home-refused.ts'
 import { isUnfinished } from './unfinished.ts'
 
@@ -36,6 +36,12 @@ export async function assertWhole(home: string, depth: Depth | 'pages' = 'inner'
 export async function assertLogWhole(home: string, depth: Depth | 'pages' = 'inner'): Promise<boolean> {
   const { log, view } = environmentPaths(home)
   if (isUnfinished(log)) return false
+  if (dataFilesOf(log).length === 0 && existsSync(restoringPath(home))) {
+    throw new HomeRefused(
+      'restore_unfinished',
+      `a restore into ${home} was cut short: run that restore again, or empty the folder`,
+    )
+  }
   if (dataFilesOf(log).length === 0 && existsSync(join(view, DATA_FILE))) {
     throw new HomeRefused(
       'log_missing',

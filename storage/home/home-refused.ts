@@ -11,6 +11,7 @@ type HomeRefusal =
   | 'disk_failed'
   | 'not_permitted'
   | 'not_empty'
+  | 'restore_unfinished'
   | 'another_log'
 
 export class HomeRefused extends Error {

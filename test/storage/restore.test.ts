@@ -69,6 +69,9 @@ for (const part of ['view', 'admin.token', 'log']) {
     killed()
     const left = `${home}-killed`
     t.ok(existsSync(join(left, 'restoring')) && !existsSync(join(left, 'log')))
+    const there = readdirSync(left)
+    await t.rejects(openIn(t, left), { code: 'restore_unfinished', message: 'run that restore again' })
+    t.same(readdirSync(left), there)
     await restoreFiles(from, left, withToken)
     await isWhole(t, left)
   })
