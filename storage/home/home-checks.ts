@@ -149,8 +149,14 @@ function markerOf(view: View, home: string): Marker | undefined {
 
 /** LMDB's messages for bytes that it cannot make sense of. */
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION_MISMATCH)/
-/** Errors of a disk that accepts no writes, as LMDB passes them on and as Node.js does. */
-const DISK_FAILED: readonly unknown[] = ['EIO', 'ENOSPC', 'EROFS', 'EDQUOT', EIO, ENOSPC, EROFS, EDQUOT]
+/** What to do about a disk that accepts no writes, by its error as Node.js passes it on and as LMDB does. */
+const DISK_FAILED: ReadonlyMap<unknown, string> = new Map(
+  [
+    [['EIO', EIO], 'repair the disk'],
+    [['ENOSPC', ENOSPC, 'EDQUOT', EDQUOT], 'free some space'],
+    [['EROFS', EROFS], 'make it writable (in a systemd unit, name it in ReadWritePaths)'],
+  ].flatMap(([codes, advice]) => (codes as readonly unknown[]).map((code) => [code, advice as string] as const)),
+)
 /** Errors for a file of another user. */
 const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
 
@@ -165,8 +171,9 @@ export function asHomeRefused(path: string, error: unknown): unknown {
     const advice = `the user running this (id ${process.getuid?.()}) must own it and everything else in the home (chown -R), or choose another place`
     return new HomeRefused('not_permitted', `${named} cannot be opened (${error.message}): ${advice}`, { cause: error })
   }
-  if (DISK_FAILED.includes(code)) {
-    const advice = 'repair the disk and start again; nothing acknowledged is lost as long as the disk keeps its data'
+  const remedy = DISK_FAILED.get(code)
+  if (remedy !== undefined) {
+    const advice = `${remedy} and start again; nothing acknowledged is lost as long as the disk keeps its data`
     return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })
   }
   if (!(error instanceof CorruptRow || error instanceof SyntaxError || DAMAGE.test(error.message))) return error

@@ -3,10 +3,11 @@
  * first data file exists until it is on disk, the folder holds the file `creating`. Nothing has been acknowledged by
  * then, so where that file is found, creation starts over.
  */
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { HEAD_LAST } from '../environments.ts'
 import { flushFile, flushNamesUpTo } from '../files/flush.ts'
+import { makeFolder } from '../files/make-folder.ts'
 import { FOLDER_MODE } from '../files/modes.ts'
 import { Salvage } from '../segments/salvage.ts'
 import { dataFilesOf, environmentPaths, LOCK_FILE } from './home-paths.ts'
@@ -46,7 +47,7 @@ export function beginCreation(path: string, anew = false): Creation {
   const isAgain = isUnfinished(path)
   const marker = join(path, CREATING)
   if (dataFilesOf(path).length > 0 && !isAgain && !anew) return { isAgain, finish: () => {} }
-  mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
+  makeFolder(path, FOLDER_MODE)
   writeFileSync(marker, '')
   flushFile(path)
   flushNamesUpTo(path)

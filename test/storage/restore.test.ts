@@ -132,9 +132,15 @@ t.test('an unreadable backup is refused as not permitted, and an incomplete one 
 
 t.test('restoring or creating a home on a read-only disk says so', async (t) => {
   const { from, home } = await backedUp(t)
-  // As Node.js answers it.
-  failing(t, 'mkdirSync', (_path, options) => (options?.recursive === true ? 'ENOENT' : 'EROFS'))
-  const message = `the disk of ${home} fails (EROFS`
-  await t.rejects(restoreFiles(from, home), { code: 'disk_failed', message })
-  await t.rejects(openIn(t, home), { message: 'EROFS' })
+  const empty = `${home}-empty`
+  mkdirSync(empty)
+  // As Node.js answers it where nothing is there yet.
+  failing(t, 'mkdirSync', (path, options) => {
+    if (existsSync(path)) return undefined
+    return options?.recursive === true ? 'ENOENT' : 'EROFS'
+  })
+  const refused = (place: string) => ({ code: 'disk_failed', message: `the disk of ${place} fails (EROFS` })
+  await t.rejects(restoreFiles(from, home), refused(home))
+  await t.rejects(openIn(t, home), refused(home))
+  await t.rejects(openIn(t, empty), refused(empty))
 })

@@ -470,3 +470,16 @@ t.test('a home that this user may not read is not reported as damaged, nor as no
   }
   t.same((await verifyHome(home)).findings, [])
 })
+
+t.test('a disk that is full or read-only is told apart from one that fails', (t) => {
+  for (const [code, advice] of [
+    ['ENOSPC', /: free some space and start again/],
+    ['EDQUOT', /: free some space and start again/],
+    ['EROFS', /: make it writable .*ReadWritePaths/],
+    ['EIO', /: repair the disk and start again/],
+  ] as const) {
+    const told = asHomeRefused('/h', Object.assign(new Error(code), { code }))
+    t.match(told, { code: 'disk_failed', message: advice })
+  }
+  t.end()
+})
