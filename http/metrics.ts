@@ -3,7 +3,7 @@
  * else is read from the parts when the metrics are scraped.
  */
 import { X509Certificate } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LANES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
@@ -11,9 +11,9 @@ import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import type { QueuedOfProject } from '../runtime/dispatch/queue.ts'
 import type { Settings } from '../runtime/settings.ts'
-import { bytesOf, environmentPaths } from '../storage/home/home-paths.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
+import { measureOpenFiles, measureStore } from './file-metrics.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
 import { BACKGROUND_FAILURES, backgroundParts } from './resources/background-parts.ts'
 import type { ServiceContext } from './route.ts'
@@ -28,6 +28,7 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
+  measureOpenFiles(registry)
   return { registry }
 }
 
@@ -137,7 +138,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
   measureLedger(metrics, service)
   measureCommits(metrics, service)
   measureLoad(metrics, service)
-  measureStore(metrics, service)
+  measureStore(registry, service)
   measureDispatch(metrics, service)
 }
 
@@ -262,37 +263,6 @@ function measureLoad({ registry }: Metrics, { runtime }: ServiceContext): void {
   counter(registry, 'intendant_offer_expired_total', 'Offers that were not accepted in time.', () =>
     runtime.deadlinesPassed('offer'),
   )
-}
-
-/**
- * The view's file is reused and never shrinks; the log's files come and go. Reports no sizes for a journal in memory.
- */
-function measureStore({ registry }: Metrics, { runtime }: ServiceContext): void {
-  const parts = Object.entries(environmentPaths(runtime.settings.home))
-  new Gauge({
-    name: 'intendant_store_bytes',
-    help: 'Size of the files of the home, by part; NaN if they cannot be looked at.',
-    labelNames: ['part'],
-    registers: [registry],
-    collect() {
-      for (const [part, path] of parts) if (existsSync(path)) this.set({ part }, sizeOf(path))
-    },
-  })
-  gauge(
-    registry,
-    'intendant_disk_free_bytes',
-    'Free space of the file system of the home; NaN if it does not report it.',
-    () => runtime.journal.disk?.freeBytes ?? Number.NaN,
-  )
-}
-
-/** NaN if the files cannot be looked at, as with too many open ones: then all other metrics matter most. */
-function sizeOf(path: string): number {
-  try {
-    return bytesOf(path)
-  } catch {
-    return Number.NaN
-  }
 }
 
 /** Polls, offers, runners, and each project's backlog. */

@@ -135,13 +135,19 @@ t.test('metrics report flushes, queue depths, expired leases and offers, and fil
 t.test('metrics are reported when no file can be opened any more, without the sizes of the files', async (t) => {
   const home = t.testdir()
   const s = await startOnDisk(t, home)
-  const heal = failing(t, 'readdirSync', (path) => (path.startsWith(home) ? 'EMFILE' : undefined))
+  const before = await reader(s)
+  const heal = failing(t, 'readdirSync', (path) =>
+    path === '/proc/self/fd' || path.startsWith(home) ? 'EMFILE' : undefined,
+  )
   const read = await reader(s)
   for (const part of ['log', 'view']) t.same(read(`intendant_store_bytes{part="${part}"}`), Number.NaN)
-  t.ok(read('process_open_fds')! > 0)
+  t.ok(before('process_open_fds')! < before('process_max_fds')!)
+  t.equal(read('process_open_fds'), read('process_max_fds'), 'all are in use')
   t.equal(read('intendant_http_problems_total{code="internal_error"}'), 0)
   heal()
-  t.ok((await reader(s))('intendant_store_bytes{part="log"}')! > 4_096)
+  const after = await reader(s)
+  t.ok(after('intendant_store_bytes{part="log"}')! > 4_096)
+  t.ok(after('process_open_fds')! < after('process_max_fds')!)
 })
 
 t.test('metrics report how far the slowest stream is behind', async (t) => {
