@@ -4,6 +4,7 @@
  */
 import { cachedJson } from '../machines/cached-json.ts'
 import type { MachineModule, SnapshotOf } from '../machines/machine.ts'
+import { parsedRecord } from '../storage/checked-text.ts'
 import type { Stepper } from './stepper.ts'
 
 /** A durable timer as its actor remembers it: enough to delete its row and to recognize a late fire. */
@@ -93,7 +94,7 @@ function contextChange(was: Record<string, unknown>, is: Record<string, unknown>
 /** Throws RecordUnreadable, with the cause kept. */
 export function decodeRecord(stepper: Stepper, text: string): ActorRecord {
   try {
-    const stored = JSON.parse(text)
+    const stored = parsedRecord(text)
     return {
       snapshot: stepper.restore(migrate(stepper, stored.mv, stored.s)),
       version: stored.v,

@@ -65,7 +65,7 @@ export const checkedRow = {
 
 /**
  * For actors' records. A damaged one is decoded to text that is no record, so that it does not hide others and its
- * reader can name it.
+ * reader (`parsedRecord`) can name it.
  */
 export const checkedRecord = {
   encode: checkedRow.encode,
@@ -77,4 +77,10 @@ export const checkedRecord = {
       return `(${(error as Error).message})`
     }
   },
+}
+
+/** The content of a record as decoded. Throws CorruptRow for a damaged one, SyntaxError for one that is not JSON. */
+export function parsedRecord(text: string): any {
+  if (text.startsWith('(')) throw new CorruptRow(text.slice(1, -1))
+  return JSON.parse(text)
 }

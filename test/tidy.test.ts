@@ -40,6 +40,7 @@ for (const peer of ['bullmq', 'ioredis', 'pg', 'pg-boss', 'graphile-worker', '@n
  * `Journal`.
  */
 const doors: Record<string, RegExp> = {
+  'storage/checked-text.ts': /^runtime\/record\.ts$/,
   'storage/journal.ts': /^(http|runtime)\//,
   'storage/log/log-identity.ts': /^runtime\/stream\//,
   'storage/platform.ts': /^(http|runtime)\//,

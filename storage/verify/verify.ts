@@ -1,4 +1,4 @@
-import { CorruptRow } from '../checked-text.ts'
+import { CorruptRow, parsedRecord } from '../checked-text.ts'
 import { assertManifest, lockAgainstWriters } from '../copies/backup-manifest.ts'
 import {
   type Environments,
@@ -341,7 +341,7 @@ class Verification {
       this.#entities += 1
       const [kind, id] = key as [string, string]
       try {
-        JSON.parse(value)
+        parsedRecord(value)
         this.#assertions?.record(kind, id, value)
         this.#lists.record(kind, id, value)
       } catch (error) {

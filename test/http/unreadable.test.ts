@@ -51,7 +51,7 @@ t.test(
     }
     t.equal((await move(s, 'pause')).status, 'paused')
     t.equal((await s.expect(503, 'GET', `/api/work-items/${item}`)).body.code, 'quarantined')
-    t.match(s.service.runtime.quarantined(), [{ ref: { kind: 'work_item', id: item } }])
+    t.match(s.service.runtime.quarantined(), [{ ref: { kind: 'work_item', id: item }, reason: /^damaged$/ }])
     await move(s, 'resume')
     t.match(await move(s, 'cancel', { now: true, reason: 'enough' }), { name: 'pay' })
   },
