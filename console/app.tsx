@@ -1,6 +1,6 @@
 /** The frame: signing in, the navigation, and the page that the address names. */
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useMemo, useState } from 'preact/hooks'
 import { Api, watching } from './api.ts'
 import type { Problem } from './document.ts'
 import { KINDS } from './kinds.ts'
@@ -129,7 +129,7 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
         </button>
       </header>
       <main>
-        <Page at={place} />
+        <Page key={place.href} at={place} />
       </main>
     </SessionContext.Provider>
   )
@@ -155,7 +155,10 @@ function Connected(): JSX.Element {
   return <output class={`connection ${connection}`}>{CONNECTIONS[connection]}</output>
 }
 
+/** Whatever a document holds, the frame around its page stays. */
 function Page({ at: { path, query } }: { at: Place }): JSX.Element {
+  const [fault] = useErrorBoundary()
+  if (fault !== undefined) return <ProblemNote of={problemOf(fault)} />
   const [page = '', id] = path
   if (page === '') return <OverviewPage />
   if (page === 'events') return <EventsPage types={query.get('types') ?? undefined} />

@@ -1,6 +1,8 @@
 /** The address of a page of the console: what stands behind `#` in the address bar. */
 
 export interface Place {
+  /** The address as it was given. */
+  readonly href: string
   /** `#/items/wi_1` is `['items', 'wi_1']`. */
   readonly path: readonly string[]
   readonly query: URLSearchParams
@@ -9,7 +11,7 @@ export interface Place {
 export function placeOf(hash: string): Place {
   const [path = '', query = ''] = hash.replace(/^#?\/?/, '').split('?', 2)
   const parts = path.split('/').filter((part) => part !== '')
-  return { path: parts.map(decoded), query: new URLSearchParams(query) }
+  return { href: hash, path: parts.map(decoded), query: new URLSearchParams(query) }
 }
 
 /** An address that somebody typed may not be well-formed. */

@@ -1,4 +1,5 @@
-/** How the console writes things: ages, sizes, names of members, and where an id leads. */
+/** How the console writes things: ages, texts of strangers, names of members, and where an id leads. */
+import { linesOf, visible } from '../machines/untrusted-text.ts'
 import { hrefOf } from './place.ts'
 
 const UNITS = [
@@ -36,50 +37,67 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
-/** Colours and other sequences for terminals. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with it
-const ESCAPES = /\u001b\[[0-9;?]*[ -/]*[@-~]/g
-/** Control characters other than tabs and line ends. */
-const CONTROLS = /(?![\t\n])\p{Cc}/gu
+/** The text with what is invisible in it, or changes the order in which it is read, written out: `\u{202e}`. */
+export function readable(text: string): string {
+  return linesOf(text).map(visible).join('\n')
+}
 
-export function withoutControls(text: string): string {
-  return text.replaceAll(ESCAPES, '').replaceAll(CONTROLS, '')
+/** Colours and other sequences for terminals; titles and links end with BEL or with ESC and a backslash. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they begin with it
+const ESCAPES = /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))/g
+/** Control characters other than tabs and line ends. */
+const CONTROLS = /(?![\t\n\r])\p{Cc}/gu
+
+/** What a program has printed for a terminal, as text. */
+export function printed(text: string): string {
+  return readable(text.replaceAll(ESCAPES, '').replaceAll(CONTROLS, ''))
 }
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/
 
+/** Whether it is a moment that exists: payloads hold whatever somebody has written. */
 export function isTime(text: string): boolean {
-  return TIME.test(text)
+  return TIME.test(text) && !Number.isNaN(Date.parse(text))
 }
 
-/** Pages by the prefix of the ids that they show. */
-const PREFIXES: Readonly<Record<string, string>> = {
-  wi: 'items',
-  runreq: 'runs',
-  brief: 'briefs',
-  ir: 'intent',
-  hyp: 'hypotheses',
-  disc: 'discoveries',
+const STATE = /^[a-z]+(_[a-z]+)*$/
+
+/** Whether it may be the name of a state: members of that name can also hold prose. */
+export function isState(text: string): boolean {
+  return STATE.test(text) && text.length <= STATE_LENGTH_MAX
 }
+
+/** The longest name of a state is shorter. */
+const STATE_LENGTH_MAX = 40
+
+/** Pages by the prefix of the ids that they show. Maps, since documents may have members such as `constructor`. */
+const PREFIXES: ReadonlyMap<string, string> = new Map([
+  ['wi', 'items'],
+  ['runreq', 'runs'],
+  ['brief', 'briefs'],
+  ['ir', 'intent'],
+  ['hyp', 'hypotheses'],
+  ['disc', 'discoveries'],
+])
 
 /** Pages by the name of the member that holds what they show. */
-const MEMBERS: Readonly<Record<string, string>> = {
-  project: 'projects',
-  runner_id: 'runners',
-  running_on: 'runners',
-  offered_to: 'runners',
-  campaign: 'campaigns',
-  initiative: 'initiatives',
-  session_id: 'sessions',
-  trace_id: 'traces',
-  submitted_trace_id: 'traces',
-}
+const MEMBERS: ReadonlyMap<string, string> = new Map([
+  ['project', 'projects'],
+  ['runner_id', 'runners'],
+  ['running_on', 'runners'],
+  ['offered_to', 'runners'],
+  ['campaign', 'campaigns'],
+  ['initiative', 'initiatives'],
+  ['session_id', 'sessions'],
+  ['trace_id', 'traces'],
+  ['submitted_trace_id', 'traces'],
+])
 
 const ID = /^([a-z]+)_[0-9a-f]{24}$/
 
 /** Where a text leads that is an id, or that a member of this name holds; undefined: nowhere. */
 export function hrefFor(text: string, member = ''): string | undefined {
-  const page = MEMBERS[member] ?? PREFIXES[ID.exec(text)?.[1] ?? '']
+  const page = MEMBERS.get(member) ?? PREFIXES.get(ID.exec(text)?.[1] ?? '')
   return page === undefined ? undefined : hrefOf([page, text])
 }
 
@@ -89,10 +107,11 @@ interface Piece {
   readonly href?: string
 }
 
-const IDS_IN_TEXT = new RegExp(`\\b(?:${Object.keys(PREFIXES).join('|')})_[0-9a-f]{24}\\b`, 'g')
+const IDS_IN_TEXT = new RegExp(`\\b(?:${[...PREFIXES.keys()].join('|')})_[0-9a-f]{24}\\b`, 'g')
 
-/** A text in pieces, so that the ids in it can be links. */
-export function piecesOf(text: string): readonly Piece[] {
+/** A text in readable pieces, so that the ids in it can be links. */
+export function piecesOf(given: string): readonly Piece[] {
+  const text = readable(given)
   const pieces: Piece[] = []
   let end = 0
   for (const { 0: id, index } of text.matchAll(IDS_IN_TEXT)) {

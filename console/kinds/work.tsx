@@ -113,7 +113,11 @@ export const sessions: Kind = {
     project,
     cell('Agent', ({ agent_type }) => agent_type),
     cell('Runner', ({ runner_id }) => runner_id && <Ref to={runner_id} as="runner_id" />),
-    cell('Cost', ({ cost }) => cost && Object.values(cost).join(' ')),
+    cell('Cost', ({ cost = {} }) =>
+      Object.entries(cost)
+        .map(([currency, amount]) => `${amount} ${currency}`)
+        .join(' + '),
+    ),
     age('Last output', ({ last_output_at }) => last_output_at),
     age('Age', ({ recorded_at }) => recorded_at),
   ],

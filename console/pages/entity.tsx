@@ -37,7 +37,9 @@ function Shown({ kind, page, of, resource }: ShownProps): JSX.Element {
         <p class="dim">
           {one} <code>{idOf(of)}</code>
         </p>
-        <h1>{titleOf(of)}</h1>
+        <h1>
+          <Linked text={titleOf(of)} />
+        </h1>
         {state !== undefined && (
           <p>
             <State of={state} /> <Linked text={whyOf(of)} />

@@ -2,10 +2,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Problem } from '../document.ts'
 import { type Resource, useNow } from '../resource.ts'
-import { ageOf, hrefFor, momentOf, piecesOf, toneOf, wordsOf } from '../words.ts'
+import { ageOf, hrefFor, momentOf, piecesOf, readable, toneOf, wordsOf } from '../words.ts'
 
 export function State({ of }: { of: string }): JSX.Element {
-  return <span class={`state ${toneOf(of)}`}>{wordsOf(of)}</span>
+  return <span class={`state ${toneOf(of)}`}>{readable(wordsOf(of))}</span>
 }
 
 /** How long ago, with the moment itself on demand. */
@@ -31,8 +31,8 @@ export function Moment({ of }: { of: string }): JSX.Element {
 /** An id, or the name of something, as a link to its page. */
 export function Ref({ to, as = '', children }: { to: string; as?: string; children?: ComponentChildren }): JSX.Element {
   const href = hrefFor(to, as)
-  const shown = children ?? to
-  return href === undefined ? <code>{shown}</code> : <a href={href}>{children ?? <code>{to}</code>}</a>
+  const shown = typeof children === 'string' ? readable(children) : (children ?? <code>{readable(to)}</code>)
+  return href === undefined ? <span>{shown}</span> : <a href={href}>{shown}</a>
 }
 
 /** A text in which ids are links. */

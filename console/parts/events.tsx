@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Document } from '../document.ts'
 import { useResource } from '../resource.ts'
-import { hrefFor, momentOf, withoutControls } from '../words.ts'
-import { Loaded, Ref } from './basics.tsx'
+import { hrefFor, momentOf, printed } from '../words.ts'
+import { Linked, Loaded, Ref } from './basics.tsx'
 
 /** Events of a history at first, and how many more each time somebody asks. */
 const PAGE = 50
@@ -60,7 +60,7 @@ const LINE_LENGTH_MAX = 160
 function saysOf({ payload, project, by }: Document): string {
   const said = TELLING.map((name) => payload[name]).filter((value) => typeof value === 'string')
   const parts = [project, by?.name, ...said.slice(0, 2)].filter((text) => text !== undefined && text !== '')
-  const line = withoutControls(parts.join(' · '))
+  const line = printed(parts.join(' · '))
   return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)} …` : line
 }
 
@@ -78,7 +78,9 @@ function Whole({ of }: { of: Document }): JSX.Element {
         {run !== undefined && <Ref to={run}>its run</Ref>}{' '}
         {typeof item === 'string' && hrefFor(item) !== undefined && <Ref to={item}>its work item</Ref>}
       </p>
-      <pre>{JSON.stringify(of, undefined, 2)}</pre>
+      <pre>
+        <Linked text={JSON.stringify(of, undefined, 2)} />
+      </pre>
     </>
   )
 }

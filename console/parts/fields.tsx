@@ -1,28 +1,50 @@
 /** A whole document for people: every member with its name, ids as links, times with their age. Nothing is left out. */
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import type { Document } from '../document.ts'
-import { hrefFor, isTime, wordsOf } from '../words.ts'
+import { hrefFor, isState, isTime, readable, wordsOf } from '../words.ts'
 import { Linked, Moment, Ref, State } from './basics.tsx'
 
 /** Texts longer than this, or of several lines, get a block of their own. */
 const INLINE_LENGTH_MAX = 160
-/** Members whose value is a state. */
+/** Members and elements shown at first: payloads may have as many as a body can hold. */
+const SHOWN_MAX = 100
+/** Members whose value may be the name of a state. */
 const STATES: ReadonlySet<string> = new Set(['state', 'status', 'presence', 'outcome', 'verdict'])
 
 /** `without`: members that the page shows elsewhere. */
 export function Fields({ of, without = [] }: { of: Document; without?: readonly string[] }): JSX.Element {
   const members = Object.entries(of).filter(([name, value]) => !without.includes(name) && !isEmpty(value))
   return (
-    <dl>
-      {members.map(([name, value]) => (
-        <div key={name} class={isBlock(value) ? 'block' : undefined}>
-          <dt>{wordsOf(name)}</dt>
-          <dd>
-            <Value of={value} as={name} />
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <Some of={members}>
+      {(shown) => (
+        <dl>
+          {shown.map(([name, value]) => (
+            <div key={name} class={isBlock(value) ? 'block' : undefined}>
+              <dt>{readable(wordsOf(name))}</dt>
+              <dd>
+                <Value of={value} as={name} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </Some>
+  )
+}
+
+/** The first ones, and the others when somebody asks. */
+function Some<T>({ of, children }: { of: readonly T[]; children: (shown: readonly T[]) => JSX.Element }): JSX.Element {
+  const [isWhole, setWhole] = useState(false)
+  return (
+    <>
+      {children(isWhole ? of : of.slice(0, SHOWN_MAX))}
+      {!isWhole && of.length > SHOWN_MAX && (
+        <button type="button" onClick={() => setWhole(true)}>
+          All {of.length}
+        </button>
+      )}
+    </>
   )
 }
 
@@ -52,7 +74,7 @@ function Value({ of, as }: { of: unknown; as: string }): JSX.Element {
 }
 
 function Text({ of, as }: { of: string; as: string }): JSX.Element {
-  if (STATES.has(as)) return <State of={of} />
+  if (STATES.has(as) && isState(of)) return <State of={of} />
   if (isTime(of)) return <Moment of={of} />
   if (isLong(of))
     return (
@@ -66,13 +88,17 @@ function Text({ of, as }: { of: string; as: string }): JSX.Element {
 
 function List({ of, as }: { of: readonly unknown[]; as: string }): JSX.Element {
   return (
-    <ul class={of.some(isBlock) ? 'cards' : 'inline'}>
-      {of.map((value, at) => (
-        // Lists of documents have no key of their own, and only ever grow.
-        <li key={at}>
-          <Value of={value} as={as} />
-        </li>
-      ))}
-    </ul>
+    <Some of={of}>
+      {(shown) => (
+        <ul class={of.some(isBlock) ? 'cards' : 'inline'}>
+          {shown.map((value, at) => (
+            // Lists of documents have no key of their own, and only ever grow.
+            <li key={at}>
+              <Value of={value} as={as} />
+            </li>
+          ))}
+        </ul>
+      )}
+    </Some>
   )
 }

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Document } from '../document.ts'
 import { useResource } from '../resource.ts'
-import { withoutControls } from '../words.ts'
+import { printed } from '../words.ts'
 import { Loaded } from './basics.tsx'
 
 const EVENTS_SHOWN = 200
@@ -53,5 +53,5 @@ function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JS
 /** The pieces of a list that is newest first, in the order in which they were printed. */
 function textOf(events: readonly Document[]): string {
   const pieces = events.map(({ payload }) => String(payload.text)).reverse()
-  return withoutControls(pieces.join(''))
+  return printed(pieces.join(''))
 }

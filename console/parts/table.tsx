@@ -1,6 +1,7 @@
 /** Tables of documents: their columns are data. */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Document } from '../document.ts'
+import { readable } from '../words.ts'
 
 export interface Column {
   readonly head: string
@@ -15,6 +16,10 @@ interface Props {
   readonly keyOf: (row: Document) => string
   /** What to say instead of an empty table. */
   readonly none: string
+}
+
+function shown(content: ComponentChildren): ComponentChildren {
+  return typeof content === 'string' ? readable(content) : content
 }
 
 export function Table({ rows, columns, keyOf, none }: Props): JSX.Element {
@@ -36,7 +41,7 @@ export function Table({ rows, columns, keyOf, none }: Props): JSX.Element {
             <tr key={keyOf(row)}>
               {columns.map(({ head, cell, isWide }) => (
                 <td key={head} class={isWide === true ? 'wide' : undefined}>
-                  {cell(row)}
+                  {shown(cell(row))}
                 </td>
               ))}
             </tr>

@@ -216,6 +216,31 @@ t.test('every kind of thing has a list, a page, and its history', async (t) => {
   t.same(page.faults, [])
 })
 
+t.test('a page shows a document whatever it holds', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const payload = {
+    when: '2026-13-45T99:99:99Z',
+    constructor: 'not a page',
+    named: 'constructor_0a1b2c3d4e5f60718293a4b5',
+    outcome: 'Customers trust our prices.',
+    objective: 'Tidy \u202e pu',
+    many: Array.from({ length: 1_000 }, (_, n) => n),
+  }
+  const { body: run } = await s.expect(201, 'POST', '/api/projects/shop/run-requests', { entry_event: 'x', payload })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go(`#/runs/${run.id}`)
+  await page.shows('2026-13-45T99:99:99Z')
+  await page.shows('Tidy \\u{202e} pu')
+  t.equal(page.find('a[href*=function]'), null)
+  t.equal(page.named('.state', 'Customers trust our prices.'), undefined)
+  t.notMatch(page.text, /999/)
+  await page.press('All 1000')
+  await page.shows('999')
+  t.same(page.faults, [])
+})
+
 t.test('the page follows the events again when the service is back', async (t) => {
   const home = t.testdir()
   const options = {

@@ -1,5 +1,16 @@
 import t from 'tap'
-import { ageOf, counted, hrefFor, isTime, momentOf, piecesOf, toneOf, withoutControls } from '../../console/words.ts'
+import {
+  ageOf,
+  counted,
+  hrefFor,
+  isState,
+  isTime,
+  momentOf,
+  piecesOf,
+  printed,
+  readable,
+  toneOf,
+} from '../../console/words.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const ITEM = 'wi_0a1b2c3d4e5f60718293a4b5'
@@ -15,6 +26,7 @@ t.test('a time is shown in UTC', async (t) => {
   t.equal(momentOf('2026-01-31T23:30:00.123Z'), '2026-01-31 23:30:00')
   t.equal(isTime('2026-01-31T23:30:00.123Z'), true)
   t.equal(isTime('2026-01-31'), false)
+  t.equal(isTime('2026-13-45T99:99:99Z'), false)
 })
 
 t.test('ids in a text lead to the pages of what they name', async (t) => {
@@ -29,10 +41,25 @@ t.test('a member leads by its name or by the prefix of its id', async (t) => {
   t.equal(hrefFor(ITEM), `#/items/${ITEM}`)
   t.equal(hrefFor('tok_0a1b2c3d4e5f60718293a4b5'), undefined)
   t.equal(hrefFor('spring'), undefined)
+  t.equal(hrefFor('spring', 'constructor'), undefined)
+  t.equal(hrefFor('constructor_0a1b2c3d4e5f60718293a4b5'), undefined)
 })
 
-t.test('output loses colours and control characters, and nothing else', async (t) => {
-  t.equal(withoutControls('\u001b[1;32mok\u001b[0m\n[done] 5\u0007\tx'), 'ok\n[done] 5\tx')
+t.test('output loses colours, titles, links and control characters, and nothing else', async (t) => {
+  t.equal(printed('\u001b[1;32mok\u001b[0m\n[done] 5\u0007\tx'), 'ok\n[done] 5\tx')
+  t.equal(printed('\u001b]0;title\u0007a \u001b]8;;http://x/\u001b\\link\u001b]8;;\u001b\\'), 'a link')
+  t.equal(printed('10%\r20%\r\ndone'), '10%\n20%\ndone', 'a line that was overwritten is one more line')
+})
+
+t.test('what is invisible, or turns a text around, is written out', async (t) => {
+  t.equal(readable('a\u202eb\u200bc\nd'), 'a\\u{202e}b\\u{200b}c\nd')
+  t.same(piecesOf('\u2066x'), [{ text: '\\u{2066}x' }])
+})
+
+t.test('a text is the name of a state only if it looks like one', async (t) => {
+  t.equal(isState('needs_decision'), true)
+  t.equal(isState('Customers trust our prices.'), false)
+  t.equal(isState('x'.repeat(41)), false)
 })
 
 t.test('a state has a colour, an unknown one a quiet one', async (t) => {
