@@ -23,7 +23,11 @@ export function App(): JSX.Element {
     setProblem(why)
   }
   if (token === undefined) return <SignIn problem={problem} onToken={change} />
-  return <SignedIn key={token} token={token} onEnd={(why) => change(undefined, why)} />
+  // An answer to the token before this one may come late.
+  const end = (why?: Problem): void => {
+    if (keptToken() === token) change(undefined, why)
+  }
+  return <SignedIn key={token} token={token} onEnd={end} />
 }
 
 function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (token: string) => void }): JSX.Element {

@@ -1,24 +1,30 @@
 /**
  * Decides when to read something again that events say has changed. Invariant: after the last `ask`, it is read at
- * least once; never twice at the same time, and never more often than once per `GAP_MS`, however many events come.
+ * least once, until that has worked; never twice at the same time, and never more often than once per gap, however many
+ * events come.
  */
 
-/** At most one read per second of each thing shown. */
-const GAP_MS = 1_000
+/** What could not be read is tried again after this time. */
+const RETRY_MS = 5_000
 /** One action makes several events within a moment: they cause one read. */
 const SETTLE_MS = 150
 
 export class Refresher {
-  readonly #read: () => Promise<void>
+  readonly #read: () => Promise<boolean>
+  readonly #gapMs: () => number
   #timer: ReturnType<typeof setTimeout> | undefined
   #isReading = false
   #isAsked = false
   #isClosed = false
   #lastMs = Number.NEGATIVE_INFINITY
 
-  /** `read` must not reject. */
-  constructor(read: () => Promise<void>) {
+  /**
+   * `read` must not reject; false: it did not work, and may work later. `gapMs` is the shortest time between two reads,
+   * at the moment.
+   */
+  constructor(read: () => Promise<boolean>, gapMs: () => number) {
     this.#read = read
+    this.#gapMs = gapMs
   }
 
   /** Something has changed. */
@@ -26,8 +32,12 @@ export class Refresher {
     if (this.#isClosed) return
     this.#isAsked = true
     if (this.#isReading || this.#timer !== undefined) return
-    const waitMs = Math.max(SETTLE_MS, this.#lastMs + GAP_MS - performance.now())
-    this.#timer = setTimeout(() => void this.#go(), waitMs)
+    this.#wait(Math.max(SETTLE_MS, this.#lastMs + this.#gapMs() - performance.now()))
+  }
+
+  /** What waits to be read is read at once. */
+  hurry(): void {
+    if (this.#timer !== undefined) void this.#go()
   }
 
   /** Reads at once. */
@@ -41,15 +51,21 @@ export class Refresher {
     clearTimeout(this.#timer)
   }
 
+  #wait(ms: number): void {
+    this.#timer = setTimeout(() => void this.#go(), ms)
+  }
+
   async #go(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
     if (this.#isClosed) return
     this.#isReading = true
     this.#isAsked = false
-    await this.#read()
+    const isRead = await this.#read()
     this.#isReading = false
     this.#lastMs = performance.now()
-    if (this.#isAsked) this.ask()
+    if (this.#isClosed) return
+    if (!isRead) this.#wait(RETRY_MS)
+    else if (this.#isAsked) this.ask()
   }
 }

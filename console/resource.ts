@@ -7,7 +7,7 @@ import { Refresher } from './refresher.ts'
 import { useSession } from './session.ts'
 
 export interface Resource {
-  /** Absent until the first answer. It stays while a later read fails. */
+  /** Absent until the first answer. It stays while the service cannot answer, and goes when it refuses. */
   readonly value?: Document
   /** Why the last read failed. */
   readonly problem?: Problem
@@ -24,33 +24,47 @@ interface Options {
 }
 
 interface State {
-  /** What was read, so that an answer is never shown for another address. */
+  /** What was read, so that an answer is never shown for another address. A longer page of a list is the same thing. */
   readonly of?: string
   readonly value?: Document
   readonly problem?: Problem
+}
+
+/** The shortest time between two reads of the same thing: a person looks at it, or it is in a tab behind others. */
+const GAP_MS = 1_000
+const HIDDEN_GAP_MS = 60_000
+const TOO_MANY_REQUESTS = 429
+
+/** Whether the same request may work later. */
+function mayPass({ status }: Problem): boolean {
+  return status === 0 || status === TOO_MANY_REQUESTS || status >= 500
 }
 
 /** Reads a document, again whenever an event may have changed it. No path: reads nothing. */
 export function useResource(path: string | undefined, { query = {}, isChangedBy, everyMs }: Options = {}): Resource {
   const { api, live } = useSession()
   const [state, setState] = useState<State>({})
-  const of = path === undefined ? undefined : `${path}?${JSON.stringify(query)}`
+  const address = path === undefined ? undefined : `${path}?${JSON.stringify(query)}`
+  const of = `${path}?${JSON.stringify({ ...query, limit: undefined })}`
   const concerns = useRef(isChangedBy)
   concerns.current = isChangedBy
   const refresher = useRef<Refresher | undefined>(undefined)
 
   useEffect(() => {
-    if (path === undefined || of === undefined) return
+    if (path === undefined) return
     let isCurrent = true
     const made = new Refresher(async () => {
       try {
         const value = await api.get(path, query)
         if (isCurrent) setState({ of, value })
+        return true
       } catch (error) {
         const problem = problemOf(error)
-        if (isCurrent) setState((last) => (last.of === of ? { ...last, problem } : { of, problem }))
+        const isPassing = mayPass(problem)
+        if (isCurrent) setState((last) => (last.of === of && isPassing ? { ...last, problem } : { of, problem }))
+        return !isPassing
       }
-    })
+    }, gapMs)
     refresher.current = made
     const endListening = live.listen({
       begin: () => made.ask(),
@@ -58,21 +72,36 @@ export function useResource(path: string | undefined, { query = {}, isChangedBy,
         if (events.some((event) => concerns.current?.(event) ?? true)) made.ask()
       },
     })
+    const endWatching = live.onConnection((connection) => {
+      if (connection === 'live') made.hurry()
+      // Whether the token still holds.
+      if (connection === 'refused') made.ask()
+    })
+    const seen = (): void => {
+      if (!document.hidden) made.hurry()
+    }
+    document.addEventListener('visibilitychange', seen)
     const timer = everyMs === undefined ? undefined : setInterval(() => made.ask(), everyMs)
     void made.now()
     return () => {
       isCurrent = false
       made.close()
       endListening()
+      endWatching()
+      document.removeEventListener('visibilitychange', seen)
       clearInterval(timer)
     }
-    // `of` stands for the query, which is a new object at each call.
-  }, [api, live, path, of, everyMs])
+    // `address` stands for the query, which is a new object at each call.
+  }, [api, live, address, everyMs])
 
   const reload = useCallback(async () => await refresher.current?.now(), [])
   if (state.of !== of) return { reload }
   const { value, problem } = state
   return { reload, ...(value === undefined ? {} : { value }), ...(problem === undefined ? {} : { problem }) }
+}
+
+function gapMs(): number {
+  return document.hidden ? HIDDEN_GAP_MS : GAP_MS
 }
 
 export function problemOf(error: unknown): Problem {

@@ -1,5 +1,6 @@
 /** The console in a browser: what it shows, that it stays current, and what can be done with it. */
 import { once } from 'node:events'
+import { cp } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { pipeline } from 'node:stream'
 import t, { type Test } from 'tap'
@@ -124,6 +125,35 @@ t.test('a person submits a task, holds and cancels it, and answers what a run ha
     next.objective,
     'Set the prices\n\nAn earlier run asked for a decision: Net or gross?\nOptions: net; gross\nDecision: Net',
   )
+  t.same(page.faults, [])
+})
+
+t.test('a page whose token is revoked asks for another one, whatever it shows', async (t) => {
+  const s = await startTestService(t)
+  const page = await Page.open(t, s.service.url)
+  const { body: made } = await s.expect(201, 'POST', '/api/tokens', { name: 'ada', roles: ['viewer'] })
+  await page.signIn(made.token)
+  page.go('#/projects')
+  await page.shows('No projects.')
+  await page.shows('live')
+  await s.expect(204, 'DELETE', `/api/tokens/${made.id}`)
+  await page.shows('Access token')
+  t.not(page.find('.problem'), null, 'and says why')
+  t.same(page.faults, [])
+})
+
+t.test('a longer list takes the place of the shorter one, which stays until then', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  for (let n = 0; n < 60; n++) await submit(s, { objective: `Task ${n}` })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go('#/items')
+  await page.shows('More')
+  const row = page.find('tbody tr')
+  await page.press('More')
+  await page.shows('Task 0')
+  t.equal(page.find('tbody tr'), row)
   t.same(page.faults, [])
 })
 
@@ -253,10 +283,40 @@ t.test('the page follows the events again when the service is back', async (t) =
   await page.shows('live')
   await s.service.close()
   await page.shows('connecting')
+  page.go('#/projects')
+  await page.shows('The service cannot be reached')
   s = await startTestService(t, { home }, options)
   await page.shows('live')
+  await page.showsNo('The service cannot be reached')
+  t.not(page.find('td a[href="#/projects/shop"]'), null, 'what could not be read is read, though no event tells of it')
+  page.go('#/')
   await submit(s, { objective: 'After the restart' })
   await page.shows('After the restart')
+  t.same(page.faults, [])
+})
+
+t.test('what a restored log does not hold any more is not shown', async (t) => {
+  const home = `${t.testdir()}/now`
+  const copy = `${t.testdir()}/then`
+  const of = (home: string) => ({
+    openJournal: (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never),
+  })
+  let s = await startTestService(t, { home }, of(home))
+  await s.project('shop')
+  await s.service.close()
+  await cp(home, copy, { recursive: true })
+  s = await startTestService(t, { home }, of(home))
+  const page = await Page.open(t, await relayed(t, () => s))
+  await page.signIn(s.admin)
+  const item = await submit(s, { objective: 'Made after the backup' })
+  page.go(`#/items/${item.id}`)
+  await page.shows('Made after the backup')
+  await page.shows('live')
+  await s.service.close()
+  s = await startTestService(t, { home: copy }, of(copy))
+  await page.shows('There is no work item')
+  t.notMatch(page.text, /Made after the backup/)
+  await page.shows('live')
   t.same(page.faults, [])
 })
 

@@ -9,13 +9,17 @@ t.afterEach(() => mock.timers.reset())
 
 /** A refresher whose reads end when the test says so. */
 function reads() {
-  const ends: (() => void)[] = []
-  const refresher = new Refresher(() => new Promise((resolve) => ends.push(resolve)))
-  const end = async (): Promise<void> => {
-    ends.at(-1)!()
+  const ends: ((isRead: boolean) => void)[] = []
+  const gap = { ms: SECOND_MS }
+  const refresher = new Refresher(
+    () => new Promise((resolve) => ends.push(resolve)),
+    () => gap.ms,
+  )
+  const end = async (isRead = true): Promise<void> => {
+    ends.at(-1)!(isRead)
     await new Promise(setImmediate)
   }
-  return { refresher, end, count: () => ends.length }
+  return { refresher, gap, end, count: () => ends.length }
 }
 
 t.test('many events within a moment cause one read', async (t) => {
@@ -43,6 +47,37 @@ t.test('what happens during a read causes another, at most once a second', async
   t.equal(count(), 2, 'and no more without an event')
 })
 
+t.test('what could not be read is tried again, without an event, until it works', async (t) => {
+  const { refresher, end, count } = reads()
+  void refresher.now()
+  await end(false)
+  mock.timers.tick(4 * SECOND_MS)
+  t.equal(count(), 1)
+  mock.timers.tick(2 * SECOND_MS)
+  t.equal(count(), 2)
+  await end(false)
+  refresher.hurry()
+  t.equal(count(), 3, 'at once, where there is a reason to hope')
+  await end()
+  refresher.hurry()
+  mock.timers.tick(60 * SECOND_MS)
+  t.equal(count(), 3, 'and no more once it has worked')
+})
+
+t.test('where nobody looks it is read rarely, and at once when somebody does', async (t) => {
+  const { refresher, gap, end, count } = reads()
+  void refresher.now()
+  await end()
+  gap.ms = 60 * SECOND_MS
+  for (let i = 0; i < 50; i++) {
+    refresher.ask()
+    mock.timers.tick(SECOND_MS)
+  }
+  t.equal(count(), 1)
+  refresher.hurry()
+  t.equal(count(), 2)
+})
+
 t.test('after its end nothing is read', async (t) => {
   const { refresher, count } = reads()
   refresher.ask()
@@ -50,4 +85,13 @@ t.test('after its end nothing is read', async (t) => {
   refresher.ask()
   mock.timers.tick(10 * SECOND_MS)
   t.equal(count(), 0)
+})
+
+t.test('a read that fails after the end is not tried again', async (t) => {
+  const { refresher, end, count } = reads()
+  void refresher.now()
+  refresher.close()
+  await end(false)
+  mock.timers.tick(10 * SECOND_MS)
+  t.equal(count(), 1)
 })
