@@ -96,10 +96,10 @@ export function newKey(): string {
   return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
-/** Opens the Watch stream, narrowed by the filter (docs/EVENTS.md). */
-export function watching(token: string, filter: Query = {}): Open {
+/** Opens the Watch stream (docs/EVENTS.md). */
+export function watching(token: string): Open {
   return (since, { frame, end }) => {
-    const url = serviceUrl('api/watch', { ...filter, since })
+    const url = serviceUrl('api/watch', { since })
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
     const socket = new WebSocket(url, ['intendant.watch.v1', `bearer.${token}`])
     socket.onmessage = ({ data }) => frame(JSON.parse(data))

@@ -29,8 +29,8 @@ interface Heard {
 export type Connection = 'connecting' | 'live' | 'refused'
 
 interface Listener {
-  /** The stream starts at `cursor`: what was shown before may lack events. */
-  begin(cursor: string): void
+  /** The stream starts anew: what was shown before may lack events. */
+  begin(): void
   events(events: readonly Document[]): void
 }
 
@@ -52,6 +52,11 @@ export class Live {
 
   get connection(): Connection {
     return this.#connection
+  }
+
+  /** Where in the log the listeners are; undefined until the stream has begun. */
+  get cursor(): string | undefined {
+    return this.#cursor
   }
 
   /** Returns the function that ends it. */
@@ -110,7 +115,7 @@ export class Live {
     this.#pauseMs = FIRST_PAUSE_MS
     if (type === 'hello') {
       this.#become('live')
-      if (isFirst) for (const listener of this.#listeners) listener.begin(cursor)
+      if (isFirst) for (const listener of this.#listeners) listener.begin()
     } else if (type === 'events') for (const listener of this.#listeners) listener.events(events)
   }
 

@@ -30,13 +30,13 @@ interface State {
   readonly problem?: Problem
 }
 
-/** The shortest time between two reads of the same thing: a person looks at it, or it is in a tab behind others. */
+/** For what a person looks at, and for what is in a tab behind others. */
 const GAP_MS = 1_000
 const HIDDEN_GAP_MS = 60_000
 const TOO_MANY_REQUESTS = 429
 
 /** Whether the same request may work later. */
-function mayPass({ status }: Problem): boolean {
+export function mayPass({ status }: Problem): boolean {
   return status === 0 || status === TOO_MANY_REQUESTS || status >= 500
 }
 
@@ -100,7 +100,8 @@ export function useResource(path: string | undefined, { query = {}, isChangedBy,
   return { reload, ...(value === undefined ? {} : { value }), ...(problem === undefined ? {} : { problem }) }
 }
 
-function gapMs(): number {
+/** The shortest time between two reads of the same thing, at the moment. */
+export function gapMs(): number {
   return document.hidden ? HIDDEN_GAP_MS : GAP_MS
 }
 

@@ -27,8 +27,8 @@ export interface Kind {
   readonly actions?: readonly Action[]
   /** Filter of the events that are its history. */
   readonly history?: (of: Document) => Readonly<Record<string, string>>
-  /** Filter of the run output shown on its page. */
-  readonly output?: (of: Document) => Readonly<Record<string, string>> | undefined
+  /** Id of the run request whose output is shown on its page. */
+  readonly output?: (of: Document) => string | undefined
   /** Members that its page does not list, since they are shown otherwise. */
   readonly without?: readonly string[]
   /** It changes without an event: read again at this interval. */

@@ -40,7 +40,7 @@ export const items: Kind = {
   ],
   actions: ITEM_ACTIONS,
   history: ({ id }) => ({ item_id: id }),
-  output: ({ run_request_id: run }) => (run === undefined ? undefined : { run_request_id: run }),
+  output: ({ run_request_id }) => run_request_id,
   without: ['objective', 'state', 'reason', 'operator_action'],
 }
 
@@ -73,7 +73,7 @@ export const runs: Kind = {
   ],
   actions: RUN_ACTIONS,
   history: ({ id }) => ({ run_request_id: id }),
-  output: ({ id }) => ({ run_request_id: id }),
+  output: byId,
   without: ['state'],
 }
 

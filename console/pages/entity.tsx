@@ -50,7 +50,7 @@ function Shown({ kind, page, of, resource }: ShownProps): JSX.Element {
       {page === 'intent' && <DriftOf record={of} />}
       {printed !== undefined && (
         <Section title="Output">
-          <Output filter={printed} />
+          <Output key={printed} run={printed} />
         </Section>
       )}
       <Section title="Details">

@@ -1,7 +1,7 @@
 /** The smallest parts: a state, a time, an id, a problem, an empty place. */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Problem } from '../document.ts'
-import { type Resource, useNow } from '../resource.ts'
+import { useNow } from '../resource.ts'
 import { ageOf, hrefFor, momentOf, piecesOf, readable, toneOf, wordsOf } from '../words.ts'
 
 export function State({ of }: { of: string }): JSX.Element {
@@ -66,12 +66,12 @@ export function ProblemNote({ of }: { of: Problem }): JSX.Element {
 }
 
 /** What a resource holds, or why there is nothing; what was read stays while a later read fails. */
-export function Loaded({
+export function Loaded<T>({
   from: { value, problem },
   children,
 }: {
-  from: Resource
-  children: (value: NonNullable<Resource['value']>) => ComponentChildren
+  from: { readonly value?: T | undefined; readonly problem?: Problem | undefined }
+  children: (value: T) => ComponentChildren
 }): JSX.Element {
   return (
     <>

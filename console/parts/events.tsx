@@ -1,53 +1,53 @@
 /** Recorded events, newest first, each with its payload on demand. */
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Document } from '../document.ts'
-import { useResource } from '../resource.ts'
-import { hrefFor, momentOf, printed } from '../words.ts'
+import { useRecorded } from '../history.ts'
+import type { Filter } from '../recorded.ts'
+import { hrefFor, momentOf, printed, readable } from '../words.ts'
 import { Linked, Loaded, Ref } from './basics.tsx'
 
-/** Events of a history at first, and how many more each time somebody asks. */
-const PAGE = 50
-/** The most that the service lists at once. */
-const MOST = 500
+const SIZES = { page: 50, kept: 500 }
 
-/** The events that the filter admits; new ones appear by themselves. */
-export function History({ filter }: { filter: Readonly<Record<string, string>> }): JSX.Element {
-  const [limit, setLimit] = useState(PAGE)
-  const resource = useResource('api/events', { query: { ...filter, order: 'desc', limit } })
+/** The events that the filter admits; new ones appear by themselves. The filter must not change: give it a key. */
+export function History({ filter }: { filter: Filter }): JSX.Element {
+  const { events, next, isCut, problem, older } = useRecorded(filter, SIZES)
   return (
-    <Loaded from={resource}>
-      {({ items, next_cursor: more }) => (
+    <Loaded from={{ value: events, problem }}>
+      {(shown) => (
         <>
-          <EventList of={items} />
-          {more !== undefined && limit < MOST && (
-            <button type="button" onClick={() => setLimit(Math.min(MOST, limit * 2))}>
+          {shown.length === 0 && <p class="dim">{next === undefined ? 'No events.' : 'None among the newest.'}</p>}
+          <ol class="events">
+            {shown.map((event) => (
+              <Line key={`${event.project} ${event.trace_id} ${event.id}`} of={event} />
+            ))}
+          </ol>
+          {next !== undefined && (
+            <button type="button" onClick={older}>
               Older
             </button>
           )}
+          {isCut === true && <p class="dim">Older ones have made room.</p>}
         </>
       )}
     </Loaded>
   )
 }
 
-export function EventList({ of }: { of: readonly Document[] }): JSX.Element {
-  if (of.length === 0) return <p class="dim">No events.</p>
+function Line({ of }: { of: Document }): JSX.Element {
+  const [isOpen, setOpen] = useState(false)
+  const said = useMemo(() => saysOf(of), [of])
   return (
-    <ol class="events">
-      {of.map((event) => (
-        <li key={`${event.project} ${event.trace_id} ${event.id}`}>
-          <details>
-            <summary>
-              <time dateTime={event.recorded_at}>{momentOf(event.recorded_at)}</time>
-              <b>{event.event_type}</b>
-              <span class="dim">{saysOf(event)}</span>
-            </summary>
-            <Whole of={event} />
-          </details>
-        </li>
-      ))}
-    </ol>
+    <li>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>
+          <time dateTime={of.recorded_at}>{momentOf(of.recorded_at)}</time>
+          <b>{readable(of.event_type)}</b>
+          <span class="dim">{said}</span>
+        </summary>
+        {isOpen && <Whole of={of} />}
+      </details>
+    </li>
   )
 }
 
@@ -60,7 +60,7 @@ const LINE_LENGTH_MAX = 160
 function saysOf({ payload, project, by }: Document): string {
   const said = TELLING.map((name) => payload[name]).filter((value) => typeof value === 'string')
   const parts = [project, by?.name, ...said.slice(0, 2)].filter((text) => text !== undefined && text !== '')
-  const line = printed(parts.join(' · '))
+  const line = printed(parts.join(' · ').slice(0, 4 * LINE_LENGTH_MAX))
   return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)} …` : line
 }
 

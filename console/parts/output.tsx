@@ -2,24 +2,22 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Document } from '../document.ts'
-import { useResource } from '../resource.ts'
+import { useRecorded } from '../history.ts'
 import { printed } from '../words.ts'
 import { Loaded } from './basics.tsx'
 
-const EVENTS_SHOWN = 200
-export function Output({ filter }: { filter: Readonly<Record<string, string>> }): JSX.Element {
-  const resource = useResource('api/events', {
-    query: { ...filter, event_type: 'run_output', order: 'desc', limit: EVENTS_SHOWN },
-    isChangedBy: ({ event_type, run_request_id }) =>
-      event_type === 'run_output' && run_request_id === filter.run_request_id,
-  })
+/** Events whose text is shown: each has at most 64 KiB. */
+const SIZES = { page: 200, kept: 200 }
+
+export function Output({ run }: { run: string }): JSX.Element {
+  const { events, next, isCut, problem } = useRecorded({ run_request_id: run, event_type: 'run_output' }, SIZES)
   return (
-    <Loaded from={resource}>
-      {({ items, next_cursor: more }) =>
-        items.length === 0 ? (
+    <Loaded from={{ value: events, problem }}>
+      {(shown) =>
+        shown.length === 0 ? (
           <p class="dim">It has printed nothing.</p>
         ) : (
-          <Printed of={items} isCut={more !== undefined} />
+          <Printed of={shown} isCut={isCut === true || next !== undefined} />
         )
       }
     </Loaded>

@@ -4,6 +4,7 @@
  */
 
 import { lastValue, plainValue } from '../../machines/events/event-text.ts'
+import { PAYLOAD_FIELDS } from '../../machines/events/watched-fields.ts'
 
 export interface WatchedFields {
   readonly event_type: string
@@ -15,9 +16,6 @@ export interface WatchedFields {
   readonly campaign?: string
   readonly initiative?: string
 }
-
-/** Payload fields that can be filtered by. Only strings count. */
-export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative'] as const
 
 type PayloadFields = { -readonly [F in (typeof PAYLOAD_FIELDS)[number]]?: string }
 

@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { cp } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { pipeline } from 'node:stream'
+import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
-import { begin, finish, fleet, reading, submit } from '../http/ledger-harness.ts'
+import { AT, begin, finish, fleet, reading, submit } from '../http/ledger-harness.ts'
 import { startTestService, type TestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
 import { Page } from './page-harness.ts'
@@ -246,6 +247,59 @@ t.test('every kind of thing has a list, a page, and its history', async (t) => {
   t.same(page.faults, [])
 })
 
+t.test('events are told once and in order, and older ones come when somebody asks', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const told = async (from: number, to: number): Promise<void> => {
+    for (let n = from; n < to; n++)
+      await s.expect(200, 'POST', '/api/events', {
+        events: [{ event_type: 'counted', project: 'shop', occurred_at: AT, payload: { name: `n${n}`, item_id: 'i' } }],
+      })
+  }
+  await told(0, 70)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go('#/events?types=counted')
+  await page.shows('n69')
+  await page.shows('live')
+  await told(70, 75)
+  await s.project('bank')
+  await page.shows('n74')
+  await page.press('Older')
+  await page.shows('n0')
+  const shown = page.texts('summary').map((text) => Number(/n(\d+)$/.exec(text)?.[1]))
+  t.same(
+    shown,
+    Array.from({ length: 75 }, (_, n) => 74 - n),
+  )
+  t.same(page.faults, [])
+})
+
+t.test('what a run prints is added to what is shown, which is not read again', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const run = await begin(s, runner)
+  const print = async (text: string): Promise<void> => {
+    const said = { event_type: 'run_output', occurred_at: AT, payload: { stream: 'stdout', text } }
+    await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/events`, { events: [said] }, runner)
+  }
+  await print('line 0\n')
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go(`#/runs/${run.request_id}`)
+  await page.shows('line 0')
+  await page.shows('live')
+  for (const n of [1, 2, 3]) {
+    await print(`line ${n}\n`)
+    await page.shows(`line ${n}`)
+    await setTimeout(1_000)
+  }
+  t.equal(page.find('pre.output').textContent, 'line 0\nline 1\nline 2\nline 3\n')
+  t.equal(page.requests.filter((path) => path.includes('run_output')).length, 1)
+  t.same(page.faults, [])
+})
+
 t.test('a page shows a document whatever it holds', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
@@ -316,6 +370,9 @@ t.test('what a restored log does not hold any more is not shown', async (t) => {
   s = await startTestService(t, { home: copy }, of(copy))
   await page.shows('There is no work item')
   t.notMatch(page.text, /Made after the backup/)
+  page.go('#/events')
+  await page.shows('project_created')
+  t.notMatch(page.text, /work_item/)
   await page.shows('live')
   t.same(page.faults, [])
 })

@@ -18,7 +18,7 @@ function stream() {
     }
   })
   const told: unknown[] = []
-  live.listen({ begin: (cursor) => told.push(cursor), events: (events) => told.push(...events) })
+  live.listen({ begin: () => void told.push(live.cursor), events: (events) => void told.push(...events) })
   return { live, opened, told, last: () => opened.at(-1)! }
 }
 

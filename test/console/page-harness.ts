@@ -6,20 +6,25 @@ import { until } from '../until.ts'
 export class Page {
   readonly #window: any
   /** Errors that scripts of the page have thrown. */
-  readonly faults: string[] = []
+  readonly faults: readonly string[]
+  /** Path and query of what it has asked the service for, but its own files and the stream. */
+  readonly requests: readonly string[]
 
-  private constructor(window: any, faults: string[]) {
+  private constructor(window: any, faults: readonly string[], requests: readonly string[]) {
     this.#window = window
     this.faults = faults
+    this.requests = requests
   }
 
   static async open(t: Test, url: string): Promise<Page> {
     const faults: string[] = []
     const virtualConsole = new VirtualConsole().on('jsdomError', (error) => faults.push(String(error.stack)))
     const options = { runScripts: 'dangerously', resources: 'usable', pretendToBeVisual: true, virtualConsole }
-    const { window } = await JSDOM.fromURL(url, { ...options, beforeParse: complete })
+    const requests: string[] = []
+    const beforeParse = (window: any): void => complete(window, requests)
+    const { window } = await JSDOM.fromURL(url, { ...options, beforeParse })
     t.teardown(() => window.close())
-    return new Page(window, faults)
+    return new Page(window, faults, requests)
   }
 
   /** Everything that can be read. */
@@ -29,6 +34,11 @@ export class Page {
 
   find(selector: string): any {
     return this.#window.document.querySelector(selector)
+  }
+
+  /** The texts of all elements with this selector. */
+  texts(selector: string): string[] {
+    return [...this.#window.document.querySelectorAll(selector)].map((one) => one.textContent)
   }
 
   /** The last element with this selector and text. */
@@ -83,8 +93,11 @@ export class Page {
 }
 
 /** What browsers have and jsdom lacks. */
-function complete(window: any): void {
-  window.fetch = (url: URL, init: RequestInit) => fetch(String(url), init)
+function complete(window: any, requests: string[]): void {
+  window.fetch = (url: URL, init: RequestInit) => {
+    requests.push(`${url.pathname}${url.search}`)
+    return fetch(String(url), init)
+  }
   window.HTMLDialogElement.prototype.showModal = function showModal(this: { open: boolean }) {
     this.open = true
   }
