@@ -37,10 +37,15 @@ export class Api {
 
   /**
    * Changes something. A create is sent with a key, so that it is made once even if it is sent again after its answer
-   * was lost.
+   * was lost. With a version, it is done only if the document still has it.
    */
-  async change(method: 'POST' | 'PATCH', path: string, body: Document, idempotencyKey?: string): Promise<Document> {
-    return await this.#send(method, path, { body, idempotencyKey })
+  async change(
+    method: 'POST' | 'PATCH',
+    path: string,
+    body: Document,
+    { idempotencyKey, version }: { idempotencyKey?: string | undefined; version?: number | undefined } = {},
+  ): Promise<Document> {
+    return await this.#send(method, path, { body, idempotencyKey, version })
   }
 
   async #send(
@@ -50,11 +55,18 @@ export class Api {
       query,
       body,
       idempotencyKey,
-    }: { query?: Query | undefined; body?: Document; idempotencyKey?: string | undefined },
+      version,
+    }: {
+      query?: Query | undefined
+      body?: Document
+      idempotencyKey?: string | undefined
+      version?: number | undefined
+    },
   ): Promise<Document> {
     const headers: Record<string, string> = { authorization: `Bearer ${this.token}`, accept: 'application/json' }
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
+    if (version !== undefined) headers['if-match'] = `"${version}"`
     const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit', redirect: 'error' }
     const answer = await answerOf(
       serviceUrl(path, query),

@@ -1,6 +1,6 @@
 /** The frame: signing in, the navigation, and the page that the address names. */
 import type { JSX } from 'preact'
-import { useEffect, useErrorBoundary, useMemo, useState } from 'preact/hooks'
+import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks'
 import { Api, watching } from './api.ts'
 import type { Problem } from './document.ts'
 import { KINDS } from './kinds.ts'
@@ -8,11 +8,13 @@ import { type Connection, Live } from './live.ts'
 import { EntityPage } from './pages/entity.tsx'
 import { EventsPage, TracePage } from './pages/events.tsx'
 import { ListPage } from './pages/list.tsx'
-import { OverviewPage } from './pages/overview.tsx'
+import { neededBy, OverviewPage } from './pages/overview.tsx'
 import { ProblemNote } from './parts/basics.tsx'
+import { GoTo } from './parts/go-to.tsx'
 import type { Place } from './place.ts'
-import { problemOf, usePlace, useResource } from './resource.ts'
+import { problemOf, type Resource, usePlace, useResource } from './resource.ts'
 import { keepToken, keptToken, type Session, SessionContext, useSession } from './session.ts'
+import { readable, shortOf } from './words.ts'
 
 export function App(): JSX.Element {
   const [token, setToken] = useState(keptToken)
@@ -82,6 +84,9 @@ function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => v
   )
 }
 
+const EVERY_MS = 10_000
+const ATTENTION_SHOWN = 100
+
 const PAGES = [
   ['', 'Overview'],
   ['items', 'Work'],
@@ -103,6 +108,11 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
   const { value } = useResource('api/projects', { query: { state: 'active', limit: 500 }, isChangedBy: isOfProject })
   const [project, setProject] = useState<string | undefined>(undefined)
   const session: Session = { ...above, project, projects: value?.items ?? [] }
+  const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })
+  const needed = neededBy(attention)
+  useTitle(place, needed)
+  const main = useRef<HTMLElement>(null)
+  useArrival(place, main)
   return (
     <SessionContext.Provider value={session}>
       <header class="top">
@@ -113,9 +123,18 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
           {PAGES.map(([page, name]) => (
             <a key={page} href={`#/${page}`} aria-current={(place.path[0] ?? '') === page ? 'page' : undefined}>
               {name}
+              {page === '' && needed !== undefined && (
+                <>
+                  {' '}
+                  <b class="needed" title="need you">
+                    {needed}
+                  </b>
+                </>
+              )}
             </a>
           ))}
         </nav>
+        <GoTo project={project} />
         <select
           aria-label="Project"
           onChange={({ currentTarget }) => setProject(currentTarget.value === '' ? undefined : currentTarget.value)}
@@ -132,11 +151,39 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
           Sign out
         </button>
       </header>
-      <main>
-        <Page key={place.href} at={place} />
+      <main ref={main} tabIndex={-1}>
+        <Page key={place.href} at={place} attention={attention} />
       </main>
     </SessionContext.Provider>
   )
+}
+
+/** The address in the title, and how much needs a person: it can be read on the tab. */
+function useTitle({ path: [page = '', id] }: Place, needed: string | undefined): void {
+  const name = PAGES.find(([one]) => one === page)?.[1] ?? page
+  const parts = [needed && `(${needed})`, name, id && shortOf(id), '– Intendant']
+  const title = readable(parts.filter((part) => part !== undefined && part !== '').join(' '))
+  useEffect(() => {
+    document.title = title
+  }, [title])
+  useEffect(
+    () => () => {
+      document.title = 'Intendant'
+    },
+    [],
+  )
+}
+
+/** A page begins at its top, and those who use a keyboard or a screen reader are there. Its filters are not a page. */
+function useArrival({ path }: Place, main: { readonly current: HTMLElement | null }): void {
+  const at = path.join('/')
+  const last = useRef(at)
+  useEffect(() => {
+    if (last.current === at) return
+    last.current = at
+    document.documentElement.scrollTop = 0
+    main.current?.focus({ preventScroll: true })
+  }, [at])
 }
 
 function isOfProject({ event_type }: Record<string, any>): boolean {
@@ -160,11 +207,11 @@ function Connected(): JSX.Element {
 }
 
 /** Whatever a document holds, the frame around its page stays. */
-function Page({ at: { path, query } }: { at: Place }): JSX.Element {
+function Page({ at: { path, query }, attention }: { at: Place; attention: Resource }): JSX.Element {
   const [fault] = useErrorBoundary()
   if (fault !== undefined) return <ProblemNote of={problemOf(fault)} />
   const [page = '', id] = path
-  if (page === '') return <OverviewPage />
+  if (page === '') return <OverviewPage attention={attention} />
   if (page === 'events') return <EventsPage types={query.get('types') ?? undefined} />
   if (page === 'traces' && id !== undefined) return <TracePage key={id} id={id} />
   if (!Object.hasOwn(KINDS, page)) return <p>There is no such page.</p>

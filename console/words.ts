@@ -93,6 +93,11 @@ const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['submitted_trace_id', 'traces'],
 ])
 
+/** The page of the things whose ids have the prefix. */
+export function pageOfPrefix(prefix: string): string | undefined {
+  return PREFIXES.get(prefix)
+}
+
 const ID = /^([a-z]+)_[0-9a-f]{24}$/
 
 /** Where a text leads that is an id, or that a member of this name holds; undefined: nowhere. */
@@ -105,6 +110,11 @@ interface Piece {
   readonly text: string
   /** Where it leads, if it is the id of something that has a page. */
   readonly href?: string
+}
+
+/** The first digits of an id, as the command line takes them. */
+export function shortOf(id: string): string {
+  return /^([a-z]+_[0-9a-f]{8})[0-9a-f]{16}$/.exec(id)?.[1] ?? id
 }
 
 const IDS_IN_TEXT = new RegExp(`\\b(?:${[...PREFIXES.keys()].join('|')})_[0-9a-f]{24}\\b`, 'g')

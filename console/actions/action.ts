@@ -7,7 +7,7 @@ import type { Document, Query } from '../document.ts'
 /** What an action of several requests needs of the API (api.ts). */
 export interface Requests {
   get(path: string, query: Query): Promise<Document>
-  change(method: 'POST', path: string, body: Document, idempotencyKey?: string): Promise<Document>
+  change(method: 'POST', path: string, body: Document, options?: { idempotencyKey: string }): Promise<Document>
 }
 
 export interface Field {
@@ -36,6 +36,8 @@ export interface Action {
   readonly send?: (api: Requests, fields: Document, of: Document) => Promise<Document>
   /** It makes something new: it is sent with an idempotency key, and the page of what it made is opened. */
   readonly opens?: (made: Document) => readonly string[]
+  /** It is about what the document says: refused if the document has changed since it was shown (`If-Match`). */
+  readonly isOfVersion?: true
   /** It ends something or cannot be taken back. */
   readonly isGrave?: true
 }

@@ -21,7 +21,7 @@ async function sendAnew(
   { path, body, idempotencyKey }: Anew,
   as: string,
 ): Promise<Document> {
-  const made = await api.change('POST', path.slice(1), body, idempotencyKey)
+  const made = await api.change('POST', path.slice(1), body, { idempotencyKey })
   if (old.state !== 'cancelled') await api.change('POST', item('close')(old), { reason: `${as} as ${made.id}` })
   return made
 }

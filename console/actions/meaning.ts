@@ -10,12 +10,14 @@ export const BRIEF_ACTIONS: readonly Action[] = [
     explains: 'It is ready to be reviewed.',
     isOffered: inState('draft'),
     path: brief('submit'),
+    isOfVersion: true,
   },
   {
     label: 'Approve',
     explains: 'Runs may follow it as it reads now. From then on it cannot be changed.',
-    isOffered: (of) => of.state === 'reviewable' || of.lapsed?.code === 'reapproval_required',
+    isOffered: (of) => !['draft', 'archived'].includes(of.state),
     path: brief('approve'),
+    isOfVersion: true,
     fields: [
       {
         name: 'throttle',
@@ -72,6 +74,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
     explains: 'It is what the project intends.',
     isOffered: inState('hypothesized', 'proposed'),
     path: record('accept'),
+    isOfVersion: true,
     fields: [reason],
   },
   {
@@ -79,6 +82,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
     explains: 'It guides runs from now on.',
     isOffered: inState('accepted'),
     path: record('activate'),
+    isOfVersion: true,
     fields: [reason],
   },
   {
@@ -86,6 +90,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
     explains: 'It guides nothing any more.',
     isOffered: inState('accepted', 'active'),
     path: record('deprecate'),
+    isOfVersion: true,
     fields: [reason],
     isGrave: true,
   },

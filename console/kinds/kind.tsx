@@ -4,6 +4,7 @@ import type { Action } from '../actions/action.ts'
 import type { Document } from '../document.ts'
 import { Age, Linked, Ref, State } from '../parts/basics.tsx'
 import type { Column } from '../parts/table.tsx'
+import { shortOf } from '../words.ts'
 
 export interface Kind {
   readonly one: string
@@ -61,8 +62,3 @@ export const state = (member = 'state'): Column =>
 export const age = (head: string, timeOf: (row: Document) => string | undefined): Column =>
   cell(head, (row) => <Age of={timeOf(row)} />)
 export const project = cell('Project', (row) => row.project)
-
-/** The first digits of an id, as the command line takes them. */
-function shortOf(id: string): string {
-  return /^([a-z]+_[0-9a-f]{8})[0-9a-f]{16}$/.exec(id)?.[1] ?? id
-}

@@ -8,10 +8,10 @@ export const briefs: Kind = {
   list: ofProject('formation-briefs'),
   isPerProject: true,
   filters: Object.fromEntries(
-    ['draft', 'reviewable', 'approved', 'compiled', 'queued', 'executing', 'completed', 'archived'].map((one) => [
-      one,
-      one,
-    ]),
+    [
+      ...['draft', 'reviewable', 'approved', 'compiled', 'queued', 'accepted', 'executing', 'completed', 'analyzed'],
+      'archived',
+    ].map((one) => [one, one]),
   ),
   path: at('formation-briefs'),
   idOf: byId,
@@ -33,7 +33,10 @@ export const intent: Kind = {
   list: ofProject('intent-records'),
   isPerProject: true,
   filters: Object.fromEntries(
-    ['proposed', 'accepted', 'active', 'deprecated', 'contradicted', 'superseded'].map((one) => [one, one]),
+    ['hypothesized', 'proposed', 'accepted', 'active', 'deprecated', 'contradicted', 'superseded'].map((one) => [
+      one,
+      one,
+    ]),
   ),
   path: at('intent-records'),
   idOf: byId,

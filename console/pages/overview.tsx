@@ -1,7 +1,10 @@
 /** The first page: how the service is, what needs a person, what runs, and what waits and why. */
 import type { JSX } from 'preact'
+import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { LANES, pauseLane } from '../actions/items.ts'
 import type { Document } from '../document.ts'
+import type { Kind } from '../kinds/kind.tsx'
+import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
 import { Age, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -11,28 +14,72 @@ import { useSession } from '../session.ts'
 import { counted } from '../words.ts'
 
 const EVERY_MS = 10_000
-const SHOWN = 100
+/** The most that the service lists at once. */
+const MOST = 500
+const UNFINISHED = 'escalated,paused,active,cancelling,staged'
+const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state)).join()
 
-export function OverviewPage(): JSX.Element {
+/** How much needs a person; undefined: nothing, or that is not known. */
+export function neededBy({ value }: Resource): string | undefined {
+  if (value === undefined || value.items.length === 0) return undefined
+  return `${value.items.length}${value.next_cursor === undefined ? '' : '+'}`
+}
+
+export function OverviewPage({ attention }: { attention: Resource }): JSX.Element {
   const { project } = useSession()
   const pacing = useResource('api/pacing')
-  const attention = useResource('api/attention', { query: { project, limit: SHOWN }, everyMs: EVERY_MS })
-  const runners = useResource('api/runners', { query: { limit: 500 }, everyMs: EVERY_MS })
+  const runners = useResource('api/runners', { query: { limit: MOST }, everyMs: EVERY_MS })
+  const campaigns = useResource('api/campaigns', {
+    query: { project, status: UNFINISHED, limit: MOST },
+    isChangedBy: ({ event_type }) => /^(campaign|work_item|run_request)_/.test(event_type),
+  })
+  const runs = useResource('api/run-requests', {
+    query: { project, state: UNSETTLED, limit: MOST },
+    isChangedBy: ({ event_type }) => event_type.startsWith('run_request_'),
+    everyMs: EVERY_MS,
+  })
   return (
     <>
+      <h1 class="unseen">Overview</h1>
       <Figures pacing={pacing} attention={attention} runners={runners} />
       <Section title="Needs you">
         <Loaded from={attention}>
           {({ items, next_cursor: more }) => (
             <>
               <Table rows={items} columns={ATTENTION} keyOf={keyOf} none="Nothing needs you." />
-              {more !== undefined && <p class="dim">The first {SHOWN}. All: intendant attention</p>}
+              {more !== undefined && <p class="dim">The first {items.length}. All: intendant attention</p>}
             </>
           )}
         </Loaded>
       </Section>
-      <Loaded from={pacing}>{(of) => <Ledger of={of} project={project} onDone={pacing.reload} />}</Loaded>
+      <Loaded from={pacing}>{(of) => <Ledger of={of} project={project} />}</Loaded>
+      <Others title="Runs outside the ledger" kind={KINDS.runs!} from={runs} isShown={isOutside} />
+      <Others title="Campaigns" kind={KINDS.campaigns!} from={campaigns} isShown={() => true} />
+      <Loaded from={pacing}>{(of) => <Lanes of={of} onDone={pacing.reload} />}</Loaded>
     </>
+  )
+}
+
+/** Runs without an item hold slots and repositories, too. */
+function isOutside({ work_item_id: item }: Document): boolean {
+  return item === undefined
+}
+
+interface OthersProps {
+  readonly title: string
+  readonly kind: Kind
+  readonly from: Resource
+  readonly isShown: (row: Document) => boolean
+}
+
+/** A section that is only there if there is something in it. */
+function Others({ title, kind: { columns, idOf }, from, isShown }: OthersProps): JSX.Element | null {
+  const rows = from.value?.items.filter(isShown) ?? []
+  if (rows.length === 0 && from.problem === undefined) return null
+  return (
+    <Section title={title}>
+      <Loaded from={from}>{() => <Table rows={rows} columns={columns} keyOf={idOf} none="None." />}</Loaded>
+    </Section>
   )
 }
 
@@ -43,25 +90,16 @@ function Figures(of: Record<'pacing' | 'attention' | 'runners', Resource>): JSX.
   const online = fleet.filter(({ presence }) => presence === 'online')
   const slots = sum(online, ({ capacity }) => capacity)
   const used = sum(online, ({ in_flight }) => in_flight.length)
-  const needs = attention?.items.length ?? 0
+  const needed = neededBy(of.attention)
   return (
     <div class="figures">
-      <Figure
-        href="#/"
-        name="need you"
-        value={attention && `${needs}${attention.next_cursor === undefined ? '' : '+'}`}
-        isBad={needs > 0}
-      />
+      <Figure href="#/" name="need you" value={attention && (needed ?? 0)} isBad={needed !== undefined} />
       <Figure
         href={hrefOf(['items'], { state: 'running' })}
         name={`of ${pacing?.max_running ?? '…'} running`}
         value={pacing?.running_count}
       />
-      <Figure
-        href={hrefOf(['items'], { state: 'submitted,queued,held' })}
-        name="waiting"
-        value={pacing?.waiting_count}
-      />
+      <Figure href={WAITING_HREF} name="waiting" value={pacing?.waiting_count} />
       <Figure
         href="#/runners"
         name={`of ${counted(fleet.length, 'runner')} online`}
@@ -72,6 +110,8 @@ function Figures(of: Record<'pacing' | 'attention' | 'runners', Resource>): JSX.
     </div>
   )
 }
+
+const WAITING_HREF = hrefOf(['items'], { state: 'submitted,queued,held' })
 
 function sum(rows: readonly Document[], of: (row: Document) => number): number {
   return rows.reduce((total, row) => total + of(row), 0)
@@ -148,12 +188,11 @@ function saysOf(entry: Document): string {
 interface LedgerProps {
   readonly of: Document
   readonly project: string | undefined
-  readonly onDone: () => unknown
 }
 
-function Ledger({ of, project, onDone }: LedgerProps): JSX.Element {
+function Ledger({ of, project }: LedgerProps): JSX.Element {
   const inProject = (row: Document): boolean => project === undefined || row.project === project
-  const { running, waiting, lanes, unreadable } = of
+  const { running, waiting, waiting_count: count } = of
   return (
     <>
       <Section title="Running">
@@ -161,16 +200,26 @@ function Ledger({ of, project, onDone }: LedgerProps): JSX.Element {
       </Section>
       <Section title="Waiting">
         <Table rows={waiting.filter(inProject)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
-      </Section>
-      <Section title="Lanes">
-        {unreadable === true && <p class="problem">The pause state cannot be read: every lane is paused.</p>}
-        <ul class="lanes">
-          {LANES.map((lane) => (
-            <Lane key={lane} of={lanes.find((one: Document) => one.lane === lane) ?? { lane }} onDone={onDone} />
-          ))}
-        </ul>
+        {waiting.length < count && (
+          <p class="dim">
+            Those among the first {waiting.length} of {count}. All: <a href={WAITING_HREF}>work that waits</a>
+          </p>
+        )}
       </Section>
     </>
+  )
+}
+
+function Lanes({ of: { lanes, unreadable }, onDone }: { of: Document; onDone: () => unknown }): JSX.Element {
+  return (
+    <Section title="Lanes">
+      {unreadable === true && <p class="problem">The pause state cannot be read: every lane is paused.</p>}
+      <ul class="lanes">
+        {LANES.map((lane) => (
+          <Lane key={lane} of={lanes.find((one: Document) => one.lane === lane) ?? { lane }} onDone={onDone} />
+        ))}
+      </ul>
+    </Section>
   )
 }
 

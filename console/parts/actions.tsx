@@ -18,20 +18,19 @@ interface Props {
 
 /** One button for each action that is offered in this state. */
 export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
-  const [chosen, choose] = useState<Action | undefined>(undefined)
+  const [chosen, choose] = useState<Chosen | undefined>(undefined)
   const offered = actions.filter(({ isOffered }) => isOffered(of))
   if (offered.length === 0 && chosen === undefined) return null
   return (
     <div class="actions">
       {offered.map((action) => (
-        <button type="button" key={action.label} onClick={() => choose(action)}>
+        <button type="button" key={action.label} onClick={() => choose({ action, of })}>
           {action.label}
         </button>
       ))}
       {chosen !== undefined && (
         <Confirm
-          action={chosen}
-          of={of}
+          {...chosen}
           onClose={(isDone) => {
             choose(undefined)
             if (isDone) onDone?.()
@@ -42,9 +41,13 @@ export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
   )
 }
 
-interface ConfirmProps {
+interface Chosen {
   readonly action: Action
+  /** The document as it was shown when the action was chosen. */
   readonly of: Document
+}
+
+interface ConfirmProps extends Chosen {
   readonly onClose: (isDone: boolean) => void
 }
 
@@ -55,7 +58,8 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   const [isSending, setSending] = useState(false)
   // One key for this dialog: sending again after a lost answer makes nothing twice.
   const [key] = useState(newKey)
-  const { label, explains, fields = [], opens, isGrave } = action
+  const isDone = useRef(false)
+  const { label, explains, fields = [], opens, isGrave, isOfVersion } = action
 
   useEffect(() => dialog.current?.showModal(), [])
 
@@ -67,13 +71,12 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
     try {
       const made =
         (await action.send?.(api, filled, of)) ??
-        (await api.change(
-          action.method ?? 'POST',
-          action.path(of),
-          action.body?.(filled, of) ?? filled,
-          opens === undefined ? undefined : key,
-        ))
-      onClose(true)
+        (await api.change(action.method ?? 'POST', action.path(of), action.body?.(filled, of) ?? filled, {
+          idempotencyKey: opens && key,
+          version: isOfVersion && of.version,
+        }))
+      isDone.current = true
+      dialog.current?.close()
       if (opens !== undefined) location.hash = hrefOf(opens(made))
     } catch (error) {
       setProblem(problemOf(error))
@@ -82,7 +85,8 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   }
 
   return (
-    <dialog ref={dialog} onClose={() => onClose(false)} aria-label={label}>
+    // Closed by its own means in every case, so that the browser puts the focus back where it was.
+    <dialog ref={dialog} onClose={() => onClose(isDone.current)} aria-label={label}>
       <form onSubmit={send}>
         <h2>{label}</h2>
         <p>{explains}</p>
@@ -94,7 +98,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
           <button type="submit" class={isGrave === true ? 'grave' : 'main'} disabled={isSending}>
             {label}
           </button>
-          <button type="button" onClick={() => onClose(false)}>
+          <button type="button" onClick={() => dialog.current?.close()}>
             Back
           </button>
         </div>

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream'
 import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import { acceptedRecord, briefIn, sectionsFor } from '../http/briefs.ts'
 import { AT, begin, finish, fleet, reading, submit } from '../http/ledger-harness.ts'
 import { startTestService, type TestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
@@ -31,7 +32,9 @@ t.test('the page and its files are answered to everybody, and may load and reach
   ] as const) {
     const { headers } = await s.expect(200, 'GET', path, undefined, { token: null })
     t.equal(headers.get('content-type'), `${type}; charset=utf-8`)
-    t.match(headers.get('content-security-policy'), /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
+    const policy = headers.get('content-security-policy')
+    t.match(policy, /default-src 'none'; script-src 'self';.*frame-ancestors 'none'/)
+    t.match(policy, /; connect-src 'self'; require-trusted-types-for 'script'; trusted-types 'none';/)
     t.equal(headers.get('x-content-type-options'), 'nosniff')
     t.equal(headers.get('referrer-policy'), 'no-referrer')
     t.equal((await fetch(s.service.url + path, { method: 'HEAD' })).status, 200)
@@ -74,6 +77,7 @@ t.test('the overview shows what runs and waits, and follows it without being loa
   await page.shows('Net or gross?')
   await page.shows('needs decision')
   await page.shows('1 need you')
+  await page.isTitled('(1) Overview – Intendant')
   t.same(page.faults, [])
 })
 
@@ -172,6 +176,89 @@ t.test('what the service refuses is shown in its words, and the dialog stays', a
   await page.shows('work.operate')
   t.not(page.find('dialog'), null)
   t.equal((await reading(s, item.id)()).state, 'queued')
+  t.same(page.faults, [])
+})
+
+t.test('the overview shows unfinished campaigns, and runs that no item has asked for', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('Nothing waits.')
+  t.notMatch(page.text, /Campaigns.*Campaigns|outside the ledger/)
+  const gate = { kind: 'review', statement: 'It is tidy.' }
+  const campaign = { name: 'spring', project: 'shop', mission: 'Be tidy', done_evidence: [gate] }
+  await s.expect(201, 'POST', '/api/campaigns', campaign)
+  await s.expect(201, 'POST', '/api/projects/shop/run-requests', {
+    entry_event: 'greet_requested',
+    payload: { name: 'Ada' },
+  })
+  await page.shows('Be tidy')
+  await page.shows('greet_requested')
+  t.not(page.named('h2', 'Runs outside the ledger'), undefined)
+  await s.expect(200, 'POST', '/api/campaigns/spring/cancel', { reason: 'not wanted' })
+  await page.showsNo('Be tidy')
+  t.same(page.faults, [])
+})
+
+t.test('a page begins at its top, has a title, and is reached by an id or the first digits of one', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  const { id } = await submit(s, { objective: 'Tidy up' })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('live')
+  const root = page.find('html')
+  for (const given of [id, id.slice(0, 11)]) {
+    page.go('#/items')
+    await page.shows('New task')
+    root.scrollTop = 500
+    page.fill('id', given)
+    page.submit('.go-to')
+    await page.shows('work_item_submitted')
+    t.equal(page.hash, `#/items/${id}`)
+    t.equal(root.scrollTop, 0)
+    t.equal(page.find('main:focus') === null, false)
+    await page.isTitled(`Work ${id.slice(0, 11)} – Intendant`)
+  }
+  page.fill('id', 'wi_000000000')
+  page.submit('.go-to')
+  await until(
+    async () => page.find('.go-to input').validationMessage,
+    (message) => /none of the newest/.test(message),
+  )
+  t.equal(page.hash, `#/items/${id}`)
+  await page.press('Sign out')
+  await page.shows('Access token')
+  await page.isTitled('Intendant')
+  t.same(page.faults, [])
+})
+
+t.test('a brief is approved as it was shown, in every state in which it can be approved', async (t) => {
+  const s = await startTestService(t)
+  const record = await acceptedRecord(s, await s.project('shop'), 'tidy')
+  const brief = await briefIn(s, 'reviewable', 'shop', sectionsFor(record))
+  const read = async () => (await s.expect(200, 'GET', `/api/formation-briefs/${brief.id}`)).body
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go(`#/briefs/${brief.id}`)
+  await page.press('Approve')
+  await page.shows('Runs may follow it as it reads now.')
+  await s.expect(200, 'PATCH', `/api/formation-briefs/${brief.id}`, { title: 'New' })
+  await page.shows('New')
+  page.submit('dialog form')
+  await page.shows('Changed since you read it')
+  t.equal((await read()).state, 'reviewable')
+  await page.press('Back')
+  await page.showsNo('Runs may follow it as it reads now.')
+  for (const throttle of ['dry_run', 'full']) {
+    await page.press('Approve')
+    await page.shows('Runs may follow it as it reads now.')
+    page.fill('throttle', throttle)
+    page.submit('dialog form')
+    await until(read, ({ approvals }) => approvals?.some((one: any) => one.throttle === throttle))
+    await page.showsNo('Runs may follow it as it reads now.')
+  }
   t.same(page.faults, [])
 })
 

@@ -81,6 +81,13 @@ export class Page {
     this.#window.location.hash = hash
   }
 
+  async isTitled(title: string): Promise<void> {
+    await until(
+      async () => this.#window.document.title,
+      (shown) => shown === title,
+    )
+  }
+
   get hash(): string {
     return this.#window.location.hash
   }
@@ -98,7 +105,12 @@ function complete(window: any, requests: string[]): void {
     requests.push(`${url.pathname}${url.search}`)
     return fetch(String(url), init)
   }
-  window.HTMLDialogElement.prototype.showModal = function showModal(this: { open: boolean }) {
+  const { HTMLDialogElement, Event } = window
+  HTMLDialogElement.prototype.showModal = function showModal() {
     this.open = true
+  }
+  HTMLDialogElement.prototype.close = function close() {
+    this.open = false
+    queueMicrotask(() => this.dispatchEvent(new Event('close')))
   }
 }
