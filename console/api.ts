@@ -2,6 +2,12 @@
 import type { Document, Problem, Query } from './document.ts'
 import type { Open } from './live.ts'
 
+/** An answer that takes longer is lost: the connection may be dead without anybody telling. */
+const PATIENCE_MS = 30_000
+
+/** The most that the service lists at once. */
+export const LIST_LIMIT_MAX = 500
+
 /** The service refused the request, or could not be reached. */
 export class Refused extends Error {
   readonly problem: Problem
@@ -67,7 +73,10 @@ export class Api {
     if (body !== undefined) headers['content-type'] = 'application/json'
     if (idempotencyKey !== undefined) headers['idempotency-key'] = idempotencyKey
     if (version !== undefined) headers['if-match'] = `"${version}"`
-    const init: RequestInit = { method, headers, cache: 'no-store', credentials: 'omit', redirect: 'error' }
+    const init: RequestInit = {
+      ...{ method, headers, cache: 'no-store', credentials: 'omit', redirect: 'error' },
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    }
     const answer = await answerOf(
       serviceUrl(path, query),
       body === undefined ? init : { ...init, body: JSON.stringify(body) },

@@ -1,7 +1,7 @@
 /** The frame: signing in, the navigation, and the page that the address names. */
 import type { JSX } from 'preact'
 import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks'
-import { Api, watching } from './api.ts'
+import { Api, LIST_LIMIT_MAX, watching } from './api.ts'
 import type { Problem } from './document.ts'
 import { KINDS } from './kinds.ts'
 import { type Connection, Live } from './live.ts'
@@ -12,7 +12,7 @@ import { neededBy, OverviewPage } from './pages/overview.tsx'
 import { ProblemNote } from './parts/basics.tsx'
 import { GoTo } from './parts/go-to.tsx'
 import type { Place } from './place.ts'
-import { problemOf, type Resource, usePlace, useResource } from './resource.ts'
+import { EVERY_MS, problemOf, type Resource, usePlace, useResource } from './resource.ts'
 import { keepToken, keptToken, type Session, SessionContext, useSession } from './session.ts'
 import { readable, shortOf } from './words.ts'
 
@@ -38,7 +38,8 @@ function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (
     event.preventDefault()
     const token = String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim()
     try {
-      await new Api(token, () => {}).get('api/version')
+      // What every page needs: a token that may not view anything is refused here, and told why.
+      await new Api(token, () => {}).get('api/projects', { limit: 1 })
       onToken(token)
     } catch (error) {
       setRefused(problemOf(error))
@@ -84,7 +85,6 @@ function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => v
   )
 }
 
-const EVERY_MS = 10_000
 const ATTENTION_SHOWN = 100
 
 const PAGES = [
@@ -105,7 +105,10 @@ const PAGES = [
 function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
   const above = useSession()
   const place = usePlace()
-  const { value } = useResource('api/projects', { query: { state: 'active', limit: 500 }, isChangedBy: isOfProject })
+  const { value } = useResource('api/projects', {
+    query: { state: 'active', limit: LIST_LIMIT_MAX },
+    isChangedBy: isOfProject,
+  })
   const [project, setProject] = useState<string | undefined>(undefined)
   const session: Session = { ...above, project, projects: value?.items ?? [] }
   const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })

@@ -30,6 +30,8 @@ interface State {
   readonly problem?: Problem
 }
 
+/** How often that is read which changes without an event, such as who is online. */
+export const EVERY_MS = 10_000
 /** For what a person looks at, and for what is in a tab behind others. */
 const GAP_MS = 1_000
 const HIDDEN_GAP_MS = 60_000

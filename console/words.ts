@@ -83,6 +83,7 @@ const PREFIXES: ReadonlyMap<string, string> = new Map([
 /** Pages by the name of the member that holds what they show. */
 const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['project', 'projects'],
+  ['projects', 'projects'],
   ['runner_id', 'runners'],
   ['running_on', 'runners'],
   ['offered_to', 'runners'],

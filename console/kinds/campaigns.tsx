@@ -1,6 +1,12 @@
 /** Campaigns, and the initiatives that steer them. */
 import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../actions/campaigns.ts'
+import type { Document } from '../document.ts'
 import { age, at, byName, cell, type Kind, link, project, state, wide } from './kind.tsx'
+
+/** First of all the reason of its item, which waits or has failed. */
+function whyCampaign({ reason, work }: Document): string {
+  return work?.reason === undefined ? reason : `${work.reason}; ${reason}`
+}
 
 export const campaigns: Kind = {
   one: 'Campaign',
@@ -16,6 +22,7 @@ export const campaigns: Kind = {
   path: at('campaigns'),
   idOf: byName,
   titleOf: byName,
+  whyOf: whyCampaign,
   columns: [
     link('Campaign', byName, 'campaign'),
     state('status'),
@@ -27,7 +34,7 @@ export const campaigns: Kind = {
     ),
     cell('Now', ({ stage }) => stage),
     wide('Mission', ({ mission }) => mission),
-    wide('Why', ({ reason, work }) => (work?.reason === undefined ? reason : `${work.reason}; ${reason}`)),
+    wide('Why', whyCampaign),
     age('For', ({ since }) => since),
   ],
   actions: CAMPAIGN_ACTIONS,

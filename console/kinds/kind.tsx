@@ -24,6 +24,8 @@ export interface Kind {
   readonly idOf: (of: Document) => string
   /** The heading of its page. */
   readonly titleOf: (of: Document) => string
+  /** Why it is in its state, or why it waits; default: the document's `reason`. */
+  readonly whyOf?: (of: Document) => string | undefined
   readonly columns: readonly Column[]
   readonly actions?: readonly Action[]
   /** Filter of the events that are its history. */

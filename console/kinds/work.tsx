@@ -3,6 +3,7 @@ import { ITEM_ACTIONS } from '../actions/items.ts'
 import { RUN_ACTIONS, RUNNER_ACTIONS } from '../actions/runs.ts'
 import type { Document } from '../document.ts'
 import { Ref, State } from '../parts/basics.tsx'
+import { EVERY_MS } from '../resource.ts'
 import { age, at, byId, cell, type Kind, link, project, state, wide } from './kind.tsx'
 
 /** A cycle's task is shown with its campaign: `pay 2: Send the invoice`. */
@@ -11,8 +12,12 @@ function whatOf({ objective, source }: Document): string {
 }
 
 /** The reason for its state; for a started item whose run waits for a runner again, why it waits. */
-export function whyOf({ state: now, reason, waiting_because: why }: Document): string {
+function whyItem({ state: now, reason, waiting_because: why }: Document): string {
   return now === 'running' ? (why?.detail ?? reason) : reason
+}
+
+function whyRun({ waiting_because: waits, failure, cancel }: Document): string | undefined {
+  return waits?.detail ?? failure?.message ?? cancel?.reason
 }
 
 export const items: Kind = {
@@ -29,13 +34,14 @@ export const items: Kind = {
   path: at('work-items'),
   idOf: byId,
   titleOf: whatOf,
+  whyOf: whyItem,
   columns: [
     link('Item', byId),
     state(),
     project,
     cell('Lane', ({ lane }) => lane),
     wide('What', whatOf),
-    wide('Why', whyOf),
+    wide('Why', whyItem),
     age('For', ({ settled_at, started_at, submitted_at }) => settled_at ?? started_at ?? submitted_at),
   ],
   actions: ITEM_ACTIONS,
@@ -58,17 +64,15 @@ export const runs: Kind = {
   },
   path: at('run-requests'),
   idOf: byId,
-  titleOf: ({ entry_event, payload }) => payload?.objective ?? entry_event,
+  titleOf: ({ entry_event, payload }) => (typeof payload?.objective === 'string' ? payload.objective : entry_event),
+  whyOf: whyRun,
   columns: [
     link('Run', byId),
     state(),
     project,
     cell('Event', ({ entry_event }) => entry_event),
     cell('Runner', ({ offered_to }) => offered_to && <Ref to={offered_to} as="runner_id" />),
-    wide(
-      'Why',
-      ({ waiting_because, failure, cancel }) => waiting_because?.detail ?? failure?.message ?? cancel?.reason,
-    ),
+    wide('Why', whyRun),
     age('Age', ({ created_at }) => created_at),
   ],
   actions: RUN_ACTIONS,
@@ -96,7 +100,7 @@ export const runners: Kind = {
     age('Seen', ({ last_seen_at }) => last_seen_at),
   ],
   actions: RUNNER_ACTIONS,
-  everyMs: 10_000,
+  everyMs: EVERY_MS,
 }
 
 export const sessions: Kind = {
@@ -123,5 +127,5 @@ export const sessions: Kind = {
   ],
   history: ({ session_id }) => ({ session_id }),
   without: ['state', 'status'],
-  everyMs: 10_000,
+  everyMs: EVERY_MS,
 }

@@ -2,7 +2,6 @@
 import type { JSX } from 'preact'
 import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
-import { whyOf } from '../kinds/work.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
 import { Linked, Loaded, Section, State } from '../parts/basics.tsx'
@@ -28,7 +27,8 @@ interface ShownProps {
 }
 
 function Shown({ kind, page, of, resource }: ShownProps): JSX.Element {
-  const { one, titleOf, idOf, stateMember = 'state', actions = [], history, output, without = [] } = kind
+  const { one, titleOf, whyOf = ({ reason }) => reason, idOf, stateMember = 'state', actions = [] } = kind
+  const { history, output, without = [] } = kind
   const state: string | undefined = of[stateMember]
   const printed = output?.(of)
   return (

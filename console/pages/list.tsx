@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { NEW_TASK } from '../actions/items.ts'
+import { LIST_LIMIT_MAX } from '../api.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
@@ -12,8 +13,6 @@ import { useResource } from '../resource.ts'
 import { useSession } from '../session.ts'
 
 const PAGE = 50
-/** The most that the service lists at once. */
-const MOST = 500
 
 export function ListPage({ page, chosen }: { page: string; chosen: string | undefined }): JSX.Element {
   const kind = KINDS[page]!
@@ -74,10 +73,10 @@ export function Rows({ kind, project, chosen }: RowsProps): JSX.Element {
 }
 
 function More({ limit, onMore }: { limit: number; onMore: (limit: number) => void }): JSX.Element {
-  if (limit >= MOST)
-    return <p class="dim">The newest {MOST}. For older ones, narrow the list, or use the command line.</p>
+  if (limit >= LIST_LIMIT_MAX)
+    return <p class="dim">The newest {LIST_LIMIT_MAX}. For older ones, narrow the list, or use the command line.</p>
   return (
-    <button type="button" onClick={() => onMore(Math.min(MOST, limit * 2))}>
+    <button type="button" onClick={() => onMore(Math.min(LIST_LIMIT_MAX, limit * 2))}>
       More
     </button>
   )

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { LANES, pauseLane } from '../actions/items.ts'
+import { LIST_LIMIT_MAX } from '../api.ts'
 import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
@@ -9,13 +10,10 @@ import { Actions } from '../parts/actions.tsx'
 import { Age, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
-import { type Resource, useResource } from '../resource.ts'
+import { EVERY_MS, type Resource, useResource } from '../resource.ts'
 import { useSession } from '../session.ts'
 import { counted } from '../words.ts'
 
-const EVERY_MS = 10_000
-/** The most that the service lists at once. */
-const MOST = 500
 const UNFINISHED = 'escalated,paused,active,cancelling,staged'
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state)).join()
 
@@ -28,20 +26,20 @@ export function neededBy({ value }: Resource): string | undefined {
 export function OverviewPage({ attention }: { attention: Resource }): JSX.Element {
   const { project } = useSession()
   const pacing = useResource('api/pacing')
-  const runners = useResource('api/runners', { query: { limit: MOST }, everyMs: EVERY_MS })
+  const runners = useResource('api/runners', { query: { limit: LIST_LIMIT_MAX }, everyMs: EVERY_MS })
   const campaigns = useResource('api/campaigns', {
-    query: { project, status: UNFINISHED, limit: MOST },
+    query: { project, status: UNFINISHED, limit: LIST_LIMIT_MAX },
     isChangedBy: ({ event_type }) => /^(campaign|work_item|run_request)_/.test(event_type),
   })
   const runs = useResource('api/run-requests', {
-    query: { project, state: UNSETTLED, limit: MOST },
+    query: { project, state: UNSETTLED, limit: LIST_LIMIT_MAX },
     isChangedBy: ({ event_type }) => event_type.startsWith('run_request_'),
     everyMs: EVERY_MS,
   })
   return (
     <>
       <h1 class="unseen">Overview</h1>
-      <Figures pacing={pacing} attention={attention} runners={runners} />
+      <Figures pacing={pacing.value} attention={attention} runners={runners} project={project} />
       <Section title="Needs you">
         <Loaded from={attention}>
           {({ items, next_cursor: more }) => (
@@ -83,30 +81,42 @@ function Others({ title, kind: { columns, idOf }, from, isShown }: OthersProps):
   )
 }
 
-function Figures(of: Record<'pacing' | 'attention' | 'runners', Resource>): JSX.Element {
-  const { value: pacing } = of.pacing
-  const { value: attention } = of.attention
-  const fleet: readonly Document[] = of.runners.value?.items ?? []
+const inProject =
+  (project: string | undefined) =>
+  (row: Document): boolean =>
+    project === undefined || row.project === project
+
+interface FiguresProps {
+  readonly pacing: Document | undefined
+  readonly attention: Resource
+  readonly runners: Resource
+  readonly project: string | undefined
+}
+
+function Figures({ pacing, attention, runners, project }: FiguresProps): JSX.Element {
+  const fleet: readonly Document[] = runners.value?.items ?? []
   const online = fleet.filter(({ presence }) => presence === 'online')
   const slots = sum(online, ({ capacity }) => capacity)
   const used = sum(online, ({ in_flight }) => in_flight.length)
-  const needed = neededBy(of.attention)
+  const needed = neededBy(attention)
   return (
     <div class="figures">
-      <Figure href="#/" name="need you" value={attention && (needed ?? 0)} isBad={needed !== undefined} />
+      <Figure href="#/" name="need you" value={attention.value && (needed ?? 0)} isBad={needed !== undefined} />
       <Figure
         href={hrefOf(['items'], { state: 'running' })}
-        name={`of ${pacing?.max_running ?? '…'} running`}
-        value={pacing?.running_count}
+        name={
+          project === undefined ? `of ${pacing?.max_running ?? '…'} running or handed out` : 'running or handed out'
+        }
+        value={pacing?.running.filter(inProject(project)).length}
       />
-      <Figure href={WAITING_HREF} name="waiting" value={pacing?.waiting_count} />
+      <Figure href={WAITING_HREF} name="waiting" value={pacing && waitingIn(pacing, project)} />
       <Figure
         href="#/runners"
         name={`of ${counted(fleet.length, 'runner')} online`}
-        value={of.runners.value && online.length}
+        value={runners.value && online.length}
         isBad={fleet.length > 0 && online.length === 0}
       />
-      <Figure href="#/runners" name={`of ${counted(slots, 'slot')} used`} value={of.runners.value && used} />
+      <Figure href="#/runners" name={`of ${counted(slots, 'slot')} used`} value={runners.value && used} />
     </div>
   )
 }
@@ -115,6 +125,12 @@ const WAITING_HREF = hrefOf(['items'], { state: 'submitted,queued,held' })
 
 function sum(rows: readonly Document[], of: (row: Document) => number): number {
   return rows.reduce((total, row) => total + of(row), 0)
+}
+
+/** Only the first ones are listed with their projects. */
+function waitingIn({ waiting, waiting_count: count }: Document, project: string | undefined): string {
+  if (project === undefined) return String(count)
+  return `${waiting.filter(inProject(project)).length}${waiting.length < count ? '+' : ''}`
 }
 
 interface FigureProps {
@@ -191,15 +207,15 @@ interface LedgerProps {
 }
 
 function Ledger({ of, project }: LedgerProps): JSX.Element {
-  const inProject = (row: Document): boolean => project === undefined || row.project === project
+  const isShown = inProject(project)
   const { running, waiting, waiting_count: count } = of
   return (
     <>
       <Section title="Running">
-        <Table rows={running.filter(inProject)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing is running." />
+        <Table rows={running.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing is running." />
       </Section>
       <Section title="Waiting">
-        <Table rows={waiting.filter(inProject)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
+        <Table rows={waiting.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
         {waiting.length < count && (
           <p class="dim">
             Those among the first {waiting.length} of {count}. All: <a href={WAITING_HREF}>work that waits</a>

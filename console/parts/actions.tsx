@@ -56,8 +56,8 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem | undefined>(undefined)
   const [isSending, setSending] = useState(false)
-  // One key for this dialog: sending again after a lost answer makes nothing twice.
-  const [key] = useState(newKey)
+  // One key for what is filled in: sending it again after a lost answer makes nothing twice.
+  const key = useRef(newKey())
   const isDone = useRef(false)
   const { label, explains, fields = [], opens, isGrave, isOfVersion } = action
 
@@ -72,7 +72,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
       const made =
         (await action.send?.(api, filled, of)) ??
         (await api.change(action.method ?? 'POST', action.path(of), action.body?.(filled, of) ?? filled, {
-          idempotencyKey: opens && key,
+          idempotencyKey: opens && key.current,
           version: isOfVersion && of.version,
         }))
       isDone.current = true
@@ -87,7 +87,12 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   return (
     // Closed by its own means in every case, so that the browser puts the focus back where it was.
     <dialog ref={dialog} onClose={() => onClose(isDone.current)} aria-label={label}>
-      <form onSubmit={send}>
+      <form
+        onSubmit={send}
+        onInput={() => {
+          key.current = newKey()
+        }}
+      >
         <h2>{label}</h2>
         <p>{explains}</p>
         {fields.map((field) => (

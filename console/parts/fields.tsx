@@ -12,7 +12,7 @@ const SHOWN_MAX = 100
 /** Members whose value may be the name of a state. */
 const STATES: ReadonlySet<string> = new Set(['state', 'status', 'presence', 'outcome', 'verdict'])
 
-/** `without`: members that the page shows elsewhere. */
+/** `without`: members that the page shows elsewhere. A `ref` is the name of a thing of the `kind` beside it. */
 export function Fields({ of, without = [] }: { of: Document; without?: readonly string[] }): JSX.Element {
   const members = Object.entries(of).filter(([name, value]) => !without.includes(name) && !isEmpty(value))
   return (
@@ -23,7 +23,7 @@ export function Fields({ of, without = [] }: { of: Document; without?: readonly 
             <div key={name} class={isBlock(value) ? 'block' : undefined}>
               <dt>{readable(wordsOf(name))}</dt>
               <dd>
-                <Value of={value} as={name} />
+                <Value of={value} as={name === 'ref' && typeof of.kind === 'string' ? of.kind : name} />
               </dd>
             </div>
           ))}

@@ -1,12 +1,11 @@
-/** A field that takes an id, or the first digits of one, and opens its page. */
+/** A field that takes an id, or the first digits of one of the newest things, and opens its page. */
 import type { JSX } from 'preact'
+import { LIST_LIMIT_MAX } from '../api.ts'
 import { KINDS } from '../kinds.ts'
 import { problemOf } from '../resource.ts'
 import { useSession } from '../session.ts'
 import { hrefFor, pageOfPrefix } from '../words.ts'
 
-/** The newest things among which an abbreviated id is searched. */
-const SEARCHED = 500
 const TRACE = /^[0-9a-f]{32}$/
 const BEGINNING = /^([a-z]+)_[0-9a-f]{6,23}$/
 
@@ -19,7 +18,7 @@ export function GoTo({ project }: { project: string | undefined }): JSX.Element 
     if (whole !== undefined || kind === undefined) return whole
     if (kind.isPerProject === true && project === undefined)
       throw new Error('Choose the project, or give the whole id.')
-    const { items } = await api.get(kind.list(project ?? ''), { limit: SEARCHED })
+    const { items } = await api.get(kind.list(project ?? ''), { limit: LIST_LIMIT_MAX })
     const [id, another] = items.map(kind.idOf).filter((id: string) => id.startsWith(text))
     if (another !== undefined) throw new Error('Several ids begin so: give more of it.')
     return id && hrefFor(id)

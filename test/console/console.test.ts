@@ -133,6 +133,30 @@ t.test('a person submits a task, holds and cancels it, and answers what a run ha
   t.same(page.faults, [])
 })
 
+t.test('a token that may not view anything is refused at once', async (t) => {
+  const s = await startTestService(t)
+  const page = await Page.open(t, s.service.url)
+  for (const token of [await s.runner('r1'), await s.token('submitter', { rights: ['work.submit'] })]) {
+    await page.signIn(token)
+    await page.shows('does not permit this')
+    await page.shows('Access token')
+  }
+  t.same(page.faults, [])
+})
+
+t.test('an answer that never comes is given up, and asked for again', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  let lost = 0
+  const page = await Page.open(t, s.service.url, (path) => path === '/api/projects/shop' && lost++ === 0)
+  await page.signIn(s.admin)
+  await page.shows('Nothing waits.')
+  page.go('#/projects/shop')
+  await page.shows('The service cannot be reached')
+  await page.shows('Formation briefs')
+  t.same(page.faults, [])
+})
+
 t.test('a page whose token is revoked asks for another one, whatever it shows', async (t) => {
   const s = await startTestService(t)
   const page = await Page.open(t, s.service.url)
@@ -198,6 +222,23 @@ t.test('the overview shows unfinished campaigns, and runs that no item has asked
   t.not(page.named('h2', 'Runs outside the ledger'), undefined)
   await s.expect(200, 'POST', '/api/campaigns/spring/cancel', { reason: 'not wanted' })
   await page.showsNo('Be tidy')
+  t.same(page.faults, [])
+})
+
+t.test('the overview of one project counts what is in it', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'bank']) await s.project(key)
+  await s.expect(200, 'POST', '/api/pacing/pause', {})
+  for (const [n, project] of ['shop', 'shop', 'bank'].entries())
+    await submit(s, { project, objective: `Tidy the ${project}, part ${n}` })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('3 waiting')
+  await page.shows('All projectsbankshop')
+  page.choose('[aria-label=Project]', 'bank')
+  await page.shows('1 waiting')
+  await page.showsNo('Tidy the shop')
+  await page.shows('0 running or handed out')
   t.same(page.faults, [])
 })
 
@@ -270,6 +311,7 @@ t.test('a confined token shows its projects, and what it may not see does not ex
   const page = await Page.open(t, s.service.url)
   await page.signIn(await s.token('confined', { roles: ['viewer'], projects: ['shop'] }))
   await page.shows('Seen')
+  await page.shows('1 of 4 running or handed out')
   page.go(`#/items/${hidden.id}`)
   await page.shows('There is no work item')
   t.notMatch(page.text, /Hidden/)
@@ -320,7 +362,7 @@ t.test('every kind of thing has a list, a page, and its history', async (t) => {
     [`#/intent/${intent.id}`, 'It stays tidy'],
     [`#/briefs/${brief.id}`, 'Tidying'],
     ['#/sessions', 'No agent sessions.'],
-    ['#/projects', 'shop'],
+    ['#/projects', 'Repository'],
     ['#/projects/shop', 'Formation briefs'],
     [`#/traces/${run.trace.trace_id}`, 'work_item_submitted'],
     ['#/events', 'initiative_added'],
@@ -402,6 +444,7 @@ t.test('a page shows a document whatever it holds', async (t) => {
   const page = await Page.open(t, s.service.url)
   await page.signIn(s.admin)
   page.go(`#/runs/${run.id}`)
+  await page.shows('queued No runner')
   await page.shows('2026-13-45T99:99:99Z')
   await page.shows('Tidy \\u{202e} pu')
   t.equal(page.find('a[href*=function]'), null)

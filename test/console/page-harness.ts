@@ -16,12 +16,13 @@ export class Page {
     this.requests = requests
   }
 
-  static async open(t: Test, url: string): Promise<Page> {
+  /** `loses`: whether the request to this path is never answered; the page gives it up after 0.3 seconds. */
+  static async open(t: Test, url: string, loses?: (path: string) => boolean): Promise<Page> {
     const faults: string[] = []
     const virtualConsole = new VirtualConsole().on('jsdomError', (error) => faults.push(String(error.stack)))
     const options = { runScripts: 'dangerously', resources: 'usable', pretendToBeVisual: true, virtualConsole }
     const requests: string[] = []
-    const beforeParse = (window: any): void => complete(window, requests)
+    const beforeParse = (window: any): void => complete(window, requests, loses)
     const { window } = await JSDOM.fromURL(url, { ...options, beforeParse })
     t.teardown(() => window.close())
     return new Page(window, faults, requests)
@@ -73,6 +74,11 @@ export class Page {
     this.find(`[name=${name}]`).value = value
   }
 
+  choose(selector: string, value: string): void {
+    this.find(selector).value = value
+    this.find(selector).dispatchEvent(new this.#window.Event('change', { bubbles: true }))
+  }
+
   submit(selector = 'form'): void {
     this.find(selector).requestSubmit()
   }
@@ -100,10 +106,13 @@ export class Page {
 }
 
 /** What browsers have and jsdom lacks. */
-function complete(window: any, requests: string[]): void {
-  window.fetch = (url: URL, init: RequestInit) => {
-    requests.push(`${url.pathname}${url.search}`)
-    return fetch(String(url), init)
+function complete(window: any, requests: string[], loses?: (path: string) => boolean): void {
+  if (loses !== undefined) window.AbortSignal.timeout = () => AbortSignal.timeout(300)
+  window.fetch = (url: URL, { signal, ...init }: RequestInit) => {
+    const path = `${url.pathname}${url.search}`
+    requests.push(path)
+    if (loses?.(path) !== true) return fetch(String(url), init)
+    return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   }
   const { HTMLDialogElement, Event } = window
   HTMLDialogElement.prototype.showModal = function showModal() {
