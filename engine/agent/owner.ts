@@ -3,7 +3,7 @@
  * gitrepository-layout(5)). Once that process is gone, the next run takes the worktree over; one without such a reason
  * is left to people. Only on Linux: elsewhere nothing says whether a process is still at work there.
  */
-import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, readlinkSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join, sep } from 'node:path'
 import { statusOf } from '../process-status.ts'
@@ -19,6 +19,8 @@ export interface Unsaved {
 const MARK = 'intendant'
 /** The processes that this one can see: ids mean nothing elsewhere (in another container, or the same started anew). */
 const NAMESPACE = '/proc/self/ns/pid'
+/** What tells machines of one name apart: the first of these that says something. */
+const MACHINE = ['/etc/machine-id', '/proc/sys/kernel/random/boot_id']
 
 const lockOf = (gitFolder: string): string => join(gitFolder, 'locked')
 
@@ -36,14 +38,12 @@ export function disown(gitFolder: string): void {
   rmSync(lockOf(gitFolder), { force: true })
 }
 
-/** What is unsaved in a worktree whose process is gone; null if that may live, or it belongs to none. */
+/** What is unsaved in a worktree whose process is gone; null if that may live, or it belongs to none or another user. */
 export function leftIn(gitFolder: string): Unsaved | undefined | null {
-  let reason: string
-  try {
-    reason = readFileSync(lockOf(gitFolder), 'utf8')
-  } catch {
-    return null
-  }
+  const lock = lockOf(gitFolder)
+  const reason = textOf(lock)
+  // Of another user's, neither the folder nor who works there can be seen.
+  if (reason === '' || statSync(lock).uid !== process.geteuid!()) return null
   const [mark, host, namespace, pid, startedAt, branch, from] = reason.split(' ')
   if (mark !== MARK || `${host} ${namespace}` !== whereProcessesAre()) return null
   const status = statusOf(Number(pid))
@@ -71,8 +71,18 @@ function folderOf(pid: string): string | undefined {
 
 function whereProcessesAre(): string | undefined {
   try {
-    return `${hostname()} ${readlinkSync(NAMESPACE)}`
+    const machine = MACHINE.map(textOf).find((text) => text !== '')
+    return `${hostname()}:${machine} ${readlinkSync(NAMESPACE)}`
   } catch {
     return undefined
+  }
+}
+
+/** Empty if there is no such file. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8').trimEnd()
+  } catch {
+    return ''
   }
 }

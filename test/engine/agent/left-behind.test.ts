@@ -1,5 +1,6 @@
 /** What a killed `intendant agent` leaves in the clone is kept and cleared away by the next run there. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { until } from '../../until.ts'
@@ -120,7 +121,13 @@ t.test('only a process that surely is gone has left its worktree, whoever has it
   }
   t.equal(ran(mark, 'elsewhere', namespace, 1, startedAt, ...unsaved), 1)
   t.equal(ran(mark, host, 'pid:[1]', 1, startedAt, ...unsaved), 1)
+  t.equal(ran(mark, hostname(), namespace, 1, startedAt, ...unsaved), 1, 'of another machine of that name')
   t.equal(ran('by a person'), 1)
+  if (process.getuid!() === 0) {
+    chownSync(lockOf(at), 1, 1)
+    t.equal(ran(mark, host, namespace, 1, startedAt, ...unsaved), 1, 'of another user')
+    chownSync(lockOf(at), 0, 0)
+  }
   t.equal(ran(mark, host, namespace, process.pid, startedAt, ...unsaved), 0)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
 })
