@@ -130,6 +130,7 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
   }
   const settlement = settlementOf(outcome, detail, decision)
   if (settlement !== undefined) sends.push(settleItem(item_id, settlement.state, settlement.reason))
+  if (outcome === 'failed' && context.ended_at !== undefined) sends.push(discharge(item_id, 'its initiative has ended'))
   const { assessment: _over, ...rest } = { ...context, ...applied?.change }
   const internal = rest.internal
   const told = {
@@ -155,6 +156,15 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
     facts,
     sends,
   }
+}
+
+/**
+ * Closes the item of an assessment that failed, unless a person has: of an initiative that is over nobody can ask for
+ * another.
+ */
+export function discharge(item_id: string, reason: string, by?: By): SendParams {
+  const close = { type: 'close', discharges: true, reason, ...(by && { by }) } as const
+  return { to: { kind: 'work_item', id: item_id }, message: close }
 }
 
 /** SPEC 6.18, rule 7: an error or a reason, never both; an applied outcome has neither. */

@@ -4,13 +4,13 @@ import { type InitiativeStatus, OWNER_WORDS_MAX, type OwnerAction, type Question
 import { isSameMember, memberText } from '../documents/member.ts'
 import { SYSTEM_ENVELOPE } from '../envelope.ts'
 import { deriveId, projectIdOf } from '../ids.ts'
-import { type By, type Fact, SERVICE_BY, type SendParams, toEither } from '../machine.ts'
+import { type Fact, SERVICE_BY, type SendParams, toEither } from '../machine.ts'
 import { creationRecord } from '../repeated-create.ts'
 import { saysNotBegun } from '../run-request/failure.ts'
 import { openItem } from '../work-item/owner.ts'
 import { bodyBefore, withBody } from './bodies.ts'
 import { joined, left } from './campaigns.ts'
-import { type Conclusion, conclude, end, seedOf } from './conclusion.ts'
+import { type Conclusion, conclude, discharge, end, seedOf } from './conclusion.ts'
 import type { Assessment, InitiativeContext, Of, Trigger, View } from './context.ts'
 import { assessmentIds, lifecycleFact, ownerActionFact, requestedFact, statedFor } from './facts.ts'
 import { eligibleMembers, fingerprint, isMember, keptActions, whyNone } from './members.ts'
@@ -249,7 +249,9 @@ function stopSteering(
   const type = status === 'completed' ? 'initiative_completed' : 'initiative_cancelled'
   const { context: stopped, ...turned } = turnAway({ ...context, reason, ended_at: at }, status, at)
   const facts = [lifecycleFact(type, stopped, status, { reason }), ...turned.facts]
-  const told = [...sends, ...discharges(context, `its initiative is ${status}`, by), ...turned.sends]
+  const failed = context.assessments.filter(({ outcome }) => outcome === 'failed')
+  const closed = failed.map(({ item_id }) => discharge(item_id, `its initiative is ${status}`, by))
+  const told = [...sends, ...closed, ...turned.sends]
   const { assessment } = stopped
   if (assessment === undefined) return { context: own(stopped), facts, sends: told }
   if (assessment.result !== undefined) {
@@ -261,13 +263,6 @@ function stopSteering(
     message: { type: 'cancel', stop_only: true, reason: `its initiative is ${status}`, ...(by && { by }) },
   }
   return { context: own(stopped), facts, sends: [...told, withdrawal] }
-}
-
-/** Closes the items of assessments that failed, unless a person has: there is nothing left to ask for anew. */
-function discharges({ assessments }: InitiativeContext, reason: string, by: By | undefined): readonly SendParams[] {
-  const close = { type: 'close', discharges: true, reason, ...(by && { by }) } as const
-  const failed = assessments.filter(({ outcome }) => outcome === 'failed')
-  return failed.map(({ item_id }) => ({ to: { kind: 'work_item', id: item_id }, message: close }))
 }
 
 /** Steering is over: ends every waiting request. */

@@ -251,9 +251,9 @@ completed while assessing:
   assess (t1)                         repeat already_assessed
   assess (t1, nothing to do)          repeat already_assessed
   item_reported (hold)                stays; facts initiative_steered; sends work_item.settle
-  item_reported (no decision)         stays; facts initiative_steered; sends work_item.settle
-  item_reported (failed)              stays; facts initiative_steered; sends work_item.settle
-  item_reported (never begun)         stays; facts initiative_steered; sends work_item.settle
+  item_reported (no decision)         stays; facts initiative_steered; sends work_item.settle, work_item.close
+  item_reported (failed)              stays; facts initiative_steered; sends work_item.settle, work_item.close
+  item_reported (never begun)         stays; facts initiative_steered; sends work_item.settle, work_item.close
   item_reported (of another)          repeat already_heard
   item_settled (cancelled)            stays; facts initiative_steered
   item_settled (of another)           repeat already_heard

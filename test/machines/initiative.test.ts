@@ -477,6 +477,14 @@ t.test('an ending initiative stops its assessment and its work, and a late answe
   t.match(payloadOf(late, 'initiative_steered'), { outcome: 'rejected', error: 'the initiative is cancelled' })
   t.match(settlementIn(late), { state: 'cancelled', reason: 'steering rejected: the initiative is cancelled' })
   t.equal(late.snapshot.value, 'cancelled')
+
+  for (const end of ['complete', 'cancel'] as const) {
+    const ended = step(module, run(M.create, M['advance (t1)'], M['assess (t1)']), M[end]).snapshot
+    for (const failed of [M['item_reported (failed)'], M['item_reported (no decision)']]) {
+      const told = step(module, ended, failed).sends.map(({ to, message }) => `${to.id} ${message.type}`)
+      t.strictSame(told, [`${FIRST_ITEM} settle`, `${FIRST_ITEM} close`], 'one that fails calls nobody')
+    }
+  }
   t.end()
 })
 
