@@ -1,11 +1,20 @@
 /** Ingest: streams a whole trace of an engine into the log. It triggers nothing; it only records what happened. */
-import { ingestedTraceEventSchema, ingester, type PreparedEvent, prepareEvent } from '../../machines/events/envelope.ts'
+import {
+  ingestedTraceEventSchema,
+  ingester,
+  isIngested,
+  type PreparedEvent,
+  parseEventText,
+  prepareEvent,
+} from '../../machines/events/envelope.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import type { ProjectBody } from '../../machines/project.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
 import { readable } from '../../runtime/reader.ts'
+import { Filter } from '../../runtime/stream/filter.ts'
+import { findEvents } from '../../runtime/stream/find-events.ts'
 import { maySee, revocationFault } from '../access.ts'
 import { fieldProblemSchema } from '../api-documents/problem-schema.ts'
 import { ArrayElements, type Elements, Lines } from '../bodies/elements.ts'
@@ -22,6 +31,8 @@ import type { Exchange } from '../wire/exchange.ts'
 const JSON_TYPE = 'application/json'
 const LINE_TYPES = ['application/x-ndjson', 'application/jsonl', 'application/x-jsonlines'] as const
 const TRACE_ID_CHARACTERS_MAX = 128
+/** Events read at once, newest first: what was last ingested or stated is nearly always the first. */
+const TOLD_PAGE_EVENTS = 20
 /** The most that an event may have around its payload, in bytes. */
 const ENVELOPE_BYTES_MAX = 64 * 1024
 
@@ -185,34 +196,67 @@ function doorOf(
  * answers.
  */
 function ended(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
-  const facts = factsOf(service, traceId, end)
-  let waiting = facts.length
+  const { report, byProject } = end
+  const isDone = end.how === 'done'
+  let waiting = byProject.size
   let cursor = end.how === 'done' ? end.sequence : 0
-  const told = onReply(exchange, ({ sequence }) => {
+  const settled = (sequence: number): void => {
     waiting--
     cursor = Math.max(cursor, sequence)
-    if (waiting === 0) answerReport(service, exchange, traceId, end.report, cursor)
-  })
-  for (const fact of facts) {
-    const message: ProjectBody = { type: 'record', by: exchange.by, events: [fact] }
-    const ref = { kind: 'project', id: projectIdOf(fact.project) } as const
-    service.runtime.ask(ref, message, end.how === 'done' ? told : () => {})
+    if (waiting === 0) answerReport(service, exchange, traceId, report, cursor)
   }
-  if (end.how !== 'done' || facts.length === 0) exchange.later(() => answer(service, exchange, traceId, end))()
+  const told = isDone ? onReply(exchange, ({ sequence }) => settled(sequence)) : () => {}
+  for (const [project, { accepted, duplicates }] of byProject) {
+    const payload = { accepted, duplicates, refused: report.refused_count }
+    const tell = (): void => {
+      const events = [ingestedFact(service, project, traceId, payload)]
+      const message: ProjectBody = { type: 'record', by: exchange.by, events }
+      service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, told)
+    }
+    if (accepted > 0) tell()
+    else if (isDone)
+      exchange.await(isUntold(service, exchange, traceId, project), (is) => {
+        if (is) tell()
+        else settled(0)
+      })
+  }
+  if (!isDone || byProject.size === 0) exchange.later(() => answer(service, exchange, traceId, end))()
 }
 
-function factsOf(service: ServiceContext, traceId: string, { report, byProject }: IngestEnd): readonly PreparedEvent[] {
-  const news = [...byProject].filter(([, { accepted }]) => accepted > 0)
-  return news.map(([project, { accepted, duplicates }]) =>
-    prepareEvent({
-      event_type: 'trace_ingested',
-      project,
-      occurred_at: utcNow(service),
-      throttle: 'full',
-      payload: { accepted, duplicates, refused: report.refused_count, trace_id: traceId },
-      trace_id: traceId,
-    }),
-  )
+/**
+ * Whether the service ended between an ingest's last batch and the event that states it: what was last ingested of the
+ * trace is newer than what was last stated. A repeat then states it, since it records nothing else.
+ */
+async function isUntold(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  traceId: string,
+  project: string,
+): Promise<boolean> {
+  const filter = new Filter({ trace_id: [traceId], project: [project] })
+  const hint = { of: 'trace', ids: [traceId] } as const
+  let from: number | undefined = Number.MAX_SAFE_INTEGER
+  while (from !== undefined && !exchange.aborted) {
+    const query = { filter, order: 'desc', from, limit: TOLD_PAGE_EVENTS, hint } as const
+    const found = await findEvents(runtime.journal, runtime.readTurns, query, () => !exchange.aborted)
+    for (const event of found.texts.map(parseEventText)) {
+      if (isIngested(event)) return true
+      if (event.event_type === 'trace_ingested') return false
+    }
+    from = found.next
+  }
+  return false
+}
+
+function ingestedFact(service: ServiceContext, project: string, trace_id: string, counts: object): PreparedEvent {
+  return prepareEvent({
+    event_type: 'trace_ingested',
+    project,
+    occurred_at: utcNow(service),
+    throttle: 'full',
+    payload: { ...counts, trace_id },
+    trace_id,
+  })
 }
 
 function answer(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {

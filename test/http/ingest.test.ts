@@ -339,6 +339,42 @@ t.test('an interrupted ingest is completed by sending the same trace again after
   t.match(body, { accepted: 250, duplicates: 2_250 }, 'whole batches were committed before')
 })
 
+t.test('an ingest that was killed before it was stated is stated by a repeat, once', async (t) => {
+  const s = await start(t)
+  await s.project('other')
+  const { runtime } = s.service
+  const { ask } = runtime
+  const events = [event(1), event(2), event(3, { project: 'other' })]
+  const isStatement = (message: any): boolean => message.events?.[0].event_type === 'trace_ingested'
+  const told = async () =>
+    (await s.expect(200, 'GET', `/api/events?trace_id=${TRACE}&event_type=trace_ingested`)).body.items.map(
+      ({ project, payload: { accepted, duplicates } }: any) => [project, accepted, duplicates],
+    )
+  /** As if the process ended once the last batch was on disk. */
+  const killed = async (text: string) => {
+    const client = new AbortController()
+    runtime.ask = (ref, message, reply) => {
+      if (isStatement(message)) client.abort()
+      else ask.call(runtime, ref, message, reply)
+    }
+    await t.rejects(s.call('POST', PATH, text, { ...JSON_LINES, signal: client.signal }))
+    runtime.ask = ask
+  }
+  await killed(lines(events))
+  t.strictSame(await told(), [])
+  await s.expect(200, 'POST', PATH, lines(events), JSON_LINES)
+  const first = [
+    ['greeter', 0, 2],
+    ['other', 0, 1],
+  ]
+  t.strictSame(await told(), first, 'each project has its own')
+  await s.expect(200, 'POST', PATH, lines(events), JSON_LINES)
+  t.strictSame(await told(), first, 'stated before')
+  await killed(lines([...events, event(4)]))
+  await s.expect(200, 'POST', PATH, lines([...events, event(4)]), JSON_LINES)
+  t.strictSame(await told(), [...first, ['greeter', 0, 3]], 'what came later was not stated yet')
+})
+
 t.test('a line with an unpaired surrogate is refused with its place, even if it has an id', async (t) => {
   const s = await startTestService(t)
   await s.project('greeter')
