@@ -6,6 +6,7 @@
 import type { Writable } from 'node:stream'
 import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { Clone } from './clone.ts'
+import { landedEarlier } from './earlier.ts'
 import { Git, GitFailed, isOutside } from './git.ts'
 import { clearLeftBehind } from './left-behind.ts'
 import { stoppedWith, tellOutcome } from './outcome.ts'
@@ -84,13 +85,16 @@ async function begin(
   const start = await findStart(tools)
   if (start === undefined) return undefined
   const { base, trunk } = start
+  const earlier = await landedEarlier(tools, trunk)
+  if (stop.isMade) return undefined
   const worktree = await Worktree.add(tools, base)
   // Whoever kills this process finds the work by this line.
   if (work.mayChange) report.note(`working in ${worktree.path}, on the branch ${work.branch}`)
   const isPreserved = /(^|\/)intendant\//.test(String(work.request.engine.payload.base_ref ?? ''))
   const isContinued = isPreserved && trunk !== undefined && !clone.isWithin(base, trunk)
   const remains = { keptAt: undefined, mayGo: true, isBegun: false, aside: '' }
-  return { ...tools, worktree, shell, base, trunk, isContinued, since: isContinued ? trunk : base, remains }
+  const since = isContinued ? trunk : base
+  return { ...tools, worktree, shell, base, trunk, earlier, isContinued, since, remains }
 }
 
 /** Throws Refused if the clone is no git repository, and GitUnavailable if git cannot be run. */

@@ -53,6 +53,7 @@ function takeOver(clone: Clone): readonly Left[] {
 
 async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsaved }: Left): Promise<void> {
   const { clone, report, work } = tools
+  if (unsaved?.isLanding === true) return await settleLanding(tools, path, unsaved)
   if (unsaved === undefined || !existsSync(path)) return await takeDown(tools, path, false)
   const { branch, from } = unsaved
   try {
@@ -62,7 +63,8 @@ async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsa
     const its = { ...tools, work: { ...work, request, isStep: false, mayChange: true, branch, task, base: from } }
     const worktree = Worktree.found(its, path, gitFolder)
     const remains: Run['remains'] = { keptAt: undefined, mayGo: false, isBegun: true, aside: '' }
-    const run = { ...its, worktree, base: from, trunk: clone.trunk(), isContinued: false, since: from, remains }
+    const begun = { base: from, trunk: clone.trunk(), earlier: undefined, isContinued: false, since: from }
+    const run = { ...its, ...begun, worktree, remains }
     await pushBranch(run, await keep(run, from, NO_CONFLICTS))
     const { keptAt, mayGo, aside } = remains
     report.note(
@@ -75,4 +77,17 @@ async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsa
     report.note(`a run was killed: ${error.message}; the work is in ${path}`)
     disown(gitFolder)
   }
+}
+
+/** Says whether the push that the kill interrupted has reached trunk. The branch on the remote stays: see `earlier.ts`. */
+async function settleLanding(tools: Tools, path: string, { branch, from: commit }: Unsaved): Promise<void> {
+  const { settings, clone, report, work } = tools
+  const { push, land } = settings
+  const unfetched = land === undefined ? undefined : await clone.fetchTrunk()
+  const trunk = land === undefined ? undefined : clone.trunk()
+  const isOnTrunk = unfetched === undefined && trunk !== undefined && clone.isWithin(commit, trunk)
+  const isPushed = push !== undefined && clone.commitOf(`${push}/${branch}`) === commit
+  const where = isOnTrunk ? `on ${land}` : `in ${isPushed ? `${push}/${branch}` : branch}`
+  report.note(`a run was killed while it landed: its work is ${where} (${commit})`)
+  await takeDown({ ...tools, work: { ...work, isStep: false, branch } }, path, isOnTrunk || isPushed)
 }

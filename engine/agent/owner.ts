@@ -8,15 +8,17 @@ import { hostname } from 'node:os'
 import { join, sep } from 'node:path'
 import { statusOf } from '../process-status.ts'
 
-/** Changes in a worktree that no commit holds yet. */
+/** What is to become of a worktree's work if its process is killed. */
 export interface Unsaved {
-  /** The branch on which they are to be kept. */
+  /** The branch on which the changes are to be kept; while the work lands, they are there already. */
   readonly branch: string
-  /** The commit at which the run began. */
+  /** The commit at which the run began; while the work lands, the commit that lands. */
   readonly from: string
+  readonly isLanding?: boolean
 }
 
 const MARK = 'intendant'
+const LANDING = 'landing'
 /** The processes that this one can see: ids mean nothing elsewhere (in another container, or the same started anew). */
 const NAMESPACE = '/proc/self/ns/pid'
 /** What tells machines of one name apart: the first of these that says something. */
@@ -29,8 +31,8 @@ export function own(gitFolder: string, unsaved: Unsaved | undefined): void {
   const self = statusOf(process.pid)
   const here = whereProcessesAre()
   if (self === undefined || here === undefined) return
-  const words = [MARK, here, process.pid, self.startedAt, ...(unsaved ? [unsaved.branch, unsaved.from] : [])]
-  writeFileSync(lockOf(gitFolder), words.join(' '))
+  const left = unsaved ? [unsaved.branch, unsaved.from, ...(unsaved.isLanding ? [LANDING] : [])] : []
+  writeFileSync(lockOf(gitFolder), [MARK, here, process.pid, self.startedAt, ...left].join(' '))
 }
 
 /** Leaves the worktree to people. */
@@ -44,11 +46,11 @@ export function leftIn(gitFolder: string): Unsaved | undefined | null {
   const reason = textOf(lock)
   // Of another user's, neither the folder nor who works there can be seen.
   if (reason === '' || statSync(lock).uid !== process.geteuid!()) return null
-  const [mark, host, namespace, pid, startedAt, branch, from] = reason.split(' ')
+  const [mark, host, namespace, pid, startedAt, branch, from, stage] = reason.split(' ')
   if (mark !== MARK || `${host} ${namespace}` !== whereProcessesAre()) return null
   const status = statusOf(Number(pid))
   if (status?.startedAt === startedAt && !/[ZX]/.test(status?.state ?? '')) return null
-  return branch === undefined || from === undefined ? undefined : { branch, from }
+  return branch === undefined || from === undefined ? undefined : { branch, from, isLanding: stage === LANDING }
 }
 
 /** Whether a process works in the folder, such as an agent that has outlived its run. */

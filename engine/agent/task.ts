@@ -1,5 +1,6 @@
 /** One task from start to outcome: the agent, its commits, the faults of the work, the gate, the landing. */
 import { questionIn } from './answer.ts'
+import type { Earlier } from './earlier.ts'
 import { type Fault, faultIn } from './fault.ts'
 import { gateFault } from './gate.ts'
 import { keep, NOTHING, type Pushed, push, pushBranch } from './keep.ts'
@@ -13,7 +14,12 @@ import { endOf } from './tail.ts'
 
 /** Does the task and reports its outcome. Resolves to whether the run succeeded. Throws GitFailed if git fails. */
 export async function doTask(run: Run): Promise<boolean> {
-  const { work, worktree, isContinued, remains, stop } = run
+  const { work, worktree, isContinued, earlier, remains, stop } = run
+  if (earlier !== undefined) {
+    tellOutcome(run, run.base, landedBefore(run, earlier))
+    await push(run, `:refs/heads/${earlier.branch}`)
+    return true
+  }
   const isToMerge = isContinued && run.settings.land !== undefined && work.mayChange
   const { conflicts } = isToMerge ? merge(run, run.trunk!) : { conflicts: NO_CONFLICTS }
   const from = worktree.head()
@@ -39,6 +45,12 @@ export async function doTask(run: Run): Promise<boolean> {
   // What has landed is on trunk, so its branch is deleted.
   if (judged.landed) await push(run, `:refs/heads/${work.branch}`)
   return agent.isDone && !stop.isMade && failure === undefined
+}
+
+/** The outcome if nothing is left to do: only work that is complete is pushed to trunk. */
+function landedBefore({ settings }: Run, { branch, commit }: Earlier): Outcome {
+  const summary = `an earlier attempt has landed it: ${branch} is on ${settings.land}`
+  return { verdict: 'complete', success: true, landed: true, summary, preservation_ref: commit }
 }
 
 /** The fault of the continued work as it stands. */
@@ -69,6 +81,7 @@ async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promis
     return { ...complete, summary: `${summary}\n(${kept})`, land_blocked: 'checkout_not_ready' }
   }
   if (unpushed !== undefined) return { ...complete, ...blockedBy(run, 'git_failed', unpushed.message) }
+  if (run.remains.mayGo) run.worktree.holds({ branch: work.branch, from: head, isLanding: true })
   const { head: last, ...outcome } = await land(run, head)
   const { landed = false } = outcome
   return { ...complete, success: landed, ...outcome, ...(landed ? { preservation_ref: last } : {}) }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { READ_ONLY_ENTRY_EVENTS } from '../../machines/work-item/entry.ts'
 import { type ExecutionRequest, identityOf, unfit } from '../execution-request.ts'
 import { isTask } from '../result.ts'
+import { branchOf } from './branch.ts'
 import { Refused } from './refused.ts'
 
 export interface Work {
@@ -45,7 +46,7 @@ export function readWork(text: string, environment: NodeJS.ProcessEnv): Work {
     request,
     isStep,
     mayChange: !isStep && engine.throttle === 'full' && engine.access !== 'read_only',
-    branch: `intendant/${request_id}-${attempt}`,
+    branch: branchOf(request_id, attempt),
     task,
     base: (payload.base_ref as string | undefined) ?? repo?.revision ?? repo?.branch,
     briefPrompt: prompts ? promptIn(prompts) : undefined,
