@@ -235,6 +235,7 @@ export const workItemMachine = machineSetup.createMachine({
     },
     held: {
       on: {
+        hold: { actions: [operate('held'), 'hold', 'emitHeld'] },
         release: { target: 'queued', actions: [operate('held'), 'release', 'emitReleased'] },
         run_event: landsAfterAll,
         run_ended: backFrom,
@@ -305,7 +306,7 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 9,
+  version: 10,
   machine: workItemMachine,
   migrations: {
     // 2: takes more messages, and remembers more of a run.
@@ -324,6 +325,8 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     7: toVersion8,
     // 9: a cycle that reports a runner error waits for the end of its run; failed items with preserved work may land.
     8: (snapshot) => snapshot,
+    // 10: a person holds what an initiative already held, and an initiative releases only what it holds.
+    9: (snapshot) => snapshot,
   },
   internal: [
     'admit',

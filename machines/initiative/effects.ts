@@ -7,6 +7,7 @@ import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
 import type { WorkItemContext } from '../work-item/context.ts'
 import { openItem, ownedIds } from '../work-item/owner.ts'
+import { isHeldFor } from '../work-item/rules.ts'
 import { shared } from './campaigns.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
 import { findingRecorded } from './facts.ts'
@@ -179,14 +180,12 @@ function tellMember(context: InitiativeContext, { decision, member, reason }: Ac
 }
 
 /** Whether the last action on a held item was this initiative's hold: nobody else's hold is lifted. */
-export function isHeldFor(context: Pick<InitiativeContext, 'name'>, { operator_actions }: WorkItemContext): boolean {
-  const last = operator_actions.at(-1)
-  const { id, origin } = initiativeBy(context)
-  return last?.command === 'hold' && last.by?.id === id && last.origin === origin
+export function isHeldBy(context: Pick<InitiativeContext, 'name'>, item: WorkItemContext): boolean {
+  return isHeldFor(item, initiativeBy(context).origin)
 }
 
 /** Whether its initiative has prepared the item for a person to release. */
 export function isStaged({ context }: { readonly context: WorkItemContext }): boolean {
   const { kind, ref, role } = context.asked.source
-  return kind === 'initiative' && role === 'cycle' && isHeldFor({ name: ref }, context)
+  return kind === 'initiative' && role === 'cycle' && isHeldBy({ name: ref }, context)
 }

@@ -4,7 +4,7 @@
  */
 
 import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
-import type { Refusal, SnapshotOf } from '../machine.ts'
+import { type By, type Refusal, SERVICE_BY, type SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import { STOPPED } from '../run-request/failure.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
@@ -126,6 +126,22 @@ function isLastDeed({ operator_actions }: WorkItemContext, { type, by }: Of<'rel
   return last?.command === type && last.by?.name === by?.name
 }
 
+/** Whether the held item is held by the service, for the initiative of that origin. */
+export function isHeldFor({ operator_actions }: WorkItemContext, origin: By['origin']): boolean {
+  const last = operator_actions.at(-1)
+  return last?.command === 'hold' && last.by?.id === SERVICE_BY.id && last.origin === origin
+}
+
+/** Whether a person holds what so far was only held for an initiative. */
+function takesOver({ operator_actions }: WorkItemContext, { by }: Of<'hold'>): boolean {
+  return operator_actions.at(-1)?.by?.id === SERVICE_BY.id && by?.id !== SERVICE_BY.id
+}
+
+/** People release whatever is held; an initiative only what is held for it. */
+function mayRelease(context: WorkItemContext, { by }: Of<'release'>): boolean {
+  return by?.id !== SERVICE_BY.id || isHeldFor(context, by.origin)
+}
+
 /** A word for a message that repeats one taken before, or is about something that is over; undefined otherwise. */
 export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message: WorkItemMessage): string | undefined {
   if (value === 'absent') return undefined
@@ -133,8 +149,9 @@ export function repeats({ value, context }: SnapshotOf<WorkItemContext>, message
     case 'create':
       return creationRepeat(context.internal.creation, message)
     case 'hold':
-      return value === 'held' ? 'already_held' : undefined
+      return value === 'held' && !takesOver(context, message) ? 'already_held' : undefined
     case 'release':
+      if (value === 'held' && !mayRelease(context, message)) return 'held_by_another'
       return (value === 'queued' || value === 'running') && isLastDeed(context, message)
         ? 'already_released'
         : undefined

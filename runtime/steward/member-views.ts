@@ -9,7 +9,7 @@ import { memberText } from '../../machines/documents/member.ts'
 import { isSettledItem, WAITING_STATES } from '../../machines/documents/work-item.ts'
 import { projectIdOf } from '../../machines/ids.ts'
 import type { EndedItem, InitiativeContext, MemberView, OwnItem, View } from '../../machines/initiative/context.ts'
-import { isHeldFor } from '../../machines/initiative/effects.ts'
+import { isHeldBy } from '../../machines/initiative/effects.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Runtime } from '../api.ts'
@@ -80,7 +80,7 @@ function seenItem(context: InitiativeContext, { value, context: item }: Snapshot
   return {
     state: value,
     ...(busy === undefined ? {} : { busy }),
-    ...(value === 'held' && isHeldFor(context, item) ? { held_by_us: true } : {}),
+    ...(value === 'held' && isHeldBy(context, item) ? { held_by_us: true } : {}),
     about: `${item.asked.objective} (${item.reason})`,
   }
 }

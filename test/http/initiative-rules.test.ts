@@ -344,6 +344,40 @@ t.test('an item held by steering is released when it is advanced, and one held b
   t.match(ended, { outcome: 'rejected', detail: `work_item:${id} cannot advance: a person holds it` })
 })
 
+t.test("a person's hold on an item that steering holds is recorded, and steering does not lift it", async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'bank')
+  const { id } = await submit(s, { project: 'bank', objective: 'Open an account', not_before: '2999-01-01T00:00:00Z' })
+  const member = { kind: 'work_item', ref: id }
+  const w = { s, runner }
+  await s.expect(201, 'POST', '/api/initiatives', { name: NAME, outcome: 'x', members: [member, SHOP, BANK] })
+  await steer(w, 't1', { decision: 'hold', member })
+  await answer(w, { decision: 'stage', member: SHOP, objective: 'Print' })
+  await steered(w, 2)
+  const staged = (await read(w)).actions[1].item_id
+  const attention = async () => (await s.expect(200, 'GET', '/api/attention?reason=staged')).body.items
+  await until(attention, ({ length }) => length === 1)
+  for (const one of [id, staged]) {
+    const hold = async () => (await s.expect(200, 'POST', `/api/work-items/${one}/hold`, { origin: 'ann' })).body
+    t.match(await hold(), {
+      state: 'held',
+      reason: 'held by admin',
+      operator_action: {
+        command: 'hold',
+        origin: 'ann',
+        previous_state: 'held',
+        previous_reason: `held by initiative ${NAME}`,
+      },
+    })
+    t.equal((await hold()).operator_actions.length, 2, 'once')
+  }
+  t.strictSame(await attention(), [], 'its holder decides')
+  const { ended } = await steer(w, 't2', { decision: 'advance', member })
+  t.match(ended, { outcome: 'rejected', detail: `work_item:${id} cannot advance: a person holds it` })
+  await s.expect(200, 'POST', `/api/work-items/${id}/release`)
+  t.match(await item(w, id), { state: 'queued' })
+})
+
 t.test('of two results for one assessment one is accepted, and the other is answered 409', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)

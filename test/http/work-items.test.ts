@@ -242,7 +242,10 @@ t.test(
     t.match((await post('hold', { origin: 'ann-laptop' })).body, { state: 'held', waiting_because: { code: 'held' } })
     t.equal((await post('hold')).status, 200, 'repeated')
     const refused = await post('close', { reason: 'x' })
-    t.match(refused, { status: 409, body: { code: 'illegal_move', state: 'held', allowed: ['cancel', 'release'] } })
+    t.match(refused, {
+      status: 409,
+      body: { code: 'illegal_move', state: 'held', allowed: ['cancel', 'hold', 'release'] },
+    })
     t.match((await post('release')).body, { state: 'queued' })
     const cancelled = (await post('cancel', { reason: 'not needed' })).body
     t.match(cancelled, { state: 'cancelled', reason: 'cancelled by admin: not needed' })

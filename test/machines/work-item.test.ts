@@ -1,6 +1,6 @@
 import t from 'tap'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
-import type { Message, OwnFact, SnapshotOf } from '../../machines/machine.ts'
+import { type Message, type OwnFact, SERVICE_BY, type SnapshotOf } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
 import { workItemModule as module } from '../../machines/work-item.ts'
 import { BY } from './run-request-samples.ts'
@@ -342,6 +342,23 @@ t.test('a hold takes a handed-out item back, and its run is no longer heard', (t
   const released = step(module, snapshot, M.release).snapshot
   t.equal(released.value, 'queued')
   t.equal(step(module, released, M.run_started).repeat, 'of_another_run')
+  t.end()
+})
+
+t.test('an initiative releases what is held for it, and not what a person or another initiative holds', (t) => {
+  const as = (message: object, origin: string) => ({ ...message, by: { ...SERVICE_BY, origin } }) as any
+  const held = run(M.create, as(M.hold, 'initiative checkout'))
+  t.equal(step(module, held, as(M.release, 'initiative checkout')).snapshot.value, 'queued')
+  t.equal(step(module, held, as(M.release, 'initiative other')).repeat, 'held_by_another')
+  t.equal(step(module, held, as(M.hold, 'initiative other')).repeat, 'already_held')
+  t.equal(step(module, held, M.release).snapshot.value, 'queued')
+  const { snapshot, facts } = step(module, held, M.hold)
+  t.equal(facts[0]!.type, 'work_item_held')
+  t.match(payloadOf(facts), { state: 'held', operator_action: { origin: M.hold.by!.origin, previous_state: 'held' } })
+  t.equal(step(module, snapshot, as(M.release, 'initiative checkout')).repeat, 'held_by_another')
+  t.equal(step(module, snapshot, as(M.hold, 'initiative checkout')).repeat, 'already_held')
+  t.equal(step(module, snapshot, M.hold).repeat, 'already_held')
+  t.equal(step(module, snapshot, M.release).snapshot.value, 'queued')
   t.end()
 })
 
