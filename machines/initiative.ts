@@ -151,7 +151,7 @@ export const initiativeMachine = machineSetup.createMachine({
 
 export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> = {
   kind: 'initiative',
-  version: 6,
+  version: 7,
   machine: initiativeMachine,
   migrations: {
     // 2: hears of the cycles of member campaigns.
@@ -164,6 +164,8 @@ export const initiativeModule: MachineModule<InitiativeContext, InitiativeBody> 
     4: (snapshot) => snapshot,
     // 6: remembers which requests are unnamed.
     5: (snapshot) => snapshot,
+    // 7: remembers which member an assessment was pinned to.
+    6: (snapshot) => snapshot,
   },
   internal: ['assess', 'judge', 'item_reported', 'item_settled', 'member_cycle_settled'],
   repeats: rules.repeats,

@@ -13,6 +13,8 @@ import {
   type WorkItem,
 } from '../../machines/documents/work-item.ts'
 import { isId } from '../../machines/ids.ts'
+import type { InitiativeContext } from '../../machines/initiative/context.ts'
+import { isOvertaken } from '../../machines/initiative/view.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { cycleOf } from '../../machines/work-item/owner.ts'
@@ -120,8 +122,21 @@ export function findWorkItem(service: ServiceContext, reader: Principal, id: str
   return snapshot !== undefined && maySee(reader, snapshot.context.project) ? snapshot : undefined
 }
 
+/** Whether a failed item need not call for a person, because something else does, or the matter is over. */
+export function isFailureCovered(service: ServiceContext, item: WorkItemSnapshot): boolean {
+  return isCoveredByResumption(service, item) || isOfEscalated(service, item) || isAssessedSince(service, item)
+}
+
+/** Whether a failed assessment is not the newest that looked at the same: only that one calls for a person. */
+function isAssessedSince({ runtime }: ServiceContext, { context: { id, asked } }: WorkItemSnapshot): boolean {
+  const { kind, ref, role } = asked.source
+  if (kind !== 'initiative' || role !== 'assessment') return false
+  const owner: SnapshotOf<InitiativeContext> | undefined = readable(() => runtime.read({ kind, id: ref }))
+  return owner !== undefined && isOvertaken(owner.context, id)
+}
+
 /** Whether a failed formation has escalated its campaign: the decision about the campaign then closes the item. */
-export function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: WorkItemSnapshot): boolean {
+function isOfEscalated({ runtime }: ServiceContext, { context: { id, asked } }: WorkItemSnapshot): boolean {
   const { kind, ref, role } = asked.source
   if (kind !== 'campaign' || role !== 'advance') return false
   const owner: SnapshotOf<CampaignContext> | undefined = readable(() => runtime.read({ kind, id: ref }))

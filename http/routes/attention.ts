@@ -37,7 +37,7 @@ import { briefDocument } from '../resources/formation-briefs.ts'
 import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
 import { stalledProjects } from '../resources/stalled-projects.ts'
-import { isCoveredByResumption, isOfEscalated, workItemDocumentOf } from '../resources/work-item-answers.ts'
+import { isCoveredByResumption, isFailureCovered, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -153,8 +153,7 @@ const REASONS = {
     ...openItem,
     advice:
       'close it, and submit it again if it is still wanted; if it is `built_upon_by` a campaign, continue with the campaign: closing it ends that',
-    isCoveredElsewhere: (service: ServiceContext, snapshot: SnapshotOf<WorkItemContext>) =>
-      isCoveredByResumption(service, snapshot) || isOfEscalated(service, snapshot),
+    isCoveredElsewhere: isFailureCovered,
   },
   asked: { ...initiative, advice: 'answer its question, for the members that it asks about' },
   staged: {

@@ -235,6 +235,7 @@ const assessed = Type.Object({
   steer_id: Type.String({ description: 'The assessment’s id.' }),
   item_id: Type.String({ description: 'The work item of the assessment.' }),
   trigger_id: Type.String({ description: 'What requested it.' }),
+  member: Type.Optional(shownMember),
   outcome: stringEnum(STEERING_OUTCOMES, { description: 'Its outcome.' }),
   decision: Type.Optional(stringEnum(STEERING_DECISIONS, { description: 'What it decided.' })),
   detail: Type.Optional(Type.String({ description: 'The reason or the error.' })),

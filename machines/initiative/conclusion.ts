@@ -107,7 +107,7 @@ export function seedOf({ created_at, internal }: InitiativeContext): string {
 /** Ends the assessment: states the outcome, settles the work item, and records it. */
 export function end(context: InitiativeContext, assessment: Assessment, ending: Ending): Conclusion {
   const { outcome, detail, decision, begun, at } = ending
-  const { result = {}, item_id, steer_id, trigger_id } = assessment
+  const { result = {}, item_id, steer_id, trigger_id, member } = assessment
   const provider = providerIn(result)
   const applied =
     outcome === 'applied' ? effectsOf(context, assessment, { decision: decision!, provider, at }) : undefined
@@ -137,6 +137,7 @@ export function end(context: InitiativeContext, assessment: Assessment, ending: 
     steer_id,
     item_id,
     trigger_id,
+    ...(member === undefined ? {} : { member }),
     outcome,
     ...(decision === undefined ? {} : { decision: decision.decision }),
     detail,

@@ -1,5 +1,6 @@
 /** How an initiative looks from outside: the envelope of its facts, its index rows, and its document. */
-import type { Initiative } from '../documents/initiative.ts'
+import { ASSESSMENTS_SHOWN_MAX, type Initiative } from '../documents/initiative.ts'
+import { isSameMember, type Member } from '../documents/member.ts'
 import type { FactEnvelope, SnapshotOf, Term } from '../machine.ts'
 import type { InitiativeContext, Trigger } from './context.ts'
 import { statusOf } from './rules.ts'
@@ -17,6 +18,18 @@ function attentionOf({ value, context }: SnapshotOf<InitiativeContext>): 'asked'
 
 export function attentionSince({ questions, close_proposals, created_at }: InitiativeContext): string {
   return questions[0]?.at ?? close_proposals[0]?.at ?? created_at
+}
+
+/**
+ * Whether an agent has assessed since what the failed assessment of that item was about. One that is no longer
+ * remembered has many after it.
+ */
+export function isOvertaken({ assessments }: Pick<InitiativeContext, 'assessments'>, itemId: string): boolean {
+  const place = assessments.findIndex(({ item_id }) => item_id === itemId)
+  if (place < 0) return assessments.length >= ASSESSMENTS_SHOWN_MAX
+  const { member: about } = assessments[place]!
+  const isAboutIt = (member: Member | undefined): boolean => member === undefined || isSameMember(member, about)
+  return assessments.slice(place + 1).some(({ outcome, member }) => outcome !== 'skipped' && isAboutIt(member))
 }
 
 /** `status` with value `active` lists what the steward looks after; it is read when the service starts. */

@@ -54,7 +54,7 @@ hypothesis version 1: 1212073db329c101
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > initiative 1`] = `
-initiative version 6: f0f4b55e18230f11
+initiative version 7: f0f4b55e18230f11
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > intent_record 1`] = `

@@ -378,6 +378,40 @@ t.test("a person's hold on an item that steering holds is recorded, and steering
   t.match(await item(w, id), { state: 'queued' })
 })
 
+t.test(
+  'of the failed assessments only the newest about a matter calls for a person, and none after one that ran',
+  async (t) => {
+    const s = await startTestService(t)
+    const w = await world(s)
+    const called = async () =>
+      (await s.expect(200, 'GET', '/api/attention?reason=failed')).body.items.map(({ work_item }: any) => work_item.id)
+    const failing = async (trigger_id: string, more: object = {}) => {
+      const { ended } = await steer(w, trigger_id, { decision: 'jump' }, more)
+      t.equal((await settledItem(w, ended.item_id)).state, 'failed')
+      return ended
+    }
+    const first = await failing('t1')
+    t.strictSame(await called(), [first.item_id])
+    const second = await failing('t2')
+    t.strictSame(await called(), [second.item_id], 'the newest')
+    const pinned = await failing('t3', { member: SHOP })
+    t.strictSame(pinned.member, SHOP)
+    t.strictSame(await called(), [pinned.item_id, second.item_id], 'it was only about its member')
+    await steer(w, 't4', { decision: 'wait' }, { member: BANK })
+    t.strictSame(await called(), [pinned.item_id, second.item_id], 'and so was this')
+    await steer(w, 't5', { decision: 'wait' }, { member: SHOP })
+    t.strictSame(await called(), [second.item_id])
+    await post(w, 'owner-actions', { action: 'hold', reason: 'holidays' })
+    await advance(w, 't6')
+    t.match(await steered(w, 6), { outcome: 'skipped' })
+    t.strictSame(await called(), [second.item_id], 'nobody looked')
+    await post(w, 'owner-actions', { action: 'hold', reason: 'back', lifted: true })
+    await steer(w, 't7', { decision: 'wait' })
+    t.strictSame(await called(), [])
+    t.equal((await item(w, first.item_id)).state, 'failed')
+  },
+)
+
 t.test('of two results for one assessment one is accepted, and the other is answered 409', async (t) => {
   const s = await startTestService(t)
   const w = await world(s)
