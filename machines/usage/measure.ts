@@ -82,15 +82,19 @@ function keyIn(known: ReadonlyMap<string, unknown>, key: string, most: number): 
   return known.has(key) || known.size < most ? key : OTHERS
 }
 
-/** Members named by a currency code (`USD`, `usd`) are amounts. */
+/**
+ * Members named by a currency code are amounts. ISO 4217 writes codes in upper case: `usd` and `USD` are one currency,
+ * whose amounts add up.
+ */
 function microsOf(cost: unknown): Counts | undefined {
   if (!isObject(cost) || cost.basis === UNMEASURED) return undefined
-  const micros = Object.entries(cost).flatMap(([currency, amount]) =>
-    /^[A-Za-z]{3}$/.test(currency) && isAmount(amount)
-      ? [[currency.toUpperCase(), Math.round(amount * MICROS)] as const]
-      : [],
-  )
-  return micros.length === 0 ? undefined : Object.fromEntries(micros.slice(0, KINDS_MAX))
+  const micros = new Map<string, number>()
+  for (const [code, amount] of Object.entries(cost)) {
+    if (!/^[A-Za-z]{3}$/.test(code) || !isAmount(amount)) continue
+    const currency = code.toUpperCase()
+    micros.set(currency, (micros.get(currency) ?? 0) + Math.round(amount * MICROS))
+  }
+  return micros.size === 0 ? undefined : Object.fromEntries([...micros].slice(0, KINDS_MAX))
 }
 
 function name(text: string): string {

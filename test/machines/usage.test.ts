@@ -63,6 +63,8 @@ t.test('invalid counts and amounts count as not measured', (t) => {
   for (const cost of unpriced) t.notOk('micros' in told(undefined, cost), JSON.stringify(cost))
   t.strictSame(told({ input: 3 }).tokens, { unnamed: { input: 3 } }, 'counts without a model')
   t.strictSame(told({}, { usd: 0 }).micros, { USD: 0 }, 'a cost of zero is known')
+  const spelled = { usd: 0.5, EUR: 1, USD: 0.25, Usd: 'none' }
+  t.strictSame(told({}, spelled).micros, { USD: 750_000, EUR: 1_000_000 }, 'a currency is one, however it is spelled')
   t.end()
 })
 
