@@ -109,8 +109,11 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
     query: { state: 'active', limit: LIST_LIMIT_MAX },
     isChangedBy: isOfProject,
   })
-  const [project, setProject] = useState<string | undefined>(undefined)
-  const session: Session = { ...above, project, projects: value?.items ?? [] }
+  const [chosen, setProject] = useState<string | undefined>(undefined)
+  const projects: Session['projects'] = value?.items ?? []
+  // It may have been archived meanwhile.
+  const project = projects.find(({ key }) => key === chosen)?.key
+  const session: Session = { ...above, project, projects }
   const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })
   const needed = neededBy(attention)
   useTitle(place, needed)

@@ -22,7 +22,7 @@ export function useSession(): Session {
   return session
 }
 
-/** The tab keeps the token until it is closed: a reload does not sign out, another tab does not get it. */
+/** The tab keeps the token until it is closed: a reload does not sign out; no other tab gets it but a duplicate. */
 const KEY = 'intendant.token'
 
 export function keptToken(): string | undefined {

@@ -239,6 +239,8 @@ t.test('the overview of one project counts what is in it', async (t) => {
   await page.shows('1 waiting')
   await page.showsNo('Tidy the shop')
   await page.shows('0 running or handed out')
+  await s.expect(200, 'PATCH', '/api/projects/bank', { archived: true })
+  await page.shows('3 waiting')
   t.same(page.faults, [])
 })
 
