@@ -23,6 +23,8 @@ export interface Field {
 
 export interface Action {
   readonly label: string
+  /** What it is done to, for those who only hear the label, where several on a page have the same one. */
+  readonly about?: string
   /** What will happen, in a sentence. */
   readonly explains: string
   readonly isOffered: (of: Document) => boolean

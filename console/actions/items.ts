@@ -120,6 +120,7 @@ export const NEW_TASK: Action = {
 export function pauseLane(lane: string, isPaused: boolean): Action {
   return {
     label: isPaused ? 'Resume' : 'Pause',
+    about: `lane ${lane}`,
     explains: isPaused
       ? `Items of the lane ${lane} start again.`
       : `No item of the lane ${lane} starts; what is running goes on.`,

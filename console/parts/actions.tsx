@@ -24,7 +24,12 @@ export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
   return (
     <div class="actions">
       {offered.map((action) => (
-        <button type="button" key={action.label} onClick={() => choose({ action, of })}>
+        <button
+          type="button"
+          key={action.label}
+          aria-label={action.about && `${action.label} ${action.about}`}
+          onClick={() => choose({ action, of })}
+        >
           {action.label}
         </button>
       ))}
@@ -116,11 +121,12 @@ function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
   const { name, label, type, isRequired = false, hint, initial } = field
   const common = { id: `field-${name}`, name, required: isRequired }
   const given = initial?.(of) ?? ''
+  const hints = [hint, type === 'time' ? 'In the time zone of this browser.' : undefined].filter((one) => one)
   return (
     <div class={type === 'check' ? 'field check' : 'field'}>
       <label for={common.id}>
         {label}
-        {hint !== undefined && <small>{hint}</small>}
+        {hints.length > 0 && <small>{hints.join(' ')}</small>}
       </label>
       {type === 'long' && (
         <textarea {...common} rows={4}>

@@ -27,13 +27,15 @@ t.test('every action is an operation of the API, and sends what that takes', asy
   const resolved = (schema: any): any =>
     schema?.$ref === undefined ? schema : openApi.components.schemas[schema.$ref.split('/').pop()]
   for (const action of EVERY) {
-    const { label, method = 'POST', fields = [], body, send } = action
+    const { label, method = 'POST', fields = [], body, send, isOfVersion = false } = action
     const path = `/${action.path(of)}`
     const name = Object.keys(openApi.paths).find((known) =>
       new RegExp(`^${known.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
     )
     const operation = openApi.paths[name ?? '']?.[method.toLowerCase()]
     t.ok(operation, `${label}: ${method} ${path}`)
+    const takesVersion = (operation.parameters ?? []).some((one: any) => one.name.toLowerCase() === 'if-match')
+    t.equal(isOfVersion, takesVersion, `${label} ${path}: If-Match`)
     // It composes its own requests, which test/console/console.test.ts sends.
     if (send !== undefined) continue
     const schema = resolved(operation.requestBody?.content['application/json'].schema)
