@@ -17,7 +17,9 @@ const ITEM = 'wi_0a1b2c3d4e5f60718293a4b5'
 
 t.test('an age is told in its two largest units', async (t) => {
   const ages = { '11:59:59': '1s', '11:58:00': '2m', '11:57:55': '2m 5s', '09:00:00': '3h', '08:48:00': '3h 12m' }
-  for (const [time, age] of Object.entries(ages)) t.equal(ageOf(`2026-01-31T${time}Z`, NOW), age)
+  const edges = { '12:00:00': '0s', '11:59:00': '1m', '11:00:01': '59m 59s' }
+  for (const [time, age] of Object.entries({ ...ages, ...edges })) t.equal(ageOf(`2026-01-31T${time}Z`, NOW), age)
+  t.equal(ageOf('2026-01-30T12:00:01Z', NOW), '23h 59m')
   t.equal(ageOf('2026-01-28T11:00:00Z', NOW), '3d 1h')
   t.equal(ageOf('2026-01-31T12:05:00Z', NOW), 'in 5m')
 })
@@ -32,6 +34,7 @@ t.test('a time is shown in UTC', async (t) => {
 t.test('ids in a text lead to the pages of what they name', async (t) => {
   t.same(piecesOf(`held by ${ITEM}.`), [{ text: 'held by ' }, { text: ITEM, href: `#/items/${ITEM}` }, { text: '.' }])
   t.same(piecesOf('no id, not even wi_0a1b'), [{ text: 'no id, not even wi_0a1b' }])
+  t.same(piecesOf(ITEM), [{ text: ITEM, href: `#/items/${ITEM}` }])
   t.same(piecesOf(''), [])
 })
 
@@ -64,6 +67,8 @@ t.test('a text is the name of a state only if it looks like one', async (t) => {
 
 t.test('a state has a colour, an unknown one a quiet one', async (t) => {
   t.equal(toneOf('landed'), 'good')
+  t.equal(toneOf('running'), 'busy')
+  t.equal(toneOf('held'), 'warn')
   t.equal(toneOf('lost'), 'bad')
   t.equal(toneOf('never heard of'), 'quiet')
   t.equal(counted(1, 'slot'), '1 slot')
