@@ -29,7 +29,6 @@ export class Refresher {
 
   /** Something has changed. */
   ask(): void {
-    if (this.#isClosed) return
     this.#isAsked = true
     if (this.#isReading || this.#timer !== undefined) return
     this.#wait(Math.max(SETTLE_MS, this.#lastMs + this.#gapMs() - performance.now()))
@@ -48,7 +47,6 @@ export class Refresher {
 
   close(): void {
     this.#isClosed = true
-    clearTimeout(this.#timer)
   }
 
   #wait(ms: number): void {

@@ -45,6 +45,44 @@ t.test('what happens during a read causes another, at most once a second', async
   await end()
   mock.timers.tick(10 * SECOND_MS)
   t.equal(count(), 2, 'and no more without an event')
+  refresher.ask()
+  mock.timers.tick(SECOND_MS)
+  t.equal(count(), 3)
+})
+
+t.test('after a quiet second an event is read within moments', async (t) => {
+  let nowMs = 10 * SECOND_MS
+  const clock = mock.method(performance, 'now', () => nowMs)
+  t.teardown(() => clock.mock.restore())
+  const { refresher, end, count } = reads()
+  void refresher.now()
+  await end()
+  nowMs += SECOND_MS
+  refresher.ask()
+  mock.timers.tick(SECOND_MS / 5)
+  t.equal(count(), 2)
+})
+
+t.test('what is asked for at once is read at once, and once, but never beside another read', async (t) => {
+  const { refresher, end, count } = reads()
+  refresher.ask()
+  let isRead = false
+  void refresher.now().then(() => {
+    isRead = true
+  })
+  t.equal(count(), 1)
+  await new Promise(setImmediate)
+  t.equal(isRead, false)
+  await end()
+  t.equal(isRead, true)
+  mock.timers.tick(10 * SECOND_MS)
+  t.equal(count(), 1, 'the event before it is in what was read')
+  void refresher.now()
+  void refresher.now()
+  t.equal(count(), 2)
+  await end()
+  mock.timers.tick(10 * SECOND_MS)
+  t.equal(count(), 3, 'the read under way may have come before the change')
 })
 
 t.test('what could not be read is tried again, without an event, until it works', async (t) => {
@@ -83,6 +121,7 @@ t.test('after its end nothing is read', async (t) => {
   refresher.ask()
   refresher.close()
   refresher.ask()
+  void refresher.now()
   mock.timers.tick(10 * SECOND_MS)
   t.equal(count(), 0)
 })
