@@ -60,14 +60,49 @@ t.test('a cursor that is too old, or of another log, begins anew', async (t) => 
   }
 })
 
-t.test('a refused token is final, and told', async (t) => {
-  const { live, opened, last } = stream()
+t.test('a refused token, right or query is final, and told once', async (t) => {
+  for (const status of [400, 401, 403])
+    for (const isByFrame of [true, false]) {
+      const { live, opened, last } = stream()
+      const seen: string[] = []
+      live.onConnection((connection) => seen.push(connection))
+      if (isByFrame) last().heard.frame({ type: 'error', problem: { status } })
+      last().heard.end(isByFrame ? 1000 : 4000 + status)
+      mock.timers.tick(60_000)
+      t.equal(opened.length, 1)
+      t.same(seen, ['refused'], `${status} ${isByFrame ? 'in a frame' : 'as the code of the end'}`)
+      live.close()
+    }
+})
+
+t.test('any other error of the service ends only that connection', async (t) => {
+  const { live, told, last } = stream()
   const seen: string[] = []
   live.onConnection((connection) => seen.push(connection))
-  last().heard.end(4401)
-  mock.timers.tick(60_000)
-  t.equal(opened.length, 1)
-  t.same(seen, ['refused'])
+  last().heard.frame(hello('c1'))
+  last().heard.frame({ type: 'error', problem: { status: 503 } })
+  last().heard.end(1012)
+  mock.timers.tick(1_000)
+  t.equal(last().since, 'c1')
+  last().heard.frame(hello('c1'))
+  t.same(told, ['c1'])
+  t.same(seen, ['live', 'connecting', 'live'])
+  live.close()
+})
+
+t.test('whoever has stopped listening is told nothing more', async (t) => {
+  const { live, told, last } = stream()
+  const seen: unknown[] = []
+  const endListening = live.listen({ begin: (cursor) => seen.push(cursor), events: (events) => seen.push(...events) })
+  const endWatching = live.onConnection((connection) => seen.push(connection))
+  last().heard.frame(hello('c1'))
+  t.same(seen, ['live', 'c1'])
+  endListening()
+  endWatching()
+  last().heard.frame(events('c2', { id: 1 }))
+  last().heard.end(1006)
+  t.same(seen, ['live', 'c1'])
+  t.same(told, ['c1', { id: 1 }])
   live.close()
 })
 
@@ -76,16 +111,35 @@ t.test('a connection that is silent for half a minute is given up, and what it s
   last().heard.frame(hello('c1'))
   const silent = last()
   mock.timers.tick(29_000)
-  t.equal(opened.length, 1)
-  mock.timers.tick(2_000)
-  t.equal(silent.isClosed, true)
+  t.equal(silent.isClosed, false)
   mock.timers.tick(1_000)
-  t.equal(opened.length, 2)
+  t.equal(silent.isClosed, true)
+  silent.heard.end(1006)
+  mock.timers.tick(250)
+  t.equal(opened.length, 2, 'its end has changed nothing')
   silent.heard.frame(events('c9', { id: 9 }))
-  silent.heard.end(1000)
+  silent.heard.end(1006)
+  mock.timers.tick(20_000)
   t.same(told, ['c1'])
   t.equal(opened.length, 2)
+  mock.timers.tick(20_000)
+  mock.timers.tick(500)
+  t.equal(opened.length, 3, 'nor does one stay that never says anything')
+  t.equal(last().since, 'c1')
   live.close()
+})
+
+t.test('one on which only bookmarks come is kept, until it is closed', async (t) => {
+  const { live, opened, last } = stream()
+  last().heard.frame(hello('c1'))
+  for (let i = 0; i < 12; i++) {
+    mock.timers.tick(10_000)
+    last().heard.frame({ type: 'bookmark', cursor: `d${i}` })
+  }
+  t.equal(opened.length, 1)
+  t.equal(last().isClosed, false)
+  live.close()
+  t.equal(last().isClosed, true)
 })
 
 t.test('while the service is away it tries again, ever less often', async (t) => {
@@ -100,8 +154,20 @@ t.test('while the service is away it tries again, ever less often', async (t) =>
     }
   }
   t.ok(tickedMs > 40_000 && tickedMs < 100_000, `${tickedMs} ms`)
+  last().heard.frame(hello('c1'))
+  last().heard.end(1006)
+  mock.timers.tick(250)
+  t.equal(opened.length, 13, 'at once, after a connection that worked')
   live.close()
   last().heard.end(1006)
   mock.timers.tick(60_000)
-  t.equal(opened.length, 12, 'after its end nothing is opened')
+  t.equal(opened.length, 13, 'after its end nothing is opened')
+})
+
+t.test('after its end nothing is opened, also if that comes between two tries', async (t) => {
+  const { live, opened, last } = stream()
+  last().heard.end(1006)
+  live.close()
+  mock.timers.tick(60_000)
+  t.equal(opened.length, 1)
 })
