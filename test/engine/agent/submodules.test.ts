@@ -4,7 +4,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { assertTidy, BRANCH, git, landing, run, said, task, WHO } from './place.ts'
+import { assertTidy, BRANCH, elsewhere, git, landing, run, said, task, WHO } from './place.ts'
 
 const who = WHO.join(' ')
 /** The remotes are folders. */
@@ -84,6 +84,18 @@ t.test('work with an earlier commit that names an unpushed submodule commit does
   const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
   t.ok(existsSync(join(left!, 'vendor', '.git')))
   t.equal(trunk(), at.base)
+  t.end()
+})
+
+t.test('nor does what a gate has added to work that was merged with trunk, and it is kept in the worktree', (t) => {
+  const { at, remote, lands, trunk } = landingWithLibrary(t)
+  const AGENT = `echo z > y; ${elsewhere(at, remote, 'echo o > o')}`
+  const GATE = `test ! -f o || { ${UPDATE}; (cd vendor; ${COMMIT}); git ${who} commit -qam bump; }`
+  const [completed] = said(t, run(at, task(), { ...lands, AGENT, GATE }), 'task_run_completed')
+  t.match(completed, { verdict: 'defect', success: false, landed: false, summary: /not pushed/ })
+  const [, left] = /the work stays in (.*)$/.exec(completed!.diagnosis)!
+  t.equal(git(join(left!, 'vendor'), 'log', '-1', '--format=%s'), 'fixed')
+  t.equal(git(remote, 'log', '-1', '--format=%s', trunk()), 'other')
   t.end()
 })
 
