@@ -1,8 +1,11 @@
 /** What a killed `intendant agent` leaves in the clone is kept and cleared away by the next run there. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chownSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { statusOf } from '../../../engine/process-status.ts'
 import { until } from '../../until.ts'
 import { assertTidy, BRANCH, begin, git, gitThat, landing, type Place, place, run, said, task } from './place.ts'
 
@@ -55,8 +58,15 @@ t.test('the work of a killed run is kept on its branch, and its worktree removed
   t.match(stderr, `a run was killed: its work is in ${BRANCH}`)
   t.equal(branchesOf(at.repository), BRANCH)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
-  t.match(git(at.repository, 'log', '-1', '--format=%B', BRANCH), 'Intendant-Request: runreq_1')
+  t.match(git(at.repository, 'log', '-1', '--format=%B', BRANCH), /^Intendant-Request: runreq_1$/m)
   assertTidy(t, at)
+})
+
+t.test('it is in use, too, while a process works in a folder inside it', async (t) => {
+  const at = place(t)
+  await (await killed(t, at, { AGENT: `mkdir in; cd in; ${AT_WORK}` }))(false)
+  t.equal(run(at, next, IDLE).code, 0)
+  t.equal(worktreesOf(at), 1)
 })
 
 t.test('it is pushed like that of other runs, and a task can continue from it at once', async (t) => {
@@ -108,6 +118,13 @@ t.test('a worktree that was left to people stays, and so does one that people ha
   t.equal(readFileSync(join(path ?? unkept.folder, 'in/y'), 'utf8'), 'mine\n', 'nor what git cannot keep')
   run(unkept, { ...next, attempt: 3 }, IDLE)
   t.ok(existsSync(path ?? ''))
+
+  const broken = place(t)
+  await (await killed(t, broken, { AGENT: `rm .git; git init -q; ${AT_WORK}` }))()
+  const told = /^a run was killed: the worktree's .git was removed; the work is in \//m
+  t.match(run(broken, next, IDLE).stderr, told)
+  t.notMatch(run(broken, { ...next, attempt: 3 }, IDLE).stderr, told, 'it is tried once')
+  t.equal(worktreesOf(broken), 1)
 })
 
 t.test('only a process that surely is gone has left its worktree, whoever has its id by now', async (t) => {
@@ -130,6 +147,22 @@ t.test('only a process that surely is gone has left its worktree, whoever has it
   }
   t.equal(ran(mark, host, namespace, process.pid, startedAt, ...unsaved), 0)
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
+})
+
+t.test('a process that has ended is gone, even if whoever started it has not heard of that', async (t) => {
+  const at = place(t)
+  await (await killed(t, at))()
+  const deaf = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  t.teardown(() => deaf.kill('SIGKILL'))
+  const ended = Number(String((await once(deaf.stdout, 'data'))[0]))
+  const status = await until(
+    async () => statusOf(ended),
+    (now) => now?.state === 'Z',
+  )
+  const [mark, host, namespace, , , ...unsaved] = readFileSync(lockOf(at), 'utf8').split(' ')
+  writeFileSync(lockOf(at), [mark, host, namespace, ended, status?.startedAt, ...unsaved].join(' '))
+  t.equal(run(at, next, IDLE).code, 0)
+  t.equal(worktreesOf(at), 0)
 })
 
 t.test('of a worktree whose folder is gone nothing is left in the clone', async (t) => {
