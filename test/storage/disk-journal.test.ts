@@ -44,6 +44,17 @@ t.test('acknowledged steps are there after a close, and no redo is left', async 
   t.equal((await append(second, step('a', 2))).batch, 2)
 })
 
+t.test('it tells how long each append took until it was on disk', async (t) => {
+  const journal = await openIn(t, newHome(t))
+  const tookMs: number[] = []
+  journal.onFlush((ms) => tookMs.push(ms))
+  const sinceMs = performance.now()
+  await append(journal, step('a', 1))
+  await append(journal, step('a', 2))
+  t.equal(tookMs.length, 2)
+  t.ok(Math.min(...tookMs) > 0 && tookMs[0]! + tookMs[1]! <= performance.now() - sinceMs, `${tookMs}`)
+})
+
 t.test('rows of removed events are deleted one step later, or by the next process', async (t) => {
   const home = newHome(t)
   const first = await openIn(t, home)

@@ -14,6 +14,7 @@ import t, { type Test } from 'tap'
 import { exportEvents } from '../../../storage/copies/export.ts'
 import { dataFilesOf } from '../../../storage/home/home-paths.ts'
 import { failing } from '../../failing-files.ts'
+import { flip } from '../log-surgery.ts'
 import { ofManyFiles, openIn } from '../open.ts'
 import { appendEvents, event } from '../steps.ts'
 
@@ -96,6 +97,39 @@ t.test('an export reports an unreadable newest file, without knowing what it hel
   const { log, lastSequence: sequence } = whole
   const place = { epoch: log.epoch, sequence, incarnation: log.incarnationAt(sequence) }
   t.match(await exportEvents(home, join(root, 'more'), place), { events: 0, unread: [{ path }] })
+})
+
+t.test('what retention has removed is not reported as lost where the beginning of a file is damaged', async (t) => {
+  const root = t.testdir()
+  const home = join(root, 'home')
+  await ofManyFiles(t, home, EVENTS)
+  const journal = await openIn(t, home, { logFileBytesMax: 8_000 })
+  await journal.trim({ beforeSequence: 3 })
+  for (let n = 1; n <= 3; n += 1) await appendEvents(journal, event(`${EVENTS + n}`))
+  await journal.close()
+  const path = logFiles(home).at(-1)!
+  flip(path, 40)
+  const ofFile = numbersOf(path)
+  const report = await exportEvents(home, join(root, 'events'), { sequence: 1 })
+  t.match(report, { firstSequence: 3, lastSequence: EVENTS + 3, forgotten: 1, unreadable: 0, gaps: [] })
+  t.ok(ofFile.length > 0)
+  t.same(
+    numbersIn(join(root, 'events')),
+    Array.from({ length: EVENTS + 1 }, (_, i) => i + 3),
+  )
+})
+
+t.test('another file of the log in the place of one costs only the events of that one', async (t) => {
+  const root = t.testdir()
+  const home = join(root, 'home')
+  await ofManyFiles(t, home, EVENTS)
+  const [first, , third] = logFiles(home)
+  const lost = numbersOf(first!)
+  writeFileSync(first!, readFileSync(third!))
+  const report = await exportEvents(home, join(root, 'events'))
+  t.match(report, { unreadable: lost.length, gaps: [{ firstSequence: 1, lastSequence: lost.at(-1) }] })
+  const others = Array.from({ length: EVENTS }, (_, i) => i + 1).filter((n) => !lost.includes(n))
+  t.same(numbersIn(join(root, 'events')), others)
 })
 
 t.test('a failed export leaves existing files as they were, and names the folder whose disk failed', async (t) => {
