@@ -1,7 +1,7 @@
 /** Opens the log of a home, or creates it. Converts one of an older schema. */
 import { existsSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { HEAD_EPOCH, HEAD_FLOOR, HEAD_FORGOTTEN, HEAD_LAST, HEAD_SCHEMA, type LogTables } from '../environments.ts'
+import { HEAD_EPOCH, HEAD_FLOOR, HEAD_LAST, HEAD_SCHEMA, type LogTables } from '../environments.ts'
 import { flushFile } from '../files/flush.ts'
 import { freeBytesOf } from '../home/disk-reserve.ts'
 import { DATA_FILE, LOCK_FILE, segmentPath, segmentsIn } from '../home/home-paths.ts'
@@ -82,7 +82,7 @@ function carryOver(old: LogTables, path: string, options: LogOptions): void {
       }
     }
     tables.env.transactionSync(() => {
-      for (const name of [HEAD_EPOCH, HEAD_LAST, HEAD_FLOOR, HEAD_SCHEMA, HEAD_FORGOTTEN]) {
+      for (const name of [HEAD_EPOCH, HEAD_LAST, HEAD_FLOOR, HEAD_SCHEMA]) {
         const text = old.head.get(name)
         if (text !== undefined) tables.head.put(name, text)
       }
