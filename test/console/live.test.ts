@@ -93,8 +93,11 @@ t.test('any other error of the service ends only that connection', async (t) => 
 t.test('whoever has stopped listening is told nothing more', async (t) => {
   const { live, told, last } = stream()
   const seen: unknown[] = []
-  const endListening = live.listen({ begin: (cursor) => seen.push(cursor), events: (events) => seen.push(...events) })
-  const endWatching = live.onConnection((connection) => seen.push(connection))
+  const endListening = live.listen({
+    begin: () => void seen.push(live.cursor),
+    events: (events) => void seen.push(...events),
+  })
+  const endWatching = live.onConnection((connection) => void seen.push(connection))
   last().heard.frame(hello('c1'))
   t.same(seen, ['live', 'c1'])
   endListening()
