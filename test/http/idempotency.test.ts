@@ -1,5 +1,7 @@
 /** One idempotency key, one body: creates whose id is derived from what is asked for, not from the key. */
 import t from 'tap'
+import { askerOf } from '../../http/idempotency.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
 import { KEPT_KEYS } from '../../runtime/entities/kept-keys.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import type { DiskJournal } from '../../storage/disk-journal.ts'
@@ -210,4 +212,12 @@ t.test('a doubled, empty, overlong or non-ASCII idempotency key is answered 400'
   }
   t.equal(await counted(s, '/api/projects'), 0)
   t.match(await post('"'), /^HTTP\/1.1 201/, 'a lone quote is a key, not an empty key in quotes')
+})
+
+t.test('a caller is the same in whatever order its projects are, and a runner whatever it may serve', async (t) => {
+  const asker = (kind: 'token' | 'runner', ...projects: string[]) =>
+    askerOf({ name: 'n', kind, projects: new Set(projects) } as unknown as Principal)
+  t.equal(asker('token', 'a', 'b'), asker('token', 'b', 'a'))
+  t.not(asker('token', 'a'), asker('token', 'a', 'b'))
+  t.equal(asker('runner', 'a'), asker('runner', 'a', 'b'))
 })
