@@ -66,6 +66,7 @@ function world(records: Record<string, Record<string, Snapshot>>) {
     },
     read: ({ kind, id }: { kind: string; id: string }) => records[kind]?.[id],
     onCommit: (listener: CommitListener) => listeners.push(listener),
+    addRetentionGuard: () => undefined,
     askAsync: async ({ id }: { id: string }) => {
       asked.push(id)
       return w.answer(id)
