@@ -152,7 +152,9 @@ t.test('only a process that surely is gone has left its worktree, whoever has it
 t.test('a process that has ended is gone, even if whoever started it has not heard of that', async (t) => {
   const at = place(t)
   await (await killed(t, at))()
-  const deaf = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  // It ends once the shell that started it has become something that does not wait for it.
+  const brief = `sh -c 'until grep -q sleep /proc/$PPID/comm; do :; done'`
+  const deaf = spawn('sh', ['-c', `${brief} & echo $!; exec sleep 60`], { stdio: ['ignore', 'pipe', 'ignore'] })
   t.teardown(() => deaf.kill('SIGKILL'))
   const ended = Number(String((await once(deaf.stdout, 'data'))[0]))
   const status = await until(
