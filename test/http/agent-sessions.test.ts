@@ -441,13 +441,7 @@ t.test('what is told of a maintenance run right after its beginning is answered 
   const trace_id = '5'.repeat(32)
   const ref = { kind: 'maintenance_run', id: maintenanceRunIdOf(trace_id, '*') } as const
   const told = (event_type: string, payload: object) => emit(s, { event_type, occurred_at: AT, trace_id, payload })
-  const { journal } = s.service.runtime
-  const append = journal.append.bind(journal)
-  journal.append = (steps, done) => {
-    journal.append = append
-    platform.hold()
-    append(steps, done)
-  }
+  platform.holdAt(s.service.runtime.journal)
   await told('maintenance_run_started', { project: 'shop' })
   t.equal(s.service.runtime.read(ref), undefined, 'its actor has not taken the message yet')
   const heldBefore = platform.held

@@ -145,13 +145,7 @@ t.test(
       const event = { project, event_type, occurred_at: AT, throttle: 'full', payload: { ...payload, member } }
       return s.call('POST', '/api/events', { events: [event] })
     }
-    const { journal } = s.service.runtime
-    const append = journal.append.bind(journal)
-    journal.append = (steps, done) => {
-      journal.append = append
-      platform.hold()
-      append(steps, done)
-    }
+    platform.holdAt(s.service.runtime.journal)
     let isAnswered = false
     const first = advance('greeter').then((reply) => {
       isAnswered = true

@@ -1,3 +1,4 @@
+import type { Journal } from '../../storage/journal.ts'
 import { AdvanceablePlatform } from './advanceable.ts'
 
 /** Turns are held back while somebody holds them, and each look at the clock may take a while. */
@@ -23,6 +24,16 @@ export class HoldablePlatform extends AdvanceablePlatform {
 
   hold(): void {
     this.#held = []
+  }
+
+  /** Holds back all turns after that of the next commit. */
+  holdAt(journal: Journal): void {
+    const append = journal.append.bind(journal)
+    journal.append = (steps, done) => {
+      journal.append = append
+      this.hold()
+      append(steps, done)
+    }
   }
 
   letGo(): void {
