@@ -1,7 +1,7 @@
 /** Campaigns, and the initiatives that steer them. */
 import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../actions/campaigns.ts'
 import type { Document } from '../document.ts'
-import { age, at, byName, cell, type Kind, link, project, state, wide } from './kind.tsx'
+import { age, at, byName, cell, eachState, type Kind, link, project, state, wide } from './kind.tsx'
 
 /** First of all the reason of its item, which waits or has failed. */
 function whyCampaign({ reason, work }: Document): string {
@@ -13,12 +13,7 @@ export const campaigns: Kind = {
   many: 'Campaigns',
   list: () => 'api/campaigns',
   stateMember: 'status',
-  filters: Object.fromEntries(
-    ['active', 'staged', 'paused', 'escalated', 'cancelling', 'completed', 'cancelled'].map((status) => [
-      status,
-      status,
-    ]),
-  ),
+  filters: eachState('active', 'staged', 'paused', 'escalated', 'cancelling', 'completed', 'cancelled'),
   path: at('campaigns'),
   idOf: byName,
   titleOf: byName,
@@ -47,7 +42,7 @@ export const initiatives: Kind = {
   many: 'Initiatives',
   list: () => 'api/initiatives',
   stateMember: 'status',
-  filters: Object.fromEntries(['active', 'completed', 'cancelled'].map((status) => [status, status])),
+  filters: eachState('active', 'completed', 'cancelled'),
   path: at('initiatives'),
   idOf: byName,
   titleOf: byName,

@@ -64,3 +64,8 @@ export const state = (member = 'state'): Column =>
 export const age = (head: string, timeOf: (row: Document) => string | undefined): Column =>
   cell(head, (row) => <Age of={timeOf(row)} />)
 export const project = cell('Project', (row) => row.project)
+
+/** A filter for each of these states, called by its name. */
+export function eachState(...states: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(states.map((state) => [state, state]))
+}

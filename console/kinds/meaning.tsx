@@ -1,17 +1,23 @@
 /** What a project means: its intent, what was inferred about it, and the briefs for runs. */
 import { BRIEF_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../actions/meaning.ts'
-import { age, at, byId, cell, type Kind, link, ofProject, state, wide } from './kind.tsx'
+import { age, at, byId, cell, eachState, type Kind, link, ofProject, state, wide } from './kind.tsx'
 
 export const briefs: Kind = {
   one: 'Formation brief',
   many: 'Formation briefs',
   list: ofProject('formation-briefs'),
   isPerProject: true,
-  filters: Object.fromEntries(
-    [
-      ...['draft', 'reviewable', 'approved', 'compiled', 'queued', 'accepted', 'executing', 'completed', 'analyzed'],
-      'archived',
-    ].map((one) => [one, one]),
+  filters: eachState(
+    'draft',
+    'reviewable',
+    'approved',
+    'compiled',
+    'queued',
+    'accepted',
+    'executing',
+    'completed',
+    'analyzed',
+    'archived',
   ),
   path: at('formation-briefs'),
   idOf: byId,
@@ -32,12 +38,7 @@ export const intent: Kind = {
   many: 'Intent records',
   list: ofProject('intent-records'),
   isPerProject: true,
-  filters: Object.fromEntries(
-    ['hypothesized', 'proposed', 'accepted', 'active', 'deprecated', 'contradicted', 'superseded'].map((one) => [
-      one,
-      one,
-    ]),
-  ),
+  filters: eachState('hypothesized', 'proposed', 'accepted', 'active', 'deprecated', 'contradicted', 'superseded'),
   path: at('intent-records'),
   idOf: byId,
   titleOf: ({ title }) => title,
@@ -58,7 +59,7 @@ export const hypotheses: Kind = {
   many: 'Hypotheses',
   list: ofProject('hypotheses'),
   isPerProject: true,
-  filters: Object.fromEntries(['open', 'accepted', 'rejected'].map((one) => [one, one])),
+  filters: eachState('open', 'accepted', 'rejected'),
   path: at('hypotheses'),
   idOf: byId,
   titleOf: ({ title, key }) => title ?? key,
@@ -90,7 +91,7 @@ export const projects: Kind = {
   many: 'Projects',
   list: () => 'api/projects',
   isGlobal: true,
-  filters: { active: 'active', archived: 'archived' },
+  filters: eachState('active', 'archived'),
   path: at('projects'),
   idOf: ({ key }) => key,
   titleOf: ({ name }) => name,
