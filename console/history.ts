@@ -62,24 +62,15 @@ export function useRecorded(filter: Filter, { page, kept }: Sizes): Recorded {
         return !mayPass(problemOf(error))
       }
     }, gapMs)
-    const endListening = live.listen({
-      begin: () => made.ask(),
-      events: (events) => {
-        const admitted = events.filter((event) => admits(filter, event))
-        if (admitted.length === 0) return
-        told = [...admitted.toReversed(), ...told].slice(0, kept + 1)
-        if (isRead) timer ??= setTimeout(show, PORTION_MS)
-      },
+    const end = made.follow(live, (events) => {
+      const admitted = events.filter((event) => admits(filter, event))
+      if (admitted.length === 0) return
+      told = [...admitted.toReversed(), ...told].slice(0, kept + 1)
+      if (isRead) timer ??= setTimeout(show, PORTION_MS)
     })
-    const endWatching = live.onConnection((connection) => {
-      if (connection === 'live') made.hurry()
-    })
-    void made.now()
     return () => {
       isCurrent = false
-      made.close()
-      endListening()
-      endWatching()
+      end()
       clearTimeout(timer)
     }
   }, [api, live])

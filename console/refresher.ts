@@ -3,6 +3,8 @@
  * least once, until that has worked; never twice at the same time, and never more often than once per gap, however many
  * events come.
  */
+import type { Document } from './document.ts'
+import type { Live } from './live.ts'
 
 /** What could not be read is tried again after this time. */
 const RETRY_MS = 5_000
@@ -43,6 +45,23 @@ export class Refresher {
   async now(): Promise<void> {
     this.#isAsked = true
     if (!this.#isReading) await this.#go()
+  }
+
+  /**
+   * Reads at once, and again when the stream starts anew; what waits is read as soon as the stream is live again.
+   * Returns the function that ends it, and this refresher.
+   */
+  follow(live: Live, events: (events: readonly Document[]) => void): () => void {
+    const endListening = live.listen({ begin: () => this.ask(), events })
+    const endWatching = live.onConnection((connection) => {
+      if (connection === 'live') this.hurry()
+    })
+    void this.now()
+    return () => {
+      this.close()
+      endListening()
+      endWatching()
+    }
   }
 
   close(): void {

@@ -68,14 +68,10 @@ export function useResource(path: string | undefined, { query = {}, isChangedBy,
       }
     }, gapMs)
     refresher.current = made
-    const endListening = live.listen({
-      begin: () => made.ask(),
-      events: (events) => {
-        if (events.some((event) => concerns.current?.(event) ?? true)) made.ask()
-      },
+    const endFollowing = made.follow(live, (events) => {
+      if (events.some((event) => concerns.current?.(event) ?? true)) made.ask()
     })
     const endWatching = live.onConnection((connection) => {
-      if (connection === 'live') made.hurry()
       // Whether the token still holds.
       if (connection === 'refused') made.ask()
     })
@@ -84,11 +80,9 @@ export function useResource(path: string | undefined, { query = {}, isChangedBy,
     }
     document.addEventListener('visibilitychange', seen)
     const timer = everyMs === undefined ? undefined : setInterval(() => made.ask(), everyMs)
-    void made.now()
     return () => {
       isCurrent = false
-      made.close()
-      endListening()
+      endFollowing()
       endWatching()
       document.removeEventListener('visibilitychange', seen)
       clearInterval(timer)
