@@ -1,13 +1,20 @@
 /** `intendant project`: the projects whose work is handed out. */
 import { Argument, type Command } from 'commander'
-import { LIMIT, ORIGIN } from './arguments.ts'
+import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 import { movesOf } from './moves.ts'
 import { safe } from './print.ts'
+import { counted } from './units.ts'
 import { usageFields } from './usage-fields.ts'
 import type { Act, Cli } from './world.ts'
+
+const MAX_WRITERS = [
+  '--max-writers <n>',
+  'Runs that may change its repository at the same time (1 unless set).',
+  integer(1, 1000),
+] as const
 
 export function addProjects(program: Command, act: Act): void {
   const project = program.command('project').description('Projects: add, edit, list, show, charter, archive, restore.')
@@ -21,6 +28,7 @@ export function addProjects(program: Command, act: Act): void {
       'Its name in every event: lower-case letters, digits, - and _. Default: derived from the name.',
     )
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
+    .option(...MAX_WRITERS)
     .option(...ORIGIN)
     .addHelpText(
       'after',
@@ -39,11 +47,12 @@ export function addProjects(program: Command, act: Act): void {
   addCharter(project, act)
   project
     .command('edit')
-    .description('Change its display name or repository. Its key, and what is not named, stay as they are.')
+    .description('Change its name, its repository, or how many may change that. The key, and what is not named, stay.')
     .argument('<project>', 'Key or id.')
     .option('--name <name>', 'Its display name.')
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
     .option('--no-repository', 'Remove its repository.')
+    .option(...MAX_WRITERS)
     .option(...ORIGIN)
     .action(act(edit))
 
@@ -62,20 +71,25 @@ async function setArchived({ client, json, print }: Cli, id: string, archived: b
   else print.line(`Project ${body.key} is ${print.state(body.state)}.`)
 }
 
-async function add({ client, json, print }: Cli, _: readonly any[], { key, name, repository }: any): Promise<void> {
-  const { body } = await client.request('POST', '/api/projects', { body: { key, name, repository } })
+async function add({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
+  const { key, name, repository, maxWriters: max_writers } = options
+  const { body } = await client.request('POST', '/api/projects', { body: { key, name, repository, max_writers } })
   if (json) print.json(body)
   else print.line(`Project ${body.key} created (${body.id}).`)
 }
 
-async function edit({ client, json, print }: Cli, [id]: readonly any[], { name, repository }: any): Promise<void> {
-  const changed = { name, repository: repository === false ? null : repository }
+async function edit({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
+  const { name, repository, maxWriters: max_writers } = options
+  const changed = { name, repository: repository === false ? null : repository, max_writers }
   if (Object.values(changed).every((value) => value === undefined))
-    throw new CliFailure('Nothing to change: give --name, --repository or --no-repository.')
+    throw new CliFailure('Nothing to change: give --name, --repository, --no-repository or --max-writers.')
   const { body } = await client.request('PATCH', `/api/projects/${encodeURIComponent(id)}`, { body: changed })
   if (json) print.json(body)
-  else
-    print.line(`Project ${body.key} is called ${safe(body.name)}; its repository: ${safe(body.repository ?? 'none')}.`)
+  else {
+    const { key, max_writers: writers } = body
+    const where = `its repository: ${safe(body.repository ?? 'none')}, changed by ${counted(writers, 'run')} at a time`
+    print.line(`Project ${key} is called ${safe(body.name)}; ${where}.`)
+  }
 }
 
 async function listProjects({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
@@ -99,6 +113,7 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
     ['name', safe(body.name)],
     ['state', print.state(body.state)],
     ['repository', body.repository],
+    ['max writers', body.max_writers],
     ['created', body.created_at],
     ['archived', body.archived_at],
     ...usageFields(body.usage),

@@ -4,7 +4,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { changed } from './changed.ts'
-import type { Charter, Project } from './documents/project.ts'
+import { type Charter, type Project, WRITERS_DEFAULT } from './documents/project.ts'
 import { projectEnvelope } from './envelope.ts'
 import type { PreparedEvent } from './events/envelope.ts'
 import {
@@ -34,6 +34,8 @@ interface ProjectContext {
   readonly key: string
   readonly name: string
   readonly repository?: string | undefined
+  /** Absent: the default. */
+  readonly max_writers?: number
   readonly charter?: Charter
   readonly created_at: string
   readonly updated_at?: string
@@ -46,6 +48,7 @@ interface CreateProject extends CreateBody {
   readonly key: string
   readonly name: string
   readonly repository?: string
+  readonly max_writers?: number
 }
 
 /** Omitted members stay as they are; `repository: null` removes it. */
@@ -53,6 +56,7 @@ interface UpdateProject extends MessageBody {
   readonly type: 'update'
   readonly name?: string
   readonly repository?: string | null
+  readonly max_writers?: number
   readonly archived?: boolean
 }
 
@@ -92,11 +96,16 @@ type ProjectMessage = Message<ProjectBody>
 type Of<T extends ProjectBody['type']> = Message<Extract<ProjectBody, { type: T }>>
 type Change = Partial<ProjectContext>
 
+function writersOf({ max_writers = WRITERS_DEFAULT }: ProjectContext): number {
+  return max_writers
+}
+
 function changeOf(context: ProjectContext, message: Of<'update'>): Change {
-  const { name, repository } = message
+  const { name, repository, max_writers } = message
   const next: Change = {
     ...(name === undefined ? {} : { name }),
     ...(repository === undefined ? {} : { repository: repository ?? undefined }),
+    ...(max_writers === undefined || max_writers === writersOf(context) ? {} : { max_writers }),
   }
   const names = changed(context, next)
   return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
@@ -106,18 +115,20 @@ function isChange(context: ProjectContext, message: Of<'update'>): boolean {
   return Object.keys(changeOf(context, message)).length > 0
 }
 
-/** Names of the changed members; the values are in the document. */
-function updated(context: ProjectContext, state: string, names: readonly string[]): Fact {
-  const { id, key, name, repository } = context
-  const payload = {
-    changed: names,
+/** What its events say of it, besides its state. */
+function factOf({ id, key, name, repository, max_writers }: ProjectContext) {
+  return {
     key,
     name,
     project_id: id,
     ...(repository === undefined ? {} : { repository }),
-    state,
+    ...(max_writers === undefined ? {} : { max_writers }),
   }
-  return { type: 'project_updated', payload }
+}
+
+/** Names of the changed members; the values are in the document. */
+function updated(context: ProjectContext, state: string, names: readonly string[]): Fact {
+  return { type: 'project_updated', payload: { changed: names, ...factOf(context), state } }
 }
 
 const machineSetup = setup({
@@ -134,9 +145,17 @@ const machineSetup = setup({
   actions: {
     ...declaredActions,
     create: assign(({ event }) => {
-      const { id, key, name, repository, at, ...rest } = event as Of<'create'>
+      const { id, key, name, repository, max_writers, at, ...rest } = event as Of<'create'>
       const internal = { creation: creationRecord({ ...rest, at }) }
-      return { id, key, name, ...(repository === undefined ? {} : { repository }), created_at: at, internal }
+      return {
+        id,
+        key,
+        name,
+        ...(repository === undefined ? {} : { repository }),
+        ...(max_writers === undefined || max_writers === WRITERS_DEFAULT ? {} : { max_writers }),
+        created_at: at,
+        internal,
+      }
     }),
     change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
     archive: assign(({ event }) => ({ archived_at: event.at, updated_at: event.at })),
@@ -144,9 +163,9 @@ const machineSetup = setup({
     setCharter: assign(({ event }) => ({ charter: (event as Of<'set_charter'>).charter, updated_at: event.at })),
     touch: assign(() => UNCHANGED),
 
-    emitCreated: emit(({ context: { id, key, name, repository } }) => ({
+    emitCreated: emit(({ context }) => ({
       type: 'project_created',
-      payload: { key, name, project_id: id, ...(repository === undefined ? {} : { repository }), state: 'active' },
+      payload: { ...factOf(context), state: 'active' },
     })),
     /** Runs before the change that it reports. */
     emitChanged: emit(({ context, event }) => {
@@ -226,11 +245,14 @@ function envelope({ key }: ProjectContext): FactEnvelope {
   return projectEnvelope(key)
 }
 
-function terms({ value, context: { created_at: order } }: SnapshotOf<ProjectContext>): readonly Term[] {
-  return [
+function terms({ value, context }: SnapshotOf<ProjectContext>): readonly Term[] {
+  const { created_at: order } = context
+  const rows: Term[] = [
     { index: 'all', value: '', order },
     { index: 'state', value, order },
   ]
+  if (writersOf(context) > WRITERS_DEFAULT) rows.push({ index: 'writers', value: 'several', order })
+  return rows
 }
 
 function document({ value, context }: SnapshotOf<ProjectContext>): Project {
@@ -240,6 +262,7 @@ function document({ value, context }: SnapshotOf<ProjectContext>): Project {
     key,
     name,
     ...(repository === undefined ? {} : { repository }),
+    max_writers: writersOf(context),
     state: value as Project['state'],
     created_at,
     ...(updated_at === undefined ? {} : { updated_at }),
@@ -252,16 +275,16 @@ const testimony: Testimony<ProjectContext> = {
   types: new Set(['project_created', 'project_updated']),
   aspects: ({ event_type }) => (event_type === 'project_created' ? ['creation', 'state'] : ['state']),
   claims: (aspect, { project, payload }) =>
-    aspect === 'creation' ? { key: project } : members(payload, 'state', 'key', 'name', 'repository'),
-  held: ({ value, context }) => ({ state: value, ...members(context, 'key', 'name', 'repository') }),
+    aspect === 'creation' ? { key: project } : members(payload, 'state', 'key', 'name', 'repository', 'max_writers'),
+  held: ({ value, context }) => ({ state: value, ...members(context, 'key', 'name', 'repository', 'max_writers') }),
   madeAt: ({ created_at }) => created_at,
 }
 
 export const projectModule: MachineModule<ProjectContext, ProjectBody> = {
   kind: 'project',
-  version: 1,
+  version: 2,
   machine: projectMachine,
-  migrations: {},
+  migrations: { 1: (snapshot) => snapshot },
   internal: ['record'],
   repeats,
   refusal,

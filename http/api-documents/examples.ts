@@ -15,7 +15,7 @@ export interface Example {
   readonly uploads?: Readonly<Record<string, unknown>>
 }
 
-const project = { id: PROJECT_ID, key: 'greeter', name: 'Greeter', state: 'active', created_at: AT }
+const project = { id: PROJECT_ID, key: 'greeter', name: 'Greeter', max_writers: 1, state: 'active', created_at: AT }
 const runner = {
   id: 'laptop',
   state: 'registered',
@@ -102,7 +102,10 @@ export const examples: Readonly<Record<string, Example>> = {
   ...workItemExamples,
   ...agentSessionExamples,
   ...initiativeExamples,
-  'POST /api/projects': { body: { key: 'greeter', name: 'Greeter' }, answer: project },
+  'POST /api/projects': {
+    body: { key: 'greeter', name: 'Greeter', max_writers: 4 },
+    answer: { ...project, max_writers: 4 },
+  },
   'GET /api/projects': { answer: { items: [project] } },
   'GET /api/projects/:id': { answer: project },
   'PATCH /api/projects/:id': { body: { name: 'The greeter' }, answer: { ...project, name: 'The greeter' } },

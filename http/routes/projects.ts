@@ -149,7 +149,7 @@ function patchRoute(service: ServiceContext): Route {
     path: '/api/projects/:id',
     operation: 'updateProject',
     area: AREA,
-    summary: 'Change a project’s name or repository, archive it, or restore it.',
+    summary: 'Change a project’s name, its repository or how many may change that at once; archive or restore it.',
     access: { right: 'intent.write' },
     body: { schema: projectPatchBody },
     answers: { 200: one },

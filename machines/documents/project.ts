@@ -15,6 +15,17 @@ import {
 } from './fields.ts'
 import { usageDocument } from './usage.ts'
 
+/** Unless a project says otherwise, one run at a time changes its repository. */
+export const WRITERS_DEFAULT = 1
+const WRITERS_MAX = 1000
+
+const maxWriters = Type.Integer({
+  minimum: 1,
+  maximum: WRITERS_MAX,
+  description:
+    'How many runs that change something may be at work in its repository at the same time; those of other projects with the same repository are counted too. Default: 1.',
+})
+
 const charterText = (description: string) =>
   Type.Optional(Type.String({ maxLength: LONG_TEXT_LENGTH_MAX, description }))
 
@@ -43,6 +54,7 @@ export const projectCreateBody = Type.Object(
     ),
     name: shownName('Display name.'),
     repository: Type.Optional(reference('Where its code lives: a URL or a path that its runners understand.')),
+    max_writers: Type.Optional(maxWriters),
   },
   { ...CLOSED, title: 'ProjectCreate' },
 )
@@ -60,6 +72,7 @@ export const projectPatchBody = Type.Object(
         }),
       ),
     ),
+    max_writers: Type.Optional(maxWriters),
     archived: Type.Optional(Type.Boolean({ description: 'true archives the project, false restores it.' })),
   },
   { ...CLOSED, minProperties: 1, title: 'ProjectPatch' },
@@ -73,6 +86,7 @@ export const projectDocument = Type.Object(
     key: Type.String({ description: 'Unique; never changes. Every `:id` of a project accepts the id or the key.' }),
     name: Type.String({ description: 'Display name.' }),
     repository: Type.Optional(Type.String({ description: 'Where its code lives.' })),
+    max_writers: maxWriters,
     state: stringEnum(PROJECT_STATES, { description: 'An archived project accepts no new work.' }),
     created_at: time('When it was created.'),
     updated_at: Type.Optional(time('When it last changed.')),

@@ -42,6 +42,7 @@ const document = openObject({
   key: Type.Optional(Type.String()),
   name: Type.Optional(Type.String()),
   repository: Type.Optional(Type.String()),
+  max_writers: Type.Optional(Type.Integer({ description: 'absent: 1' })),
   changed: Type.Optional(Type.Array(Type.String(), { description: 'names of the members that changed' })),
 })
 
@@ -71,5 +72,9 @@ export const projectEvents = {
   }),
 
   project_created: serviceEvent('own', 'a project was registered', document),
-  project_updated: serviceEvent('own', 'name, repository, charter or archive state of a project changed', document),
+  project_updated: serviceEvent(
+    'own',
+    'name, repository, its limit of writers, charter or archive state of a project changed',
+    document,
+  ),
 }

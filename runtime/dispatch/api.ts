@@ -4,6 +4,7 @@ import type { Throttle } from '../../machines/machine.ts'
 import type { Holding } from '../../machines/runner.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'
+import type { Writer } from '../writers.ts'
 import type { Capable } from './matching.ts'
 import type { PollHandle } from './polls.ts'
 import type { QueuedOfProject } from './queue.ts'
@@ -67,6 +68,11 @@ export interface Stranding {
   absences(sees: (project: string) => boolean): Map<string, Absence>
 }
 
+/** A run request that holds a repository. */
+export interface RepositoryHolder extends Writer {
+  readonly id: string
+}
+
 export interface Dispatcher {
   readonly health: Health
   /**
@@ -86,8 +92,10 @@ export interface Dispatcher {
   endSession(runnerId: string): readonly Holding[]
   /** The run requests that use one of the runner's slots. */
   heldBy(runnerId: string): readonly Holding[]
-  /** The run request that holds the repository, or may still hold it. */
-  repositoryHolder(repository: string): string | undefined
+  /** The run requests that hold the repository, or may still hold it. */
+  repositoryHolders(repository: string): Iterable<RepositoryHolder>
+  /** How many runs that the project starts may change its repository at the same time (../writers.ts). */
+  readonly maxWriters: (projectId: string) => number
   /**
    * Slots of the online runners that may take work that changes something; with `includesReadOnly`, also read-only
    * work.

@@ -11,7 +11,7 @@ import type { Guard, Health } from '../control/guard.ts'
 import { Retries } from '../control/retries.ts'
 import { refusedPauseMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
-import type { DispatchCounts, Dispatcher, RunnerRequirements, RunnerSeen, Visible } from './api.ts'
+import type { DispatchCounts, Dispatcher, RepositoryHolder, RunnerRequirements, RunnerSeen, Visible } from './api.ts'
 import { criteriaOf, type Demand } from './eligibility.ts'
 import { Fleet } from './fleet.ts'
 import { HoldBacks } from './hold-backs.ts'
@@ -20,6 +20,7 @@ import { type Changes, Intake } from './intake.ts'
 import { type Capable, Matching } from './matching.ts'
 import { Offers } from './offers.ts'
 import { ANSWERED, answerFor, type PollHandle, Polls } from './polls.ts'
+import { ProjectFacts } from './project-facts.ts'
 import { Queue, type QueuedOfProject } from './queue.ts'
 import type { PollAnswer, PollRefusal, Respond, Runner } from './runner.ts'
 import { Suspensions } from './suspensions.ts'
@@ -42,6 +43,8 @@ class RunRequestDispatcher implements Dispatcher {
   private readonly polls: Polls
   private readonly matching: Matching
   readonly waiting: WaitingReasons
+  private readonly projects: ProjectFacts
+  readonly maxWriters: (projectId: string) => number
   private readonly suspensions: Suspensions
   private readonly intake: Intake
   private readonly changes: Changes = { demands: new Set(), runners: new Set(), told: new Set() }
@@ -71,21 +74,23 @@ class RunRequestDispatcher implements Dispatcher {
     this.wheel = new TimerWheel(runtime.platform, (entry, error) => this.ringFailed(entry, error))
     this.queue = new Queue(runtime.platform, () => this.fleet.allSupplies())
     this.fleet = new Fleet(runtime, this.wheel, () => this.queue.allDemands())
-    this.holdings = new Holdings(this.fleet, {
+    this.projects = new ProjectFacts(runtime, guard, () => this.rulesChanged())
+    this.maxWriters = this.projects.maxWriters
+    this.holdings = new Holdings(this.fleet, this.projects, {
       runner: (runner) => this.changes.runners.add(runner),
       news: (runner) => this.changes.told.add(runner),
       repository: (repository) => this.change(this.queue.demandsOfRepository(repository)),
     })
     this.polls = new Polls(this.wheel, (runner, isCutOff) => this.fleet.pollEnded(runner, isCutOff))
-    this.suspensions = new Suspensions(runtime, guard, () => this.suspensionsChanged())
+    this.suspensions = new Suspensions(this.projects, () => this.rulesChanged())
     this.matching = new Matching(this.queue, this.fleet, this.holdings, this.suspensions, guard)
     this.holdBacks = new HoldBacks(runtime.platform, this.wheel, (id) => {
       this.intake.release(id)
       this.settle()
     })
-    const { queue, fleet, holdings, matching, suspensions, polls, holdBacks, changes } = this
+    const { queue, fleet, holdings, projects, matching, suspensions, polls, holdBacks, changes } = this
     this.waiting = new WaitingReasons(runtime, queue, { fleet, holdings, matching, suspensions }, guard)
-    const known = { queue, fleet, holdings, polls, holdBacks, suspensions, changes, guard }
+    const known = { queue, fleet, holdings, projects, polls, holdBacks, suspensions, changes, guard }
     this.intake = new Intake(runtime, known, ({ offer }) => offer === undefined || this.offers.reconsider(offer))
     const paused = () => this.pause(runtime.platform.monotonicMs())
     this.offers = new Offers(runtime, { ...known, settle: () => this.settle(), paused })
@@ -143,8 +148,8 @@ class RunRequestDispatcher implements Dispatcher {
     return this.fleet.find(runnerId)?.holdings() ?? []
   }
 
-  repositoryHolder(repository: string): string | undefined {
-    return this.holdings.holderOf(repository)?.id
+  repositoryHolders(repository: string): Iterable<RepositoryHolder> {
+    return this.holdings.holdersOf(repository)
   }
 
   onlineCapacity(includesReadOnly: boolean): number {
@@ -260,8 +265,8 @@ class RunRequestDispatcher implements Dispatcher {
     this.settle()
   }
 
-  /** The set of paused lanes or of archived projects has changed. */
-  private suspensionsChanged(): void {
+  /** The set of paused lanes has changed, or what projects permit. */
+  private rulesChanged(): void {
     this.change(this.queue.allDemands())
     for (const held of this.holdings.all()) this.offers.reconsider(held)
   }

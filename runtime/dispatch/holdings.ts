@@ -6,9 +6,11 @@
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { exclusiveRepository } from '../../machines/run-request/demand.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
-import { addTo } from '../collections/sets.ts'
+import { addTo, removeFrom } from '../collections/sets.ts'
+import { areEnough } from '../writers.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
+import type { ProjectFacts } from './project-facts.ts'
 import type { Held, Runner } from './runner.ts'
 
 /** Callbacks for what a change in the holdings frees, and for news to a runner. */
@@ -18,14 +20,18 @@ interface Freed {
   news(runner: Runner): void
 }
 
+const NONE: readonly Held[] = []
+
 export class Holdings {
   private readonly fleet: Fleet
+  private readonly projects: ProjectFacts
   private readonly freed: Freed
   private readonly byId = new Map<string, Held>()
   private readonly holders = new Map<string, Set<Held>>()
 
-  constructor(fleet: Fleet, freed: Freed) {
+  constructor(fleet: Fleet, projects: ProjectFacts, freed: Freed) {
     this.fleet = fleet
+    this.projects = projects
     this.freed = freed
   }
 
@@ -37,13 +43,15 @@ export class Holdings {
     return this.byId.values()
   }
 
-  isBusy(repository: string): boolean {
-    return this.holders.has(repository)
+  /** Whether no further run of the project may change the repository. */
+  isBusy(repository: string, projectId: string): boolean {
+    const holders = this.holders.get(repository)
+    return holders !== undefined && areEnough(holders, projectId, this.projects.maxWriters)
   }
 
-  /** The holder of the repository: one, unless a repository was renamed while work went on. */
-  holderOf(repository: string): Held | undefined {
-    return this.holders.get(repository)?.values().next().value
+  /** What holds the repository, the longest there first. */
+  holdersOf(repository: string): Iterable<Held> {
+    return this.holders.get(repository) ?? NONE
   }
 
   /** Takes the runner's slot and the repository for an offer that is being sent. */
@@ -101,10 +109,7 @@ export class Holdings {
     if (runner.offer === held) runner.offer = undefined
     this.freed.runner(runner)
     if (repository === undefined) return
-    const holders = this.holders.get(repository)!
-    holders.delete(held)
-    if (holders.size > 0) return
-    this.holders.delete(repository)
+    removeFrom(this.holders, repository, held)
     this.freed.repository(repository)
   }
 

@@ -13,6 +13,7 @@ import type { Fleet } from './fleet.ts'
 import type { HoldBacks } from './hold-backs.ts'
 import type { Holdings } from './holdings.ts'
 import type { Polls } from './polls.ts'
+import type { ProjectFacts } from './project-facts.ts'
 import type { Queue } from './queue.ts'
 import { loadQueue } from './queue-loading.ts'
 import type { Runner, RunnerState } from './runner.ts'
@@ -33,6 +34,7 @@ export interface Known {
   readonly holdings: Holdings
   readonly polls: Polls
   readonly holdBacks: HoldBacks
+  readonly projects: ProjectFacts
   readonly suspensions: Suspensions
   readonly changes: Changes
   readonly guard: Guard
@@ -82,9 +84,9 @@ export class Intake {
 
   /** Retries an entity that was passed over, now that its pause has ended. */
   reread(ref: ActorRef): void {
-    const { queue, fleet, suspensions, changes } = this.parts
+    const { queue, fleet, projects, changes } = this.parts
     const snapshot = committed(this.runtime, ref)
-    if (ref.kind === 'project') suspensions.reread(ref.id, snapshot)
+    if (ref.kind === 'project') projects.reread(ref.id, snapshot)
     else if (ref.kind === 'run_request') {
       if (snapshot !== undefined) this.noteRequest(ref, snapshot)
       this.release(ref.id)

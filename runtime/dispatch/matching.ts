@@ -167,7 +167,8 @@ export class Matching {
 
   /** Whether something other than a lack of runners keeps its requests from being offered. */
   isBlocked(demand: Demand): boolean {
-    const { repository } = demand
-    return this.suspensions.why(demand) !== undefined || (repository !== undefined && this.holdings.isBusy(repository))
+    const { repository, projectId } = demand
+    if (this.suspensions.why(demand) !== undefined) return true
+    return repository !== undefined && this.holdings.isBusy(repository, projectId)
   }
 }

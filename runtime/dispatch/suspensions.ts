@@ -3,9 +3,8 @@
  * not accepted yet is taken back.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
-import type { Runtime, SnapshotOf } from '../api.ts'
-import type { Guard } from '../control/guard.ts'
 import type { Demand } from './eligibility.ts'
+import type { ProjectFacts } from './project-facts.ts'
 
 /** Why nothing starts. */
 export type SuspensionReason = 'lane_paused' | 'project_archived'
@@ -14,25 +13,13 @@ type LaneAndProject = Pick<Demand, 'lane' | 'projectId'>
 
 export class Suspensions {
   private pausedLanes: ReadonlySet<string> = new Set()
-  /** Project ids. */
-  private readonly archivedProjects = new Set<string>()
-
+  private readonly projects: ProjectFacts
   private readonly changed: () => void
 
-  /** Listens to projects. `changed`: the set of paused lanes or of archived projects has changed. */
-  constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, guard: Guard, changed: () => void) {
+  /** `changed`: the set of paused lanes has changed. */
+  constructor(projects: ProjectFacts, changed: () => void) {
+    this.projects = projects
     this.changed = changed
-    for (const { ref } of runtime.scan('project', 'state', 'archived')) this.archivedProjects.add(ref.id)
-    runtime.onCommit((steps) => {
-      for (const { ref, after } of steps)
-        if (ref.kind === 'project') guard.guarded(ref, () => this.noteProject(ref.id, after) && changed())
-    })
-  }
-
-  /** Retries a project after a failure: its step, or what followed from it, was not taken in. */
-  reread(id: string, snapshot: SnapshotOf<any> | undefined): void {
-    if (snapshot !== undefined) this.noteProject(id, snapshot)
-    this.changed()
   }
 
   pauseLanes(lanes: Iterable<string>): void {
@@ -41,7 +28,7 @@ export class Suspensions {
   }
 
   why({ lane, projectId }: LaneAndProject): SuspensionReason | undefined {
-    if (this.archivedProjects.has(projectId)) return 'project_archived'
+    if (this.projects.isArchived(projectId)) return 'project_archived'
     return this.pausedLanes.has(lane) ? 'lane_paused' : undefined
   }
 
@@ -52,14 +39,5 @@ export class Suspensions {
     const isLane = code === 'lane_paused'
     const detail = isLane ? `The lane ${demand.lane} is paused.` : `The project ${demand.project.key} is archived.`
     return { code, detail }
-  }
-
-  /** Returns whether the state changed. */
-  private noteProject(id: string, { value }: SnapshotOf<any>): boolean {
-    const isArchived = value === 'archived'
-    if (this.archivedProjects.has(id) === isArchived) return false
-    if (isArchived) this.archivedProjects.add(id)
-    else this.archivedProjects.delete(id)
-    return true
   }
 }

@@ -11,6 +11,7 @@ import type { FindRows } from '../collections/newest.ts'
 import { committed } from '../control/committed.ts'
 import type { Guard } from '../control/guard.ts'
 import { isRemovedRunner } from '../entities/removed-runners.ts'
+import { namesOf } from '../writers.ts'
 import type { Absence, RunnerRequirements, Stranding, Visible } from './api.ts'
 import {
   type Criteria,
@@ -165,15 +166,25 @@ function beforeRunners(
   }
   const stopped = now.suspensions.because(demand)
   if (stopped !== undefined) return stopped
-  const holder = demand.repository === undefined ? undefined : now.holdings.holderOf(demand.repository)
-  if (holder !== undefined && holder.id !== context.id) {
-    const held = `Repository ${demand.repository} is held by ${holder.id} (${holder.state}, runner ${holder.runner.id}).`
-    return { code: 'repository_busy', detail: held }
-  }
+  const busy = busyRepository(context.id, demand, now)
+  if (busy !== undefined) return busy
   if (!context.internal.approved) {
     return { code: 'not_approved', detail: `Work with throttle full waits for an approval ${whichApproval(context)}.` }
   }
   return undefined
+}
+
+function busyRepository(
+  id: string,
+  { repository, projectId }: Demand,
+  { holdings }: Pick<DispatchState, 'holdings'>,
+): WaitingBecause | undefined {
+  if (repository === undefined || !holdings.isBusy(repository, projectId)) return undefined
+  const holders = [...holdings.holdersOf(repository)]
+  // An offer of the request itself is on its way.
+  if (holders.some((held) => held.id === id)) return undefined
+  const named = holders.map((held) => `${held.id} (${held.state}, runner ${held.runner.id})`)
+  return { code: 'repository_busy', detail: `Repository ${repository} is held by ${namesOf(named)}.` }
 }
 
 /** Whose approval lets the request go: its own always does. */

@@ -145,9 +145,9 @@ export class Ledger {
     }
   }
 
-  holderOf(repository: string): string | undefined {
-    for (const { id, yields } of this.holders.get(repository) ?? []) if (!yields) return id
-    return undefined
+  /** The items whose runs hold the repository. */
+  holdersOf(repository: string): Entry[] {
+    return [...(this.holders.get(repository) ?? [])].filter(({ yields }) => !yields)
   }
 
   /** The unsettled item of the project that asks for the same, and that nobody has cancelled. */

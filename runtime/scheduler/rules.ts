@@ -4,6 +4,7 @@
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { type ItemWaitingBecause, type ItemWaitingCode, SETTLED_STATES } from '../../machines/documents/work-item.ts'
+import { namesOf } from '../writers.ts'
 
 /** What the rules know of a queued item. */
 export interface WaitingItem {
@@ -32,8 +33,8 @@ export interface SchedulingView {
   isCampaignPaused(campaign: string): boolean
   /** The repository that the item needs exclusively; undefined if none. */
   repositoryOf(item: WaitingItem): string | undefined
-  /** The item or run request that holds the repository. */
-  holderOf(repository: string): string | undefined
+  /** The items and run requests that hold the repository, if no further run of the item's project may change it. */
+  holdersOf(repository: string, item: WaitingItem): readonly string[]
   /** Another read-only run for the same owner that has not ended: a run request, or an item about to become one. */
   otherReadOnlyRun(item: WaitingItem): string | undefined
   /** Whether it may run as far as the number of running items is concerned. */
@@ -52,7 +53,7 @@ export interface SchedulingView {
 /** The first rule that holds the item back, and what it is about; `next` if none does. */
 export interface Rule {
   readonly code: ItemWaitingCode
-  /** The dependency, holder, lane or run request that the rule is about. */
+  /** The dependency, holders, lane or run request that the rule is about. */
   readonly subject?: string
   readonly detail?: string
 }
@@ -153,8 +154,8 @@ function ruleBeforeCap(item: WaitingItem, now: SchedulingView): Rule | undefined
 
 function busyRepository(item: WaitingItem, now: SchedulingView): Rule | undefined {
   const repository = now.repositoryOf(item)
-  const holder = repository === undefined ? undefined : now.holderOf(repository)
-  return holder === undefined ? undefined : { code: 'repository_busy', subject: holder, detail: repository! }
+  const holders = repository === undefined ? [] : now.holdersOf(repository, item)
+  return holders.length === 0 ? undefined : { code: 'repository_busy', subject: namesOf(holders), detail: repository! }
 }
 
 function ruleAfterCap(item: WaitingItem, now: SchedulingView): Rule | undefined {

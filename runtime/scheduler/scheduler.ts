@@ -9,12 +9,14 @@ import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
+import { addTo, removeFrom } from '../collections/sets.ts'
 import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
 import type { Dispatcher, Visible } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
+import { areEnough } from '../writers.ts'
 import type { PacingView, Scheduler, WaitingItems } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
@@ -50,9 +52,9 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private readonly ledger: Ledger
   private readonly loop: ControlLoop<'work_item'>
   private readonly projects: ProjectCache
-  /** Items with a `hand_out` under way, and the repositories that these take. */
+  /** Items with a `hand_out` under way, and those of them that take a repository. */
   private readonly starting = new Set<string>()
-  private readonly taken = new Map<string, string>()
+  private readonly taken = new Map<string, Set<Entry>>()
   private readonly occupancy: Occupancy
   private readonly stalled: StalledParts
   readonly waiting: WaitingItems
@@ -169,9 +171,14 @@ class ItemScheduler implements Scheduler, SchedulingView {
     return this.projects.isCampaignPaused(campaign)
   }
 
-  holderOf(repository: string): string | undefined {
+  holdersOf(repository: string, item: WaitingItem): readonly string[] {
     const { ledger, taken, dispatcher } = this
-    return ledger.holderOf(repository) ?? taken.get(repository) ?? dispatcher.repositoryHolder(repository)
+    const items = [...ledger.holdersOf(repository), ...(taken.get(repository) ?? [])]
+    const runs = new Set(items.map(({ runId }) => runId))
+    const others = [...dispatcher.repositoryHolders(repository)].filter(({ id }) => !runs.has(id))
+    const holders = [...items, ...others]
+    const isBusy = areEnough(holders, (item as Entry).projectId, dispatcher.maxWriters)
+    return isBusy ? holders.map(({ id }) => id) : []
   }
 
   otherReadOnlyRun({ id, readOnlyOwner }: WaitingItem): string | undefined {
@@ -353,10 +360,10 @@ class ItemScheduler implements Scheduler, SchedulingView {
     const repository = this.repositoryOf(entry)
     this.send(entry, message, () => {
       this.starting.delete(entry.id)
-      if (repository !== undefined) this.taken.delete(repository)
+      if (repository !== undefined) removeFrom(this.taken, repository, entry)
     })
     // The message is under way: its answer comes in a later turn.
-    if (repository !== undefined) this.taken.set(repository, entry.id)
+    if (repository !== undefined) addTo(this.taken, repository, entry)
     this.starting.add(entry.id)
     this.occupancy.started()
   }

@@ -1,8 +1,8 @@
 /**
  * Handed-out items that no runner can begin as things stand: their lane or campaign is paused, their project archived,
  * or no online runner may take them. They would keep a place and their repository from others. An item whose possible
- * runners are silent, though not offline yet, gives up its repository only. Two items of one repository may then be
- * handed out at once, which does no harm: the dispatcher offers one at a time.
+ * runners are silent, though not offline yet, gives up its repository only. More items of one repository may then be
+ * handed out than may change it at once, which does no harm: the dispatcher offers no more than that.
  */
 import type { WorkItemBody } from '../../machines/work-item/context.ts'
 import type { Entry, Ledger } from './ledger.ts'

@@ -70,7 +70,7 @@ pacing version 1: 03fe68c03341d196
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > project 1`] = `
-project version 1: 9339858c2e28e717
+project version 2: 9339858c2e28e717
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > run_request 1`] = `

@@ -373,19 +373,22 @@ t.test('task names the options that an existing item does not have', async (t) =
 })
 
 t.test('project edit changes name and repository, and without options names those that it takes', async (t) => {
-  const { env, asked } = await service(t, () => [200, { key: 'shop', name: 'Web shop' }])
+  const { env, asked } = await service(t, () => [200, { key: 'shop', name: 'Web shop', max_writers: 2 }])
   const edit = (...options: string[]) => cli(env, 'project', 'edit', 'shop', ...options)
   t.match(await edit('--name', 'Web shop'), {
     code: 0,
-    out: 'Project shop is called Web shop; its repository: none.\n',
+    out: 'Project shop is called Web shop; its repository: none, changed by 2 runs at a time.\n',
   })
   t.match(asked.at(-1), { method: 'PATCH', url: '/api/projects/shop', body: { name: 'Web shop' } })
+  await edit('--max-writers', '4')
+  t.match(asked.at(-1)!.body, { max_writers: 4 })
+  t.match(await edit('--max-writers', '0'), { code: 2, err: /--max-writers/ })
   await edit('--repository', 'git@x:shop.git')
   t.match(asked.at(-1)!.body, { repository: 'git@x:shop.git' })
   await edit('--no-repository')
   t.equal(asked.at(-1)!.body.repository, null)
   const none = await edit()
-  t.match([none.code, none.err], [2, /Nothing to change: give --name, --repository or --no-repository/])
+  t.match([none.code, none.err], [2, /Nothing to change: give --name, --repository, --no-repository or --max-writers/])
 })
 
 t.test('pacing pauses and resumes the given lanes, or all', async (t) => {

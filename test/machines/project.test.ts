@@ -49,7 +49,12 @@ t.test('an update states what changed, and the document shows it', (t) => {
   const back = step(module, cleared.snapshot, at(4, { type: 'update', name: 'Acme & Sons', archived: false }))
   const renamed = { name: 'Acme & Sons', changed: ['name', 'archived'], state: 'active' }
   t.match(back.facts, [{ type: 'project_updated', payload: renamed }])
-  for (const snapshot of [active, archived, named.snapshot, cleared.snapshot, back.snapshot]) {
+  const opened = step(module, active, at(5, { type: 'update', max_writers: 3 }))
+  t.match(opened.facts, [{ payload: { changed: ['max_writers'], max_writers: 3 } }])
+  t.equal((module.document(active) as any).max_writers, 1)
+  t.strictSame(module.terms(opened.snapshot).at(-1)?.value, 'several', 'hand-out finds it when it starts')
+  t.notOk(module.terms(step(module, opened.snapshot, at(6, { type: 'update', max_writers: 1 })).snapshot)[2])
+  for (const snapshot of [opened.snapshot, active, archived, named.snapshot, cleared.snapshot, back.snapshot]) {
     t.strictSame(compile(projectDocument)(module.document(reopened(module, snapshot))), [])
   }
   t.end()

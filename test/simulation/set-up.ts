@@ -30,7 +30,8 @@ export async function setUp(world: World): Promise<SetUp> {
     const key = `p${i}`
     // Two projects may share a repository.
     const repository = random.chance(0.6) ? `repo-${random.int(1, 2)}` : undefined
-    const body = { key, name: key, ...(repository === undefined ? {} : { repository }) }
+    const max_writers = random.chance(0.5) ? 1 : random.int(2, 3)
+    const body = { key, name: key, max_writers, ...(repository === undefined ? {} : { repository }) }
     const { body: made } = await insist(world, 'POST', '/api/projects', { body })
     projects.push({ key, id: made.id, repository })
   }

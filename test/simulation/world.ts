@@ -24,6 +24,7 @@ import { Items } from './model/items.ts'
 import { Mirror } from './model/mirror.ts'
 import { Owners } from './model/owners.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
+import { Writers } from './model/writers.ts'
 import { Network, type Said } from './network.ts'
 import { type Plan, planOf } from './plan.ts'
 import type { WallClock } from './platform.ts'
@@ -73,6 +74,7 @@ export class World {
   readonly mirror = new Mirror()
   readonly requests = new Requests((request) => this.mayBeForgotten(request))
   readonly fleet = new Fleet()
+  readonly writers = new Writers(this.requests)
   readonly items = new Items(() => this.plan.isRetaining)
   readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
@@ -185,6 +187,7 @@ export class World {
         this.history.note('log', () => `${event.sequence} ${event.text}`)
         for (const invariant of this.invariants) invariant.before?.(event)
         this.fleet.take(event)
+        this.writers.take(event)
         this.items.take(event)
         const request = this.requests.take(event)
         for (const invariant of this.invariants) invariant.event?.(event, request)

@@ -120,6 +120,48 @@ t.test(
   },
 )
 
+t.test('as many change a repository at once as the project of each of them permits', async (t) => {
+  const { fake, dispatcher } = world({ r1: { capacity: 9 } })
+  fake.project('alpha', 3)
+  fake.project('beta', 2)
+  fake.run()
+  const on = (project: string): string => {
+    const id = fake.create({ ...full, project, repository: 'acme/site' })
+    fake.run()
+    return id
+  }
+  const next = (): string | undefined => {
+    const asked = poll(dispatcher, 'r1', 0)
+    fake.run()
+    const id = offered(asked)
+    if (id !== undefined) fake.report(id, 'started')
+    fake.run()
+    return id
+  }
+  const alpha = [on('alpha'), on('alpha')]
+  t.same([next(), next()], alpha)
+  const beta = on('beta')
+  t.equal(next(), undefined, 'its own project permits two')
+  fake.report(alpha[0]!, 'completed')
+  fake.run()
+  t.equal(next(), beta)
+  const third = on('alpha')
+  t.equal(next(), undefined, 'the project of one at work permits two')
+  const held = `${alpha[1]} (started, runner r1) and ${beta} (started, runner r1)`
+  t.match(dispatcher.waitingBecause(third), {
+    code: 'repository_busy',
+    detail: `Repository acme/site is held by ${held}.`,
+  })
+  fake.report(beta, 'completed')
+  fake.run()
+  t.equal(next(), third)
+  const alone = on('gamma')
+  t.equal(next(), undefined, 'one that says nothing wants it to itself')
+  for (const id of [alpha[1]!, third]) fake.report(id, 'completed')
+  fake.run()
+  t.equal(next(), alone)
+})
+
 t.test('dry runs and read-only requests neither hold a repository nor wait for one', async (t) => {
   const { fake, dispatcher } = world({ r1: { capacity: 9 } })
   const ids = [fake.create(full), fake.create(), fake.create({ ...full, access: 'read_only' }), fake.create(full)]

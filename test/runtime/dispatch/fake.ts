@@ -159,6 +159,13 @@ export class FakeRuntime {
     return id
   }
 
+  /** Sets how many runs that the project starts may change its repository at once. */
+  project(key: string, max_writers: number): void {
+    const id = projectId(key)
+    const message = { type: 'stated', state: 'active', context: { id, key, max_writers } } as never
+    this.post({ ref: { kind: 'project', id }, message, reply: undefined })
+  }
+
   /** Sends a message about a run request in the next turn. */
   send(id: string, type: string, fields: object = {}): void {
     this.tell({ kind: 'run_request', id }, { type, ...fields })
@@ -206,14 +213,15 @@ export class FakeRuntime {
     if (refused !== undefined) return refused
     const key = `${ref.kind} ${ref.id}`
     const before = this.snapshots.get(key)
-    const after = ref.kind === 'runner' ? this.stepRunner(before, message) : this.stepRequest(before, message)
+    const after = ref.kind === 'run_request' ? this.stepRequest(before, message) : this.stepStated(before, message)
     if (after === before) return { ok: false, refusal: { code: 'illegal_move', detail: 'not in this state' } }
     this.snapshots.set(key, after!)
     steps.push({ ref, before, after: after!, version: 1 })
     return { ok: true, snapshot: after!, version: 1, sequence: 1, accepted: 0, duplicates: 0 }
   }
 
-  private stepRunner(before: SnapshotOf<any> | undefined, message: any): SnapshotOf<any> | undefined {
+  /** A runner or a project. */
+  private stepStated(before: SnapshotOf<any> | undefined, message: any): SnapshotOf<any> | undefined {
     if (message.type === 'stated') return { value: message.state, context: message.context } as SnapshotOf<any>
     const online = message.type === 'came_online'
     const seen_at = online ? new Date(this.platform.wallMs()).toISOString() : message.seen_at

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { type Asked, offered, poll, type RequestGiven, type RunnerGiven } from './fake.ts'
-import { everything, HOLDING, IN_SLOT, isReady, mayTake, mutates } from './oracle.ts'
+import { everything, HOLDING, IN_SLOT, isReady, mayTake, mutates, type Seen } from './oracle.ts'
 import { type World, world } from './world.ts'
 
 const given: fc.Arbitrary<RequestGiven> = fc.record(
@@ -46,6 +46,14 @@ const command = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('pause' as const), lanes: fc.subarray(['interactive', 'campaign']) }),
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('refuse' as const), isOn: fc.boolean() }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      do: fc.constant('limit' as const),
+      project: fc.constantFrom('alpha', 'beta'),
+      to: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('turn' as const) }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('run' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('advance' as const), ms: fc.integer({ min: 1, max: 5_000 }) }) },
@@ -58,6 +66,9 @@ class Play {
   readonly fleet: Record<string, RunnerGiven> = {}
   readonly aborted = new Set<Asked>()
   paused: readonly string[] = []
+  private readonly limits = new Map<string, number>()
+  /** What held a repository when a limit last changed: as many as were permitted before. */
+  private holdersBefore = new Set<string>()
   /** Once the service has refused writes, waiting requests are offered a moment later. */
   hasRefused = false
 
@@ -76,6 +87,7 @@ class Play {
     else if (one.do === 'change') this.change(one.runner, one.given)
     else if (one.do === 'pause') this.pause(one.lanes)
     else if (one.do === 'refuse') this.refuse(one.isOn)
+    else if (one.do === 'limit') this.limit(one.project, one.to)
     else if (one.do === 'turn') fake.platform.runOnce()
     else if (one.do === 'run') fake.run()
     else fake.platform.advance(one.ms)
@@ -89,6 +101,33 @@ class Play {
   private refuse(isOn: boolean): void {
     this.place.fake.refusing = isOn ? 'disk_reserve' : undefined
     this.hasRefused ||= isOn
+  }
+
+  readonly limitOf = (project: string): number => this.limits.get(project) ?? 1
+
+  /** What was on its way under the old limit arrives first. */
+  private limit(project: string, to: number): void {
+    const { fake } = this.place
+    fake.run()
+    this.holdersBefore = new Set(this.holders().map(keyOf))
+    this.limits.set(project, to)
+    fake.project(project, to)
+    fake.run()
+  }
+
+  holders(): Seen[] {
+    return everything(this.place.fake).filter(({ value, context }) => HOLDING.includes(value) && mutates(context))
+  }
+
+  /** The repositories with more holders than the project of one of them permits, though one came after the change. */
+  overfull(): string[] {
+    const all = this.holders()
+    const repositories = new Set(all.map(({ context }) => context.made.repository!))
+    return [...repositories].filter((repository) => {
+      const holders = all.filter(({ context }) => context.made.repository === repository)
+      const isNew = holders.some((one) => !this.holdersBefore.has(keyOf(one)))
+      return isNew && holders.some(({ context }) => holders.length > this.limitOf(context.project))
+    })
   }
 
   private abort(n: number): void {
@@ -118,8 +157,13 @@ class Play {
   }
 }
 
+function keyOf({ context }: Seen): string {
+  return `${context.id} ${context.attempt}`
+}
+
 /** Safety: what must hold at every moment, even in the middle of a commit. */
-function checkSafety({ place, polls, fleet, aborted }: Play): void {
+function checkSafety(play: Play): void {
+  const { place, polls, fleet, aborted } = play
   const all = everything(place.fake)
   for (const [id, { capacity = 1 }] of Object.entries(fleet)) {
     const mine = all.filter(({ context }) => context.offered_to === id)
@@ -130,9 +174,8 @@ function checkSafety({ place, polls, fleet, aborted }: Play): void {
     const used = mine.filter(({ value }) => IN_SLOT.includes(value)).length
     if (used - revived > capacity) throw new Error(`${id} holds ${used} of ${capacity}`)
   }
-  const holders = all.filter(({ value, context }) => HOLDING.includes(value) && mutates(context))
-  const repositories = holders.map(({ context }) => context.made.repository)
-  if (new Set(repositories).size < repositories.length) throw new Error('two hold one repository')
+  const overfull = play.overfull()
+  if (overfull.length > 0) throw new Error(`too many hold ${overfull}`)
   for (const asked of polls) {
     if (asked.answers > 1) throw new Error('a poll was answered twice')
     if (aborted.has(asked) && asked.answers > 0) throw new Error('an aborted poll was answered')
@@ -140,7 +183,7 @@ function checkSafety({ place, polls, fleet, aborted }: Play): void {
 }
 
 /** Liveness once everything is committed: no poll stays parked beside a request that its runner could take. */
-function checkNothingLeft({ place, polls, fleet, aborted, paused }: Play): void {
+function checkNothingLeft({ place, polls, fleet, aborted, paused, limitOf }: Play): void {
   const all = everything(place.fake)
   const parked = polls.filter((asked) => asked.answers === 0 && !aborted.has(asked))
   if (place.dispatcher.counts().parkedPolls !== parked.length) throw new Error('parked polls are miscounted')
@@ -149,7 +192,7 @@ function checkNothingLeft({ place, polls, fleet, aborted, paused }: Play): void 
     const mine = all.filter(({ value, context }) => context.offered_to === id && IN_SLOT.includes(value))
     if (runner.state === 'draining' || mine.some(({ value }) => value === 'offered')) continue
     if (mine.length >= (runner.capacity ?? 1)) continue
-    const missed = all.find((one) => isReady(one) && mayTake(id, runner, one.context, all, paused))
+    const missed = all.find((one) => isReady(one) && mayTake(id, runner, one.context, all, paused, limitOf))
     if (missed !== undefined) throw new Error(`${id} waits beside ${missed.context.id}`)
   }
 }

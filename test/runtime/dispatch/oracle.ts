@@ -8,7 +8,7 @@ import type { FakeRuntime, RunnerGiven } from './fake.ts'
 export const HOLDING = ['offered', 'accepted', 'started', 'cancelling', 'lost']
 export const IN_SLOT = HOLDING.slice(0, 4)
 
-interface Seen {
+export interface Seen {
   readonly value: string
   readonly context: RunRequestContext
 }
@@ -28,6 +28,7 @@ export function mayTake(
   request: RunRequestContext,
   all: readonly Seen[],
   pausedLanes: readonly string[],
+  limitOf: (project: string) => number = () => 1,
 ): boolean {
   const { allowed_projects = ['*'], labels = [], trusted = true } = runner
   const { told_of = [] } = request.made
@@ -36,16 +37,21 @@ export function mayTake(
   const isNamed = request.asked.runner_id === runnerId
   const carries = request.asked.labels.every((label) => labels.includes(label))
   const { repository } = request.made
+  const holders = mutates(request) && repository !== null ? holdersOf(repository, all) : []
   const isBusy =
-    mutates(request) &&
-    repository !== null &&
-    all.some((one) => HOLDING.includes(one.value) && mutates(one.context) && one.context.made.repository === repository)
+    holders.length >= limitOf(request.project) || holders.some((one) => holders.length >= limitOf(one.context.project))
   return (
     isAllowed &&
     (request.asked.runner_id === undefined ? carries : isNamed) &&
     (trusted || !mutates(request)) &&
     !pausedLanes.includes(request.asked.lane) &&
     !isBusy
+  )
+}
+
+function holdersOf(repository: string | undefined, all: readonly Seen[]): readonly Seen[] {
+  return all.filter(
+    ({ value, context }) => HOLDING.includes(value) && mutates(context) && context.made.repository === repository,
   )
 }
 

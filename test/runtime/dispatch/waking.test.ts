@@ -68,6 +68,25 @@ const reasons: readonly Reason[] = [
     wake: ({ fake }) => fake.report('runreq_000000000000000000000001', 'completed'),
   },
   {
+    name: 'one of several that change a repository gone',
+    before: (world) => {
+      world.fake.project('alpha', 2)
+      world.fake.runner('busy', { capacity: 2 })
+      hold(world, full, 'started')
+      hold(world, full, 'started')
+      return world.fake.create(full)
+    },
+    wake: ({ fake }) => fake.report('runreq_000000000000000000000001', 'completed'),
+  },
+  {
+    name: 'a project that lets more change its repository at once',
+    before: (world) => {
+      hold(world, full, 'started')
+      return world.fake.create(full)
+    },
+    wake: ({ fake }) => fake.project('alpha', 2),
+  },
+  {
     name: 'a lane resumed',
     before: ({ fake, dispatcher }) => {
       dispatcher.setPausedLanes(['interactive', 'campaign'])

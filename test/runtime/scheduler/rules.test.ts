@@ -27,7 +27,7 @@ const FREE: SchedulingView = {
   isArchived: () => false,
   isCampaignPaused: () => false,
   repositoryOf: () => 'git@x:shop',
-  holderOf: () => undefined,
+  holdersOf: () => [],
   otherReadOnlyRun: () => undefined,
   hasPlace: () => true,
   running: () => 1,
@@ -63,10 +63,11 @@ t.test('each rule holds an item back on its own, with its code and text', (t) =>
     code: 'stopping',
     detail: 'runreq_1, which forms or assesses for campaign pay, has not ended',
   })
-  t.same(held({ holderOf: () => 'wi_9' }), {
+  t.same(held({ holdersOf: () => ['wi_9'] }), {
     code: 'repository_busy',
     detail: 'repository git@x:shop is held by wi_9',
   })
+  t.match(held({ holdersOf: () => ['wi_9', 'wi_8'] }).detail, / is held by wi_9 and wi_8$/)
   t.same(held({ hasPlace: () => false, running: () => 2 }), { code: 'running_cap', detail: '2 of 2 are running' })
   const none = { hasPlace: () => false, running: () => 0, maxRunning: () => 0 }
   t.same(held({ ...none, hasRunner: () => false }), {
@@ -95,7 +96,7 @@ t.test('an item may start at the very moment of its not_before', (t) => {
 })
 
 t.test('an item that needs no repository waits for none', (t) => {
-  t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holderOf: () => 'wi_9' }).code, 'next')
+  t.equal(told(ITEM, { ...FREE, repositoryOf: () => undefined, holdersOf: () => ['wi_9'] }).code, 'next')
   t.end()
 })
 
@@ -104,7 +105,7 @@ t.test('of several rules that hold an item back, the first in order is given', (
     ['project_archived', { isArchived: () => true }],
     ['campaign_paused', { isCampaignPaused: () => true }],
     ['stopping', { otherReadOnlyRun: () => 'runreq_1' }],
-    ['repository_busy', { holderOf: () => 'wi_9' }],
+    ['repository_busy', { holdersOf: () => ['wi_9'] }],
     ['running_cap', { hasPlace: () => false, running: () => 2 }],
     ['not_before', { nowMs: () => 0 }],
     ['dependency', { stateOf: () => 'running' }],
@@ -154,9 +155,9 @@ t.test('a stored reason names no other work than dependencies, and no states', (
     lasting({ otherReadOnlyRun: () => 'wi_9' }, { ...ITEM, readOnlyOwner: 'initiative one' }),
     'another formation or assessment for initiative one has not ended',
   )
-  const rule = firstRule(ITEM, { ...FREE, holderOf: () => 'wi_9' })
+  const rule = firstRule(ITEM, { ...FREE, holdersOf: () => ['wi_9'] })
   t.equal(lastingReason(rule, ITEM, FREE), 'repository git@x:shop is busy')
-  const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holderOf: () => 'wi_9' }
+  const own = { ...FREE, repositoryOf: () => `proj_${'0'.repeat(24)}`, holdersOf: () => ['wi_9'] }
   t.equal(lastingReason(firstRule(ITEM, own), ITEM, own), 'its project’s repository is busy')
   t.end()
 })

@@ -177,10 +177,73 @@ t.test('an item starts at its not_before, by the clock alone', (t) => {
   t.end()
 })
 
+t.test('as many items of a project start at once as its repository takes, and all that hold it count', (t) => {
+  const world = new World({ maxRunning: 10 })
+  world.project('shop', 'git@x:shop', 3)
+  const first = world.submit('shop')
+  const second = world.submit('shop')
+  // One of the two runs, and one that no item asked for.
+  const [run] = [world.item(first).context.run!.id]
+  const projectId = projectIdOf('shop')
+  world.holders.set(
+    'git@x:shop',
+    [run, 'runreq_1'].map((id) => ({ id, projectId })),
+  )
+  const third = world.submit('shop')
+  t.ok(world.isHandedOut(first) && world.isHandedOut(second))
+  t.match(world.scheduler.waitingBecause(third), {
+    code: 'repository_busy',
+    detail: `repository git@x:shop is held by ${first}, ${second} and runreq_1`,
+  })
+  world.end(first)
+  world.holders.set('git@x:shop', [{ id: 'runreq_1', projectId }])
+  world.platform.advance(15_500)
+  t.ok(world.isHandedOut(third), 'one has left')
+  const fourth = world.submit('shop')
+  t.notOk(world.isHandedOut(fourth))
+  world.ask('project', projectId, { type: 'update', max_writers: 4 })
+  t.ok(world.isHandedOut(fourth), 'the limit was raised')
+  t.end()
+})
+
+t.test('items that are started in the same tick count each other', (t) => {
+  const world = new World({ maxRunning: 10 })
+  world.project('shop', undefined, 2)
+  const gate = world.submit('shop', { lane: 'campaign' })
+  world.pause('interactive')
+  const waiting = [1, 2, 3].map(() => world.submit('shop'))
+  t.ok(world.isHandedOut(gate))
+  world.end(gate)
+  world.resume('interactive')
+  t.same(
+    waiting.map((id) => world.isHandedOut(id)),
+    [true, true, false],
+  )
+  t.end()
+})
+
+t.test('a project that wants its repository to itself starts beside no other, and no other beside it', (t) => {
+  const world = new World({ maxRunning: 10 })
+  world.project('many', 'git@x:one', 3)
+  world.project('alone', 'git@x:one')
+  const first = world.submit('many')
+  const alone = world.submit('alone')
+  const second = world.submit('many')
+  t.ok(world.isHandedOut(first) && world.isHandedOut(second))
+  t.equal(world.scheduler.waitingBecause(alone)?.code, 'repository_busy')
+  world.end(first)
+  t.notOk(world.isHandedOut(alone))
+  world.end(second)
+  t.ok(world.isHandedOut(alone))
+  const third = world.submit('many')
+  t.equal(world.scheduler.waitingBecause(third)?.detail, `repository git@x:one is held by ${alone}`)
+  t.end()
+})
+
 t.test('a change that the scheduler was not told of is found within the safety interval', (t) => {
   const world = new World()
   world.project('shop')
-  world.holders.set(projectIdOf('shop'), 'runreq_1')
+  world.holders.set(projectIdOf('shop'), [{ id: 'runreq_1', projectId: projectIdOf('shop') }])
   const id = world.submit('shop')
   t.match(world.scheduler.waitingBecause(id), { code: 'repository_busy', detail: /runreq_1/ })
   world.holders.clear()

@@ -7,7 +7,7 @@ import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
 import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
-import type { Dispatcher, RunnerRequirements } from '../../../runtime/dispatch/api.ts'
+import type { Dispatcher, RepositoryHolder, RunnerRequirements } from '../../../runtime/dispatch/api.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { createRuntime } from '../../../runtime/runtime.ts'
 import type { Scheduler } from '../../../runtime/scheduler/api.ts'
@@ -31,7 +31,7 @@ export class World {
   /** What the dispatcher would answer. */
   capacity = 1_000
   capacityOf: () => number = () => this.capacity
-  holders = new Map<string, string>()
+  holders = new Map<string, RepositoryHolder[]>()
   canTake: (wanted: RunnerRequirements) => boolean = () => true
   /** Whether a runner that may take it has a free slot. */
   hasFree: (wanted: RunnerRequirements) => boolean = () => false
@@ -76,7 +76,8 @@ export class World {
     const { runtime, told } = this
     const log = { ...silentLogger, error: (fields: object, said: string) => told.push({ ...fields, said }) }
     const dispatcher = {
-      repositoryHolder: (repository: string) => this.holders.get(repository),
+      repositoryHolders: (repository: string) => this.holders.get(repository) ?? [],
+      maxWriters: (id: string) => this.runtime.read({ kind: 'project', id })?.context.max_writers ?? 1,
       onlineCapacity: () => this.capacityOf(),
       hasTaker: (wanted: RunnerRequirements) => this.canTake(wanted),
       isExpected: (wanted: RunnerRequirements) => this.canTake(wanted) && this.isExpected(wanted),
@@ -107,9 +108,10 @@ export class World {
     return answer!
   }
 
-  project(key: string, repository?: string): void {
+  project(key: string, repository?: string, maxWriters = 1): void {
     const id = projectIdOf(key)
-    this.ask('project', id, { type: 'create', id, key, name: key, ...(repository === undefined ? {} : { repository }) })
+    const where = repository === undefined ? {} : { repository }
+    this.ask('project', id, { type: 'create', id, key, name: key, ...where, max_writers: maxWriters })
   }
 
   /** Submits an item; later ones are younger. */

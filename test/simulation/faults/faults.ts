@@ -247,10 +247,16 @@ export const faults: readonly Fault[] = [
     "    if (state === 'lost') runner.held.delete(held)\n    if (state === 'lost' && held.repository !== undefined) this.holders.get(held.repository)?.delete(held)\n    if (state === 'lost' && held.repository !== undefined) this.holders.delete(held.repository)\n",
   ),
   fault(
+    'a run joins those at work in a repository though the project of one of them permits no more',
+    'runtime/writers.ts',
+    '    limit = Math.min(limit, limitOf(holder.projectId))\n',
+    '',
+  ),
+  fault(
     'requests in a paused lane are still offered',
     'runtime/dispatch/matching.ts',
-    '    return this.suspensions.why(demand) !== undefined || (repository',
-    "    return this.suspensions.why(demand) === 'project_archived' || (repository",
+    '    if (this.suspensions.why(demand) !== undefined) return true\n',
+    "    if (this.suspensions.why(demand) === 'project_archived') return true\n",
   ),
   fault(
     'an item that was taken back is handed out while its run is being stopped',

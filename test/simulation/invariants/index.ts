@@ -13,12 +13,12 @@ import { listsAreTrue } from './lists-are-true.ts'
 import { meaningHoldsTogether } from './meaning-holds-together.ts'
 import { noPollWaitsBesideWork } from './no-poll-waits-beside-work.ts'
 import { offersReachSomebody } from './offers-reach-somebody.ts'
-import { oneAtATimeChangesARepository } from './one-at-a-time-changes-a-repository.ts'
 import { oneOwner } from './one-owner.ts'
 import { ownersComeToRest } from './owners-come-to-rest.ts'
 import { ownersDoOneThingAtATime } from './owners-do-one-thing-at-a-time.ts'
 import { presenceIsTrue } from './presence-is-true.ts'
 import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
+import { repositoriesTakeAsManyAsTheyMay } from './repositories-take-as-many-as-they-may.ts'
 import { retentionTakesOnlyWhatIsOld } from './retention-takes-only-what-is-old.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
 import { sessionsEndWhatCameBefore } from './sessions-end-what-came-before.ts'
@@ -35,7 +35,7 @@ export const invariants: readonly MakeInvariant[] = [
   oneOwner,
   attemptsFence,
   runnersTakeWhatTheyMay,
-  oneAtATimeChangesARepository,
+  repositoriesTakeAsManyAsTheyMay,
   leasesLast,
   sessionsEndWhatCameBefore,
   noPollWaitsBesideWork,

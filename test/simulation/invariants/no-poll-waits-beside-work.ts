@@ -1,5 +1,4 @@
 /** While nothing troubles the service, no poll stays parked while there is work that its runner could take. */
-import { projectIdOf } from '../../../machines/ids.ts'
 import type { RunnerModel } from '../model/fleet.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
 import { Violation } from '../violation.ts'
@@ -13,9 +12,6 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
   /** Since when a pair of runner and request could have been brought together. */
   let apart = new Map<string, number>()
 
-  const repositoryOf = ({ throttle, access, created, project }: RequestModel): string | undefined =>
-    throttle === 'full' && access === 'full' ? (created.payload.repo?.path ?? projectIdOf(project)) : undefined
-
   const isReady = (request: RequestModel): boolean => {
     const context = world.snapshots.get(request.id)?.context
     if (request.state !== 'queued' || context === undefined) return false
@@ -23,12 +19,7 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
     const { expires_at: expiresAt } = context.asked
     // The service's own clock does not go back when the computer's is set back: to it, the time may be over already.
     if (expiresAt !== undefined && Date.parse(expiresAt) <= world.latestWallMs) return false
-    const repository = repositoryOf(request)
-    if (repository === undefined) return true
-    for (const other of world.requests.byId.values()) {
-      if ((HELD.has(other.state) || other.state === 'lost') && repositoryOf(other) === repository) return false
-    }
-    return true
+    return !world.writers.areEnough(world.writers.besides(request), request)
   }
 
   const mayTake = (runner: RunnerModel, request: RequestModel): boolean => {

@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { areEnough, namesOf } from '../../runtime/writers.ts'
+
+t.test('a run joins those at work only if no project among them permits fewer', async () => {
+  const project = fc.constantFrom('a', 'b', 'c')
+  const limit = fc.integer({ min: 1, max: 4 })
+  fc.assert(
+    fc.property(
+      fc.array(project, { maxLength: 5 }),
+      project,
+      fc.record({ a: limit, b: limit, c: limit }),
+      (at, own, limits) => {
+        const holders = at.map((projectId) => ({ projectId }))
+        const isOver = [...at, own].some((one) => at.length + 1 > limits[one])
+        return areEnough(holders, own, (id) => limits[id as 'a']) === isOver
+      },
+    ),
+  )
+})
+
+t.test('a sentence names up to three holders', async (t) => {
+  t.same([['a'], ['a', 'b'], ['a', 'b', 'c'], ['a', 'b', 'c', 'd']].map(namesOf), [
+    'a',
+    'a and b',
+    'a, b and c',
+    'a, b, c and others',
+  ])
+})
