@@ -113,7 +113,7 @@ async function show({ client, json, print }: Cli, [id]: readonly any[]): Promise
     ['name', safe(body.name)],
     ['state', print.state(body.state)],
     ['repository', body.repository],
-    ['max writers', body.max_writers],
+    ['max writers', body.max_writers?.toString()],
     ['created', body.created_at],
     ['archived', body.archived_at],
     ...usageFields(body.usage),

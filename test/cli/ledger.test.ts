@@ -380,6 +380,7 @@ t.test('project edit changes name and repository, and without options names thos
     out: 'Project shop is called Web shop; its repository: none, changed by 2 runs at a time.\n',
   })
   t.match(asked.at(-1), { method: 'PATCH', url: '/api/projects/shop', body: { name: 'Web shop' } })
+  t.match((await cli(env, 'project', 'show', 'shop')).out, /max writers +2\n/)
   await edit('--max-writers', '4')
   t.match(asked.at(-1)!.body, { max_writers: 4 })
   t.match(await edit('--max-writers', '0'), { code: 2, err: /--max-writers/ })
