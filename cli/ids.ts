@@ -62,6 +62,7 @@ export const INTENT_RECORD: Kind = {
 }
 export const SESSION: Kind = { path: '/api/agent-sessions', member: 'session_id' }
 export const CAMPAIGN: Kind = { path: '/api/campaigns', member: 'name' }
+export const SENTINEL: Kind = { path: '/api/sentinels', member: 'name' }
 export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
 
 const WITH_PREFIX = [RUN_REQUEST, WORK_ITEM, TOKEN, BRIEF, DISCOVERY, HYPOTHESIS, INTENT_RECORD]

@@ -27,6 +27,7 @@ import { addProjects } from './projects.ts'
 import { addQueue } from './queue.ts'
 import { addRunRequests } from './run-requests.ts'
 import { addRunners } from './runners.ts'
+import { addSentinels } from './sentinels.ts'
 import { addServe } from './serve.ts'
 import { withTimes } from './service-clock.ts'
 import { addSessions } from './sessions.ts'
@@ -169,6 +170,7 @@ function makeProgram(world: World, act: Act): Command {
     addPacing,
     addCampaigns,
     addInitiatives,
+    addSentinels,
     addRunners,
     addAgent,
     addEngines,

@@ -1,15 +1,13 @@
 /** `intendant task`: submits work and follows it to its end. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { canonical } from '../machines/canonical.ts'
-import { LANES } from '../machines/documents/run-request.ts'
 import { SUBMITTED_KINDS } from '../machines/documents/work-item.ts'
-import { collect, duration, jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { jsonObject, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
 import type { Document } from './document.ts'
-import { CliFailure } from './exit.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { afterOption } from './ids.ts'
-import { inputText, nameOf } from './input-file.ts'
 import { safe } from './print.ts'
+import { objectiveOf, workOf, workOptions } from './work-content.ts'
 import { followItem } from './work-item-wait.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -22,21 +20,14 @@ Examples:
   intendant task shop "Nightly upkeep" --kind maintenance --no-wait`
 
 export function addTask(program: Command, act: Act): void {
-  program
+  const task = program
     .command('task')
     .description('Submit a task and follow it until it settles.')
     .argument('<project>', 'Key or id of the project.')
     .argument('[text...]', 'What to do; or give it with --file.')
-    .option('-f, --file <file>', 'Read what to do from this file; - for standard input.')
+  workOptions(task, SUBMITTED_KINDS)
     .addOption(afterOption())
     .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
-    .option('--base-ref <ref>', 'Start from this ref instead of trunk.')
-    .option('--context <json>', 'Extra context for the engine: a JSON object, or @FILE.', jsonObject)
-    .option('--label <label>', 'A label that the runner must have. May be repeated.', collect)
-    .option('--runner <id>', 'Only this runner may take it.')
-    .option('--timeout <duration>', 'Longest time that the run may take.', duration)
-    .addOption(new Option('--kind <kind>', 'The kind of work. Default: task.').choices(SUBMITTED_KINDS))
-    .addOption(new Option('--lane <lane>', 'The lane that it waits in. Default: by its kind.').choices(LANES))
     .option('--payload <json>', 'For a release or a remediation: the payload of its entry event.', jsonObject)
     .option('--allow-duplicate', 'Submit it even if an unsettled item asks for the same.')
     .option(...keyOption('Repeating it with the same key creates no second item.'))
@@ -69,16 +60,6 @@ async function submit(cli: Cli, [project, text]: readonly any[], options: any): 
   if (!json) print.line(`Item ${body.id}${isThere ? ' already exists' : ''}`)
   const since = isThere ? undefined : (answer.headers.get('watch-cursor') ?? undefined)
   return await followItem(cli, body, since, options.waitLimit)
-}
-
-/** From the command line or from a file. Throws CliFailure. */
-function objectiveOf(text: string, file: string | undefined): string {
-  if ((file === undefined) === (text === ''))
-    throw new CliFailure('Say what to do either as TEXT or with --file FILE (- for standard input).')
-  if (file === undefined) return text
-  const read = inputText(file).trimEnd()
-  if (read.trim() === '') throw new CliFailure(`${nameOf(file)} is empty: it must say what to do.`)
-  return read
 }
 
 /** Fields in which an existing item may differ from the request, with their options. */
@@ -115,20 +96,14 @@ function shown(value: unknown): string {
 }
 
 function bodyOf(project: string, objective: string, options: any): Document {
-  const { after, notBefore, baseRef, context, label, runner, timeout, kind, lane, payload, allowDuplicate } = options
+  const { after, notBefore, payload, allowDuplicate } = options
   return {
     project,
     objective,
-    kind,
-    lane,
+    ...workOf(options),
     payload,
-    context,
     depends_on: after,
     not_before: notBefore,
-    base_ref: baseRef,
-    labels: label,
-    runner_id: runner,
-    timeout_seconds: timeout === undefined ? undefined : Math.ceil(timeout / 1000),
     allow_duplicate: allowDuplicate,
   }
 }

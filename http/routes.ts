@@ -28,6 +28,7 @@ import { projectRoutes } from './routes/projects.ts'
 import { runPostRoutes } from './routes/run-posts.ts'
 import { runRequestRoutes } from './routes/run-requests.ts'
 import { runnerRoutes } from './routes/runners.ts'
+import { sentinelRoutes } from './routes/sentinels.ts'
 import { type About, serviceRoutes } from './routes/service.ts'
 import { tokenRoutes } from './routes/tokens.ts'
 import { traceRoutes } from './routes/traces.ts'
@@ -56,6 +57,7 @@ export function allRoutes(service: ServiceContext, about: Omit<About, 'routes'>)
     ...pacingRoutes(service),
     ...campaignRoutes(service),
     ...campaignMoveRoutes(service),
+    ...sentinelRoutes(service),
     ...pollRoutes(service),
     ...runPostRoutes(service),
     ...engineRunRoutes(service),

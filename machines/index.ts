@@ -16,6 +16,7 @@ import { pacingModule } from './pacing.ts'
 import { projectModule } from './project.ts'
 import { runRequestModule } from './run-request.ts'
 import { runnerModule } from './runner.ts'
+import { sentinelModule } from './sentinel.ts'
 import { tokenModule } from './token.ts'
 import { usageModule } from './usage.ts'
 import { workItemModule } from './work-item.ts'
@@ -39,4 +40,5 @@ export const modules: Readonly<Record<ActorKind, MachineModule>> = {
   agent_session: agentSessionModule,
   maintenance_run: maintenanceRunModule,
   usage: usageModule,
+  sentinel: sentinelModule,
 }

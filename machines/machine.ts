@@ -30,6 +30,7 @@ export const ACTOR_KINDS = [
   'agent_session',
   'maintenance_run',
   'usage',
+  'sentinel',
 ] as const
 export type ActorKind = (typeof ACTOR_KINDS)[number]
 

@@ -17,6 +17,7 @@ import type { ChangeLanes } from './pacing.ts'
 import type { ProjectBody } from './project.ts'
 import type { RunRequestBody } from './run-request/context.ts'
 import type { RunnerBody } from './runner.ts'
+import type { SentinelBody } from './sentinel.ts'
 import type { TokenBody } from './token.ts'
 import type { UsageBody } from './usage.ts'
 import type { WorkItemBody } from './work-item/context.ts'
@@ -40,4 +41,5 @@ export interface Messages {
   agent_session: AgentSessionBody
   maintenance_run: MaintenanceRunBody
   usage: UsageBody
+  sentinel: SentinelBody
 }

@@ -138,8 +138,8 @@ export interface Runtime {
   /** Messages waiting and the time they wait: for the metrics. */
   readonly load: { readonly messagesInFlight: number; waitMs(): number; takeDeepest(): number }
   onCommit(listener: CommitListener): void
-  /** Registers a hook that adds what only the running service knows to a deadline's message when it falls due. */
-  beforeDeadline(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
+  /** Registers a hook that adds what only the running service knows to a deadline's or timer's message when it falls due. */
+  beforeDue(amend: (ref: ActorRef, message: MessageBody) => MessageBody): void
   /** Retention keeps every entity for which any `isNeeded` returns true, even one past its age. Called often. */
   addRetentionGuard(isNeeded: (ref: ActorRef) => boolean): void
   /** Actors whose record cannot be read: messages to them are refused with 503 `quarantined`. */

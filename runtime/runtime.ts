@@ -151,8 +151,8 @@ class ActorRuntime implements Runtime {
     this.listeners.push(listener)
   }
 
-  beforeDeadline(amend: Amend): void {
-    this.due.beforeDeadline(amend)
+  beforeDue(amend: Amend): void {
+    this.due.beforeDue(amend)
   }
 
   addRetentionGuard(isNeeded: (ref: ActorRef) => boolean): void {

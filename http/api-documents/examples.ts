@@ -5,6 +5,7 @@ import { engineCapabilityExamples } from './examples/engine-capabilities.ts'
 import { formationBriefExamples } from './examples/formation-briefs.ts'
 import { initiativeExamples } from './examples/initiatives.ts'
 import { intentExamples } from './examples/intent.ts'
+import { sentinelExamples } from './examples/sentinels.ts'
 import { workItemExamples } from './examples/work-items.ts'
 
 /** Examples of bodies and answers for the documents, by route. A test validates each against its schema. */
@@ -102,6 +103,7 @@ export const examples: Readonly<Record<string, Example>> = {
   ...workItemExamples,
   ...agentSessionExamples,
   ...initiativeExamples,
+  ...sentinelExamples,
   'POST /api/projects': {
     body: { key: 'greeter', name: 'Greeter', max_writers: 4 },
     answer: { ...project, max_writers: 4 },

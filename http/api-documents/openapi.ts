@@ -88,6 +88,7 @@ const AREAS: Readonly<Record<string, string>> = {
   initiatives: 'Shared outcomes: members, steering decisions, findings, and owner decisions.',
   pacing: 'Which lanes may start work.',
   campaigns: 'Missions pursued one task at a time until their done-evidence holds.',
+  sentinels: 'Work that is submitted again and again, by the clock.',
   'run requests': 'Units of work handed to runners, and their results.',
   'engine capabilities': 'What a project’s engines declare they can do.',
   'engine runs': 'What one attempt did inside its engine.',

@@ -4,11 +4,15 @@ import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
 /** Returns false if the runner was removed for good, so that the work would wait forever; the problem was answered. */
-export function mayBePinned({ runtime }: ServiceContext, exchange: Exchange): boolean {
-  const { runner_id: pin } = exchange.body as { readonly runner_id?: string }
+export function mayBePinned(
+  { runtime }: ServiceContext,
+  exchange: Exchange,
+  pin: string | undefined = exchange.body.runner_id,
+  pointer = '/runner_id',
+): boolean {
   if (pin === undefined || !isRemovedRunner(runtime, pin, exchange.principal.projects)) return true
   exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
-    errors: [{ pointer: '/runner_id', detail: removedForGood(pin) }],
+    errors: [{ pointer, detail: removedForGood(pin) }],
   })
   return false
 }

@@ -17,6 +17,7 @@ import type { MessageBody } from '../../machines/machine.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
+import { laneOf } from '../../machines/work-item/submitted.ts'
 import type { ListRequest, Reply, SnapshotOf } from '../../runtime/api.ts'
 import { newSpanId, newTraceId } from '../../runtime/entities/trace-ids.ts'
 import { usageOf } from '../../runtime/entities/usage.ts'
@@ -204,11 +205,10 @@ function createMessage(
   const body = exchange.body as WorkItemCreate
   const { project: _, allow_duplicate: _a, depends_on = [], kind = 'task', lane, ...rest } = body
   const { sentinel: _s, repeats: _r, ...given } = rest
-  const isUpkeep = kind === 'maintenance' || kind === 'major_upgrade'
   const asked = {
     ...given,
     kind,
-    lane: lane ?? (isUpkeep ? 'maintenance' : 'interactive'),
+    lane: lane ?? laneOf(kind),
     origin: by.origin!,
     source: sourceOf(body, by.name),
     submitted_by: by,

@@ -24,6 +24,7 @@ import { releaseEvents } from './release.ts'
 import { remediationEvents } from './remediation.ts'
 import { runRequestEvents } from './run-request.ts'
 import { runnerEvents } from './runner.ts'
+import { sentinelEvents } from './sentinel.ts'
 import { taskEvents } from './task.ts'
 import { tokenEvents } from './token.ts'
 import { validationEvents } from './validation.ts'
@@ -51,6 +52,7 @@ const definitions = {
   ...intentEvents,
   ...formationBriefEvents,
   ...tokenEvents,
+  ...sentinelEvents,
 }
 
 /** Every type that has a payload schema. Engines may also state types that are unknown here. */
@@ -78,6 +80,7 @@ const SERVICE_FAMILIES = [
   'hypothesis_',
   'formation_brief_',
   'prompt_pack_',
+  'sentinel_',
 ]
 /** Prefixes of types that only the service states, except for their requests. */
 const SERVICE_FAMILIES_BUT_REQUESTS = ['campaign_', 'initiative_']

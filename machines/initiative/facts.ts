@@ -7,7 +7,7 @@ import { SYSTEM_PROJECT } from '../envelope.ts'
 import { prepareEvent } from '../events/envelope.ts'
 import type { Fact, FactEnvelope, OwnFact, RecordedFact } from '../machine.ts'
 import { recordedFact } from '../recorded-fact.ts'
-import { type OwnedIds, ownedIds } from '../work-item/owner.ts'
+import { type ItemIds, ownedIds } from '../work-item/owner.ts'
 import type { Assessment, InitiativeContext, Trigger } from './context.ts'
 
 type LifecycleType = 'initiative_added' | 'initiative_decided' | 'initiative_completed' | 'initiative_cancelled'
@@ -65,7 +65,7 @@ export function statedFor(context: InitiativeContext, trigger: Trigger, fact: Fa
 }
 
 /** Ids of the work item that a request becomes, on the trace that the request opens. */
-export function assessmentIds(name: string, seed: string): OwnedIds {
+export function assessmentIds(name: string, seed: string): ItemIds {
   return ownedIds({ kind: 'initiative', ref: name, role: 'assessment' }, seed)
 }
 

@@ -45,8 +45,8 @@ export interface OwnedOrder {
   readonly reason?: string
 }
 
-/** Ids of an item that is about to be opened: the owner names it in the events of the same step. */
-export interface OwnedIds {
+/** Ids of an item that is about to be opened: who opens it names it in the events of the same step. */
+export interface ItemIds {
   readonly item_id: string
   readonly trace_id: string
   readonly span_id: string
@@ -55,10 +55,15 @@ export interface OwnedIds {
 const TRACE_DIGITS = 32
 const SPAN_DIGITS = 16
 
-export function ownedIds({ kind, ref, role }: Owner, seed: string): OwnedIds {
-  const digits = hash('sha256', ['trace', kind, ref, role, seed].join('\0'), 'hex')
+export function ownedIds({ kind, ref, role }: Owner, seed: string): ItemIds {
+  return itemIds(kind, ref, role, seed)
+}
+
+/** The ids of the item that these parts name. */
+export function itemIds(...parts: readonly string[]): ItemIds {
+  const digits = hash('sha256', ['trace', ...parts].join('\0'), 'hex')
   return {
-    item_id: deriveId('wi', kind, ref, role, seed),
+    item_id: deriveId('wi', ...parts),
     trace_id: digits.slice(0, TRACE_DIGITS),
     span_id: digits.slice(TRACE_DIGITS, TRACE_DIGITS + SPAN_DIGITS),
   }

@@ -95,7 +95,7 @@ class RunRequestDispatcher implements Dispatcher {
     const paused = () => this.pause(runtime.platform.monotonicMs())
     this.offers = new Offers(runtime, { ...known, settle: () => this.settle(), paused })
     runtime.onCommit((steps) => this.onCommit(steps))
-    runtime.beforeDeadline((ref, message) =>
+    runtime.beforeDue((ref, message) =>
       message.type === 'offer_expired'
         ? { ...message, counted: guard.guarded(ref, () => this.offers.isCounted(ref.id)) === true }
         : message,

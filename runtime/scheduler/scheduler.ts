@@ -33,6 +33,7 @@ import {
   type WaitingItem,
   wordsOf,
 } from './rules.ts'
+import { heldBack } from './sentinels.ts'
 import { type StalledParts, standAside, takeBack } from './stalled.ts'
 import { LedgerWaitingItems } from './waiting-items.ts'
 
@@ -101,6 +102,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     for (const { ref, snapshot } of runtime.scan('work_item', 'taken_back', '')) this.load(ref, snapshot)
     this.loop.guarded(PACING, () => this.readPauses())
     runtime.onCommit((steps) => this.onCommit(steps))
+    runtime.beforeDue(heldBack(runtime, this, (ref, act) => loop.guarded(ref, act)))
     runtime.addRetentionGuard(({ kind, id }) => kind === 'work_item' && this.ledger.isDependency(id))
     this.loop.wake()
   }

@@ -84,7 +84,7 @@ export class DueWork {
     return dueMs === undefined ? undefined : platform.wallMs() + dueMs - platform.monotonicMs()
   }
 
-  beforeDeadline(amend: Amend): void {
+  beforeDue(amend: Amend): void {
     this.amendments.push(amend)
   }
 
@@ -153,11 +153,15 @@ export class DueWork {
   private fire(): void {
     const { platform, deliver } = this.parts
     this.timers.takeDue(platform.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
-      deliver(ref, { body: message, source: { from: 'timer', name, generation } }),
+      deliver(ref, { body: this.amended(ref, message), source: { from: 'timer', name, generation } }),
     )
     this.deadlines.takeDue(platform.monotonicMs(), this.unheard, timersPerTurnMax, (ref, deadline, isDue) => {
-      const body = this.amendments.reduce((message, amend) => amend(ref, message), deadline.message as MessageBody)
+      const body = this.amended(ref, deadline.message)
       deliver(ref, { body, source: { from: 'deadline', name: deadline.name, isDue } })
     })
+  }
+
+  private amended(ref: ActorRef, message: MessageBody): MessageBody {
+    return this.amendments.reduce((amended, amend) => amend(ref, amended), message)
   }
 }

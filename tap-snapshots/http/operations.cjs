@@ -97,6 +97,14 @@ resumeCampaign  post /api/campaigns/{name}/resume
 decideCampaign  post /api/campaigns/{name}/decide
 completeCampaign  post /api/campaigns/{name}/complete
 cancelCampaign  post /api/campaigns/{name}/cancel
+createSentinel  post /api/sentinels
+listSentinels  get /api/sentinels
+readSentinel  get /api/sentinels/{name}
+updateSentinel  patch /api/sentinels/{name}
+pauseSentinel  post /api/sentinels/{name}/pause
+resumeSentinel  post /api/sentinels/{name}/resume
+fireSentinel  post /api/sentinels/{name}/fire
+removeSentinel  post /api/sentinels/{name}/remove
 pollRunRequest  get /api/runners/{runner_id}/run-requests/next
 acceptRunRequest  post /api/run-requests/{id}/accepted
 startRunRequest  post /api/run-requests/{id}/started

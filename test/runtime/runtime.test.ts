@@ -438,7 +438,7 @@ t.test('a cancelled timer does not load an ended actor into memory', async (t) =
 t.test('an ended actor does not stay in memory because of a deadline that came too late', async (t) => {
   const { say, platform, runtime } = open({ modules: mortal })
   const ref = { kind: 'project', id: 'a' } as const
-  runtime.beforeDeadline((_, message) => {
+  runtime.beforeDue((_, message) => {
     for (const type of ['wake', 'stop']) runtime.ask(ref, { type }, ({ ok }) => t.ok(ok))
     return message
   })
@@ -543,7 +543,7 @@ t.test('a sign of life stepped just before a deadline fires renews it', async (t
   const { runtime, platform, say } = open()
   const ref = { kind: 'project', id: 'a' } as const
   let ahead = 'stir'
-  runtime.beforeDeadline((_, message) => {
+  runtime.beforeDue((_, message) => {
     // It reaches the mailbox before the deadline's own message does.
     runtime.ask(ref, { type: ahead }, ({ ok }) => t.ok(ok))
     return message

@@ -176,6 +176,8 @@ const IDENTITY: Readonly<Record<string, string>> = {
   drift_classified: 'intent_record_id classification',
   prompt_pack_compiled: 'formation_brief_id digest',
   prompt_pack_edited: 'formation_brief_id digest',
+  sentinel_fired: 'sentinel',
+  sentinel_skipped: 'sentinel',
 }
 
 const FAMILIES: ReadonlyArray<readonly [family: string, identity: string]> = [
@@ -185,6 +187,7 @@ const FAMILIES: ReadonlyArray<readonly [family: string, identity: string]> = [
   ['hypothesis_', 'hypothesis_id state'],
   ['formation_brief_', 'formation_brief_id state'],
   ['token_', 'token_id state'],
+  ['sentinel_', 'sentinel state'],
 ]
 
 const STATES: Readonly<Record<string, string>> = {

@@ -35,6 +35,7 @@ const serviceOwned = names(`
   formation_brief_compiled formation_brief_run_changed formation_brief_archived
   prompt_pack_compiled prompt_pack_edited
   token_created token_revoked
+  sentinel_added sentinel_updated sentinel_removed sentinel_fired sentinel_skipped
 `)
 
 /** Commands for a runner: when emitted, they become a run request. */

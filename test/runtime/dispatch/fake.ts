@@ -68,7 +68,7 @@ export class FakeRuntime {
   private mail: Mail[] = []
   private micros = 0
   private requests = 0
-  private amend: Parameters<Runtime['beforeDeadline']>[0] | undefined
+  private amend: Parameters<Runtime['beforeDue']>[0] | undefined
 
   readonly journal = {
     refuses: () => this.refusing,
@@ -116,7 +116,7 @@ export class FakeRuntime {
   }
 
   /** Keeps the amendment that `offerCounted` applies, as the runtime does to a deadline that falls due. */
-  beforeDeadline(amend: Parameters<Runtime['beforeDeadline']>[0]): void {
+  beforeDue(amend: Parameters<Runtime['beforeDue']>[0]): void {
     this.amend = amend
   }
 

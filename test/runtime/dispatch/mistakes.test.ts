@@ -25,7 +25,7 @@ function world(runners: Record<string, RunnerGiven> = { r1: {} }, before?: FakeR
   if (before !== undefined) fake.adopt(before)
   const { read } = fake
   // What is set on it belongs to this world.
-  fake.beforeDeadline = fake.beforeDeadline.bind(fake)
+  fake.beforeDue = fake.beforeDue.bind(fake)
   fake.read = (ref) => {
     const found = read.call(fake, ref)
     return found && mistakes.shown(found)

@@ -99,7 +99,7 @@ export class World {
     return new World(this.#settings, this)
   }
 
-  ask(kind: 'work_item' | 'project' | 'pacing' | 'run_request', id: string, message: object): Answer {
+  ask(kind: 'work_item' | 'project' | 'pacing' | 'run_request' | 'sentinel', id: string, message: object): Answer {
     let answer: Answer | undefined
     this.runtime.ask({ kind, id }, { by: BY, ...message } as never, (given) => {
       answer = given

@@ -1,0 +1,227 @@
+/** Sentinels: named cron triggers, each of which submits a work item when it falls due. */
+import {
+  SENTINEL_STATES,
+  type SentinelCreate,
+  type SentinelPatch,
+  sentinelCreateBody,
+  sentinelDocument,
+  sentinelMoveBody,
+  sentinelPatchBody,
+} from '../../machines/documents/sentinel.ts'
+import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
+import { nextDue } from '../../machines/sentinel/calendar.ts'
+import { type SentinelContext, sentinelModule } from '../../machines/sentinel.ts'
+import type { Principal } from '../../runtime/access/principals.ts'
+import { whyNot } from '../../runtime/scheduler/sentinels.ts'
+import { maySee } from '../access.ts'
+import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
+import { located, markCursor, notFound, onNamed } from '../replies.ts'
+import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
+import { mayBePinned } from '../resources/pinned-runner.ts'
+import { takesWork, visibleProject } from '../resources/projects.ts'
+import type { Route, ServiceContext } from '../route.ts'
+import type { Exchange } from '../wire/exchange.ts'
+
+type Sentinel = SnapshotOf<SentinelContext>
+
+const AREA = 'sentinels'
+const PATH = '/api/sentinels/:name'
+const one = { description: 'The sentinel.', schema: sentinelDocument }
+
+const sentinels: Moved<Sentinel> = {
+  path: PATH,
+  noun: 'Sentinel',
+  area: AREA,
+  answer: one,
+  find: visibleSentinel,
+  refOf: ({ context }) => ({ kind: 'sentinel', id: context.name }),
+  documentOf: (_service, _exchange, sentinel) => sentinelModule.document(sentinel),
+}
+
+const body = { schema: sentinelMoveBody, optional: true } as const
+const moves: readonly Move<Sentinel>[] = [
+  { name: 'pause', summary: 'Pause a sentinel: it no longer falls due. Items that it has submitted stay.', body },
+  { name: 'resume', summary: 'Resume a paused sentinel, from the next time that its pattern matches.', body },
+  {
+    name: 'fire',
+    summary: 'Have a sentinel submit its item now, active or paused.',
+    description:
+      'If an unsettled item of its project asks for the same, it submits nothing: `last` says so and names it.',
+    body,
+    makesWork: true,
+    more: ({ runtime, scheduler }, { context }) => {
+      const why_not = whyNot(runtime, scheduler, context)
+      return why_not === undefined ? {} : { why_not }
+    },
+  },
+  { name: 'remove', summary: 'Remove a sentinel. It stays readable, and its name may be used again.', body },
+]
+
+export function sentinelRoutes(service: ServiceContext): readonly Route[] {
+  const moved = moves.map((move) => moveRoute(service, sentinels, move))
+  return [createRoute(service), listRoute(service), readRoute(service), patchRoute(service), ...moved]
+}
+
+function createRoute(service: ServiceContext): Route {
+  return {
+    method: 'POST',
+    path: '/api/sentinels',
+    operation: 'createSentinel',
+    area: AREA,
+    summary: 'Add a sentinel: each time that its cron pattern matches, it submits a work item.',
+    description:
+      'Whoever adds it, or changes it last, is the submitter of its items. It submits nothing while an unsettled item of ' +
+      'the project asks for the same, while its project is archived, or for a time that passed more than ten minutes ago ' +
+      'because the service was not running: what was missed is not made up for.',
+    access: { right: 'work.submit' },
+    body: { schema: sentinelCreateBody },
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      201: located({ ...one, description: 'Active.' }),
+      200: {
+        ...one,
+        description: 'The sentinel added earlier with this key.',
+        headers: { 'Idempotent-Replay': '`true`' },
+      },
+    },
+    problems: ['not_found', 'project_archived', 'already_exists', 'idempotency_key_reused'],
+    handle: (exchange) => create(service, exchange),
+  }
+}
+
+function create(service: ServiceContext, exchange: Exchange): void {
+  const body = exchange.body as SentinelCreate
+  const project = visibleProject(service, exchange, body.project)
+  if (project === undefined) return
+  const key = readIdempotencyKey(exchange)
+  if (!key.ok) return
+  const { name, cron, time_zone = 'UTC', item } = body
+  const { id: project_id, key: projectKey } = project.context
+  const make = (): MessageBody | undefined => {
+    if (!takesWork(exchange, project) || !isSound(service, exchange, { cron, time_zone, item })) return undefined
+    const said = { type: 'create', by: exchange.by, name, project: projectKey, project_id, cron, time_zone, item }
+    return said as MessageBody
+  }
+  const named = { ref: { kind: 'sentinel', id: name }, body, make } as const
+  const reply = onNamed(service, exchange, {
+    kind: 'sentinel',
+    path: `/api/sentinels/${name}`,
+    documentOf: sentinelModule.document,
+    isSeen: () => findSentinel(service, exchange.principal, name) !== undefined,
+  })
+  createNamed(service, exchange, key.key, named, reply)
+}
+
+/** What a schema cannot check. Answers the problem and says false. */
+function isSound(
+  service: ServiceContext,
+  exchange: Exchange,
+  { cron, time_zone, item }: Pick<SentinelContext, 'cron' | 'time_zone'> & Pick<SentinelPatch, 'item'>,
+): boolean {
+  const fault = calendarFault(cron, time_zone, service.runtime.platform.wallMs())
+  if (fault !== undefined) {
+    exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
+      errors: [fault],
+    })
+    return false
+  }
+  return mayBePinned(service, exchange, item?.runner_id, '/item/runner_id')
+}
+
+function calendarFault(cron: string, timeZone: string, nowMs: number) {
+  try {
+    nextDue('0 0 * * *', timeZone, nowMs)
+  } catch {
+    return { pointer: '/time_zone', detail: 'must be an IANA time zone, such as Europe/Berlin' }
+  }
+  try {
+    if (nextDue(cron, timeZone, nowMs) !== undefined) return undefined
+    return { pointer: '/cron', detail: 'never matches: no such day is coming' }
+  } catch (error) {
+    return { pointer: '/cron', detail: `is not a cron pattern: ${(error as Error).message}` }
+  }
+}
+
+function listRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/sentinels',
+    operation: 'listSentinels',
+    area: AREA,
+    summary: 'List sentinels, by project and state.',
+    access: { right: 'view' },
+    query: listQuery({
+      project: projectFilter,
+      state: stateFilter(SENTINEL_STATES, 'Only sentinels in one of these states.'),
+    }),
+    answers: { 200: listAnswer(sentinelDocument, 'Sentinels, newest first.') },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const { project, state } = exchange.query
+      const request = projectList(service, exchange, {
+        kind: 'sentinel',
+        project,
+        indexes: (key) => [['project', key]],
+        matches: ({ value }) => isAmong(state, value),
+      })
+      if (request === undefined) return
+      answerList(service, exchange, request, sentinelModule.document)
+    },
+  }
+}
+
+function readRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: PATH,
+    operation: 'readSentinel',
+    area: AREA,
+    summary: 'Read a sentinel: when it falls due next, and what came of the last time.',
+    access: { right: 'view' },
+    answers: { 200: one },
+    problems: ['not_found'],
+    handle: (exchange) => {
+      const sentinel = visibleSentinel(service, exchange)
+      if (sentinel === undefined) return
+      markCursor(service, exchange)
+      exchange.answer(200, sentinelModule.document(sentinel))
+    },
+  }
+}
+
+function patchRoute(service: ServiceContext): Route {
+  return {
+    method: 'PATCH',
+    path: PATH,
+    operation: 'updateSentinel',
+    area: AREA,
+    summary: 'Change when a sentinel falls due, or the item that it submits, which is replaced as a whole.',
+    description: 'Its items are from then on submitted in the name of the caller.',
+    access: { right: 'work.submit' },
+    body: { schema: sentinelPatchBody },
+    answers: { 200: one },
+    problems: ['not_found', 'illegal_move'],
+    handle: (exchange) => {
+      const sentinel = visibleSentinel(service, exchange)
+      if (sentinel === undefined) return
+      const patch = exchange.body as SentinelPatch
+      const { cron, time_zone } = { ...sentinel.context, ...patch }
+      if (!isSound(service, exchange, { cron, time_zone, ...(patch.item === undefined ? {} : { item: patch.item }) }))
+        return
+      tellMoved(service, exchange, sentinels, sentinel, { type: 'update', ...patch })
+    },
+  }
+}
+
+function findSentinel({ runtime }: ServiceContext, principal: Principal, name: string): Sentinel | undefined {
+  const sentinel = runtime.read({ kind: 'sentinel', id: name }) as Sentinel | undefined
+  return sentinel !== undefined && maySee(principal, sentinel.context.project) ? sentinel : undefined
+}
+
+function visibleSentinel(service: ServiceContext, exchange: Exchange): Sentinel | undefined {
+  const name = exchange.params[0]!
+  const sentinel = findSentinel(service, exchange.principal, name)
+  if (sentinel === undefined) notFound(exchange, 'sentinel', name)
+  return sentinel
+}

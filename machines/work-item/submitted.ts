@@ -1,0 +1,48 @@
+/** Items that nobody owns: what a person submits, and what a sentinel submits in a person's stead. */
+import type { Lane } from '../documents/run-request.ts'
+import type { Source, WorkItemKind } from '../documents/work-item.ts'
+import type { By, SendParams } from '../machine.ts'
+import type { CreateWorkItem } from './context.ts'
+import { itemIds } from './owner.ts'
+
+/** The lane of an item whose submitter names none. */
+export function laneOf(kind: WorkItemKind): Lane {
+  return kind === 'maintenance' || kind === 'major_upgrade' ? 'maintenance' : 'interactive'
+}
+
+interface Submission {
+  /** What it is submitted for: ids and trace derive from its source's kind and this (`itemIds`). */
+  readonly occasion: readonly string[]
+  readonly project: string
+  readonly project_id: string
+  readonly objective: string
+  readonly source: Source
+  readonly submitted_by: By
+  readonly kind?: WorkItemKind
+  readonly lane?: Lane
+  readonly base_ref?: string
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly labels?: readonly string[]
+  readonly runner_id?: string
+  readonly timeout_seconds?: number
+}
+
+/** The message that puts the item into the ledger, which finds the reason for which it waits. */
+export function submitItem({ occasion, kind = 'task', ...given }: Submission): SendParams<'work_item'> {
+  const { source, submitted_by } = given
+  const { item_id, trace_id, span_id } = itemIds(source.kind, ...occasion)
+  const message: CreateWorkItem = {
+    type: 'create',
+    by: submitted_by,
+    ...given,
+    id: item_id,
+    kind,
+    lane: given.lane ?? laneOf(kind),
+    origin: submitted_by.origin ?? submitted_by.name,
+    trace_id,
+    span_id,
+    idempotency_key: item_id,
+    fingerprint: item_id,
+  }
+  return { to: { kind: 'work_item', id: item_id }, message }
+}

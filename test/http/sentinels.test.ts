@@ -1,0 +1,173 @@
+/** Sentinels over HTTP: added, changed, fired; what falls due while the service is down. */
+import t from 'tap'
+import { systemPlatform } from '../../storage/platform.ts'
+import { until } from '../until.ts'
+import { begin, finish, fleet, reading, submit } from './ledger-harness.ts'
+import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
+
+const NIGHTLY = {
+  name: 'nightly',
+  project: 'shop',
+  cron: '30 2 * * *',
+  time_zone: 'Europe/Berlin',
+  item: { objective: 'Update the dependencies', kind: 'maintenance' },
+}
+const PATH = '/api/sentinels/nightly'
+
+async function add(s: TestService, more: object = {}): Promise<any> {
+  return (await s.expect(201, 'POST', '/api/sentinels', { ...NIGHTLY, ...more })).body
+}
+
+t.test('a sentinel is added, read, listed, changed, paused, resumed and removed', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const { headers, body: made } = await s.expect(201, 'POST', '/api/sentinels', NIGHTLY)
+  t.equal(headers.get('location'), PATH)
+  t.match(made, { ...NIGHTLY, state: 'active', fired: 0, by: { name: 'admin' } })
+  t.match(made.next_at, /T0[01]:30:00\.000Z$/, 'in its time zone')
+  t.same((await s.expect(200, 'GET', PATH)).body, made)
+  t.same((await s.expect(200, 'GET', '/api/sentinels?project=shop')).body.items, [made])
+  t.equal((await s.expect(409, 'POST', '/api/sentinels', NIGHTLY)).body.code, 'already_exists')
+
+  const { body: moved } = await s.expect(200, 'PATCH', PATH, { cron: '0 4 * * *', time_zone: 'UTC' })
+  t.match(moved.next_at, /T04:00:00\.000Z$/)
+  const { body: other } = await s.expect(200, 'PATCH', PATH, { item: { objective: 'Tidy up' } })
+  t.same(other.item, { objective: 'Tidy up' }, 'the item is replaced as a whole')
+  t.equal(other.next_at, moved.next_at)
+
+  t.notOk('next_at' in (await s.expect(200, 'POST', `${PATH}/pause`, {})).body)
+  t.match((await s.expect(200, 'GET', '/api/sentinels?state=paused')).body.items, [{ name: 'nightly' }])
+  t.equal((await s.expect(200, 'POST', `${PATH}/resume`, {})).body.next_at, moved.next_at)
+  t.equal((await s.expect(200, 'POST', `${PATH}/remove`, {})).body.state, 'removed')
+  t.equal((await s.expect(409, 'POST', `${PATH}/fire`, {})).body.code, 'illegal_move')
+  t.match(await add(s), { state: 'active', cron: NIGHTLY.cron }, 'a name is free again')
+  const { items } = (await s.expect(200, 'GET', '/api/events?project=shop&order=asc')).body
+  t.same(
+    items.slice(1).map(({ event_type, payload }: any) => [event_type, payload.changed ?? payload.state]),
+    [
+      ['sentinel_added', 'active'],
+      ['sentinel_updated', ['cron', 'time_zone']],
+      ['sentinel_updated', ['item']],
+      ['sentinel_updated', ['state']],
+      ['sentinel_updated', ['state']],
+      ['sentinel_removed', 'removed'],
+      ['sentinel_added', 'active'],
+    ],
+  )
+})
+
+t.test('what can never fall due, or is no pattern, zone or item, is refused', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const refused = async (more: object) =>
+    (await s.expect(422, 'POST', '/api/sentinels', { ...NIGHTLY, ...more })).body.errors[0]
+  for (const cron of [
+    '',
+    '* * * *',
+    '* * * * * *',
+    '61 * * * *',
+    'at noon',
+    '@daily',
+    '2030-01-01T00:00:00',
+    '0 0 30 2 *',
+  ])
+    t.equal((await refused({ cron })).pointer, '/cron', cron)
+  t.match(await refused({ cron: '61 * * * *' }), { detail: /is not a cron pattern: .*minute/ })
+  t.match(await refused({ cron: '0 0 30 2 *' }), { detail: /never matches/ })
+  for (const time_zone of ['', 'Mars/Olympus', 'Europe'])
+    t.equal((await refused({ time_zone })).pointer, '/time_zone', time_zone)
+  t.equal((await refused({ item: { objective: ' ' } })).pointer, '/item/objective')
+  t.equal((await refused({ item: { objective: 'x', kind: 'release' } })).pointer, '/item/kind')
+  t.equal((await refused({ name: 'No Slug' })).pointer, '/name')
+  await s.expect(404, 'POST', '/api/sentinels', { ...NIGHTLY, project: 'bank' })
+  await add(s)
+  t.equal((await s.expect(422, 'PATCH', PATH, { cron: '0 0 31 2 *' })).body.errors[0].pointer, '/cron')
+  await s.runner('gone')
+  await s.expect(204, 'DELETE', '/api/runners/gone')
+  const { body } = await s.expect(422, 'PATCH', PATH, { item: { objective: 'x', runner_id: 'gone' } })
+  t.equal(body.errors[0].pointer, '/item/runner_id')
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  t.equal((await s.expect(409, 'POST', `${PATH}/fire`, {})).body.code, 'project_archived')
+})
+
+t.test('fired by hand, it submits its item in the name of the caller, once until that has settled', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await add(s)
+  const fired = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
+  const { item_id } = fired.last
+  const item = await until(reading(s, item_id), ({ run_request_id }) => run_request_id !== undefined)
+  t.match(item, {
+    objective: NIGHTLY.item.objective,
+    kind: 'maintenance',
+    lane: 'maintenance',
+    source: { kind: 'sentinel', ref: 'nightly' },
+    submitted_by: { name: 'admin' },
+  })
+  const again = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
+  t.match(again, { fired: 1, last: { skipped: 'duplicate', item_id } })
+  const { request_id } = await begin(s, runner)
+  await finish(
+    s,
+    runner,
+    request_id,
+    { project: 'shop', success: true, workflow: 'maintain', summary: 'done' },
+    'project_maintenance_completed',
+  )
+  await until(reading(s, item_id), ({ state }) => state !== 'running')
+  t.equal((await s.expect(200, 'POST', `${PATH}/fire`, {})).body.fired, 2)
+})
+
+t.test('an item that a person has submitted already is not submitted beside it', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  const { id } = await submit(s, { ...NIGHTLY.item })
+  await add(s)
+  const { last } = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
+  t.match(last, { skipped: 'duplicate', item_id: id })
+})
+
+t.test('a token of another project sees no sentinel, and learns only that its name is taken', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  await s.project('bank')
+  await add(s)
+  const { token } = (
+    await s.expect(201, 'POST', '/api/tokens', { name: 'bank', roles: ['author', 'operator'], projects: ['bank'] })
+  ).body
+  const own = { token }
+  t.same((await s.expect(200, 'GET', '/api/sentinels', undefined, own)).body.items, [])
+  for (const [method, path, body] of [
+    ['GET', PATH],
+    ['PATCH', PATH, { cron: '0 4 * * *' }],
+    ['POST', `${PATH}/fire`, {}],
+    ['POST', `${PATH}/remove`, {}],
+  ] as const)
+    await s.expect(404, method, path, body, own)
+  const { body } = await s.expect(409, 'POST', '/api/sentinels', { ...NIGHTLY, project: 'bank' }, own)
+  t.same([body.code, body.state], ['already_exists', undefined])
+})
+
+t.test('after a short stop it falls due late, and what a long one has passed over is not made up for', async (t) => {
+  const home = t.testdir()
+  let aheadMs = 0
+  const platform = { ...systemPlatform, wallMs: () => systemPlatform.wallMs() + aheadMs }
+  const first = await startOnDisk(t, home, { platform })
+  await first.project('shop')
+  const { next_at } = await add(first)
+  await first.service.close()
+
+  aheadMs = Date.parse(next_at) + 5 * 60_000 - Date.now()
+  const second = await startOnDisk(t, home, { platform })
+  const reads = (s: TestService) => async () => (await s.expect(200, 'GET', PATH)).body
+  const fired = await until(reads(second), ({ last }) => last !== undefined)
+  t.match(fired, { fired: 1, last: { due_at: next_at } })
+  t.match(await reading(second, fired.last.item_id)(), { objective: NIGHTLY.item.objective })
+  await second.service.close()
+
+  aheadMs += 3 * 86_400_000
+  const third = await startOnDisk(t, home, { platform })
+  const skipped = await until(reads(third), ({ last }) => last.skipped !== undefined)
+  t.match(skipped, { fired: 1, last: { due_at: fired.next_at, skipped: 'missed' } })
+  t.ok(Date.parse(skipped.next_at) > Date.now() + aheadMs)
+})

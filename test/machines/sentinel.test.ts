@@ -1,0 +1,144 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { sentinelDocument } from '../../machines/documents/sentinel.ts'
+import { compile } from '../../machines/schema.ts'
+import { nextDue } from '../../machines/sentinel/calendar.ts'
+import { LATE_MS_MAX, sentinelModule as module } from '../../machines/sentinel.ts'
+import { absent, after, at, reopened, snapshotFile, step, table } from './step.ts'
+
+t.snapshotFile = snapshotFile('sentinel')
+
+const CREATE = {
+  type: 'create',
+  by: { id: 'tok_1', name: 'ada' },
+  name: 'nightly',
+  project: 'shop',
+  project_id: `proj_${'a'.repeat(24)}`,
+  cron: '30 2 * * *',
+  time_zone: 'UTC',
+  item: { objective: 'Tidy up', kind: 'maintenance', labels: ['linux'] },
+  idempotency_key: 'key-1',
+  fingerprint: 'fingerprint-1',
+}
+const created = after(module, [at(0, CREATE)])
+const DUE = created.context.next_at as string
+/** Falls due, so many milliseconds late. */
+const due = (lateMs = 0, more: object = {}, due_at = DUE) => {
+  const atMs = Date.parse(due_at) + lateMs
+  return { ...at(0, { type: 'fall_due', due_at, ...more }), atMs, at: new Date(atMs).toISOString() }
+}
+const duplicate = { why_not: { code: 'duplicate', item_id: `wi_${'b'.repeat(24)}` } }
+const M = {
+  create: at(0, CREATE),
+  'create (other body)': at(1, { ...CREATE, fingerprint: 'fingerprint-2' }),
+  'create (other key)': at(1, { ...CREATE, idempotency_key: 'key-2' }),
+  update: at(2, { type: 'update', cron: '0 4 * * *' }),
+  'update (item)': at(2, { type: 'update', item: { objective: 'Sweep' } }),
+  'update (same)': at(2, { type: 'update', cron: CREATE.cron, item: CREATE.item }),
+  pause: at(3, { type: 'pause' }),
+  resume: at(4, { type: 'resume' }),
+  fire: at(5, { type: 'fire' }),
+  'fire (duplicate)': at(5, { type: 'fire', ...duplicate }),
+  fall_due: due(),
+  'fall_due (duplicate)': due(0, duplicate),
+  'fall_due (late)': due(LATE_MS_MAX),
+  'fall_due (too late)': due(LATE_MS_MAX + 1),
+  'fall_due (archived)': due(0, { why_not: { code: 'project_archived' } }),
+  'fall_due (of an earlier pattern)': due(0, {}, '2020-01-01T00:00:00.000Z'),
+  remove: at(6, { type: 'remove' }),
+}
+const paused = after(module, [M.create, M.pause])
+const removed = after(module, [M.create, M.remove])
+
+t.test('every message in every state has the outcome that the table shows', (t) => {
+  t.matchSnapshot(table(module, { absent: absent(module), active: created, paused, removed }, M), 'sentinel')
+  t.end()
+})
+
+t.test('when it falls due it submits one item, and waits for the next time', (t) => {
+  const { snapshot, sends, facts } = step(module, created, M.fall_due)
+  t.match(sends, [
+    {
+      to: { kind: 'work_item' },
+      message: {
+        type: 'create',
+        objective: 'Tidy up',
+        kind: 'maintenance',
+        lane: 'maintenance',
+        labels: ['linux'],
+        source: { kind: 'sentinel', ref: 'nightly' },
+        submitted_by: created.context.by,
+      },
+    },
+  ])
+  const { item_id } = snapshot.context.last
+  t.equal((sends as any)[0].to.id, item_id)
+  t.match(facts, [{ type: 'sentinel_fired', payload: { sentinel: 'nightly', due_at: DUE, item_id } }])
+  t.equal(Date.parse(snapshot.context.next_at) - Date.parse(DUE), 86_400_000)
+  t.equal(snapshot.context.fired, 1)
+  const again = step(module, created, due(5_000))
+  t.equal(again.snapshot.context.last.item_id, item_id, 'the same time is the same item, however late')
+  const other = step(module, snapshot, due(0, {}, snapshot.context.next_at))
+  t.not(other.snapshot.context.last.item_id, item_id)
+  t.end()
+})
+
+t.test('what is asked for already, came too late, or is not taken by its project, is skipped', (t) => {
+  for (const [message, skipped] of [
+    [M['fall_due (duplicate)'], 'duplicate'],
+    [M['fall_due (too late)'], 'missed'],
+    [M['fall_due (archived)'], 'project_archived'],
+  ] as const) {
+    const { snapshot, sends, facts } = step(module, created, message)
+    t.strictSame(sends, [], skipped)
+    t.match(facts, [{ type: 'sentinel_skipped', payload: { due_at: DUE, skipped } }])
+    t.match(snapshot.context, { fired: 0, last: { skipped } })
+    t.ok(snapshot.context.next_at > DUE)
+  }
+  t.end()
+})
+
+t.test('after a long stop it waits for the next time to come, and makes up for none', (t) => {
+  const { snapshot } = step(module, created, due(10 * 86_400_000 + 60_000))
+  t.equal(Date.parse(snapshot.context.next_at), Date.parse(DUE) + 11 * 86_400_000)
+  t.end()
+})
+
+t.test('a clock that was set back does not have it fall due twice for one time', (t) => {
+  const { snapshot } = step(module, created, due(-3_600_000))
+  t.ok(snapshot.context.next_at > DUE)
+  t.end()
+})
+
+t.test('its documents satisfy their schema', (t) => {
+  const check = compile(sentinelDocument)
+  const snapshots = [created, paused, removed]
+  for (const name of ['fall_due', 'fall_due (duplicate)', 'fall_due (too late)', 'fire'] as const)
+    snapshots.push(step(module, created, M[name]).snapshot)
+  for (const snapshot of snapshots) t.strictSame(check(module.document(reopened(module, snapshot))), [])
+  t.end()
+})
+
+t.test('the next time lies ahead, and none that matches lies between', (t) => {
+  const minute = fc.integer({ min: 0, max: 59 })
+  const hour = fc.integer({ min: 0, max: 23 })
+  const from = fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2030, 0, 1) })
+  fc.assert(
+    fc.property(minute, hour, from, (m, h, afterMs) => {
+      const next = Date.parse(nextDue(`${m} ${h} * * *`, 'UTC', afterMs)!)
+      const day = new Date(next)
+      return next > afterMs && next - afterMs <= 86_400_000 && day.getUTCMinutes() === m && day.getUTCHours() === h
+    }),
+  )
+  t.equal(nextDue('0 0 30 2 *', 'UTC', 0), undefined, 'no such day')
+  t.end()
+})
+
+t.test('where clocks change, a time that is left out comes later, and one that comes twice counts once', (t) => {
+  const next = (cron: string, zone: string, from: string) => nextDue(cron, zone, Date.parse(from))
+  t.equal(next('30 2 * * *', 'Europe/Berlin', '2026-03-28T12:00:00Z'), '2026-03-29T01:30:00.000Z')
+  t.equal(next('30 2 * * *', 'Europe/Berlin', '2026-03-29T01:30:00Z'), '2026-03-30T00:30:00.000Z')
+  t.equal(next('30 1 * * *', 'America/New_York', '2026-10-31T12:00:00Z'), '2026-11-01T05:30:00.000Z')
+  t.equal(next('30 1 * * *', 'America/New_York', '2026-11-01T05:30:00Z'), '2026-11-02T06:30:00.000Z')
+  t.end()
+})
