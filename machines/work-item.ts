@@ -306,7 +306,7 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 10,
+  version: 11,
   machine: workItemMachine,
   migrations: {
     // 2: takes more messages, and remembers more of a run.
@@ -327,6 +327,8 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     8: (snapshot) => snapshot,
     // 10: a person holds what an initiative already held, and an initiative releases only what it holds.
     9: (snapshot) => snapshot,
+    // 11: is listed among what needs a person while it is staged.
+    10: (snapshot) => snapshot,
   },
   internal: [
     'admit',

@@ -19,7 +19,6 @@ import type { FormationBriefContext } from '../../machines/formation-brief/conte
 import type { HypothesisContext } from '../../machines/hypothesis/context.ts'
 import { modules } from '../../machines/index.ts'
 import type { InitiativeContext } from '../../machines/initiative/context.ts'
-import { isStaged } from '../../machines/initiative/effects.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
@@ -56,8 +55,6 @@ interface Reason {
   readonly advice: string
   /** Rows whose order is a time in the future are not due yet. */
   readonly isTimed?: true
-  /** That state, if its name is not the reason's. */
-  readonly state?: string
   /** Whether an entity of that state needs somebody. */
   isOf?(snapshot: SnapshotOf<any>): boolean
   /**
@@ -158,9 +155,7 @@ const REASONS = {
   asked: { ...initiative, advice: 'answer its question, for the members that it asks about' },
   staged: {
     ...openItem,
-    state: 'held',
     advice: 'release it to let it start, or cancel it',
-    isOf: isStaged,
     since: ({ context }: SnapshotOf<WorkItemContext>) => context.operator_actions.at(-1)!.at,
   },
   close_proposed: { ...initiative, advice: 'complete it, or decide what is missing' },
@@ -367,7 +362,7 @@ function sectionOf(
   return {
     ...named,
     index: isOf === undefined ? 'attention' : 'state',
-    value: reason.state ?? name,
+    value: name,
     ...(reason.isTimed === true ? { below: at } : {}),
     matches: isOf === undefined ? isFor : (snapshot) => isOf(snapshot) && isFor(snapshot),
   }

@@ -6,7 +6,7 @@ import { deriveId, projectIdOf } from '../ids.ts'
 import type { By, OwnFact, SendParams } from '../machine.ts'
 import { SERVICE_BY } from '../machine.ts'
 import type { WorkItemContext } from '../work-item/context.ts'
-import { openItem, ownedIds } from '../work-item/owner.ts'
+import { initiativeOrigin, openItem, ownedIds } from '../work-item/owner.ts'
 import { isHeldFor } from '../work-item/rules.ts'
 import { shared } from './campaigns.ts'
 import type { Assessment, InitiativeContext } from './context.ts'
@@ -32,7 +32,7 @@ interface Applied {
 
 /** The service as the cause, acting for the initiative. */
 function initiativeBy({ name }: Pick<InitiativeContext, 'name'>): By {
-  return { ...SERVICE_BY, origin: `initiative ${name}` }
+  return { ...SERVICE_BY, origin: initiativeOrigin(name) }
 }
 
 /** Derives from the assessment, so that the same answer, delivered again, yields the same action. */
@@ -181,11 +181,5 @@ function tellMember(context: InitiativeContext, { decision, member, reason }: Ac
 
 /** Whether the last action on a held item was this initiative's hold: nobody else's hold is lifted. */
 export function isHeldBy(context: Pick<InitiativeContext, 'name'>, item: WorkItemContext): boolean {
-  return isHeldFor(item, initiativeBy(context).origin)
-}
-
-/** Whether its initiative has prepared the item for a person to release. */
-export function isStaged({ context }: { readonly context: WorkItemContext }): boolean {
-  const { kind, ref, role } = context.asked.source
-  return kind === 'initiative' && role === 'cycle' && isHeldBy({ name: ref }, context)
+  return isHeldFor(item, initiativeOrigin(context.name))
 }

@@ -52,6 +52,11 @@ export interface ItemIds {
   readonly span_id: string
 }
 
+/** The origin of what the service does to an item for an initiative. */
+export function initiativeOrigin(name: string): string {
+  return `initiative ${name}`
+}
+
 const TRACE_DIGITS = 32
 const SPAN_DIGITS = 16
 

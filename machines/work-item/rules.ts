@@ -9,7 +9,7 @@ import { creationRefusal, creationRepeat } from '../repeated-create.ts'
 import { STOPPED } from '../run-request/failure.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
-import { cycleOf } from './owner.ts'
+import { cycleOf, initiativeOrigin } from './owner.ts'
 import { isDecidedBySource } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
@@ -130,6 +130,12 @@ function isLastDeed({ operator_actions }: WorkItemContext, { type, by }: Of<'rel
 export function isHeldFor({ operator_actions }: WorkItemContext, origin: By['origin']): boolean {
   const last = operator_actions.at(-1)
   return last?.command === 'hold' && last.by?.id === SERVICE_BY.id && last.origin === origin
+}
+
+/** Whether its initiative has prepared the item, which is held, for a person to release. */
+export function isStaged(context: WorkItemContext): boolean {
+  const { kind, ref, role } = context.asked.source
+  return kind === 'initiative' && role === 'cycle' && isHeldFor(context, initiativeOrigin(ref))
 }
 
 /** Whether a person holds what so far was only held for an initiative. */

@@ -2,6 +2,7 @@
 import { isTerminalItem, OPEN_STATES, TERMINAL_STATES, type WorkItem } from '../documents/work-item.ts'
 import type { FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
+import { isStaged } from './rules.ts'
 
 const OPEN: ReadonlySet<string> = new Set(OPEN_STATES)
 
@@ -12,7 +13,7 @@ export function envelope({ project, trace_id, internal }: WorkItemContext): Fact
 
 /** Within a state, items are ordered by when they entered it: running ones by start, settled ones by end. */
 export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly Term[] {
-  const { project, asked, submitted_at, started_at, settled_at, internal } = context
+  const { project, asked, submitted_at, started_at, settled_at, operator_actions, internal } = context
   const since = settled_at ?? (value === 'running' ? (started_at ?? submitted_at) : submitted_at)
   const rows: Term[] = [
     { index: 'all', value: '', order: submitted_at },
@@ -22,6 +23,8 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
   ]
   if (internal.taken_back !== undefined) rows.push({ index: 'taken_back', value: '', order: submitted_at })
   if (OPEN.has(value)) rows.push({ index: 'attention', value, order: since })
+  if (value === 'held' && isStaged(context))
+    rows.push({ index: 'attention', value: 'staged', order: operator_actions.at(-1)!.at })
   return rows
 }
 

@@ -345,6 +345,21 @@ t.test('a hold takes a handed-out item back, and its run is no longer heard', (t
   t.end()
 })
 
+t.test('an item that its initiative has staged calls for a person, and no other held item does', (t) => {
+  const owned = { ...M.create, source: { kind: 'initiative', ref: 'checkout', role: 'cycle' } } as Message<any>
+  const held = (origin: string) => ({ ...M.hold, by: { ...SERVICE_BY, origin } }) as Message<any>
+  const staged = run(owned, held('initiative checkout'))
+  const calls = (snapshot: SnapshotOf<any>) => module.terms(snapshot).filter(({ index }) => index === 'attention')
+  const { at } = staged.context.operator_actions.at(-1)
+  t.strictSame(calls(staged), [{ index: 'attention', value: 'staged', order: at }])
+  t.strictSame(calls(step(module, staged, M.release).snapshot), [])
+  t.strictSame(calls(step(module, staged, M.hold).snapshot), [], 'a person holds it')
+  t.strictSame(calls(run(owned, M.hold)), [])
+  t.strictSame(calls(run(owned, held('initiative other'))), [])
+  t.strictSame(calls(run(M.create, held('initiative checkout'))), [], 'a member that it holds')
+  t.end()
+})
+
 t.test('an initiative releases what is held for it, and not what a person or another initiative holds', (t) => {
   const as = (message: object, origin: string) => ({ ...message, by: { ...SERVICE_BY, origin } }) as any
   const held = run(M.create, as(M.hold, 'initiative checkout'))

@@ -8,7 +8,9 @@ import { exportEvents } from '../../storage/copies/export.ts'
 import { openEnvironments } from '../../storage/home/home-environments.ts'
 import { SCHEMA_VERSION } from '../../storage/home/written-by.ts'
 import { verifyHome } from '../../storage/verify/verify.ts'
+import { Indexes } from '../../storage/view/indexes.ts'
 import { command } from '../cli/processes.ts'
+import { BANK, steer, world } from '../http/initiative-harness.ts'
 import { startOnDisk, type TestService } from '../http/service-harness.ts'
 import { makeHome } from './make-home.ts'
 import { type Expected, folders, schemaOf, unpack, unpackFrom } from './unpack.ts'
@@ -136,6 +138,28 @@ t.test('a home made by this version, with its last steps only in the redo, is op
   await goesOn(t, s, expected)
   await s.service.close()
   t.same(await findings(home), [])
+})
+
+t.test('an item that was staged under an earlier version of work items calls for a person', async (t) => {
+  const home = `${t.testdir()}/home`
+  const s = await startOnDisk(t, home)
+  await steer(await world(s), 't1', { decision: 'stage', member: BANK, objective: 'Print invoices' })
+  const staged = async (of: TestService) => (await of.expect(200, 'GET', '/api/attention?reason=staged')).body.items
+  const before = await staged(s)
+  t.match(before, [{ reason: 'staged', project: 'bank' }])
+  await s.service.close()
+
+  const { view, close } = await openEnvironments(home, () => {})
+  const [row] = [...view.entities.getKeys({ start: ['work_item', 'attention', 'staged'] })]
+  t.match(row, ['work_item', 'attention', 'staged', before[0].since, before[0].work_item.id])
+  await view.env.commit(() => {
+    view.entities.remove(row!)
+    view.counts.remove(row!.slice(0, 3))
+  })
+  const indexes = new Indexes(view)
+  await indexes.note({ ...indexes.versions(), work_item: 10 })
+  await close()
+  t.same(await staged(await startOnDisk(t, home)), before)
 })
 
 t.test('at least one home is of an older version with older machines', (t) => {
