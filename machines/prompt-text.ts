@@ -26,13 +26,25 @@ const DECISIONS_BYTES_MAX = 22_528
  */
 export function decisionBullets(decisions: readonly string[], roomBytes = DECISIONS_BYTES_MAX): string {
   const lines = decisions.map((one) => bullets([one]))
-  let left = Math.min(roomBytes, DECISIONS_BYTES_MAX)
+  return newest(lines, Math.min(roomBytes, DECISIONS_BYTES_MAX), (kept) => kept.join('\n'))
+}
+
+/**
+ * Lines in order of age, as `written`: the newest one, those before it as far as they fit in that many bytes, and how
+ * many do not.
+ */
+export function newest(
+  lines: readonly string[],
+  roomBytes: number,
+  written: (kept: readonly string[]) => string,
+): string {
+  let left = roomBytes
   const omitted = lines.findLastIndex((line, i) => {
     left -= Buffer.byteLength(line) + 1
     return left < 0 && i < lines.length - 1
   })
   const note = `(${omitted + 1} earlier ones are omitted to limit the length of the prompt.)\n\n`
-  return `${omitted < 0 ? '' : note}${lines.slice(omitted + 1).join('\n')}`
+  return `${omitted < 0 ? '' : note}${written(lines.slice(omitted + 1))}`
 }
 
 /** The value with its further lines indented, without blank lines. */

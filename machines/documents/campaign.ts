@@ -7,7 +7,6 @@ import { gateResult } from '../events/gates.ts'
 import {
   closedObject,
   exactlyWith,
-  inPrompt,
   nullable,
   onlyWith,
   requiredWith,
@@ -22,6 +21,7 @@ import {
   LIST_MAX,
   labels,
   name,
+  prompted,
   REFERENCE_LENGTH_MAX,
   reference,
   runnerId,
@@ -61,11 +61,8 @@ export const CYCLES_IN_ALL_MAX = 10_000
 export const HISTORY_MAX = 8
 export const OWNER_DECISIONS_MAX = 64
 
-const said = (description: string, maxLength: number = TEXT_LENGTH_MAX, more: object = {}) =>
-  Type.String({ minLength: 1, maxLength, pattern: '\\S', description, ...more })
-/** A text that every formation prompt has in full; only invisible characters take more than four bytes. */
-const prompted = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
-  said(`${description} Invisible characters count as they are written out.`, maxLength, inPrompt(4 * maxLength))
+const said = (description: string, maxLength: number = TEXT_LENGTH_MAX) =>
+  Type.String({ minLength: 1, maxLength, pattern: '\\S', description })
 const status = stringEnum(CAMPAIGN_STATUSES, { description: 'Its status.' })
 const mission = prompted('What is to be achieved, addressed to the agent that forms the next step.', MISSION_LENGTH_MAX)
 

@@ -3,7 +3,7 @@
  * a time or a label is written once. Every string and array of a request is bounded by a named constant here.
  */
 import { idPattern } from '../ids.ts'
-import { stringEnum, type TSchema, Type } from '../schema.ts'
+import { inPrompt, stringEnum, type TSchema, Type } from '../schema.ts'
 
 /** Longest key, name or id chosen by a caller: fits into an LMDB key together with its prefix. */
 export const NAME_LENGTH_MAX = 128
@@ -38,6 +38,12 @@ export function time(description: string) {
 
 export function text(description: string) {
   return Type.String({ maxLength: TEXT_LENGTH_MAX, description })
+}
+
+/** A text that prompts always have in full; only invisible characters take more than four bytes. */
+export function prompted(description: string, maxLength: number = TEXT_LENGTH_MAX) {
+  const told = `${description} Invisible characters count as they are written out.`
+  return Type.String({ minLength: 1, maxLength, pattern: '\\S', description: told, ...inPrompt(4 * maxLength) })
 }
 
 export function name(description: string) {

@@ -12,6 +12,7 @@ import {
   LONG_TEXT_LENGTH_MAX,
   name,
   PROJECT_KEY_PATTERN,
+  prompted,
   reference,
   SLUG_PATTERN,
   serviceId,
@@ -81,7 +82,7 @@ const budget = Type.Object(
 export const initiativeCreateBody = Type.Object(
   {
     name: Type.String({ pattern: SLUG_PATTERN, description: 'Its name; unique, never changes.' }),
-    outcome: spoken('The shared outcome to be reached.', LONG_TEXT_LENGTH_MAX),
+    outcome: prompted('The shared outcome to be reached.', LONG_TEXT_LENGTH_MAX),
     projects: Type.Optional(
       Type.Array(Type.String({ pattern: PROJECT_KEY_PATTERN }), {
         maxItems: PROJECTS_MAX,
@@ -120,7 +121,7 @@ export const advanceBody = Type.Object(
 
 export const decideBody = Type.Object(
   {
-    decision: spoken('The owner’s decision; given to every later assessment.'),
+    decision: prompted('The owner’s decision; given to every later assessment.'),
     reason: Type.Optional(spoken('Why.')),
     applicable_members: Type.Optional(
       Type.Array(member, {

@@ -1,11 +1,12 @@
 /**
  * The prompt of an assessment: the outcome sought, the state of everything, what owners decided, and the shape of the
- * answer. Pure, so that what the agent saw can be reproduced. Text written by others is fenced.
+ * answer. Pure, so that what the agent saw can be reproduced, and bounded: of every list the newest are told. Text
+ * written by others is fenced.
  */
 import type { Finding } from '../documents/finding.ts'
 import type { OwnerDecision, Question } from '../documents/initiative.ts'
 import { isSameMember, type Member, memberText } from '../documents/member.ts'
-import { bullets, decisionBullets, document, fencedLines, lineOf, paragraphs, section } from '../prompt-text.ts'
+import { bullets, decisionBullets, document, fencedLines, lineOf, newest, paragraphs, section } from '../prompt-text.ts'
 import type { EndedItem, InitiativeContext, Trigger, View } from './context.ts'
 import { standingOf } from './members.ts'
 
@@ -13,6 +14,10 @@ import { standingOf } from './members.ts'
 const FINDINGS_SHOWN_MAX = 32
 const TEXT_SHOWN_MAX = 1_000
 const ASSESSMENTS_TOLD_MAX = 8
+/** UTF-8, for all members: each is told, and of what it is about as much as fits. */
+const MEMBERS_BYTES_MAX = 24_576
+/** UTF-8, for each of the other lists. */
+const LIST_BYTES_MAX = 8_192
 
 /** The newest findings that are addressed to one of the members. */
 export function findingsFor({ findings }: InitiativeContext, ...members: readonly Member[]): readonly Finding[] {
@@ -65,25 +70,19 @@ export function promptOf(whole: InitiativeContext, trigger: Trigger, all: View):
     trigger.follow_up_of === undefined
       ? ''
       : `This follows a ${trigger.follow_up_of.step} (${trigger.follow_up_of.steer_id}): is anything else to be done now?`,
-    section(
-      'Members',
-      fencedLines(
-        view.members.map((memberView) => memberLine(context, memberView, view)),
-        'the members',
-      ),
-    ),
-    section('Work that this initiative has started', fencedLines(view.items.map(itemLine), 'work items')),
-    section('How work that it started last has ended', fencedLines((view.ended ?? []).map(endedLine), 'work items')),
+    section('Members', memberLines(context, view)),
+    section('Work that this initiative has started', newestFenced(view.items.map(itemLine), 'work items')),
+    section('How work that it started last has ended', newestFenced((view.ended ?? []).map(endedLine), 'work items')),
     section(
       'Decisions of the owner: these are binding',
       decisionBullets(context.owner_decisions.map((one) => decisionLine(context, one))),
     ),
-    section('Owner actions', bullets(context.owner_actions.map(ownerLine))),
-    section('Open questions', fencedLines(context.questions.map(questionLine), 'assessments')),
-    section('Findings', fencedLines(findingsFor(context, ...context.members).map(findingLine), 'findings')),
+    section('Owner actions', newest(context.owner_actions.map(ownerLine), LIST_BYTES_MAX, bullets)),
+    section('Open questions', newestFenced(context.questions.map(questionLine), 'assessments')),
+    section('Findings', newestFenced(findingsFor(context, ...context.members).map(findingLine), 'findings')),
     section(
       'Previous assessments',
-      fencedLines(
+      newestFenced(
         context.assessments.slice(-ASSESSMENTS_TOLD_MAX).map((one) => assessedLine(context, one)),
         'assessments',
       ),
@@ -106,10 +105,28 @@ function oneLine(text: string): string {
   return lineOf(text, TEXT_SHOWN_MAX)
 }
 
-function memberLine(context: InitiativeContext, memberView: View['members'][number], view: View): string {
+function newestFenced(lines: readonly string[], origin: string): string {
+  return newest(lines, LIST_BYTES_MAX, (kept) => fencedLines(kept, origin))
+}
+
+/** A line for each member; where all of them would take too much, less is told of what each is about. */
+function memberLines(context: InitiativeContext, view: View, charsMax = TEXT_SHOWN_MAX): string {
+  const lines = view.members.map((memberView) => memberLine(context, memberView, view, charsMax))
+  const fits = Buffer.byteLength(lines.join('\n')) <= MEMBERS_BYTES_MAX
+  if (!fits && charsMax > 0) return memberLines(context, view, Math.floor(charsMax / 2))
+  const note = `(Of what each is about, ${charsMax} characters are told to limit the length of the prompt.)\n\n`
+  return `${charsMax === TEXT_SHOWN_MAX ? '' : note}${fencedLines(lines, 'the members')}`
+}
+
+function memberLine(
+  context: InitiativeContext,
+  memberView: View['members'][number],
+  view: View,
+  charsMax: number,
+): string {
   const standing = standingOf(context, memberView, view)
   const can = standing.is === 'able' ? 'can advance' : standing.why
-  const about = memberView.about === undefined ? '' : `: ${oneLine(memberView.about)}`
+  const about = memberView.about === undefined ? '' : `: ${lineOf(memberView.about, charsMax)}`
   return `${memberText(memberView.member)} in ${memberView.project} is ${memberView.state} (${can})${about}`
 }
 

@@ -1,8 +1,10 @@
 /** What an assessment is told, about which members, and what of it stands behind a fence. */
 import t from 'tap'
+import { decideBody, initiativeCreateBody } from '../../../machines/documents/initiative.ts'
 import type { View } from '../../../machines/initiative/context.ts'
 import { initiativeModule as module } from '../../../machines/initiative.ts'
 import type { Message } from '../../../machines/machine.ts'
+import { compile } from '../../../machines/schema.ts'
 import { CAMPAIGN, deciding, judge, OWNER, PROJECT, VIEW } from '../initiative-samples.ts'
 import { at, step } from '../step.ts'
 
@@ -60,6 +62,59 @@ t.test('an owner’s decision is told in full, and the newest ones where not all
     after({ decision: 'relay', text: 'x' }, decide({ decision: `${'🚲'.repeat(3_900)} unless paid` })),
   )
   t.match(wide, '🚲 unless paid')
+  t.end()
+})
+
+t.test('a prompt is bounded: of each list the newest are told, of all members less each, and it says so', (t) => {
+  const said = after({ decision: 'relay', text: 'x' })
+  const long = '🚲'.repeat(2_000)
+  const many = <T>(count: number, one: (n: number) => T): T[] => Array.from({ length: count }, (_, n) => one(n + 1))
+  const member = (n: number) => ({ kind: 'project', ref: `shop-${n}` }) as const
+  const work = (n: number) => ({ item_id: `wi_${n}`, project: 'shop', objective: long, state: 'queued', reason: long })
+  const view: View = {
+    members: many(64, (n) => ({ member: member(n), project: 'shop', state: 'active', about: `No. ${n} ${long}` })),
+    items: many(64, work),
+    ended: many(8, work),
+  }
+  const words = { at: 'x', reason: long, by: OWNER }
+  const context = {
+    ...said.context,
+    outcome: 'Paid',
+    members: view.members.map((one) => one.member),
+    owner_decisions: many(64, (n) => ({ ...words, decision: `No. ${n} ${long}` })),
+    owner_actions: many(128, (n) => ({
+      ...words,
+      action_id: `act_${n}`,
+      action: 'milestone',
+      reason: `A${n} ${long}`,
+    })),
+    questions: many(64, (n) => ({ id: `act_${n}`, kind: 'ask', text: `Q${n} ${long}`, at: 'x' })),
+    findings: many(32, (n) => ({ ...said.context.findings[0], finding_id: `find_${n}`, to: [member(1)], text: long })),
+  }
+  const prompt = promptOf({ ...said, context } as unknown as Snapshot, {}, view)
+  t.ok(Buffer.byteLength(prompt) < 98_304, `${Buffer.byteLength(prompt)} bytes`)
+  for (const { ref } of context.members) t.match(prompt, `| project:${ref} in shop is active`)
+  t.match(prompt, /^\(Of what each is about, 125 characters are told to limit the length of the prompt\.\)$/m)
+  for (const newest of ['| wi_64 in', '- No. 64 ', '- milestone: A128 ', '| ask: Q64 ', '| find_32 ('])
+    t.match(prompt, newest)
+  for (const oldest of ['| wi_1 in', '- No. 1 ', '- milestone: A1 ', '| ask: Q1 ', '| find_1 ('])
+    t.notMatch(prompt, oldest)
+  t.equal(prompt.match(/^\(\d+ earlier ones are omitted to limit the length of the prompt\.\)$/gm)?.length, 6)
+  t.end()
+})
+
+t.test('an outcome or a decision that would take too much of a prompt is refused', (t) => {
+  const hidden = (count: number) => '\u200b'.repeat(count)
+  const outcome = (text: string) => compile(initiativeCreateBody)({ name: 'pay', outcome: text, members: [PROJECT] })
+  const decision = (text: string) => compile(decideBody)({ decision: text })
+  for (const text of ['🚲'.repeat(32_000), `x${hidden(15_999)}`]) t.same(outcome(text), [])
+  for (const text of ['🚲'.repeat(4_000), `x${hidden(1_999)}`]) t.same(decision(text), [])
+  t.match(outcome(`x${hidden(31_999)}`), [
+    { pointer: '/outcome', detail: /^must take at most 128000 bytes in a prompt/ },
+  ])
+  t.match(decision(`x${hidden(3_999)}`), [
+    { pointer: '/decision', detail: /^must take at most 16000 bytes in a prompt/ },
+  ])
   t.end()
 })
 
