@@ -72,6 +72,8 @@ export interface IngestionOptions {
   readonly by: By
   /** Whether the sender is still admitted; asked before each turn, since a trace may take hours to arrive. */
   readonly mayGoOn: () => boolean
+  /** Called once for each project in which the trace was recorded, or found. */
+  readonly onProject: (project: string) => void
   readonly onEnd: (end: IngestEnd) => void
 }
 
@@ -262,8 +264,12 @@ export class Ingestion implements UploadSink, Waiting {
       this.#broken ??= { how: 'refused', refused: answer }
       return
     }
-    const own = this.#byProject.get(project) ?? { accepted: 0, duplicates: 0 }
-    this.#byProject.set(project, own)
+    let own = this.#byProject.get(project)
+    if (own === undefined) {
+      own = { accepted: 0, duplicates: 0 }
+      this.#byProject.set(project, own)
+      this.#options.onProject(project)
+    }
     for (const counts of [this.#report, own]) {
       counts.accepted += answer.accepted
       counts.duplicates += answer.duplicates

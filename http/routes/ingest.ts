@@ -19,6 +19,7 @@ import { maySee, revocationFault } from '../access.ts'
 import { fieldProblemSchema } from '../api-documents/problem-schema.ts'
 import { ArrayElements, type Elements, Lines } from '../bodies/elements.ts'
 import { utcNow } from '../clock.ts'
+import { IngestsUnderWay, type Visit } from '../event-input/ingests-under-way.ts'
 import type { TolerantRules } from '../event-input/tolerant-admission.ts'
 import { type IngestEnd, Ingestion, type IngestReport } from '../event-input/trace-ingestion.ts'
 import { cursorAt, markCursor, notFound, onReply, refuse } from '../replies.ts'
@@ -64,6 +65,7 @@ const ingestAnswer = Type.Object(
 )
 
 export function ingestRoutes(service: ServiceContext): readonly Route[] {
+  const underWay = new IngestsUnderWay()
   return [
     {
       method: 'POST',
@@ -95,7 +97,7 @@ export function ingestRoutes(service: ServiceContext): readonly Route[] {
       },
       answers: { 200: { description: 'The trace was read to the end.', schema: ingestAnswer } },
       problems: ['not_found'],
-      handle: (exchange) => ingest(service, exchange),
+      handle: (exchange) => ingest(service, exchange, underWay),
     },
   ]
 }
@@ -145,7 +147,7 @@ async function firstRun(
   return undefined
 }
 
-function ingest(service: ServiceContext, exchange: Exchange): void {
+function ingest(service: ServiceContext, exchange: Exchange, underWay: IngestsUnderWay): void {
   const traceId = exchange.params[0]!
   if (traceId === '' || traceId.length > TRACE_ID_CHARACTERS_MAX || !traceId.isWellFormed()) {
     exchange.problem('malformed_path', `A trace id must have 1 to ${TRACE_ID_CHARACTERS_MAX} characters.`)
@@ -153,13 +155,15 @@ function ingest(service: ServiceContext, exchange: Exchange): void {
   }
   const { runtime } = service
   const upload = exchange.upload!
+  const visits = new Map<string, Visit>()
   const ingestion = new Ingestion({
     runtime,
     upload,
     elements: elementsOf(upload.contentType, runtime.settings.eventBytesMax + ENVELOPE_BYTES_MAX),
     by: ingester(exchange.by),
     mayGoOn: () => service.principals.holds(exchange.principal),
-    onEnd: (end) => ended(service, exchange, traceId, end),
+    onProject: (project) => visits.set(project, underWay.enter(traceId, project)),
+    onEnd: (end) => ended(service, exchange, { traceId, visits, end }),
   })
   exchange.await(ownerOf(service, exchange, traceId), (owner) => {
     if (owner !== undefined) ingestion.begin(doorOf(service, exchange, { ...owner, traceId }))
@@ -191,11 +195,18 @@ function doorOf(
   }
 }
 
+interface Ended {
+  readonly traceId: string
+  /** By project. */
+  readonly visits: ReadonlyMap<string, Visit>
+  readonly end: IngestEnd
+}
+
 /**
  * Tells each project what was recorded in it, however the ingestion ended and even if the client has gone; then
  * answers.
  */
-function ended(service: ServiceContext, exchange: Exchange, traceId: string, end: IngestEnd): void {
+function ended(service: ServiceContext, exchange: Exchange, { traceId, visits, end }: Ended): void {
   const { report, byProject } = end
   const isDone = end.how === 'done'
   let waiting = byProject.size
@@ -207,20 +218,38 @@ function ended(service: ServiceContext, exchange: Exchange, traceId: string, end
   }
   const told = isDone ? onReply(exchange, ({ sequence }) => settled(sequence)) : () => {}
   for (const [project, { accepted, duplicates }] of byProject) {
+    const visit = visits.get(project)!
     const payload = { accepted, duplicates, refused: report.refused_count }
     const tell = (): void => {
       const events = [ingestedFact(service, project, traceId, payload)]
       const message: ProjectBody = { type: 'record', by: exchange.by, events }
-      service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, told)
+      service.runtime.ask({ kind: 'project', id: projectIdOf(project) }, message, (answer) => {
+        visit.leave()
+        told(answer)
+      })
     }
     if (accepted > 0) tell()
-    else if (isDone)
-      exchange.await(isUntold(service, exchange, traceId, project), (is) => {
-        if (is) tell()
-        else settled(0)
-      })
+    else if (!isDone) visit.leave()
+    else
+      exchange.await(isLeftToTell(service, exchange, { traceId, project, visit }), (is) => (is ? tell() : settled(0)))
   }
   if (!isDone || byProject.size === 0) exchange.later(() => answer(service, exchange, traceId, end))()
+}
+
+/** Whether it is untold, and no other ingest is there to tell it. Otherwise the visit is over. */
+async function isLeftToTell(
+  service: ServiceContext,
+  exchange: Exchange,
+  { traceId, project, visit }: { readonly traceId: string; readonly project: string; readonly visit: Visit },
+): Promise<boolean> {
+  let is = false
+  try {
+    const mark = visit.mark()
+    is = visit.isAlone() && (await isUntold(service, exchange, traceId, project)) && visit.isAlone(mark)
+    return is && !exchange.done
+  } finally {
+    if (!is || exchange.done) visit.leave()
+  }
 }
 
 /**

@@ -4,6 +4,7 @@ import { valuesMax } from '../../http/bodies/json-text.ts'
 import { ingester } from '../../machines/events/envelope.ts'
 import { retentionSweepMs } from '../../runtime/limits.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
+import { until } from '../until.ts'
 import { raw, startOnDisk, startTestService, type TestService } from './service-harness.ts'
 
 const TRACE = 'a'.repeat(32)
@@ -354,8 +355,10 @@ t.test('an ingest that was killed before it was stated is stated by a repeat, on
   const killed = async (text: string) => {
     const client = new AbortController()
     runtime.ask = (ref, message, reply) => {
-      if (isStatement(message)) client.abort()
-      else ask.call(runtime, ref, message, reply)
+      if (isStatement(message)) {
+        client.abort()
+        reply({ ok: false, refusal: { code: 'shutting_down' } } as never)
+      } else ask.call(runtime, ref, message, reply)
     }
     await t.rejects(s.call('POST', PATH, text, { ...JSON_LINES, signal: client.signal }))
     runtime.ask = ask
@@ -373,6 +376,41 @@ t.test('an ingest that was killed before it was stated is stated by a repeat, on
   await killed(lines([...events, event(4)]))
   await s.expect(200, 'POST', PATH, lines([...events, event(4)]), JSON_LINES)
   t.strictSame(await told(), [...first, ['greeter', 0, 3]], 'what came later was not stated yet')
+  await killed(lines([...events, event(4), event(5)]))
+  const again = () => s.expect(200, 'POST', PATH, lines([...events, event(4), event(5)]), JSON_LINES)
+  await Promise.all([again(), again(), again()])
+  t.strictSame(await told(), [...first, ['greeter', 0, 3], ['greeter', 0, 4]], 'by one of three at the same time')
+})
+
+t.test('a trace that is sent again while its first ingest is under way is stated by that alone', async (t) => {
+  const s = await start(t)
+  const events = Array.from({ length: 300 }, (_, n) => event(n))
+  const text = lines(events.slice(0, 250))
+  let send: ReadableStreamDefaultController<Uint8Array>
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      send = controller
+    },
+  })
+  const first = fetch(s.service.url + PATH, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${s.admin}`, 'content-type': 'application/x-ndjson' },
+    body,
+    duplex: 'half',
+  } as RequestInit)
+  send!.enqueue(Buffer.from(text))
+  const path = `/api/events?trace_id=${TRACE}&limit=500`
+  await until(
+    async () => (await s.expect(200, 'GET', path)).body.items,
+    ({ length }) => length === 250,
+  )
+  t.match((await s.expect(200, 'POST', PATH, text, JSON_LINES)).body, { accepted: 0, duplicates: 250 })
+  send!.enqueue(Buffer.from(lines(events.slice(250))))
+  send!.close()
+  t.match(await (await first).json(), { accepted: 300, duplicates: 0 })
+  const { items } = (await s.expect(200, 'GET', `${path}&event_type=trace_ingested`)).body
+  t.match(items, [{ payload: { accepted: 300, duplicates: 0 } }])
+  t.equal(items.length, 1)
 })
 
 t.test('a line with an unpaired surrogate is refused with its place, even if it has an id', async (t) => {
