@@ -214,6 +214,19 @@ t.test('a doubled, empty, overlong or non-ASCII idempotency key is answered 400'
   t.match(await post('"'), /^HTTP\/1.1 201/, 'a lone quote is a key, not an empty key in quotes')
 })
 
+t.test('a runner’s key is not that of a token with its name', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const runner = await s.runner('r1')
+  const token = await s.token('r1', { roles: ['admin'] })
+  const post = (text: string, token: string) => {
+    const body = { observations: [{ ref: 'a', summary: text }] }
+    return s.expect(201, 'POST', '/projects/shop/discoveries', body, { headers, token })
+  }
+  await post('seen by the runner', runner)
+  await post('seen by a person', token)
+})
+
 t.test('a caller is the same in whatever order its projects are, and a runner whatever it may serve', async (t) => {
   const asker = (kind: 'token' | 'runner', ...projects: string[]) =>
     askerOf({ name: 'n', kind, projects: new Set(projects) } as unknown as Principal)
