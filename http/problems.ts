@@ -66,7 +66,7 @@ const table = {
   illegal_move: problem(
     409,
     'Not allowed in the current state',
-    'See `state`, and `allowed` for the messages it accepts.',
+    'See `state`, and `allowed` for the moves it accepts.',
   ),
   not_approved: problem(409, 'Not approved', 'Approve it first.'),
   stale_attempt: problem(409, 'The attempt is no longer current', 'Stop the work of that attempt and poll again.'),

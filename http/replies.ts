@@ -8,6 +8,7 @@ import { nameTaken } from '../machines/repeated-create.ts'
 import type { Refused, Reply, SnapshotOf, Taken } from '../runtime/api.ts'
 import { encodeCursor } from '../runtime/stream/cursor.ts'
 import { codeOfRefusal } from './problems.ts'
+import { publicMoves } from './public-moves.ts'
 import type { RouteAnswer, ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
@@ -17,7 +18,7 @@ export function refuse(exchange: Exchange, refused: Refused): void {
   exchange.problem(codeOfRefusal(code), sentence(detail), {
     ...(errors === undefined ? {} : { errors }),
     ...(refused.state === undefined ? {} : { state: refused.state }),
-    ...(refused.allowed === undefined ? {} : { allowed: refused.allowed }),
+    ...(refused.allowed === undefined ? {} : { allowed: publicMoves(refused.allowed) }),
   })
 }
 

@@ -32,7 +32,11 @@ export const problemSchema = Type.Object(
     errors: Type.Optional(Type.Array(fieldProblemSchema)),
     state: Type.Optional(Type.String({ description: 'Current state of the entity.' })),
     allowed: Type.Optional(
-      Type.Array(Type.String(), { description: 'Messages that the entity accepts in that state.' }),
+      Type.Array(Type.String(), {
+        description:
+          'Moves that the entity accepts in that state: the last part of their path, or `update`, `archive`, `unarchive` ' +
+          '(PATCH), `remove`, `revoke` (DELETE), `record` (POST).',
+      }),
     ),
     oldest: Type.Optional(
       Type.String({ description: 'With a refused cursor: the oldest cursor that can be resumed from.' }),
