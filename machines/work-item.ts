@@ -36,6 +36,7 @@ const machineSetup = setup({
     neverStarted: ({ context }) => rules.neverStarted(context),
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
     ownerDecides: ({ context, event }) => rules.isOfRun(context, event) && isForOwner(context),
+    tellsOfSync: ({ context, event }) => rules.tellsOfSync(context, event as Of<'run_event'>),
     tellsOfProvider: ({ context, event }) => rules.tellsOfProvider(context, event as Of<'run_event'>),
     isResultOfStopped: ({ context, event }) => rules.isResultOfStopped(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
@@ -83,6 +84,7 @@ const machineSetup = setup({
     settleByAwaited: assign(({ context, event }) => moves.settleByAwaited(context, event as Of<'run_ended'>)),
     noteResult: assign(({ context, event }) => moves.noteResult(context, event as Of<'run_event'>)),
     report: assign(({ context }) => moves.report(context)),
+    noteSync: assign(({ context, event }) => moves.noteSync(context, event as Of<'run_event'>)),
     noteProvider: assign(({ context, event }) => moves.noteProvider(context, event as Of<'run_event'>)),
     settleByEnd: assign(({ context, event }) => moves.settleByEnd(context, event as Of<'run_ended'>)),
     stopped: assign(({ context, event }) => moves.stopped(context, event as Of<'run_ended'>)),
@@ -259,6 +261,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'awaitsEnd', actions: 'awaitEnd' },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
           { guard: 'tellsOfProvider', actions: 'noteProvider' },
+          { guard: 'tellsOfSync', actions: 'noteSync' },
         ],
         run_ended: runEnded,
         cancel: { guard: 'asksForMore', actions: [operate('running'), 'stopping', withdraw] },
@@ -306,7 +309,7 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 11,
+  version: 12,
   machine: workItemMachine,
   migrations: {
     // 2: takes more messages, and remembers more of a run.
@@ -329,6 +332,8 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     9: (snapshot) => snapshot,
     // 11: is listed among what needs a person while it is staged.
     10: (snapshot) => snapshot,
+    // 12: maintenance notes why its checkout could not be brought up to date.
+    11: (snapshot) => snapshot,
   },
   internal: [
     'admit',

@@ -53,6 +53,8 @@ interface ItemRun {
   readonly reported?: true
   /** For items that their source decides: this attempt's last agent could not be reached. In its engine's words. */
   readonly outage?: string | undefined
+  /** For maintenance: why this attempt's engine could not bring its checkout up to date. */
+  readonly sync_failure?: string | undefined
   /** The failures of its earlier attempts. */
   readonly failures?: readonly Failure[]
   /** For a campaign's cycle: this attempt's result, which settles the item when the run is over. */

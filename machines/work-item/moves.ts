@@ -9,7 +9,7 @@ import {
 import { type By, SERVICE_BY, type SendParams } from '../machine.ts'
 import { creationRecord } from '../repeated-create.ts'
 import type { AskedItem, Of, WorkItemContext, WorkItemMessage } from './context.ts'
-import { isOnTrunk, type Settlement, settlementOf, withoutResult } from './results.ts'
+import { isOnTrunk, type Settlement, settlementOf, syncFailureIn, withoutResult } from './results.ts'
 
 type Change = Partial<WorkItemContext>
 
@@ -196,8 +196,8 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
     ...(internal.stopping
       ? {}
       : { reason: reasonOf(`its run is waiting for a runner again (attempt ${attempt})${why}`) }),
-    // The next attempt may find the provider back.
-    run: { ...run!, attempt, waits: true, outage: undefined, result: undefined, ...failures },
+    // The next attempt may find the provider back, and the checkout in order.
+    run: { ...run!, attempt, waits: true, outage: undefined, sync_failure: undefined, result: undefined, ...failures },
   }
 }
 
@@ -244,8 +244,12 @@ export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'
 }
 
 /** The run has ended and nothing had settled the item. */
+export function noteSync({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
+  return { run: { ...run!, sync_failure: syncFailureIn(event.event_type, event.payload) } }
+}
+
 export function settleByEnd(context: WorkItemContext, message: Of<'run_ended'>): Change {
-  const settled = { reason: reasonOf(reasonOfEnd(context.asked, message)), settled_at: message.at }
+  const settled = { reason: reasonOf(reasonOfEnd(context, message)), settled_at: message.at }
   return message.discard_work === true ? { ...settled, ...discarded(context) } : settled
 }
 
@@ -255,13 +259,14 @@ function discarded({ run, disposition }: WorkItemContext): Change {
   return { run: { ...run!, result: undefined }, ...(disposition === undefined ? {} : { disposition: rest }) }
 }
 
-function reasonOfEnd(asked: AskedItem, message: Of<'run_ended'>): string {
+function reasonOfEnd({ asked, run }: WorkItemContext, message: Of<'run_ended'>): string {
   const { outcome, failure, stopped_by, stop_reason, discard_work } = message
+  const synced = run?.sync_failure === undefined ? '' : `the checkout sync was refused (${run.sync_failure}): `
   if (outcome === 'failed' && failure !== undefined) {
     const { class: failureClass, code, message } = failure
-    return `run failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${message}`
+    return `run failed (${failureClass}${code === undefined ? '' : `, ${code}`}): ${synced}${message}`
   }
-  if (outcome === 'completed' && discard_work !== true) return withoutResult(asked)
+  if (outcome === 'completed' && discard_work !== true) return `${synced}${withoutResult(asked)}`
   const who = stopped_by === undefined ? 'run cancelled' : `run cancelled by ${stopped_by.name}`
   return stop_reason === undefined ? who : `${who}: ${stop_reason}`
 }

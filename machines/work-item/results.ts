@@ -32,7 +32,13 @@ const TELLING: ReadonlySet<unknown> = new Set(['unavailable', 'ok'])
 /** Whether the item of a run with this entry event may have to hear of this event. */
 export function concernsItems(entryEvent: string, eventType: string, payload: Payload): boolean {
   if (eventType === 'agent_session_ended') return READ_ONLY_ENTRY_EVENTS.has(entryEvent) && TELLING.has(payload.status)
+  if (entryEvent === 'maintenance_requested' && syncFailureIn(eventType, payload) !== undefined) return true
   return ITEM_EVENT_TYPES.has(eventType)
+}
+
+/** Why the engine refused to work on its checkout, if the event says that (SPEC 7). */
+export function syncFailureIn(eventType: string, { sync_failure }: Payload): string | undefined {
+  return eventType === 'project_validation_completed' && typeof sync_failure === 'string' ? sync_failure : undefined
 }
 
 /** Whether the item's source decides what came of it: the run only advises. */

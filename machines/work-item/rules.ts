@@ -10,7 +10,7 @@ import { STOPPED } from '../run-request/failure.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { cycleOf, initiativeOrigin } from './owner.ts'
-import { isDecidedBySource } from './results.ts'
+import { isDecidedBySource, syncFailureIn } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
 
@@ -57,6 +57,16 @@ export function tellsOfProvider(context: WorkItemContext, message: Of<'run_event
   if (event_type !== 'agent_session_ended' || !isDecidedBySource(context.asked)) return false
   const isNews = payload.status === 'unavailable' || (payload.status === 'ok' && context.run?.outage !== undefined)
   return isNews && isOfRun(context, message)
+}
+
+/** Whether a maintenance engine says that it could not bring its checkout up to date: the run may end with that. */
+export function tellsOfSync(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  const { event_type, payload } = message.event
+  return (
+    context.asked.kind === 'maintenance' &&
+    syncFailureIn(event_type, payload) !== undefined &&
+    isOfRun(context, message)
+  )
 }
 
 /**
@@ -195,7 +205,7 @@ function runRepeat(value: string, context: WorkItemContext, message: WorkItemMes
   if (!isOfRun(context, message)) return 'of_another_run'
   if (message.type === 'run_ended') return context.run?.reported === true ? 'already_reported' : undefined
   if (message.type === 'run_event' && settlementBy(context, message) === undefined)
-    return tellsOfProvider(context, message) ? undefined : 'settles_nothing'
+    return tellsOfProvider(context, message) || tellsOfSync(context, message) ? undefined : 'settles_nothing'
   // Lost or queued again before it began: the item waits as before.
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }

@@ -94,5 +94,5 @@ usage version 1: ade9d9d000420a4b
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > work_item 1`] = `
-work_item version 11: 2c2bbe7eabece332
+work_item version 12: d794a5a36294da05
 `

@@ -686,3 +686,15 @@ t.test('a failed or cancelled run settles its item, and a lost one waits for a p
     reason_code: undefined,
   })
 })
+
+t.test('maintenance whose checkout could not be synchronized names the refusal in its end', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const { id } = await submit(s, { kind: 'maintenance', objective: 'Look after it' })
+  const { request_id } = await begin(s, runner)
+  const payload = { status: 'error', reason: 'changes', sync_failure: 'dirty_tree' }
+  await finish(s, runner, request_id, payload, 'project_validation_completed')
+  t.match(await inState(s, id, 'failed'), {
+    reason: 'the checkout sync was refused (dirty_tree): run ended without its project_maintenance_completed',
+  })
+})

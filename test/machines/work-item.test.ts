@@ -192,6 +192,27 @@ t.test('advances and assessments are not settled by their run but by their sourc
   t.end()
 })
 
+t.test('maintenance that ends after its checkout sync was refused says why, unless a later attempt could sync', (t) => {
+  const type = 'project_validation_completed'
+  const refused = (n: number) => runEvent(n, { status: 'error', sync_failure: 'dirty_tree' }, type)
+  const upkeep = run(at(0, { ...CREATE, kind: 'maintenance' }), M.hand_out, M.run_started)
+  const told = step(module, upkeep, refused(8)).snapshot
+  t.equal(told.value, 'running')
+  const reasonAfter = (before: SnapshotOf<any>, end: Message<any>): string =>
+    step(module, before, end).snapshot.context.reason
+  const because = 'the checkout sync was refused (dirty_tree): '
+  const ended = M['run_ended (completed)']
+  t.equal(reasonAfter(told, ended), `${because}run ended without its project_maintenance_completed`)
+  t.match(reasonAfter(told, M['run_ended (failed)']), `): ${because}`)
+  const failed = runEvent(9, { success: false, summary: 'x' }, 'project_maintenance_completed')
+  t.equal(reasonAfter(told, failed), 'maintenance failed: x', 'its own result says it')
+  t.equal(step(module, upkeep, runEvent(8, { status: 'ok' }, type)).repeat, 'settles_nothing')
+  t.equal(step(module, run(...RUNNING), refused(8)).repeat, 'settles_nothing', 'of no maintenance')
+  const again = step(module, told, M.run_requeued).snapshot
+  t.notMatch(again.context.run, { sync_failure: 'dirty_tree' })
+  t.end()
+})
+
 t.test('a run that ends without a task result fails its item with that reason', (t) => {
   const { snapshot, facts } = step(module, run(...RUNNING), M['run_ended (completed)'])
   t.equal(snapshot.value, 'failed')
