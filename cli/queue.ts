@@ -1,6 +1,7 @@
 /** `intendant queue`: work items. What runs, what waits and why, what needs a person; and the actions of owners. */
 import { type Command, Option } from 'commander'
 import type { Client } from '../engine/client.ts'
+import { UNFINISHED_STATUSES } from '../machines/campaign/states.ts'
 import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import { collectFrom, DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
@@ -29,8 +30,6 @@ const LOST_AND_FOUND = ['run_request_lost', 'run_request_requeued']
 const RUNNING = ['running']
 /** States of run requests that are not over. */
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state))
-/** Statuses of campaigns that are not over, in the order in which these are shown; the others are not. */
-const UNFINISHED = ['escalated', 'active', 'cancelling', 'paused', 'staged']
 
 const HELP = `
 Examples:
@@ -195,8 +194,8 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
 async function unfinished({ client }: Cli, project?: string, source?: string): Promise<Document[]> {
   const named = source?.startsWith('campaign:') === true ? source.slice('campaign:'.length) : undefined
   if (source !== undefined && named === undefined) return []
-  const { items } = await list(client, '/api/campaigns', ALL, { project, status: UNFINISHED })
-  const place = ({ status }: Document): number => UNFINISHED.indexOf(status)
+  const { items } = await list(client, '/api/campaigns', ALL, { project, status: UNFINISHED_STATUSES })
+  const place = ({ status }: Document): number => UNFINISHED_STATUSES.indexOf(status)
   return items.filter(({ name }) => named === undefined || name === named).sort((a, b) => place(a) - place(b))
 }
 

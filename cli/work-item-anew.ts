@@ -4,7 +4,6 @@
  */
 import type { Client } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
-import { OPEN_STATES } from '../machines/documents/work-item.ts'
 import { type Anew, anew, isForItsSource, isRetried, objectiveAnswered } from '../machines/work-item/anew.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -20,7 +19,7 @@ export async function retryItem(cli: Cli, [id]: readonly any[]): Promise<void> {
   assertOperators(old, 'retries it')
   if (!isRetried(old))
     throw refused(old, 'only failed or cancelled items, and preserved work without a ref, can be retried')
-  await submitAnew(cli, old, anew(old, 'retry', old.objective), 'repeated')
+  await submitAnew(cli, old, anew(old, 'retry', old.objective))
 }
 
 /** The same work, from what the run has kept, with what was decided. */
@@ -31,7 +30,7 @@ export async function answerItem(cli: Cli, [id]: readonly any[], { decision }: a
   assertOperators(old, 'takes the decision')
   if (!asksForDecision(old)) throw refused(old, 'only an item whose run asked for a decision can be answered')
   const objective = objectiveAnswered(old, await questionOf(client, old), decision)
-  await submitAnew(cli, old, anew(old, 'answer', objective), 'answered').catch((error) => {
+  await submitAnew(cli, old, anew(old, 'answer', objective)).catch((error) => {
     throw isOtherAnswer(error) ? answeredBefore(error, old) : error
   })
 }
@@ -74,19 +73,14 @@ function asksForDecision({ state, started_at, operator_action: last }: Document)
   return started_at !== undefined && (wasClosed ? last.previous_state : state) === 'needs_decision'
 }
 
-/** `closing`: what the old item is closed as. */
-async function submitAnew(
-  cli: Cli,
-  old: Document,
-  { path, body, idempotencyKey }: Anew,
-  closing: string,
-): Promise<void> {
+async function submitAnew(cli: Cli, old: Document, { path, body, idempotencyKey, closing }: Anew): Promise<void> {
   const { client, json, print, note } = cli
   const made = await client.request('POST', path, { body, headers: { 'idempotency-key': idempotencyKey } })
   const { body: item } = made
-  if (OPEN_STATES.includes(old.state)) {
+  if (closing !== undefined) {
+    const close = closing(item.id)
     try {
-      await client.request('POST', itemPath(old.id, '/close'), { body: { reason: `${closing} as ${item.id}` } })
+      await client.request('POST', close.path, { body: close.body })
     } catch (error) {
       note(`${item.id} was submitted, but ${old.id} is not closed yet. Repeating the command creates no other item.`)
       throw error

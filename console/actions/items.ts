@@ -15,14 +15,10 @@ const item = (move: string) => (of: Document) => `api/work-items/${of.id}/${move
 const opensItem = (made: Document): readonly string[] => ['items', made.id]
 
 /** Makes the new item, and then closes the old one with its id. If that fails, sending it again makes no other item. */
-async function sendAnew(
-  api: Requests,
-  old: Document,
-  { path, body, idempotencyKey }: Anew,
-  as: string,
-): Promise<Document> {
+async function sendAnew(api: Requests, { path, body, idempotencyKey, closing }: Anew): Promise<Document> {
   const made = await api.change('POST', path.slice(1), body, { idempotencyKey })
-  if (old.state !== 'cancelled') await api.change('POST', item('close')(old), { reason: `${as} as ${made.id}` })
+  const close = closing?.(made.id)
+  if (close !== undefined) await api.change('POST', close.path.slice(1), close.body)
   return made
 }
 
@@ -30,7 +26,7 @@ async function answer(api: Requests, { decision }: Document, old: Document): Pro
   const query = { trace_id: old.trace_id, event_type: 'task_run_completed', order: 'desc', limit: 1 }
   const { items } = await api.get('api/events', query)
   const objective = objectiveAnswered(old, questionIn(items[0]), decision)
-  return await sendAnew(api, old, anew(old, 'answer', objective), 'answered')
+  return await sendAnew(api, anew(old, 'answer', objective))
 }
 
 export const ITEM_ACTIONS: readonly Action[] = [
@@ -48,7 +44,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
     explains: 'The same work is submitted again as a new item, and this one is closed.',
     isOffered: (of) => isRetried(of) && !isForItsSource(of),
     path: () => 'api/work-items',
-    send: async (api, _, old) => await sendAnew(api, old, anew(old, 'retry', old.objective), 'repeated'),
+    send: async (api, _, old) => await sendAnew(api, anew(old, 'retry', old.objective)),
     opens: opensItem,
   },
   {

@@ -1,5 +1,6 @@
 /** The first page: how the service is, what needs a person, what runs, and what waits and why. */
 import type { JSX } from 'preact'
+import { UNFINISHED_STATUSES } from '../../machines/campaign/states.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { LANES, pauseLane } from '../actions/items.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
@@ -14,7 +15,7 @@ import { EVERY_MS, type Resource, useResource } from '../resource.ts'
 import { useSession } from '../session.ts'
 import { counted } from '../words.ts'
 
-const UNFINISHED = 'escalated,paused,active,cancelling,staged'
+const UNFINISHED = UNFINISHED_STATUSES.join()
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state)).join()
 
 /** How much needs a person; undefined: nothing, or that is not known. */

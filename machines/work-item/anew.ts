@@ -43,25 +43,39 @@ function told(question: Question | undefined, { state, reason, operator_action: 
   return `An earlier run asked for a decision: ${finding}${choices}`
 }
 
-export interface Anew {
+interface Post {
   readonly path: string
   readonly body: Record<string, unknown>
+}
+
+export interface Anew extends Post {
   readonly idempotencyKey: string
+  /** What is posted next, with the new item's id: it closes the old one. Undefined: the old one is over. */
+  readonly closing: ((made: string) => Post) | undefined
+}
+
+const CLOSED_AS = { retry: 'repeated', answer: 'answered' } as const
+
+/** What is posted for it. */
+export function anew(old: Answered, as: keyof typeof CLOSED_AS, objective: string): Anew {
+  const path = `/api/work-items/${old.id}/close`
+  const closing = (made: string): Post => ({ path, body: { reason: `${CLOSED_AS[as]} as ${made}` } })
+  const isOver = old.state === 'landed' || old.state === 'cancelled'
+  return { ...submitted(old, objective), idempotencyKey: `${as}:${old.id}`, closing: isOver ? undefined : closing }
 }
 
 /**
- * What is posted for it. The new item starts from the ref that the old one kept. Where the old one kept none but had
+ * The new item starts from the ref that the old one kept. Where the old one kept none but had
  * resumed preserved work, that work is resumed again, so that both land with the new item.
  */
-export function anew(old: Answered, as: 'retry' | 'answer', objective: string): Anew {
-  const idempotencyKey = `${as}:${old.id}`
+function submitted(old: Answered, objective: string): Post {
   const ref = old.disposition?.preservation_ref
   if (ref === undefined && old.resumes !== undefined)
-    return { path: `/api/work-items/${old.resumes}/resume`, body: { objective }, idempotencyKey }
+    return { path: `/api/work-items/${old.resumes}/resume`, body: { objective } }
   const { project, kind, lane, payload, context, labels, runner_id, timeout_seconds } = old
   const same = { project, objective, kind, lane, payload, context, labels, runner_id, timeout_seconds }
   // An item that has begun has waited for these already.
   const { depends_on, not_before } = old.started_at === undefined ? old : {}
   const body = { ...same, base_ref: ref ?? old.base_ref, depends_on, not_before, repeats: old.id }
-  return { path: '/api/work-items', body, idempotencyKey }
+  return { path: '/api/work-items', body }
 }
