@@ -31,7 +31,7 @@ export class Worktree {
     this.path = path
     this.#tools = tools
     this.#link = contentOf(join(path, '.git'))
-    this.gitFolder = this.run('rev-parse', '--absolute-git-dir')
+    this.gitFolder = gitFolderOf(tools, path)
   }
 
   /**
@@ -50,7 +50,7 @@ export class Worktree {
     const notAdded = await clone.withLock(() =>
       gitFailureOf(() => {
         clone.run(...add)
-        tools.report.quietly(() => own(folderIn(path), undefined))
+        tools.report.quietly(() => own(gitFolderOf(tools, path), undefined))
       }),
     )
     // A filter (LFS) may fetch the files.
@@ -66,7 +66,7 @@ export class Worktree {
    * it is no longer one.
    */
   static found(tools: Tools, path: string, gitFolder: string): Worktree {
-    if (tools.git.run(path, ['rev-parse', '--absolute-git-dir']) !== realpathSync(gitFolder)) throw new GitFailed(GONE)
+    if (gitFolderOf(tools, path) !== realpathSync(gitFolder)) throw new GitFailed(GONE)
     return new Worktree(tools, path)
   }
 
@@ -156,14 +156,9 @@ function needed<T>(make: () => T): T {
   }
 }
 
-/** Git's folder for the worktree, which its `.git` file names. */
-function folderIn(path: string): string {
-  return resolve(
-    path,
-    readFileSync(join(path, '.git'), 'utf8')
-      .replace(/^gitdir: /, '')
-      .trimEnd(),
-  )
+/** Git's folder for the worktree, absolute and without symbolic links. Throws as `Git.run` does. */
+function gitFolderOf({ git }: Tools, path: string): string {
+  return git.run(path, ['rev-parse', '--absolute-git-dir'])
 }
 
 export async function takeDown({ work, clone, report }: Tools, path: string, isWithBranch: boolean): Promise<void> {
