@@ -26,6 +26,8 @@ const TERMINAL_SHOWN = 20
 const HISTORY_SHOWN = 100
 /** Events of an item's run while the item stays `running`. */
 const LOST_AND_FOUND = ['run_request_lost', 'run_request_requeued']
+/** Those, and the one that names the branch of its work. */
+const OF_ITS_RUN = [...LOST_AND_FOUND, 'task_run_started']
 
 const RUNNING = ['running']
 /** States of run requests that are not over. */
@@ -249,10 +251,7 @@ async function open(cli: Cli, _: readonly any[], { project }: any): Promise<void
 async function historyOf(client: Client, { id, trace_id }: Document): Promise<Document[]> {
   const newest = async (of: Record<string, string>): Promise<readonly Document[]> =>
     (await list(client, '/api/events', HISTORY_SHOWN, { ...of, order: 'desc' })).items.toReversed()
-  const [own, ofRun] = await Promise.all([
-    newest({ item_id: id }),
-    newest({ trace_id, event_type: LOST_AND_FOUND.join() }),
-  ])
+  const [own, ofRun] = await Promise.all([newest({ item_id: id }), newest({ trace_id, event_type: OF_ITS_RUN.join() })])
   return [...own, ...ofRun]
     .sort((a, b) => (a.recorded_at < b.recorded_at ? -1 : Number(a.recorded_at > b.recorded_at)))
     .slice(-HISTORY_SHOWN)

@@ -58,6 +58,19 @@ export function failureOf({ work, settings, remains }: Run, outcome: Outcome): F
   return { class: 'semantic', code, message: endOf([summary, diagnosis, where].filter(Boolean).join('\n')) }
 }
 
+/**
+ * Reports where the task is worked on. If this process is killed, that is the only word of it, and the next run keeps
+ * what is there on that branch.
+ */
+export function tellStarted({ work, worktree, report }: Run): void {
+  report.event('task_run_started', {
+    project: work.request.project.key,
+    ...(work.mayChange ? { branch: work.branch } : {}),
+    worktree: worktree.path,
+    ...dispatcherOf(work.request),
+  })
+}
+
 /** Reports the outcome. `from` is the commit at which the agent began. */
 export function tellOutcome({ work, trunk, report, remains }: Run, from: string, outcome: Outcome): void {
   report.event(TASK_VERDICT, {

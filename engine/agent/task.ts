@@ -6,7 +6,7 @@ import { gateFault } from './gate.ts'
 import { keep, NOTHING, type Pushed, push, pushBranch } from './keep.ts'
 import { blockedBy, land } from './landing.ts'
 import { merge, NO_CONFLICTS } from './merge.ts'
-import { failedBy, failureOf, type Outcome, stoppedWith, tellOutcome } from './outcome.ts'
+import { failedBy, failureOf, type Outcome, stoppedWith, tellOutcome, tellStarted } from './outcome.ts'
 import { taskPrompt } from './prompts.ts'
 import type { Run } from './run.ts'
 import { runSession, type SessionEnd } from './session.ts'
@@ -29,6 +29,7 @@ export async function doTask(run: Run): Promise<boolean> {
   remains.mayGo = !work.mayChange
   remains.isBegun = true
   if (work.mayChange) worktree.holds({ branch: work.branch, from })
+  tellStarted(run)
   const agent = await runSession(run, taskPrompt(run, [...conflicts.keys()], before))
   // Lets a write error show that nobody reads the output.
   await new Promise((heard) => setImmediate(heard))

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import t from 'tap'
-import { begin, finish, fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
+import { AT, begin, finish, fleet, reading, submit, take, waits } from '../http/ledger-harness.ts'
 import { startTestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
 import { cli, cliOn, service } from './in-process.ts'
@@ -408,6 +408,8 @@ t.test('pacing drain ends once a requeued run waits behind the paused lane', asy
   const { id } = await submit(s, {})
   const { request_id } = await take(s, runner)
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, {}, runner)
+  const started = { event_type: 'task_run_started', occurred_at: AT, payload: { branch: 'intendant/x-1' } }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [started] }, runner)
   t.match(await run('pacing', 'drain', '--timeout', '1s'), { code: 6, err: `${id} (shop, running)` })
   await s.expect(200, 'POST', '/api/runners/r1/session', { instance: 'f'.repeat(16), version: '1' }, runner)
   await until(reading(s, id), ({ reason }) => /its run is lost/.test(reason))
@@ -420,7 +422,7 @@ t.test('pacing drain ends once a requeued run waits behind the paused lane', asy
   t.match(out, /waits because +handed out/)
   t.match(
     out,
-    /History[\s\S]*run_request_lost .*reason=[\s\S]*run_request_requeued .* by=admin/,
+    /History[\s\S]*task_run_started .*branch=intendant\/x-1[\s\S]*run_request_lost .*reason=[\s\S]*run_request_requeued .* by=admin/,
     'including the events of its run',
   )
 })

@@ -7,7 +7,20 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { statusOf } from '../../../engine/process-status.ts'
 import { until } from '../../until.ts'
-import { assertTidy, BRANCH, begin, git, gitThat, landing, type Place, place, run, said, task } from './place.ts'
+import {
+  assertTidy,
+  BRANCH,
+  begin,
+  type Done,
+  git,
+  gitThat,
+  landing,
+  type Place,
+  place,
+  run,
+  said,
+  task,
+} from './place.ts'
 
 if (process.platform !== 'linux') {
   t.comment('only Linux says whether a process is at work in a folder')
@@ -37,6 +50,9 @@ async function killed(t: Test, at: Place, environment: Record<string, string> = 
       process.kill(agentOf(at), 'SIGKILL')
     } catch {}
   })
+  const lines = one.printed.out.trimEnd().split('\n')
+  const [started] = said(t, { lines: lines.map((line) => JSON.parse(line)) } as unknown as Done, 'task_run_started')
+  t.match(started, { branch: BRANCH, worktree: /\/intendant-[^/]+\/work$/ }, 'its work can be found')
   return async (isWithAgent = true) => {
     one.child.kill('SIGKILL')
     if (isWithAgent) process.kill(agentOf(at), 'SIGKILL')

@@ -304,7 +304,7 @@ t.test('under the bundled runner a stop ends the agent, keeps its work and says 
   const events = service.events()
   t.strictSame(
     events.map(({ event_type }) => event_type).filter((type) => type !== 'run_output'),
-    ['agent_session_started', 'agent_session_ended', 'task_run_completed'],
+    ['task_run_started', 'agent_session_started', 'agent_session_ended', 'task_run_completed'],
   )
   const { payload } = events.find(({ event_type }) => event_type === 'task_run_completed')!
   t.same(validatePayload('task_run_completed', payload), [])
