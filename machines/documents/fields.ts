@@ -50,16 +50,20 @@ export function name(description: string) {
   return Type.String({ minLength: 1, maxLength: NAME_LENGTH_MAX, description })
 }
 
-const ONE_LINE_PATTERN = '^[^\\p{Cc}\\p{Cs}\\u2028\\u2029]*$'
+/**
+ * No control character and no line terminator (`.` is none). Generated clients compile it without the flag `u` or write
+ * its escapes as characters: no property of Unicode, no escape of a line terminator.
+ */
+const ONE_LINE_PATTERN = '^(?!.*[\\u0000-\\u001f\\u007f-\\u009f]).*$'
 
-/** One line of well-formed text: it can neither control a terminal nor break a line of a log. */
+/** One line of text: it can neither control a terminal nor break a line of a log. */
 export function oneLine(description: string, maxLength: number) {
   return Type.String({ minLength: 1, maxLength, pattern: ONE_LINE_PATTERN, description })
 }
 
 /** Longest ref that a run may state: longer than any that git makes, or a path to a bundle. */
 const REF_LENGTH_MAX = 4_096
-const ONE_LINE = new RegExp(ONE_LINE_PATTERN, 'u')
+const ONE_LINE = new RegExp(ONE_LINE_PATTERN)
 
 export function statedRef(description: string) {
   return Type.String({ maxLength: REF_LENGTH_MAX, pattern: ONE_LINE_PATTERN, description })

@@ -244,3 +244,30 @@ t.test('in both documents times have a date-time format, and every object says w
     }
   }
 })
+
+t.test('every pattern means the same to generators that know neither Unicode properties nor the flag u', async (t) => {
+  const s = await startTestService(t)
+  const asyncApi = (await s.expect(200, 'GET', '/asyncapi.json')).body
+  const patterns = new Set<string>()
+  for (const { schema } of schemasIn([s.openApi, asyncApi], '')) {
+    if (typeof schema.pattern === 'string') patterns.add(schema.pattern)
+  }
+  t.ok(patterns.size > 10)
+  const texts = [
+    'spring cleaning',
+    'pCcs28{}',
+    '\u00e9 \u{1f600}',
+    'a\nb',
+    'a\u001b[2J',
+    'a\u0085b',
+    'a\u2028b',
+    'a\u2029b',
+    '',
+  ]
+  for (const pattern of patterns) {
+    const [plain, unicode] = [new RegExp(pattern), new RegExp(pattern, 'u')]
+    for (const text of texts) t.equal(plain.test(text), unicode.test(text), `${pattern} on ${encodeURIComponent(text)}`)
+    // A generator that writes the character itself into a literal would end its line.
+    t.notMatch(pattern, /\\u(000[ad]|202[89])/i)
+  }
+})
