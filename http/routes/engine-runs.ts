@@ -81,6 +81,7 @@ function traceSummaryRoute(service: ServiceContext): Route {
     operation: 'recordTraceSummary',
     area: AREA,
     summary: 'Post the trace summary of an engine run; a later one replaces it.',
+    description: 'It does not keep the lease of the run: send heartbeats beside it.',
     access: { right: 'runner', runner: 'holder' },
     body: { schema: traceSummaryBody },
     answers: { 200: one },
@@ -101,7 +102,7 @@ function evidenceRoute(service: ServiceContext): Route {
     summary: 'Post 1 to 100 evidence observations, all or nothing. One already recorded is not recorded twice.',
     description:
       'An observation may name evidence that the record has or had; for evidence it no longer has, it is recorded but says nothing about the current version. ' +
-      'The review_at of a waiver must be later than its observation.',
+      'The review_at of a waiver must be later than its observation. Observations do not keep the lease of the run: send heartbeats beside them.',
     access: { right: 'runner', runner: 'holder' },
     body: { schema: evidenceObservationsBody },
     answers: { 200: one },

@@ -59,6 +59,28 @@ t.test('an engine run that a runner named belongs to that attempt: a later one c
   await s.expect(200, 'POST', path, { blocks_executed: ['a'] }, second)
 })
 
+t.test('a report on an engine run neither keeps the lease of its run nor brings a lost one back', async (t) => {
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
+  await s.project('greeter')
+  const as = { token: await s.runner('r1') }
+  const { id } = await s.request('greeter')
+  await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, as)
+  const { run_request } = (await s.expect(200, 'POST', `/api/run-requests/${id}/started`, {}, as)).body
+  const report = () =>
+    s.expect(200, 'POST', `/api/engine-runs/${run_request.engine_run_id}/trace-summary`, { blocks_executed: [] }, as)
+  const read = async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
+  platform.advance(50_000)
+  await report()
+  t.equal((await read()).lease_expires_at, run_request.lease_expires_at)
+  platform.advance(20_000)
+  await until(read, ({ state }) => state === 'lost')
+  await report()
+  t.equal((await read()).state, 'lost')
+  const kept = await s.expect(200, 'POST', `/api/run-requests/${id}/heartbeat`, { attempt: 1 }, as)
+  t.equal(kept.body.run_request.state, 'started')
+})
+
 const EVIDENCE = [{ description: 'the restart test passes' }, { description: 'no map in memory', required: false }]
 const DAY = 86_400_000
 
