@@ -72,7 +72,9 @@ t.test('a report on an engine run neither keeps the lease of its run nor brings 
   const read = async () => (await s.expect(200, 'GET', `/api/run-requests/${id}`)).body
   platform.advance(50_000)
   await report()
-  t.equal((await read()).lease_expires_at, run_request.lease_expires_at)
+  const endOf = ({ lease_expires_at }: any): number => Date.parse(lease_expires_at)
+  // Worked out from two clocks each time: only the milliseconds may differ. A renewal would move it by 50 s.
+  t.ok(Math.abs(endOf(await read()) - endOf(run_request)) < 1_000)
   platform.advance(20_000)
   await until(read, ({ state }) => state === 'lost')
   await report()
