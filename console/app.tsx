@@ -9,9 +9,9 @@ import { EntityPage } from './pages/entity.tsx'
 import { EventsPage, TracePage } from './pages/events.tsx'
 import { ListPage } from './pages/list.tsx'
 import { neededBy, OverviewPage } from './pages/overview.tsx'
-import { ProblemNote } from './parts/basics.tsx'
+import { Link, ProblemNote } from './parts/basics.tsx'
 import { GoTo } from './parts/go-to.tsx'
-import type { Place } from './place.ts'
+import { hrefIn, type Place } from './place.ts'
 import { EVERY_MS, problemOf, type Resource, usePlace, useResource } from './resource.ts'
 import { keepToken, keptToken, type Session, SessionContext, useSession } from './session.ts'
 import { readable, shortOf } from './words.ts'
@@ -109,25 +109,25 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
     query: { state: 'active', limit: LIST_LIMIT_MAX },
     isChangedBy: isOfProject,
   })
-  const [chosen, setProject] = useState<string | undefined>(undefined)
-  const projects: Session['projects'] = value?.items ?? []
+  const projects: Session['projects'] | undefined = value?.items
+  const chosen = place.query.get('project') ?? undefined
   // It may have been archived meanwhile.
-  const project = projects.find(({ key }) => key === chosen)?.key
-  const session: Session = { ...above, project, projects }
+  const project = projects === undefined ? chosen : projects.find(({ key }) => key === chosen)?.key
+  const session: Session = { ...above, project, projects: projects ?? [] }
   const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })
   const needed = neededBy(attention)
-  useTitle(place, needed)
+  useTitle(place, project, needed)
   const main = useRef<HTMLElement>(null)
   useArrival(place, main)
   return (
     <SessionContext.Provider value={session}>
       <header class="top">
-        <a class="brand" href="#/">
+        <Link class="brand" to="#/">
           Intendant
-        </a>
+        </Link>
         <nav aria-label="Pages">
           {PAGES.map(([page, name]) => (
-            <a key={page} href={`#/${page}`} aria-current={(place.path[0] ?? '') === page ? 'page' : undefined}>
+            <Link key={page} to={`#/${page}`} isHere={(place.path[0] ?? '') === page}>
               {name}
               {page === '' && needed !== undefined && (
                 <>
@@ -137,13 +137,15 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
                   </b>
                 </>
               )}
-            </a>
+            </Link>
           ))}
         </nav>
-        <GoTo project={project} />
+        <GoTo />
         <select
           aria-label="Project"
-          onChange={({ currentTarget }) => setProject(currentTarget.value === '' ? undefined : currentTarget.value)}
+          onChange={({ currentTarget: { value: key } }) => {
+            location.hash = hrefIn(key === '' ? undefined : key, place.href)
+          }}
         >
           <option value="">All projects</option>
           {session.projects.map(({ key }) => (
@@ -165,9 +167,9 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
 }
 
 /** The address in the title, and how much needs a person: it can be read on the tab. */
-function useTitle({ path: [page = '', id] }: Place, needed: string | undefined): void {
+function useTitle({ path: [page = '', id] }: Place, project: string | undefined, needed: string | undefined): void {
   const name = PAGES.find(([one]) => one === page)?.[1] ?? page
-  const parts = [needed && `(${needed})`, name, id && shortOf(id), '– Intendant']
+  const parts = [needed && `(${needed})`, name, id && shortOf(id), project && `in ${project}`, '– Intendant']
   const title = readable(parts.filter((part) => part !== undefined && part !== '').join(' '))
   useEffect(() => {
     document.title = title

@@ -23,6 +23,12 @@ function decoded(part: string): string {
   }
 }
 
+/** The address with the project that is chosen, which stays chosen behind it. */
+export function hrefIn(project: string | undefined, href: string): string {
+  const { path, query } = placeOf(href)
+  return hrefOf(path, { ...Object.fromEntries(query), project })
+}
+
 export function hrefOf(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '')
   const search = new URLSearchParams(given).toString()

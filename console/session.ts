@@ -4,11 +4,12 @@ import { useContext } from 'preact/hooks'
 import type { Api } from './api.ts'
 import type { Document } from './document.ts'
 import type { Live } from './live.ts'
+import { hrefIn } from './place.ts'
 
 export interface Session {
   readonly api: Api
   readonly live: Live
-  /** Key of the project to which the lists are narrowed; undefined: all. */
+  /** Key of the project to which the lists are narrowed, from the address; undefined: all. */
   readonly project: string | undefined
   /** Projects that the token may see. */
   readonly projects: readonly Document[]
@@ -20,6 +21,14 @@ export function useSession(): Session {
   const session = useContext(SessionContext)
   if (session === undefined) throw new Error('there is no session above this part')
   return session
+}
+
+/** Opens pages of the console, in the project that is chosen. */
+export function useGo(): (href: string) => void {
+  const { project } = useSession()
+  return (href) => {
+    location.hash = hrefIn(project, href)
+  }
 }
 
 /** The tab keeps the token until it is closed: a reload does not sign out; no other tab gets it but a duplicate. */

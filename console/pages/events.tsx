@@ -2,10 +2,11 @@
 import type { JSX } from 'preact'
 import { History } from '../parts/events.tsx'
 import { hrefOf } from '../place.ts'
-import { useSession } from '../session.ts'
+import { useGo, useSession } from '../session.ts'
 
 export function EventsPage({ types }: { types: string | undefined }): JSX.Element {
   const { project } = useSession()
+  const go = useGo()
   return (
     <>
       <h1>Events</h1>
@@ -14,7 +15,7 @@ export function EventsPage({ types }: { types: string | undefined }): JSX.Elemen
         onSubmit={(event) => {
           event.preventDefault()
           const given = new FormData(event.currentTarget).get('types') as string
-          location.hash = hrefOf(['events'], { types: given.replaceAll(/\s+/g, '') })
+          go(hrefOf(['events'], { types: given.replaceAll(/\s+/g, '') }))
         }}
       >
         <input

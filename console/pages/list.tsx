@@ -6,7 +6,7 @@ import { LIST_LIMIT_MAX } from '../api.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
-import { Loaded } from '../parts/basics.tsx'
+import { Link, Loaded } from '../parts/basics.tsx'
 import { Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
 import { useResource } from '../resource.ts'
@@ -37,9 +37,9 @@ function Filters({ page, kind, chosen }: { page: string; kind: Kind; chosen: str
   return (
     <nav class="filters" aria-label="State">
       {all.map(([states, name]) => (
-        <a key={name} href={hrefOf([page], { state: states })} aria-current={states === chosen ? 'page' : undefined}>
+        <Link key={name} to={hrefOf([page], { state: states })} isHere={states === chosen}>
           {name}
-        </a>
+        </Link>
       ))}
     </nav>
   )

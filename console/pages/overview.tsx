@@ -8,7 +8,7 @@ import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
-import { Age, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
+import { Age, Link, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
 import { EVERY_MS, type Resource, useResource } from '../resource.ts'
@@ -143,9 +143,9 @@ interface FigureProps {
 
 function Figure({ href, name, value, isBad = false }: FigureProps): JSX.Element {
   return (
-    <a class={isBad ? 'figure bad' : 'figure'} href={href}>
+    <Link class={isBad ? 'figure bad' : 'figure'} to={href}>
       <b>{value ?? '–'}</b> {name}
-    </a>
+    </Link>
   )
 }
 
@@ -219,7 +219,7 @@ function Ledger({ of, project }: LedgerProps): JSX.Element {
         <Table rows={waiting.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
         {waiting.length < count && (
           <p class="dim">
-            Those among the first {waiting.length} of {count}. All: <a href={WAITING_HREF}>work that waits</a>
+            Those among the first {waiting.length} of {count}. All: <Link to={WAITING_HREF}>work that waits</Link>
           </p>
         )}
       </Section>

@@ -6,7 +6,7 @@ import { newKey } from '../api.ts'
 import type { Document, Problem } from '../document.ts'
 import { hrefOf } from '../place.ts'
 import { problemOf } from '../resource.ts'
-import { useSession } from '../session.ts'
+import { useGo, useSession } from '../session.ts'
 import { ProblemNote } from './basics.tsx'
 
 interface Props {
@@ -58,6 +58,7 @@ interface ConfirmProps extends Chosen {
 
 function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   const { api } = useSession()
+  const go = useGo()
   const dialog = useRef<HTMLDialogElement>(null)
   const [problem, setProblem] = useState<Problem | undefined>(undefined)
   const [isSending, setSending] = useState(false)
@@ -82,7 +83,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
         }))
       isDone.current = true
       dialog.current?.close()
-      if (opens !== undefined) location.hash = hrefOf(opens(made))
+      if (opens !== undefined) go(hrefOf(opens(made)))
     } catch (error) {
       setProblem(problemOf(error))
       setSending(false)

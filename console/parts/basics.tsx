@@ -1,7 +1,9 @@
 /** The smallest parts: a state, a time, an id, a problem, an empty place. */
 import type { ComponentChildren, JSX } from 'preact'
 import type { Problem } from '../document.ts'
+import { hrefIn } from '../place.ts'
 import { useNow } from '../resource.ts'
+import { useSession } from '../session.ts'
 import { ageOf, hrefFor, momentOf, piecesOf, readable, toneOf, wordsOf } from '../words.ts'
 
 export function State({ of }: { of: string }): JSX.Element {
@@ -28,18 +30,38 @@ export function Moment({ of }: { of: string }): JSX.Element {
   )
 }
 
+interface LinkProps {
+  readonly to: string
+  readonly class?: string | undefined
+  /** It leads to the page that is shown. */
+  readonly isHere?: boolean
+  readonly children: ComponentChildren
+}
+
+/** A link to a page of the console, in the project that is chosen: every one is made here. */
+export function Link({ to, class: name, isHere = false, children }: LinkProps): JSX.Element {
+  const { project } = useSession()
+  return (
+    <a class={name} href={hrefIn(project, to)} aria-current={isHere ? 'page' : undefined}>
+      {children}
+    </a>
+  )
+}
+
 /** An id, or the name of something, as a link to its page. */
 export function Ref({ to, as = '', children }: { to: string; as?: string; children?: ComponentChildren }): JSX.Element {
   const href = hrefFor(to, as)
   const shown = typeof children === 'string' ? readable(children) : (children ?? <code>{readable(to)}</code>)
-  return href === undefined ? <span>{shown}</span> : <a href={href}>{shown}</a>
+  return href === undefined ? <span>{shown}</span> : <Link to={href}>{shown}</Link>
 }
 
 /** A text in which ids are links. */
 export function Linked({ text }: { text: string | undefined }): JSX.Element {
   return (
     <span>
-      {piecesOf(text ?? '').map(({ text: piece, href }) => (href === undefined ? piece : <a href={href}>{piece}</a>))}
+      {piecesOf(text ?? '').map(({ text: piece, href }) =>
+        href === undefined ? piece : <Link to={href}>{piece}</Link>,
+      )}
     </span>
   )
 }

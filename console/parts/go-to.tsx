@@ -3,14 +3,15 @@ import type { JSX } from 'preact'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import { KINDS } from '../kinds.ts'
 import { problemOf } from '../resource.ts'
-import { useSession } from '../session.ts'
+import { useGo, useSession } from '../session.ts'
 import { hrefFor, pageOfPrefix } from '../words.ts'
 
 const TRACE = /^[0-9a-f]{32}$/
 const BEGINNING = /^([a-z]+)_[0-9a-f]{6,23}$/
 
-export function GoTo({ project }: { project: string | undefined }): JSX.Element {
-  const { api } = useSession()
+export function GoTo(): JSX.Element {
+  const { api, project } = useSession()
+  const open = useGo()
 
   async function found(text: string): Promise<string | undefined> {
     const whole = TRACE.test(text) ? hrefFor(text, 'trace_id') : hrefFor(text)
@@ -32,7 +33,7 @@ export function GoTo({ project }: { project: string | undefined }): JSX.Element 
       const href = await found(field.value.trim())
       if (href === undefined) throw new Error(`No id of an item, run, brief, record or trace, or none of the newest.`)
       form.reset()
-      location.hash = href
+      open(href)
     } catch (error) {
       field.setCustomValidity(error instanceof Error ? error.message : problemOf(error).title)
       field.reportValidity()

@@ -246,6 +246,70 @@ t.test('the overview of one project counts what is in it', async (t) => {
   t.same(page.faults, [])
 })
 
+t.test('the chosen project is in the address: links, a reload and the way back keep it', async (t) => {
+  const s = await startTestService(t)
+  for (const key of ['shop', 'bank']) await s.project(key)
+  await s.expect(200, 'POST', '/api/pacing/pause', {})
+  const { id } = await submit(s, { project: 'shop', objective: 'Tidy the shop' })
+  await submit(s, { project: 'bank', objective: 'Tidy the bank' })
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('Tidy the bank')
+  await page.shows('All projectsbankshop')
+  page.choose('[aria-label=Project]', 'shop')
+  await page.showsNo('Tidy the bank')
+  t.equal(page.hash, '#/?project=shop')
+  for (const [hash, text] of [
+    ['#/', 'Tidy the shop'],
+    ['#/items', 'New task'],
+    [`#/items/${id}`, 'work_item_submitted'],
+    ['#/projects', 'Repository'],
+    ['#/runs', 'No run requests.'],
+    ['#/events', 'Filter'],
+  ] as const) {
+    page.go(`${hash}?project=shop`)
+    await page.shows(text)
+    t.same(
+      page.links.filter((href) => !href.endsWith('project=shop')),
+      [],
+      hash,
+    )
+  }
+  page.fill('types', 'work_item_submitted')
+  page.submit('form.filters')
+  t.equal(page.hash, '#/events?types=work_item_submitted&project=shop')
+  page.fill('id', id)
+  page.submit('.go-to')
+  await until(
+    async () => page.hash,
+    (hash) => hash === `#/items/${id}?project=shop`,
+  )
+  page.choose('[aria-label=Project]', '')
+  await until(
+    async () => page.hash,
+    (hash) => hash === `#/items/${id}`,
+  )
+  page.back()
+  await until(
+    async () => page.find('[aria-label=Project]').value,
+    (chosen) => chosen === 'shop',
+  )
+  t.same(page.faults, [])
+
+  const again = await Page.open(t, `${s.service.url}/#/items?project=bank`)
+  await again.signIn(s.admin)
+  await again.shows('Tidy the bank')
+  await again.isTitled('Work in bank – Intendant')
+  t.notMatch(again.text, /Tidy the shop/)
+  t.equal(again.find('[aria-label=Project]').value, 'bank')
+  t.same(
+    again.requests.filter((path) => path.startsWith('/api/work-items?') && !path.includes('project=bank')),
+    [],
+    'not even while the projects are being read',
+  )
+  t.same(again.faults, [])
+})
+
 t.test('a page begins at its top, has a title, and is reached by an id or the first digits of one', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')

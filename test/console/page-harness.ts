@@ -42,6 +42,11 @@ export class Page {
     return [...this.#window.document.querySelectorAll(selector)].map((one) => one.textContent)
   }
 
+  /** Where the links in the page lead within it. */
+  get links(): string[] {
+    return [...this.#window.document.querySelectorAll('a[href]')].map((one) => one.getAttribute('href'))
+  }
+
   /** The last element with this selector and text. */
   named(selector: string, text: string): any {
     const found = [...this.#window.document.querySelectorAll(selector)]
@@ -85,6 +90,10 @@ export class Page {
 
   go(hash: string): void {
     this.#window.location.hash = hash
+  }
+
+  back(): void {
+    this.#window.history.back()
   }
 
   async isTitled(title: string): Promise<void> {
