@@ -1,6 +1,7 @@
 /** The frame: signing in, the navigation, and the page that the address names. */
 import type { JSX } from 'preact'
 import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks'
+import type { Right } from '../machines/rights.ts'
 import { Api, LIST_LIMIT_MAX, watching } from './api.ts'
 import type { Problem } from './document.ts'
 import { KINDS } from './kinds.ts'
@@ -77,7 +78,7 @@ function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => v
     return () => made.close()
   }, [token])
   if (live === undefined) return <p class="dim">Loading …</p>
-  const session = { api, live, project: undefined, projects: [] }
+  const session = { api, live, rights: undefined, project: undefined, projects: [] }
   return (
     <SessionContext.Provider value={session}>
       <Frame onEnd={onEnd} />
@@ -109,11 +110,13 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
     query: { state: 'active', limit: LIST_LIMIT_MAX },
     isChangedBy: isOfProject,
   })
+  const { value: caller } = useResource('api/tokens/self', { isChangedBy: isNever })
+  const rights = useMemo(() => caller && new Set<Right>(caller.rights), [caller])
   const projects: Session['projects'] | undefined = value?.items
   const chosen = place.query.get('project') ?? undefined
   // It may have been archived meanwhile.
   const project = projects === undefined ? chosen : projects.find(({ key }) => key === chosen)?.key
-  const session: Session = { ...above, project, projects: projects ?? [] }
+  const session: Session = { ...above, rights, project, projects: projects ?? [] }
   const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })
   const needed = neededBy(attention)
   useTitle(place, project, needed)
@@ -155,6 +158,7 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
           ))}
         </select>
         <Connected />
+        {caller !== undefined && <span class="dim">{readable(caller.name)}</span>}
         <button type="button" onClick={() => onEnd()}>
           Sign out
         </button>
@@ -192,6 +196,11 @@ function useArrival({ path }: Place, main: { readonly current: HTMLElement | nul
     document.documentElement.scrollTop = 0
     main.current?.focus({ preventScroll: true })
   }, [at])
+}
+
+/** The rights of a token stay as they are; where its roles mean others, the service was started again. */
+function isNever(): boolean {
+  return false
 }
 
 function isOfProject({ event_type }: Record<string, any>): boolean {

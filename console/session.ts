@@ -1,6 +1,7 @@
 /** Who uses the console, and what every part of it reaches through the context: the API, the stream, the project. */
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { Right } from '../machines/rights.ts'
 import type { Api } from './api.ts'
 import type { Document } from './document.ts'
 import type { Live } from './live.ts'
@@ -9,6 +10,8 @@ import { hrefIn } from './place.ts'
 export interface Session {
   readonly api: Api
   readonly live: Live
+  /** What the token may do; undefined until the service has told. */
+  readonly rights: ReadonlySet<Right> | undefined
   /** Key of the project to which the lists are narrowed, from the address; undefined: all. */
   readonly project: string | undefined
   /** Projects that the token may see. */

@@ -3,7 +3,7 @@
  * shows even that.
  */
 import { assign, emit, setup } from 'xstate'
-import type { Right, Role, Token } from './documents/token.ts'
+import type { Token } from './documents/token.ts'
 import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type By,
@@ -23,6 +23,7 @@ import {
   creationRefusal,
   creationRepeat,
 } from './repeated-create.ts'
+import type { Right, Role } from './rights.ts'
 import { members, type Testimony } from './testimony.ts'
 
 interface TokenContext {

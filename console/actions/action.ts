@@ -2,6 +2,7 @@
  * What a person can do, as data: when it is offered, what it asks, and what it sends. The service decides whether it is
  * allowed; what it refuses is shown in its own words.
  */
+import type { Right } from '../../machines/rights.ts'
 import type { Document, Query } from '../document.ts'
 
 /** What an action of several requests needs of the API (api.ts). */
@@ -28,6 +29,10 @@ export interface Action {
   /** What will happen, in a sentence. */
   readonly explains: string
   readonly isOffered: (of: Document) => boolean
+  /** The rights that the token needs for it. */
+  readonly needs: readonly Right[]
+  /** One of them is enough. */
+  readonly isOneEnough?: true
   readonly method?: 'PATCH'
   /** Relative to the service, as `api/work-items/wi_1/hold`. */
   readonly path: (of: Document) => string
@@ -42,6 +47,22 @@ export interface Action {
   readonly isOfVersion?: true
   /** It ends something or cannot be taken back. */
   readonly isGrave?: true
+}
+
+/** The rights that the token lacks for the action; none: it may do it. */
+export function lackedFor({ needs, isOneEnough }: Action, rights: ReadonlySet<Right>): readonly Right[] {
+  const lacked = needs.filter((right) => !rights.has(right))
+  return isOneEnough === true && lacked.length < needs.length ? [] : lacked
+}
+
+/** Actions that the token may not do, with the rights for them: `Hold, Cancel: needs work.operate`. */
+export function refusedIn(actions: readonly Action[], rights: ReadonlySet<Right>): string {
+  const labels = new Map<string, string[]>()
+  for (const action of actions) {
+    const lacked = lackedFor(action, rights).join(action.isOneEnough === true ? ' or ' : ' and ')
+    if (lacked !== '') labels.set(lacked, [...(labels.get(lacked) ?? []), action.label])
+  }
+  return [...labels].map(([lacked, of]) => `${of.join(', ')}: needs ${lacked}`).join('; ')
 }
 
 export const reason = { name: 'reason', label: 'Why', type: 'long' } as const

@@ -9,12 +9,14 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
   {
     label: 'Advance',
     explains: 'Its next step is formed now.',
+    needs: ['work.operate'],
     isOffered: (of) => ['staged', 'active'].includes(of.status) && of.stage === 'idle',
     path: campaign('advance'),
   },
   {
     label: 'Decide',
     explains: 'The decision binds all that follows, and the campaign goes on.',
+    needs: ['work.operate'],
     isOffered: inState('escalated', 'active', 'staged'),
     path: campaign('decide'),
     fields: [{ name: 'decision', label: 'The decision', type: 'long', isRequired: true }],
@@ -22,6 +24,7 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
   {
     label: 'Pause',
     explains: 'Nothing new is started; what is running finishes.',
+    needs: ['work.operate'],
     isOffered: inState('active', 'staged'),
     path: campaign('pause'),
     fields: [reason],
@@ -29,6 +32,7 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
   {
     label: 'Resume',
     explains: 'It goes on.',
+    needs: ['work.operate'],
     isOffered: inState('paused', 'escalated'),
     path: campaign('resume'),
     fields: [
@@ -39,6 +43,7 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
   {
     label: 'Complete',
     explains: 'Its mission is reached, and it ends.',
+    needs: ['work.operate'],
     isOffered: unfinished,
     path: campaign('complete'),
     fields: [{ ...whyRequired, label: 'What shows that it is complete' }],
@@ -47,6 +52,7 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
   {
     label: 'Cancel',
     explains: 'It ends. Its running cycle finishes, unless it is stopped now.',
+    needs: ['work.operate'],
     isOffered: inState('staged', 'active', 'paused', 'escalated', 'cancelling'),
     path: campaign('cancel'),
     fields: [whyRequired, { name: 'now', label: 'Stop its running cycle now', type: 'check' }, discard],
@@ -60,6 +66,7 @@ export const INITIATIVE_ACTIONS: readonly Action[] = [
   {
     label: 'Decide',
     explains: 'Every later assessment is given the decision.',
+    needs: ['work.operate'],
     isOffered: inState('active'),
     path: initiative('decide'),
     fields: [
@@ -76,12 +83,14 @@ export const INITIATIVE_ACTIONS: readonly Action[] = [
   {
     label: 'Assess now',
     explains: 'Steering looks at its members now.',
+    needs: ['work.operate'],
     isOffered: inState('active'),
     path: initiative('advance'),
   },
   {
     label: 'Complete',
     explains: 'Its outcome is reached, and it ends.',
+    needs: ['work.operate'],
     isOffered: inState('active'),
     path: initiative('complete'),
     fields: [{ ...whyRequired, label: 'What shows that it is reached' }],
@@ -90,6 +99,7 @@ export const INITIATIVE_ACTIONS: readonly Action[] = [
   {
     label: 'Cancel',
     explains: 'It ends. Its members go on without it.',
+    needs: ['work.operate'],
     isOffered: inState('active'),
     path: initiative('cancel'),
     fields: [whyRequired],

@@ -29,10 +29,15 @@ async function answer(api: Requests, { decision }: Document, old: Document): Pro
   return await sendAnew(api, anew(old, 'answer', objective))
 }
 
+async function retry(api: Requests, _: Document, old: Document): Promise<Document> {
+  return await sendAnew(api, anew(old, 'retry', old.objective))
+}
+
 export const ITEM_ACTIONS: readonly Action[] = [
   {
     label: 'Answer',
     explains: 'A new item continues with the decision, and this one is closed.',
+    needs: ['work.submit', 'work.operate'],
     isOffered: (of) => of.state === 'needs_decision' && of.started_at !== undefined && !isForItsSource(of),
     path: () => 'api/work-items',
     fields: [{ name: 'decision', label: 'The decision', type: 'long', isRequired: true }],
@@ -42,26 +47,39 @@ export const ITEM_ACTIONS: readonly Action[] = [
   {
     label: 'Retry',
     explains: 'The same work is submitted again as a new item, and this one is closed.',
-    isOffered: (of) => isRetried(of) && !isForItsSource(of),
+    needs: ['work.submit', 'work.operate'],
+    isOffered: (of) => isRetriable(of) && of.state !== 'cancelled',
     path: () => 'api/work-items',
-    send: async (api, _, old) => await sendAnew(api, anew(old, 'retry', old.objective)),
+    send: retry,
+    opens: opensItem,
+  },
+  {
+    label: 'Retry',
+    explains: 'The same work is submitted again as a new item.',
+    needs: ['work.submit'],
+    isOffered: (of) => isRetriable(of) && of.state === 'cancelled',
+    path: () => 'api/work-items',
+    send: retry,
     opens: opensItem,
   },
   {
     label: 'Hold',
     explains: 'It does not start until somebody releases it.',
+    needs: ['work.operate'],
     isOffered: inState('queued'),
     path: item('hold'),
   },
   {
     label: 'Release',
     explains: 'It returns to the queue.',
+    needs: ['work.operate'],
     isOffered: (of) => of.state === 'held' || (of.state === 'needs_decision' && of.started_at === undefined),
     path: item('release'),
   },
   {
     label: 'Resume',
     explains: 'A new item continues from the work that this one has kept.',
+    needs: ['work.operate'],
     isOffered: (of) =>
       of.state === 'preserved' &&
       of.disposition?.preservation_ref !== undefined &&
@@ -77,6 +95,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   {
     label: 'Close',
     explains: 'Nothing more is to be done about it.',
+    needs: ['work.operate'],
     isOffered: inState('preserved', 'needs_decision', 'failed'),
     path: item('close'),
     fields: [whyRequired],
@@ -85,12 +104,17 @@ export const ITEM_ACTIONS: readonly Action[] = [
   {
     label: 'Cancel',
     explains: 'If it waits, it ends at once; if it is running, when its runner has stopped.',
+    needs: ['work.operate'],
     isOffered: inState('submitted', 'queued', 'held', 'running'),
     path: item('cancel'),
     fields: [reason, discard],
     isGrave: true,
   },
 ]
+
+function isRetriable(of: Document): boolean {
+  return isRetried(of) && !isForItsSource(of)
+}
 
 function isContinued({ resumptions = [] }: Document): boolean {
   return resumptions.some(({ state }: Document) => state === undefined)
@@ -101,6 +125,7 @@ export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 export const NEW_TASK: Action = {
   label: 'New task',
   explains: 'It enters the ledger, which starts it as the pacing rules allow.',
+  needs: ['work.submit'],
   isOffered: () => true,
   path: () => 'api/work-items',
   fields: [
@@ -120,6 +145,7 @@ export function pauseLane(lane: string, isPaused: boolean): Action {
     explains: isPaused
       ? `Items of the lane ${lane} start again.`
       : `No item of the lane ${lane} starts; what is running goes on.`,
+    needs: ['work.operate'],
     isOffered: () => true,
     path: () => `api/pacing/${isPaused ? 'resume' : 'pause'}`,
     body: () => ({ lanes: [lane] }),

@@ -8,6 +8,7 @@ export const BRIEF_ACTIONS: readonly Action[] = [
   {
     label: 'Submit for review',
     explains: 'It is ready to be reviewed.',
+    needs: ['intent.write'],
     isOffered: inState('draft'),
     path: brief('submit'),
     isOfVersion: true,
@@ -15,6 +16,8 @@ export const BRIEF_ACTIONS: readonly Action[] = [
   {
     label: 'Approve',
     explains: 'Runs may follow it as it reads now. From then on it cannot be changed.',
+    needs: ['approve.dry_run', 'approve.full'],
+    isOneEnough: true,
     isOffered: (of) => !['draft', 'archived'].includes(of.state),
     path: brief('approve'),
     isOfVersion: true,
@@ -33,12 +36,14 @@ export const BRIEF_ACTIONS: readonly Action[] = [
   {
     label: 'Compile prompts',
     explains: 'Its prompts are made, pinned to what they are made from.',
+    needs: ['brief.compile'],
     isOffered: inState('approved'),
     path: brief('compile-prompts'),
   },
   {
     label: 'Archive',
     explains: 'It is not used any more.',
+    needs: ['intent.write'],
     isOffered: (of) => !['archived', 'queued', 'accepted', 'executing'].includes(of.state),
     path: brief('archive'),
     fields: [reason],
@@ -52,6 +57,7 @@ export const HYPOTHESIS_ACTIONS: readonly Action[] = [
   {
     label: 'Accept',
     explains: 'It becomes an intent record of the project.',
+    needs: ['intent.accept'],
     isOffered: inState('open'),
     path: hypothesis('accept'),
     fields: [reason],
@@ -59,6 +65,7 @@ export const HYPOTHESIS_ACTIONS: readonly Action[] = [
   {
     label: 'Reject',
     explains: 'It is not what the project intends.',
+    needs: ['intent.accept'],
     isOffered: inState('open'),
     path: hypothesis('reject'),
     fields: [whyRequired],
@@ -72,6 +79,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
   {
     label: 'Accept',
     explains: 'It is what the project intends.',
+    needs: ['intent.accept'],
     isOffered: inState('hypothesized', 'proposed'),
     path: record('accept'),
     isOfVersion: true,
@@ -80,6 +88,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
   {
     label: 'Activate',
     explains: 'It guides runs from now on.',
+    needs: ['intent.accept'],
     isOffered: inState('accepted'),
     path: record('activate'),
     isOfVersion: true,
@@ -88,6 +97,7 @@ export const RECORD_ACTIONS: readonly Action[] = [
   {
     label: 'Deprecate',
     explains: 'It guides nothing any more.',
+    needs: ['intent.accept'],
     isOffered: inState('accepted', 'active'),
     path: record('deprecate'),
     isOfVersion: true,
@@ -100,6 +110,7 @@ export const DRIFT_ACTIONS: readonly Action[] = [
   {
     label: 'Classify',
     explains: 'Say what the drift is, so that it does not ask again.',
+    needs: ['drift.classify'],
     isOffered: ({ status }) => status !== 'holding' && status !== 'unobserved',
     path: ({ project, intent_record: { id } }) => `api/projects/${encodeURIComponent(project)}/drift/${id}/classify`,
     fields: [

@@ -8,12 +8,14 @@ export const RUN_ACTIONS: readonly Action[] = [
   {
     label: 'Approve',
     explains: 'It may make changes, and goes to a runner.',
+    needs: ['approve.full'],
     isOffered: (of) => of.waiting_because?.code === 'not_approved',
     path: run('approve'),
   },
   {
     label: 'Requeue',
     explains: 'It is handed out again. Its runner has not been heard from: the work may have been done already.',
+    needs: ['work.operate'],
     isOffered: inState('lost'),
     path: run('requeue'),
     isGrave: true,
@@ -21,6 +23,7 @@ export const RUN_ACTIONS: readonly Action[] = [
   {
     label: 'Fail',
     explains: 'It counts as failed, whatever its runner has done.',
+    needs: ['work.operate'],
     isOffered: inState('lost'),
     path: run('fail'),
     fields: [{ name: 'message', label: 'Why', type: 'long', isRequired: true }],
@@ -29,6 +32,7 @@ export const RUN_ACTIONS: readonly Action[] = [
   {
     label: 'Cancel',
     explains: 'If it waits, it ends at once; otherwise its runner is told to stop.',
+    needs: ['work.operate'],
     isOffered: inState('queued', 'offered', 'accepted', 'started'),
     path: run('cancel'),
     fields: [reason, discard],
@@ -46,6 +50,7 @@ export const RUNNER_ACTIONS: readonly Action[] = [
     ...patchRunner,
     label: 'Drain',
     explains: 'It finishes what it has and gets nothing new.',
+    needs: ['runner.manage'],
     isOffered: (of) => of.state === 'registered',
     body: () => ({ draining: true }),
   },
@@ -53,6 +58,7 @@ export const RUNNER_ACTIONS: readonly Action[] = [
     ...patchRunner,
     label: 'Undrain',
     explains: 'It gets work again.',
+    needs: ['runner.manage'],
     isOffered: (of) => of.state === 'draining',
     body: () => ({ draining: false }),
   },

@@ -1,7 +1,7 @@
 /** Buttons for what a person can do, and the dialog in which it is confirmed. */
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Action, Field } from '../actions/action.ts'
+import { type Action, type Field, lackedFor, refusedIn } from '../actions/action.ts'
 import { newKey } from '../api.ts'
 import type { Document, Problem } from '../document.ts'
 import { hrefOf } from '../place.ts'
@@ -16,23 +16,28 @@ interface Props {
   readonly onDone?: () => unknown
 }
 
-/** One button for each action that is offered in this state. */
+/** One button for each action that is offered in this state and that the token may do; the others are only named. */
 export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
-  const offered = actions.filter(({ isOffered }) => isOffered(of))
-  if (offered.length === 0 && chosen === undefined) return null
+  const { rights } = useSession()
+  const offered = rights === undefined ? [] : actions.filter(({ isOffered }) => isOffered(of))
+  if (rights === undefined || (offered.length === 0 && chosen === undefined)) return null
+  const refused = refusedIn(offered, rights)
   return (
     <div class="actions">
-      {offered.map((action) => (
-        <button
-          type="button"
-          key={action.label}
-          aria-label={action.about && `${action.label} ${action.about}`}
-          onClick={() => choose({ action, of })}
-        >
-          {action.label}
-        </button>
-      ))}
+      {offered
+        .filter((action) => lackedFor(action, rights).length === 0)
+        .map((action) => (
+          <button
+            type="button"
+            key={action.label}
+            aria-label={action.about && `${action.label} ${action.about}`}
+            onClick={() => choose({ action, of })}
+          >
+            {action.label}
+          </button>
+        ))}
+      {refused !== '' && <small>{refused}</small>}
       {chosen !== undefined && (
         <Confirm
           {...chosen}

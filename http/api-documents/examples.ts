@@ -275,6 +275,15 @@ export const examples: Readonly<Record<string, Example>> = {
     body: { name: 'ada', roles: ['operator'], projects: ['greeter'] },
     answer: { ...token, token: 'itd_shown-once' },
   },
+  'GET /api/tokens/self': {
+    answer: {
+      kind: 'token',
+      id: token.id,
+      name: token.name,
+      rights: ['view', 'work.submit', 'work.operate', 'event.emit', 'runner.manage'],
+      projects: token.projects,
+    },
+  },
   'GET /api/tokens': { answer: { items: [token] } },
   'GET /healthz': { answer: { status: 'ok' } },
   'GET /readyz': { answer: { status: 'ready', quarantined: 0, set_aside: 0, passed_over: 0 } },

@@ -1,7 +1,7 @@
 /** Access tokens of people and programs. Nobody grants more than they hold; the secret is shown once. */
 
 import {
-  RIGHTS,
+  callerDocument,
   type TokenCreate,
   tokenCreateBody,
   tokenCreatedDocument,
@@ -9,7 +9,8 @@ import {
 } from '../../machines/documents/token.ts'
 import { isId } from '../../machines/ids.ts'
 import { modules } from '../../machines/index.ts'
-import { instantMs } from '../../machines/instant.ts'
+import { instantMs, utcOf } from '../../machines/instant.ts'
+import { RIGHTS } from '../../machines/rights.ts'
 import { closedObject, Type } from '../../machines/schema.ts'
 import { isExpired, type Principal } from '../../runtime/access/principals.ts'
 import { rightsOf } from '../../runtime/access/rights.ts'
@@ -35,7 +36,7 @@ function documentOf({ runtime }: ServiceContext, snapshot: SnapshotOf<any>): obj
 }
 
 export function tokenRoutes(service: ServiceContext): readonly Route[] {
-  return [createRoute(service), listRoute(service), revokeRoute(service)]
+  return [createRoute(service), selfRoute(service), listRoute(service), revokeRoute(service)]
 }
 
 function createRoute(service: ServiceContext): Route {
@@ -157,6 +158,33 @@ function isVisible(principal: Principal, { context }: SnapshotOf<any>): boolean 
   const projects = context.projects as '*' | readonly string[]
   if (projects.length === 0) return context.created_by?.id === principal.id
   return projects !== '*' && projects.every((key) => maySee(principal, key))
+}
+
+function selfRoute(service: ServiceContext): Route {
+  return {
+    method: 'GET',
+    path: '/api/tokens/self',
+    operation: 'readCaller',
+    area: AREA,
+    summary: 'What the token may do that the request is sent with.',
+    access: { right: 'any', runner: 'own' },
+    answers: { 200: { description: 'The caller.', schema: callerDocument } },
+    handle: (exchange) => {
+      markCursor(service, exchange)
+      exchange.answer(200, callerOf(exchange.principal))
+    },
+  }
+}
+
+function callerOf({ kind, id, name, rights, projects, expiresAtMs }: Principal): object {
+  return {
+    kind,
+    id,
+    name,
+    rights: RIGHTS.filter((right) => rights.has(right)),
+    projects: projects === '*' ? ['*'] : [...projects],
+    ...(expiresAtMs === undefined ? {} : { expires_at: utcOf(expiresAtMs) }),
+  }
 }
 
 function listRoute(service: ServiceContext): Route {

@@ -1,27 +1,7 @@
 /** The documents of a person's or a system's token. The token itself is shown once, in the answer of its create. */
+import { RIGHTS, ROLES } from '../rights.ts'
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, projects, serviceId, shownName, time } from './fields.ts'
-
-/** What a token may do; each endpoint needs one of them. */
-export const RIGHTS = [
-  'view',
-  'intent.write',
-  'intent.accept',
-  'brief.compile',
-  'approve.dry_run',
-  'approve.full',
-  'work.submit',
-  'work.operate',
-  'event.emit',
-  'drift.classify',
-  'runner.manage',
-  'token.manage',
-] as const
-export type Right = (typeof RIGHTS)[number]
-
-/** Named sets of rights. */
-export const ROLES = ['viewer', 'author', 'approver', 'operator', 'admin'] as const
-export type Role = (typeof ROLES)[number]
 
 const right = stringEnum(RIGHTS, { description: 'A right.' })
 const role = stringEnum(ROLES, { description: 'A named set of rights.' })
@@ -67,6 +47,21 @@ export const tokenDocument = Type.Object(
   { title: 'Token' },
 )
 export type Token = Static<typeof tokenDocument>
+
+/** What a caller may do with the token that it calls with. */
+export const callerDocument = Type.Object(
+  {
+    kind: stringEnum(['token', 'runner'], { description: 'Whether it is a token of its own or a runner’s.' }),
+    id: Type.String({ description: 'The token’s id, not the secret; for a runner’s token, the id of the runner.' }),
+    name: Type.String({ description: 'Shown in every event it causes.' }),
+    rights: Type.Array(right, {
+      description: 'All rights it holds, those of its roles included. A runner’s token holds none.',
+    }),
+    projects: Type.Array(Type.String(), { description: 'Keys of the projects it is confined to, or `["*"]`.' }),
+    expires_at: Type.Optional(time('From then on it is not accepted.')),
+  },
+  { title: 'Caller' },
+)
 
 /** Answer of the create: the only time the secret is shown. */
 export const tokenCreatedDocument = Type.Object(

@@ -4,9 +4,9 @@
  * effect with its commit.
  */
 import { createHash } from 'node:crypto'
-import { RIGHTS } from '../../machines/documents/token.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { ActorRef, By, SnapshotOf } from '../../machines/machine.ts'
+import { RIGHTS } from '../../machines/rights.ts'
 import { allOfKind } from '../all-of-kind.ts'
 import type { CommittedStep, Platform, Runtime } from '../api.ts'
 import { clockRecheckMs } from '../limits.ts'

@@ -2,7 +2,7 @@
  * What each role may do: roles are named sets of rights. A token holds roles or rights; what it may do is always
  * decided by rights alone.
  */
-import { RIGHTS, type Right, type Role } from '../../machines/documents/token.ts'
+import { RIGHTS, type Right, type Role } from '../../machines/rights.ts'
 
 export type { Right }
 

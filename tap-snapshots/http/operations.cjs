@@ -134,6 +134,7 @@ watchEvents  get /api/watch
 listAttention  get /api/attention
 createToken  post /api/tokens
 listTokens  get /api/tokens
+readCaller  get /api/tokens/self
 revokeToken  delete /api/tokens/{id}
 createBackup  post /api/backups
 readBackup  get /api/backups/{name}

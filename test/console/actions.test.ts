@@ -1,6 +1,6 @@
-/** Every action of the console is one that the API documents: its path, its method, what it sends. */
+/** Every action of the console is one that the API documents: its path, its method, its right, what it sends. */
 import t from 'tap'
-import type { Action } from '../../console/actions/action.ts'
+import { type Action, lackedFor, refusedIn } from '../../console/actions/action.ts'
 import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../../console/actions/campaigns.ts'
 import { ITEM_ACTIONS, LANES, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
 import { BRIEF_ACTIONS, DRIFT_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../../console/actions/meaning.ts'
@@ -34,6 +34,9 @@ t.test('every action is an operation of the API, and sends what that takes', asy
     )
     const operation = openApi.paths[name ?? '']?.[method.toLowerCase()]
     t.ok(operation, `${label}: ${method} ${path}`)
+    const { needs, isOneEnough = false } = action
+    if (isOneEnough) t.ok(needs.includes(operation['x-right']), `${label} ${path}: the right`)
+    else if (send === undefined) t.strictSame(needs, [operation['x-right']], `${label} ${path}: the right`)
     const takesVersion = (operation.parameters ?? []).some((one: any) => one.name.toLowerCase() === 'if-match')
     t.equal(isOfVersion, takesVersion, `${label} ${path}: If-Match`)
     // It composes its own requests, which test/console/console.test.ts sends.
@@ -48,4 +51,24 @@ t.test('every action is an operation of the API, and sends what that takes', asy
       if (choices !== undefined && values !== undefined) t.strictSame([...choices].sort(), [...values].sort(), member)
     }
   }
+})
+
+t.test('a token may do what it has all rights for, and the rights that it lacks are named', async (t) => {
+  const byLabel = (label: string) => EVERY.find((action) => action.label === label)!
+  const [hold, cancel, answer, approve] = ['Hold', 'Cancel', 'Answer', 'Approve'].map(byLabel) as [
+    Action,
+    Action,
+    Action,
+    Action,
+  ]
+  const either = BRIEF_ACTIONS.find(({ label }) => label === 'Approve')!
+  t.strictSame(lackedFor(hold, new Set(['work.operate'])), [])
+  t.strictSame(lackedFor(answer, new Set(['work.operate'])), ['work.submit'])
+  t.strictSame(lackedFor(approve, new Set(['approve.dry_run'])), ['approve.full'])
+  t.strictSame(lackedFor(either, new Set(['approve.dry_run'])), [])
+  t.equal(
+    refusedIn([hold, answer, cancel, either], new Set(['view'])),
+    'Hold, Cancel: needs work.operate; Answer: needs work.submit and work.operate; Approve: needs approve.dry_run or approve.full',
+  )
+  t.equal(refusedIn([hold], new Set(['work.operate'])), '')
 })

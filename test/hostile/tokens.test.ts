@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
-import { RIGHTS, ROLES } from '../../machines/documents/token.ts'
+import { RIGHTS, ROLES } from '../../machines/rights.ts'
 import { rightsOf } from '../../runtime/access/rights.ts'
 import { raw, startTestService, type TestService } from '../http/service-harness.ts'
 import { Random } from '../random.ts'

@@ -3,7 +3,7 @@
  * every role and its own runners, and in addition callers who see everything. Whatever a project's people write
  * contains the project's marker, so that a marker in an answer to somebody else is a leak.
  */
-import { ROLES } from '../../machines/documents/token.ts'
+import { ROLES } from '../../machines/rights.ts'
 import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
 import type { Random } from '../random.ts'
 import { markerOf, markersIn } from './markers.ts'

@@ -6,7 +6,7 @@ import { AccessCheck } from '../../http/access.ts'
 import { createMetrics } from '../../http/metrics.ts'
 import type { Route } from '../../http/route.ts'
 import { allRoutes } from '../../http/routes.ts'
-import { ROLES } from '../../machines/documents/token.ts'
+import { ROLES } from '../../machines/rights.ts'
 import type { Principal, Principals } from '../../runtime/access/principals.ts'
 import { ROLE_RIGHTS } from '../../runtime/access/rights.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
@@ -303,6 +303,26 @@ t.test(
     t.equal(read().last_used_at, first)
   },
 )
+
+t.test('every caller is told what it may do, and nothing of anybody else', async (t) => {
+  const s = await startTestService(t)
+  await s.project('mine')
+  const self = async (token: string) => (await s.expect(200, 'GET', '/api/tokens/self', undefined, { token })).body
+  t.match(await self(s.admin), { kind: 'token', name: 'admin', rights: ROLE_RIGHTS.admin, projects: ['*'] })
+  const expires = new Date(Date.now() + 600_000).toISOString()
+  const more = { roles: ['viewer'], rights: ['work.submit'], projects: ['mine'], expires_at: expires }
+  const { body: made } = await s.expect(201, 'POST', '/api/tokens', { name: 'ada', ...more })
+  t.strictSame(await self(made.token), {
+    kind: 'token',
+    id: made.id,
+    name: 'ada',
+    rights: ['view', 'work.submit'],
+    projects: ['mine'],
+    expires_at: expires,
+  })
+  const runner = await s.runner('r1', { allowed_projects: ['mine'] })
+  t.strictSame(await self(runner), { kind: 'runner', id: 'r1', name: 'runner:r1', rights: [], projects: ['mine'] })
+})
 
 t.test('nobody creates a token that outlives their own', async (t) => {
   const s = await startTestService(t)
