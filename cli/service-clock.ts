@@ -3,10 +3,7 @@
  * expected, such as `--expires 30d`.
  */
 import type { Client } from '../engine/client.ts'
-import { utcOf } from '../machines/instant.ts'
-
-/** How far the service's clock may be ahead of the `Date` of its answer, which has whole seconds, in milliseconds. */
-const DATE_LAG_MS = 2_000
+import { aheadMs, utcOf } from '../machines/instant.ts'
 
 export class ServiceClock {
   /** How far it is ahead of this machine's clock. */
@@ -14,9 +11,7 @@ export class ServiceClock {
 
   /** Takes the time from an answer of the service: this machine's if that may be right, or if none is told. */
   heard(headers: Headers): void {
-    const dateMs = Date.parse(headers.get('date') ?? '')
-    const nowMs = Date.now()
-    if (!Number.isNaN(dateMs)) this.#aheadMs = Math.min(Math.max(nowMs, dateMs), dateMs + DATE_LAG_MS) - nowMs
+    this.#aheadMs = aheadMs(headers.get('date'), Date.now()) ?? this.#aheadMs
   }
 
   readonly nowMs = (): number => Date.now() + this.#aheadMs

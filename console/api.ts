@@ -1,4 +1,5 @@
 /** The service's HTTP API, as the console uses it: JSON in and out, and every failure is one kind of error. */
+import { aheadMs } from '../machines/instant.ts'
 import type { Document, Problem, Query } from './document.ts'
 import type { Open } from './live.ts'
 
@@ -29,11 +30,18 @@ function serviceUrl(path: string, query: Query = {}): URL {
 export class Api {
   readonly token: string
   readonly #onUnauthorized: (problem: Problem) => void
+  /** How far the service's clock is ahead of the browser's. */
+  #aheadMs = 0
 
   /** `onUnauthorized` is called when the service does not accept the token. */
   constructor(token: string, onUnauthorized: (problem: Problem) => void) {
     this.token = token
     this.#onUnauthorized = onUnauthorized
+  }
+
+  /** The time by the clock of the service, by which ages count. */
+  nowMs(): number {
+    return Date.now() + this.#aheadMs
   }
 
   /** Reads a document. Paths are relative: `api/work-items`. Rejects with `Refused`. */
@@ -81,6 +89,7 @@ export class Api {
       serviceUrl(path, query),
       body === undefined ? init : { ...init, body: JSON.stringify(body) },
     )
+    this.#aheadMs = aheadMs(answer.date, Date.now()) ?? this.#aheadMs
     if (answer.ok) return answer.body
     const problem = { title: `HTTP ${answer.status}`, ...answer.body, status: answer.status }
     if (answer.status === 401) this.#onUnauthorized(problem)
@@ -91,6 +100,7 @@ export class Api {
 interface Answer {
   readonly ok: boolean
   readonly status: number
+  readonly date: string | null
   readonly body: Document
 }
 
@@ -105,7 +115,8 @@ async function answerOf(url: URL, init: RequestInit): Promise<Answer> {
     throw new Refused({ title: 'The service cannot be reached', status: 0 })
   }
   try {
-    return { ok: answer.ok, status: answer.status, body: text === '' ? {} : JSON.parse(text) }
+    const { ok, status, headers } = answer
+    return { ok, status, date: headers.get('date'), body: text === '' ? {} : JSON.parse(text) }
   } catch {
     throw new Refused({ title: `HTTP ${answer.status}, and not from the service`, status: answer.status })
   }

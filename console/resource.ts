@@ -118,12 +118,13 @@ export function usePlace(): Place {
 
 const TICK_MS = 5_000
 
-/** The time in milliseconds; parts that call this are drawn again every few seconds. */
+/** The service's time in milliseconds; parts that call this are drawn again every few seconds. */
 export function useNow(): number {
-  const [now, setNow] = useState(Date.now())
+  const { api } = useSession()
+  const [now, setNow] = useState(api.nowMs())
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), TICK_MS)
+    const timer = setInterval(() => setNow(api.nowMs()), TICK_MS)
     return () => clearInterval(timer)
-  }, [])
+  }, [api])
   return now
 }

@@ -24,6 +24,18 @@ export function utcOf(ms: number): string {
   return new Date(withinYears(ms)).toISOString()
 }
 
+/** How far a clock may be ahead of the `Date` of an answer that has just come: that has whole seconds. */
+const DATE_LAG_MS = 2_000
+
+/**
+ * How far the clock of a service is ahead of one that shows `nowMs`, by the `Date` of its answer, in milliseconds: 0 if
+ * they may agree. Undefined if the answer tells no time.
+ */
+export function aheadMs(date: string | null, nowMs: number): number | undefined {
+  const dateMs = Date.parse(date ?? '')
+  return Number.isNaN(dateMs) ? undefined : Math.min(Math.max(nowMs, dateMs), dateMs + DATE_LAG_MS) - nowMs
+}
+
 function withinYears(ms: number): number {
   return Math.max(FIRST_INSTANT_MS, Math.min(ms, LAST_MS))
 }

@@ -153,7 +153,7 @@ t.test('an answer that never comes is given up, and asked for again', async (t) 
   const s = await startTestService(t)
   await s.project('shop')
   let lost = 0
-  const page = await Page.open(t, s.service.url, (path) => path === '/api/projects/shop' && lost++ === 0)
+  const page = await Page.open(t, s.service.url, { loses: (path) => path === '/api/projects/shop' && lost++ === 0 })
   await page.signIn(s.admin)
   await page.shows('Nothing waits.')
   page.go('#/projects/shop')
@@ -246,6 +246,22 @@ t.test('the overview shows unfinished campaigns, and runs that no item has asked
   await s.expect(200, 'POST', '/api/campaigns/spring/cancel', { reason: 'not wanted' })
   await page.showsNo('Be tidy')
   t.same(page.faults, [])
+})
+
+t.test('ages follow the clock of the service, wherever that of the browser is', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  await submit(s)
+  for (const aheadMs of [3_600_000, -3_600_000]) {
+    const page = await Page.open(t, s.service.url, { aheadMs })
+    await page.signIn(s.admin)
+    page.go('#/items')
+    await page.shows('Tidy up')
+    const [age] = page.texts('td time')
+    // `Date` has whole seconds.
+    t.match(age, /^(in )?\d\d?s$/, `${aheadMs} ms ahead`)
+    t.same(page.faults, [])
+  }
 })
 
 t.test('the overview of one project counts what is in it', async (t) => {

@@ -16,13 +16,12 @@ export class Page {
     this.requests = requests
   }
 
-  /** `loses`: whether the request to this path is never answered; the page gives it up after 0.3 seconds. */
-  static async open(t: Test, url: string, loses?: (path: string) => boolean): Promise<Page> {
+  static async open(t: Test, url: string, world: World = {}): Promise<Page> {
     const faults: string[] = []
     const virtualConsole = new VirtualConsole().on('jsdomError', (error) => faults.push(String(error.stack)))
     const options = { runScripts: 'dangerously', resources: 'usable', pretendToBeVisual: true, virtualConsole }
     const requests: string[] = []
-    const beforeParse = (window: any): void => complete(window, requests, loses)
+    const beforeParse = (window: any): void => complete(window, requests, world)
     const { window } = await JSDOM.fromURL(url, { ...options, beforeParse })
     t.teardown(() => window.close())
     return new Page(window, faults, requests)
@@ -114,8 +113,17 @@ export class Page {
   }
 }
 
+/** What is unusual around the page. */
+interface World {
+  /** Whether the request to this path is never answered; the page gives it up after 0.3 seconds. */
+  readonly loses?: (path: string) => boolean
+  /** How far the browser's clock is ahead. */
+  readonly aheadMs?: number
+}
+
 /** What browsers have and jsdom lacks. */
-function complete(window: any, requests: string[], loses?: (path: string) => boolean): void {
+function complete(window: any, requests: string[], { loses, aheadMs = 0 }: World): void {
+  if (aheadMs !== 0) window.Date.now = () => Date.now() + aheadMs
   if (loses !== undefined) window.AbortSignal.timeout = () => AbortSignal.timeout(300)
   window.fetch = (url: URL, { signal, ...init }: RequestInit) => {
     const path = `${url.pathname}${url.search}`
