@@ -130,8 +130,10 @@ export function newKey(): string {
 
 /** Opens the Watch stream (docs/EVENTS.md). */
 export function watching(token: string): Open {
-  return (since, { frame, end }) => {
-    const url = serviceUrl('api/watch', { since })
+  return (since, { frame, end }, filter) => {
+    const url = serviceUrl('api/watch', { ...filter, since })
+    // Lists of types are long, and commas need no escape.
+    url.search = url.search.replaceAll('%2C', ',')
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
     const socket = new WebSocket(url, ['intendant.watch.v1', `bearer.${token}`])
     socket.onmessage = ({ data }) => frame(JSON.parse(data))

@@ -4,6 +4,7 @@ import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/h
 import type { Right } from '../machines/rights.ts'
 import { Api, LIST_LIMIT_MAX, watching } from './api.ts'
 import type { Problem } from './document.ts'
+import { interestOf } from './interest.ts'
 import { KINDS } from './kinds.ts'
 import { type Connection, Live } from './live.ts'
 import { EntityPage } from './pages/entity.tsx'
@@ -12,7 +13,8 @@ import { ListPage } from './pages/list.tsx'
 import { neededBy, OverviewPage } from './pages/overview.tsx'
 import { Link, ProblemNote } from './parts/basics.tsx'
 import { GoTo } from './parts/go-to.tsx'
-import { hrefIn, type Place } from './place.ts'
+import { hrefIn, type Place, placeOf } from './place.ts'
+import type { Filter } from './recorded.ts'
 import { EVERY_MS, problemOf, type Resource, usePlace, useResource } from './resource.ts'
 import { keepToken, keptToken, type Session, SessionContext, useSession } from './session.ts'
 import { readable, shortOf } from './words.ts'
@@ -73,12 +75,13 @@ function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => v
   const api = useMemo(() => new Api(token, onEnd), [token])
   const [live, setLive] = useState<Live | undefined>(undefined)
   useEffect(() => {
-    const made = new Live(watching(token))
+    const made = new Live(watching(token), interestOf(placeOf(location.hash).path[0] ?? ''))
     setLive(made)
     return () => made.close()
   }, [token])
   if (live === undefined) return <p class="dim">Loading …</p>
-  const session = { api, live, rights: undefined, project: undefined, projects: [] }
+  const streamOf = (filter: Filter): Live => new Live(watching(token), filter, live.cursor)
+  const session = { api, live, streamOf, rights: undefined, project: undefined, projects: [] }
   return (
     <SessionContext.Provider value={session}>
       <Frame onEnd={onEnd} />
@@ -106,6 +109,9 @@ const PAGES = [
 function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
   const above = useSession()
   const place = usePlace()
+  const { live } = above
+  const [page = ''] = place.path
+  useEffect(() => live.narrow(interestOf(page)), [live, page])
   const { value } = useResource('api/projects', {
     query: { state: 'active', limit: LIST_LIMIT_MAX },
     isChangedBy: isOfProject,

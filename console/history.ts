@@ -1,11 +1,11 @@
 /**
  * Recorded events as they come: the newest ones, those that the stream tells, and older ones when somebody asks.
  * Invariant: newest first, each once, and none is missing between the first and the last. For that the newest ones are
- * read as of the stream's cursor.
+ * read as of the cursor of their stream, which tells what the filter admits and nothing else.
  */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Document, Problem, Query } from './document.ts'
-import { admits, type Filter, type Shown, withNewer } from './recorded.ts'
+import { type Filter, type Shown, withNewer } from './recorded.ts'
 import { Refresher } from './refresher.ts'
 import { gapMs, mayPass, problemOf } from './resource.ts'
 import { useSession } from './session.ts'
@@ -28,7 +28,7 @@ interface Sizes {
 
 /** `filter` and `sizes` must stay the same as long as the part is shown: give it a key. */
 export function useRecorded(filter: Filter, { page, kept }: Sizes): Recorded {
-  const { api, live } = useSession()
+  const { api, streamOf } = useSession()
   const [shown, setShown] = useState<Shown | undefined>(undefined)
   const [problem, setProblem] = useState<Problem | undefined>(undefined)
   const isAsking = useRef(false)
@@ -36,6 +36,7 @@ export function useRecorded(filter: Filter, { page, kept }: Sizes): Recorded {
 
   useEffect(() => {
     let isCurrent = true
+    const live = streamOf(filter)
     /** What the stream has told and is not shown yet, newest first. */
     let told: readonly Document[] = []
     let isRead = false
@@ -49,13 +50,15 @@ export function useRecorded(filter: Filter, { page, kept }: Sizes): Recorded {
     const made = new Refresher(async () => {
       isRead = false
       told = []
+      const { cursor } = live
       try {
-        const { items, next_cursor: next } = await api.get('api/events', { ...query, cursor: live.cursor })
+        const { items, next_cursor: next } = await api.get('api/events', { ...query, cursor })
         if (!isCurrent) return true
-        setShown(withNewer({ events: items, next, room: kept }, told))
+        // Without a cursor nobody knows which of those that were told are in it; it is read again when there is one.
+        isRead = cursor !== undefined
+        setShown(withNewer({ events: items, next, room: kept }, isRead ? told : []))
         setProblem(undefined)
         told = []
-        isRead = true
         return true
       } catch (error) {
         if (isCurrent) setProblem(problemOf(error))
@@ -63,17 +66,16 @@ export function useRecorded(filter: Filter, { page, kept }: Sizes): Recorded {
       }
     }, gapMs)
     const end = made.follow(live, (events) => {
-      const admitted = events.filter((event) => admits(filter, event))
-      if (admitted.length === 0) return
-      told = [...admitted.toReversed(), ...told].slice(0, kept + 1)
+      told = [...events.toReversed(), ...told].slice(0, kept + 1)
       if (isRead) timer ??= setTimeout(show, PORTION_MS)
     })
     return () => {
       isCurrent = false
       end()
+      live.close()
       clearTimeout(timer)
     }
-  }, [api, live])
+  }, [api])
 
   async function older(): Promise<void> {
     const from = shown?.next

@@ -1,8 +1,10 @@
 /**
- * The Watch stream in the browser (docs/EVENTS.md). Invariant: listeners hear each event behind the first `hello` once
- * and in order, over any number of connections; where that is not possible, they are told to start anew.
+ * The Watch stream in the browser (docs/EVENTS.md). Invariant: listeners hear each event behind the first `hello` that
+ * the filter admits once and in order, over any number of connections; where that is not possible, they are told to
+ * start anew.
  */
 import type { Document, Problem } from './document.ts'
+import type { Filter } from './recorded.ts'
 
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 10_000
@@ -16,8 +18,8 @@ interface Socket {
   close(): void
 }
 
-/** Opens a stream behind the cursor `since`, or from now on (`latest`). */
-export type Open = (since: string, heard: Heard) => Socket
+/** Opens a stream of what the filter admits, behind the cursor `since`, or from now on (`latest`). */
+export type Open = (since: string, heard: Heard, filter: Filter) => Socket
 
 interface Heard {
   /** A frame, as docs/EVENTS.md describes it. */
@@ -40,13 +42,17 @@ export class Live {
   readonly #watchers = new Set<(connection: Connection) => void>()
   #connection: Connection = 'connecting'
   #socket: Socket | undefined
+  #filter: Filter
   #cursor: string | undefined
   #pauseMs = FIRST_PAUSE_MS
   #timer: ReturnType<typeof setTimeout> | undefined
   #isClosed = false
 
-  constructor(open: Open) {
+  /** Begins behind `since`, as if what is before it had been heard; without it, now. */
+  constructor(open: Open, filter: Filter = {}, since?: string) {
     this.#open = open
+    this.#filter = filter
+    this.#cursor = since
     this.#connect()
   }
 
@@ -57,6 +63,19 @@ export class Live {
   /** Where in the log the listeners are; undefined until the stream has begun. */
   get cursor(): string | undefined {
     return this.#cursor
+  }
+
+  /**
+   * From where the listeners are, what this filter admits is told. What has changed before that is in what is read from
+   * now on: so nothing is lost at the change.
+   */
+  narrow(filter: Filter): void {
+    if (JSON.stringify(filter) === JSON.stringify(this.#filter)) return
+    this.#filter = filter
+    // Without a connection, the next one has the filter, if there is one.
+    if (this.#socket === undefined || this.#connection === 'refused') return
+    this.#forget()
+    this.#connect()
   }
 
   /** Returns the function that ends it. */
@@ -74,19 +93,23 @@ export class Live {
   close(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    this.#socket?.close()
+    this.#forget()
   }
 
   #connect(): void {
-    const socket = this.#open(this.#cursor ?? 'latest', {
-      // A connection that was given up may still be heard of.
-      frame: (frame) => {
-        if (socket === this.#socket) this.#take(frame)
+    const socket = this.#open(
+      this.#cursor ?? 'latest',
+      {
+        // A connection that was given up may still be heard of.
+        frame: (frame) => {
+          if (socket === this.#socket) this.#take(frame)
+        },
+        end: (code) => {
+          if (socket === this.#socket) this.#ended(code)
+        },
       },
-      end: (code) => {
-        if (socket === this.#socket) this.#ended(code)
-      },
-    })
+      this.#filter,
+    )
     this.#socket = socket
     this.#awaitFrame()
   }
@@ -98,10 +121,14 @@ export class Live {
 
   /** Gives the connection up without waiting for its end, which may never come on a dead one. */
   #drop(): void {
+    this.#forget()
+    this.#ended(0)
+  }
+
+  #forget(): void {
     const socket = this.#socket
     this.#socket = undefined
     socket?.close()
-    this.#ended(0)
   }
 
   #take({ type, cursor, events, problem }: Document): void {
@@ -127,6 +154,7 @@ export class Live {
 
   #ended(code: number): void {
     clearTimeout(this.#timer)
+    this.#socket = undefined
     if (this.#isClosed) return
     if (this.#connection === 'refused' || [4_400, 4_401, 4_403].includes(code)) {
       this.#become('refused')

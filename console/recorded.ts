@@ -1,18 +1,8 @@
-/** Lists of recorded events: which of them belong to one, and how it grows. Newest first. */
-import { PAYLOAD_FIELDS } from '../machines/events/watched-fields.ts'
+/** Lists of recorded events: what they are narrowed to, and how they grow. Newest first. */
 import type { Document } from './document.ts'
 
 /** Watch's filters (docs/EVENTS.md); several values are separated by commas. */
 export type Filter = Readonly<Record<string, string | undefined>>
-
-/** Whether the filter admits the event: the service's rule, for what the unfiltered stream tells. */
-export function admits(filter: Filter, event: Document): boolean {
-  return Object.entries(filter).every(([name, values]) => {
-    if (values === undefined || values === '') return true
-    const holder = (PAYLOAD_FIELDS as readonly string[]).includes(name) ? event.payload : event
-    return Object.hasOwn(holder, name) && values.split(',').includes(holder[name])
-  })
-}
 
 /** A list without gaps. */
 export interface Shown {

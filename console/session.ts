@@ -6,10 +6,13 @@ import type { Api } from './api.ts'
 import type { Document } from './document.ts'
 import type { Live } from './live.ts'
 import { hrefIn } from './place.ts'
+import type { Filter } from './recorded.ts'
 
 export interface Session {
   readonly api: Api
   readonly live: Live
+  /** Opens a stream of its own for what the filter admits, from where `live` is. */
+  readonly streamOf: (filter: Filter) => Live
   /** What the token may do; undefined until the service has told. */
   readonly rights: ReadonlySet<Right> | undefined
   /** Key of the project to which the lists are narrowed, from the address; undefined: all. */

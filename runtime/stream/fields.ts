@@ -4,7 +4,9 @@
  */
 
 import { lastValue, plainValue } from '../../machines/events/event-text.ts'
-import { PAYLOAD_FIELDS } from '../../machines/events/watched-fields.ts'
+
+/** Payload fields that can be filtered by. Only strings count. */
+export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative'] as const
 
 export interface WatchedFields {
   readonly event_type: string

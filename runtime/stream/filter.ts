@@ -5,9 +5,8 @@
  */
 import { quoted } from '../../machines/canonical.ts'
 import { SYSTEM_PROJECT } from '../../machines/envelope.ts'
-import { PAYLOAD_FIELDS } from '../../machines/events/watched-fields.ts'
 import type { CommittedEvent } from '../api.ts'
-import { envelopeOfText, fieldsOfText, type WatchedFields } from './fields.ts'
+import { envelopeOfText, fieldsOfText, PAYLOAD_FIELDS, type WatchedFields } from './fields.ts'
 
 /** The fields that can be filtered by, most selective first; `PAYLOAD_FIELDS` of them are read from the payload. */
 export const FILTER_FIELDS = [

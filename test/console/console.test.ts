@@ -509,6 +509,44 @@ t.test('events are told once and in order, and older ones come when somebody ask
   t.same(page.faults, [])
 })
 
+t.test('an open page is told what it shows: what runs print comes to their pages alone', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop', 'bank')
+  const print = async (run: any, text: string): Promise<void> => {
+    const said = { event_type: 'run_output', occurred_at: AT, payload: { stream: 'stdout', text } }
+    await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/events`, { events: [said] }, runner)
+  }
+  await submit(s, { objective: 'Tidy the shop' })
+  const run = await begin(s, runner)
+  await submit(s, { objective: 'Tidy the bank', project: 'bank' })
+  const other = await begin(s, runner)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('Tidy the bank')
+  await page.shows('live')
+  await print(run, 'first')
+  await submit(s, { objective: 'Tidy up' })
+  await page.shows('Tidy up')
+  t.notMatch(page.frames.join(), /first/)
+  page.go(`#/runs/${run.request_id}`)
+  await page.shows('first')
+  await print(other, 'of another')
+  for (const text of ['second', 'third']) {
+    await print(run, text)
+    await page.shows(text)
+  }
+  t.notMatch(page.frames.join(), /of another/)
+  page.go('#/intent?project=shop')
+  await page.shows('No intent records.')
+  await acceptedRecord(s, (await s.expect(200, 'GET', '/api/projects/shop')).body, 'tidy')
+  await page.shows('tidy')
+  page.go('#/')
+  await page.shows('Tidy up')
+  await submit(s, { objective: 'Sweep' })
+  await page.shows('Sweep')
+  t.same(page.faults, [])
+})
+
 t.test('what a run prints is added to what is shown, which is not read again', async (t) => {
   const s = await startTestService(t)
   const runner = await fleet(s, 'shop')

@@ -7,9 +7,9 @@ t.afterEach(() => mock.timers.reset())
 
 /** A stream whose other side is the test. */
 function stream() {
-  const opened: { since: string; heard: Parameters<Open>[1]; isClosed: boolean }[] = []
-  const live = new Live((since, heard) => {
-    const one = { since, heard, isClosed: false }
+  const opened: { since: string; heard: Parameters<Open>[1]; filter: Parameters<Open>[2]; isClosed: boolean }[] = []
+  const live = new Live((since, heard, filter) => {
+    const one = { since, heard, filter, isClosed: false }
     opened.push(one)
     return {
       close: () => {
@@ -173,4 +173,52 @@ t.test('after its end nothing is opened, also if that comes between two tries', 
   live.close()
   mock.timers.tick(60_000)
   t.equal(opened.length, 1)
+})
+
+t.test(
+  'with another filter it continues from where the listeners are, at once, and the old stream is not heard',
+  async (t) => {
+    const { live, opened, told, last } = stream()
+    last().heard.frame(hello('c1'))
+    last().heard.frame(events('c2', { id: 1 }))
+    const before = last()
+    const seen: string[] = []
+    live.onConnection((connection) => seen.push(connection))
+    live.narrow({ event_type: 'a,b' })
+    t.equal(before.isClosed, true)
+    t.match(last(), { since: 'c2', filter: { event_type: 'a,b' } })
+    before.heard.frame(events('c9', { id: 9 }))
+    before.heard.end(1006)
+    last().heard.frame(hello('c2'))
+    last().heard.frame(events('c3', { id: 2 }))
+    live.narrow({ event_type: 'a,b' })
+    t.equal(opened.length, 2, 'the same filter changes nothing')
+    t.same(told, ['c1', { id: 1 }, { id: 2 }])
+    t.same(seen, [], 'it was live all the time')
+    last().heard.end(1006)
+    live.narrow({ event_type: 'c' })
+    t.equal(opened.length, 2)
+    mock.timers.tick(1_000)
+    t.match(last(), { since: 'c3', filter: { event_type: 'c' } }, 'where there was none, the next one has it')
+    live.close()
+    live.narrow({})
+    t.equal(opened.length, 3)
+  },
+)
+
+t.test('a stream that begins behind a cursor takes what is before it as heard', async (t) => {
+  const opened: { since: string; heard: Parameters<Open>[1] }[] = []
+  const told: unknown[] = []
+  const open: Open = (since, heard) => {
+    opened.push({ since, heard })
+    return { close: () => {} }
+  }
+  const live = new Live(open, { item_id: 'wi_1' }, 'c5')
+  live.listen({ begin: () => void told.push('begin'), events: (events) => void told.push(...events) })
+  t.equal(live.cursor, 'c5')
+  t.equal(opened[0]!.since, 'c5')
+  opened[0]!.heard.frame(hello('c5'))
+  opened[0]!.heard.frame(events('c6', { id: 6 }))
+  t.same(told, [{ id: 6 }])
+  live.close()
 })

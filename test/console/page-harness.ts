@@ -10,10 +10,14 @@ export class Page {
   /** Path and query of what it has asked the service for, but its own files and the stream. */
   readonly requests: readonly string[]
 
-  private constructor(window: any, faults: readonly string[], requests: readonly string[]) {
+  /** Everything that its streams have carried. */
+  readonly frames: readonly string[]
+
+  private constructor(window: any, faults: readonly string[], requests: readonly string[], frames: readonly string[]) {
     this.#window = window
     this.faults = faults
     this.requests = requests
+    this.frames = frames
   }
 
   static async open(t: Test, url: string, world: World = {}): Promise<Page> {
@@ -21,10 +25,11 @@ export class Page {
     const virtualConsole = new VirtualConsole().on('jsdomError', (error) => faults.push(String(error.stack)))
     const options = { runScripts: 'dangerously', resources: 'usable', pretendToBeVisual: true, virtualConsole }
     const requests: string[] = []
-    const beforeParse = (window: any): void => complete(window, requests, world)
+    const frames: string[] = []
+    const beforeParse = (window: any): void => complete(window, requests, frames, world)
     const { window } = await JSDOM.fromURL(url, { ...options, beforeParse })
     t.teardown(() => window.close())
-    return new Page(window, faults, requests)
+    return new Page(window, faults, requests, frames)
   }
 
   /** Everything that can be read. */
@@ -122,7 +127,7 @@ interface World {
 }
 
 /** What browsers have and jsdom lacks. */
-function complete(window: any, requests: string[], { loses, aheadMs = 0 }: World): void {
+function complete(window: any, requests: string[], frames: string[], { loses, aheadMs = 0 }: World): void {
   if (aheadMs !== 0) window.Date.now = () => Date.now() + aheadMs
   if (loses !== undefined) window.AbortSignal.timeout = () => AbortSignal.timeout(300)
   window.fetch = (url: URL, { signal, ...init }: RequestInit) => {
@@ -131,7 +136,13 @@ function complete(window: any, requests: string[], { loses, aheadMs = 0 }: World
     if (loses?.(path) !== true) return fetch(String(url), init)
     return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   }
-  const { HTMLDialogElement, Event } = window
+  const { WebSocket, HTMLDialogElement, Event } = window
+  window.WebSocket = class extends WebSocket {
+    constructor(url: URL, protocols: string[]) {
+      super(url, protocols)
+      super.addEventListener('message', ({ data }: { data: string }) => frames.push(data))
+    }
+  }
   HTMLDialogElement.prototype.showModal = function showModal() {
     this.open = true
   }
