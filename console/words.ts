@@ -37,6 +37,11 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
 }
 
+/** The text, or as much of it as there is room for. */
+export function beginningOf(text: string, lengthMax: number): string {
+  return text.length > lengthMax ? `${text.slice(0, lengthMax)} …` : text
+}
+
 /** The text with what is invisible in it, or changes the order in which it is read, written out: `\u{202e}`. */
 export function readable(text: string): string {
   return linesOf(text).map(visible).join('\n')

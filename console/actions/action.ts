@@ -17,9 +17,18 @@ export interface Field {
   readonly type: 'text' | 'long' | 'check' | 'number' | 'choice' | 'time'
   readonly isRequired?: true
   readonly choices?: readonly string[]
+  /** Choices that the document has. If there are none, the field is not asked. */
+  readonly choicesOf?: (of: Document) => readonly Choice[]
+  /** What it means to choose nothing; default: something is to be chosen. */
+  readonly none?: string
   /** The value that the form begins with. */
   readonly initial?: (of: Document) => string
   readonly hint?: string
+}
+
+export interface Choice {
+  readonly value: string
+  readonly label: string
 }
 
 export interface Action {

@@ -1,6 +1,7 @@
 /** What owners can do about campaigns and initiatives. */
 import type { Document } from '../document.ts'
-import { type Action, discard, inState, reason, whyRequired } from './action.ts'
+import { beginningOf, readable } from '../words.ts'
+import { type Action, type Choice, discard, inState, reason, whyRequired } from './action.ts'
 
 const campaign = (move: string) => (of: Document) => `api/campaigns/${encodeURIComponent(of.name)}/${move}`
 const unfinished = inState('staged', 'active', 'paused', 'escalated')
@@ -62,6 +63,16 @@ export const CAMPAIGN_ACTIONS: readonly Action[] = [
 
 const initiative = (move: string) => (of: Document) => `api/initiatives/${encodeURIComponent(of.name)}/${move}`
 
+/** An open question: `shop: Which bank? (Spar / Post)`. */
+function asChoice({ id, text, member, options = [] }: Document): Choice {
+  const asked = [member?.ref, text].filter((part) => part !== undefined).join(': ')
+  const whole = options.length === 0 ? asked : `${asked} (${options.join(' / ')})`
+  return { value: id, label: readable(beginningOf(whole, QUESTION_LENGTH_MAX)) }
+}
+
+/** What a list of questions has room for. */
+const QUESTION_LENGTH_MAX = 160
+
 export const INITIATIVE_ACTIONS: readonly Action[] = [
   {
     label: 'Decide',
@@ -73,9 +84,10 @@ export const INITIATIVE_ACTIONS: readonly Action[] = [
       { name: 'decision', label: 'The decision', type: 'long', isRequired: true },
       {
         name: 'question_id',
-        label: 'The question it answers',
-        type: 'text',
-        hint: 'The id of one of its open questions. Left empty: none.',
+        label: 'Which of its questions this answers',
+        type: 'choice',
+        choicesOf: ({ questions = [] }) => questions.map(asChoice),
+        none: 'All of them',
         initial: ({ questions = [] }) => (questions.length === 1 ? questions[0].id : ''),
       },
     ],

@@ -1,7 +1,7 @@
 /** Buttons for what a person can do, and the dialog in which it is confirmed. */
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Action, type Field, lackedFor, refusedIn } from '../actions/action.ts'
+import { type Action, type Choice, type Field, lackedFor, refusedIn } from '../actions/action.ts'
 import { newKey } from '../api.ts'
 import type { Document, Problem } from '../document.ts'
 import { hrefOf } from '../place.ts'
@@ -106,9 +106,11 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
       >
         <h2>{label}</h2>
         <p>{explains}</p>
-        {fields.map((field) => (
-          <Input key={field.name} field={field} of={of} />
-        ))}
+        {fields
+          .filter(({ choicesOf }) => choicesOf?.(of).length !== 0)
+          .map((field) => (
+            <Input key={field.name} field={field} of={of} />
+          ))}
         {problem !== undefined && <ProblemNote of={problem} />}
         <div class="actions">
           <button type="submit" class={isGrave === true ? 'grave' : 'main'} disabled={isSending}>
@@ -139,7 +141,7 @@ function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
           {given}
         </textarea>
       )}
-      {type === 'choice' && <Choice {...common} choices={field.choices} given={given} />}
+      {type === 'choice' && <Choose {...common} field={field} of={of} given={given} />}
       {type === 'check' && <input {...common} type="checkbox" />}
       {type === 'text' && <input {...common} type="text" defaultValue={given} />}
       {type === 'number' && <input {...common} type="number" min={1} step={1} />}
@@ -148,24 +150,27 @@ function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
   )
 }
 
-interface ChoiceProps {
+interface ChooseProps {
   readonly id: string
   readonly name: string
   readonly required: boolean
-  /** Undefined: the projects. */
-  readonly choices: readonly string[] | undefined
+  readonly field: Field
+  readonly of: Document
   readonly given: string
 }
 
-function Choice({ id, name, required, choices, given }: ChoiceProps): JSX.Element {
+/** Without choices of its own or of the document: the projects. */
+function Choose({ id, name, required, field: { choices, choicesOf, none }, of, given }: ChooseProps): JSX.Element {
   const { projects } = useSession()
-  const offered = choices ?? projects.map(({ key }) => key as string)
+  const named = choices ?? projects.map(({ key }) => key as string)
+  const offered: readonly Choice[] = choicesOf?.(of) ?? named.map((value) => ({ value, label: value }))
+  const isGiven = offered.some(({ value }) => value === given)
   return (
     <select id={id} name={name} required={required}>
-      {!offered.includes(given) && <option value="">Choose …</option>}
-      {offered.map((choice) => (
-        <option key={choice} selected={choice === given}>
-          {choice}
+      {(none !== undefined || !isGiven) && <option value="">{none ?? 'Choose …'}</option>}
+      {offered.map(({ value, label }) => (
+        <option key={value} value={value} selected={value === given}>
+          {label}
         </option>
       ))}
     </select>

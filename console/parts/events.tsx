@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks'
 import type { Document } from '../document.ts'
 import { useRecorded } from '../history.ts'
 import type { Filter } from '../recorded.ts'
-import { hrefFor, momentOf, printed, readable } from '../words.ts'
+import { beginningOf, hrefFor, momentOf, printed, readable } from '../words.ts'
 import { Linked, Loaded, Ref } from './basics.tsx'
 
 const SIZES = { page: 50, kept: 500 }
@@ -60,8 +60,7 @@ const LINE_LENGTH_MAX = 160
 function saysOf({ payload, project, by }: Document): string {
   const said = TELLING.map((name) => payload[name]).filter((value) => typeof value === 'string')
   const parts = [project, by?.name, ...said.slice(0, 2)].filter((text) => text !== undefined && text !== '')
-  const line = printed(parts.join(' · ').slice(0, 4 * LINE_LENGTH_MAX))
-  return line.length > LINE_LENGTH_MAX ? `${line.slice(0, LINE_LENGTH_MAX)} …` : line
+  return beginningOf(printed(parts.join(' · ').slice(0, 4 * LINE_LENGTH_MAX)), LINE_LENGTH_MAX)
 }
 
 function Whole({ of }: { of: Document }): JSX.Element {

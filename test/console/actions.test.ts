@@ -53,6 +53,21 @@ t.test('every action is an operation of the API, and sends what that takes', asy
   }
 })
 
+t.test('a question is chosen among those that are open, by what it asks', (t) => {
+  const [, question] = INITIATIVE_ACTIONS.find(({ label }) => label === 'Decide')!.fields!
+  const asked = [
+    { id: 'act_1', text: 'Which bank?', options: ['Spar', 'Post'], member: { kind: 'campaign', ref: 'spring' } },
+    { id: 'act_2', text: `Which \u202e day? ${'x'.repeat(200)}` },
+  ]
+  const [bank, day] = question!.choicesOf!({ questions: asked })
+  t.strictSame(bank, { value: 'act_1', label: 'spring: Which bank? (Spar / Post)' })
+  t.match(day, { value: 'act_2', label: /^Which \\u\{202e\} day\? x+ …$/ })
+  t.equal(question!.initial!({ questions: asked }), '')
+  t.equal(question!.initial!({ questions: [asked[1]] }), 'act_2')
+  t.same(question!.choicesOf!({}), [])
+  t.end()
+})
+
 t.test('a token may do what it has all rights for, and the rights that it lacks are named', async (t) => {
   const byLabel = (label: string) => EVERY.find((action) => action.label === label)!
   const [hold, cancel, answer, approve] = ['Hold', 'Cancel', 'Answer', 'Approve'].map(byLabel) as [

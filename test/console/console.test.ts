@@ -7,6 +7,7 @@ import { setTimeout } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { openDiskJournal } from '../../storage/open-journal.ts'
 import { acceptedRecord, briefIn, sectionsFor } from '../http/briefs.ts'
+import { answer, NAME, read, SHOP, steer, steered, world } from '../http/initiative-harness.ts'
 import { AT, begin, finish, fleet, reading, submit } from '../http/ledger-harness.ts'
 import { startTestService, type TestService } from '../http/service-harness.ts'
 import { until } from '../until.ts'
@@ -377,6 +378,30 @@ t.test('a page begins at its top, has a title, and is reached by an id or the fi
   await page.press('Sign out')
   await page.shows('Access token')
   await page.isTitled('Intendant')
+  t.same(page.faults, [])
+})
+
+t.test('an owner answers one of several questions of an initiative by choosing it', async (t) => {
+  const s = await startTestService(t)
+  const w = await world(s)
+  await steer(w, 't1', { decision: 'ask', question: 'Which bank?' })
+  await answer(w, { decision: 'ask', question: 'Which day?', member: SHOP })
+  await steered(w, 2)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go(`#/initiatives/${NAME}`)
+  await page.press('Decide')
+  await page.shows('Which of its questions this answers')
+  const [bank, day] = (await read(w)).questions
+  t.same(page.texts('dialog option'), ['All of them', 'Which bank?', 'shop: Which day?'])
+  page.fill('decision', 'Monday')
+  page.fill('question_id', day.id)
+  page.submit('dialog form')
+  await until(
+    async () => (await read(w)).questions,
+    (questions) => questions.length === 1,
+  )
+  t.match((await read(w)).questions, [bank])
   t.same(page.faults, [])
 })
 
