@@ -231,8 +231,16 @@ function Connected(): JSX.Element {
 
 /** Whatever a document holds, the frame around its page stays. */
 function Page({ at: { path, query }, attention }: { at: Place; attention: Resource }): JSX.Element {
-  const [fault] = useErrorBoundary()
-  if (fault !== undefined) return <ProblemNote of={problemOf(fault)} />
+  const [fault, again] = useErrorBoundary()
+  if (fault !== undefined)
+    return (
+      <>
+        <ProblemNote of={problemOf(fault)} />
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      </>
+    )
   const [page = '', id] = path
   if (page === '') return <OverviewPage attention={attention} />
   if (page === 'events') return <EventsPage types={query.get('types') ?? undefined} />

@@ -623,6 +623,34 @@ t.test('a page shows a document whatever it holds', async (t) => {
   t.same(page.faults, [])
 })
 
+t.test('a page that cannot show a document says so, and the frame and the other pages work', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  const gate = { kind: 'review', statement: 'It is tidy.' }
+  const campaign = { name: 'spring', project: 'shop', mission: 'Be tidy', done_evidence: [gate] }
+  await s.expect(201, 'POST', '/api/campaigns', campaign)
+  let isBroken = true
+  const changes = (path: string, body: any): unknown => {
+    if (isBroken && path.startsWith('/api/campaigns')) for (const one of body.items) delete one.budget
+    return body
+  }
+  const page = await Page.open(t, s.service.url, { changes })
+  await page.signIn(s.admin)
+  page.go('#/campaigns')
+  await page.shows('The console failed')
+  t.match(page.find('[role=alert]').textContent, /TypeError/)
+  page.go('#/projects')
+  await page.shows('Repository')
+  await page.showsNo('The console failed')
+  page.go('#/campaigns')
+  await page.shows('The console failed')
+  isBroken = false
+  await page.press('Try again')
+  await page.shows('Be tidy')
+  await page.showsNo('The console failed')
+  t.same(page.faults, [])
+})
+
 t.test('the page follows the events again when the service is back', async (t) => {
   const home = t.testdir()
   const options = {

@@ -122,18 +122,26 @@ export class Page {
 interface World {
   /** Whether the request to this path is never answered; the page gives it up after 0.3 seconds. */
   readonly loses?: (path: string) => boolean
+  /** Changes what the service has answered at this path. */
+  readonly changes?: (path: string, body: any) => unknown
   /** How far the browser's clock is ahead. */
   readonly aheadMs?: number
 }
 
+async function changed(answer: Response, path: string, changes: World['changes']): Promise<Response> {
+  if (changes === undefined) return answer
+  const { status, headers } = answer
+  return new Response(JSON.stringify(changes(path, await answer.json())), { status, headers })
+}
+
 /** What browsers have and jsdom lacks. */
-function complete(window: any, requests: string[], frames: string[], { loses, aheadMs = 0 }: World): void {
+function complete(window: any, requests: string[], frames: string[], { loses, changes, aheadMs = 0 }: World): void {
   if (aheadMs !== 0) window.Date.now = () => Date.now() + aheadMs
   if (loses !== undefined) window.AbortSignal.timeout = () => AbortSignal.timeout(300)
   window.fetch = (url: URL, { signal, ...init }: RequestInit) => {
     const path = `${url.pathname}${url.search}`
     requests.push(path)
-    if (loses?.(path) !== true) return fetch(String(url), init)
+    if (loses?.(path) !== true) return fetch(String(url), init).then((answer) => changed(answer, path, changes))
     return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   }
   const { WebSocket, HTMLDialogElement, Event } = window
