@@ -42,6 +42,13 @@ export function beginningOf(text: string, lengthMax: number): string {
   return text.length > lengthMax ? `${text.slice(0, lengthMax)} …` : text
 }
 
+/** The last lines of the text for which there is room; of a line that is longer, its end. */
+export function endOf(text: string, lengthMax: number): string {
+  if (text.length <= lengthMax) return text
+  const end = text.slice(-lengthMax)
+  return end.slice(end.indexOf('\n') + 1) || end
+}
+
 /** The text with what is invisible in it, or changes the order in which it is read, written out: `\u{202e}`. */
 export function readable(text: string): string {
   return linesOf(text).map(visible).join('\n')

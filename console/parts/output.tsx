@@ -1,12 +1,12 @@
 /** What a run's command has printed: the last part of it, growing while the run goes on. */
 import type { JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import type { Document } from '../document.ts'
 import { useRecorded } from '../history.ts'
-import { printed } from '../words.ts'
+import { endOf, printed } from '../words.ts'
 import { Loaded } from './basics.tsx'
 
-/** Events whose text is shown: each has at most 64 KiB. */
+/** Events whose text is shown: each has at most 64 KiB, so that their length alone is no bound. */
 const SIZES = { page: 200, kept: 200 }
 
 export function Output({ run }: { run: string }): JSX.Element {
@@ -27,14 +27,18 @@ export function Output({ run }: { run: string }): JSX.Element {
 function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JSX.Element {
   const box = useRef<HTMLPreElement>(null)
   const isAtEnd = useRef(true)
-  const text = textOf(of)
+  const whole = textOf(of)
+  const text = endOf(whole, LENGTH_MAX)
+  const shown = useMemo(() => printed(text), [text])
   // Stays at the end unless somebody has scrolled up.
   useEffect(() => {
     if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight
   }, [text])
   return (
     <>
-      {isCut && <p class="dim">The last part. All of it: intendant run-request log {of[0]?.run_request_id}</p>}
+      {(isCut || text !== whole) && (
+        <p class="dim">The last part. All of it: intendant run-request log {of[0]?.run_request_id}</p>
+      )}
       <pre
         class="output"
         ref={box}
@@ -42,14 +46,19 @@ function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JS
           isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 8
         }}
       >
-        {text}
+        {shown}
       </pre>
     </>
   )
 }
 
-/** The pieces of a list that is newest first, in the order in which they were printed. */
+/** Characters shown at most. All are laid out again with each portion: at 128 Ki that takes a few tens of ms. */
+const LENGTH_MAX = 131_072
+
+/** The last pieces of a list that is newest first, in the order in which they were printed. */
 function textOf(events: readonly Document[]): string {
-  const pieces = events.map(({ payload }) => String(payload.text)).reverse()
-  return printed(pieces.join(''))
+  return events
+    .map(({ payload }) => String(payload.text))
+    .reverse()
+    .join('')
 }

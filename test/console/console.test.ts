@@ -597,6 +597,28 @@ t.test('what a run prints is added to what is shown, which is not read again', a
   t.same(page.faults, [])
 })
 
+t.test('of much that a run prints the last part is shown, and where all of it is', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  const run = await begin(s, runner)
+  const lines = 'a line of the output\n'.repeat(3_000)
+  const events = ['first\n', 'second\n', 'the end\n'].map((last) => ({
+    ...{ event_type: 'run_output', occurred_at: AT },
+    payload: { stream: 'stdout', text: lines + last },
+  }))
+  await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/events`, { events }, runner)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  page.go(`#/runs/${run.request_id}`)
+  await page.shows('All of it: intendant run-request log')
+  const shown = page.find('pre.output').textContent
+  t.match(shown, /^a line of the output\n/)
+  t.ok(shown.endsWith('the end\n'))
+  t.ok(shown.length > 130_000 && shown.length <= 131_072, String(shown.length))
+  t.same(page.faults, [])
+})
+
 t.test('a page shows a document whatever it holds', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')

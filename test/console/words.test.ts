@@ -1,7 +1,9 @@
 import t from 'tap'
 import {
   ageOf,
+  beginningOf,
   counted,
+  endOf,
   hrefFor,
   isState,
   isTime,
@@ -52,6 +54,15 @@ t.test('output loses colours, titles, links and control characters, and nothing 
   t.equal(printed('\u001b[1;32mok\u001b[0m\n[done] 5\u0007\tx'), 'ok\n[done] 5\tx')
   t.equal(printed('\u001b]0;title\u0007a \u001b]8;;http://x/\u001b\\link\u001b]8;;\u001b\\'), 'a link')
   t.equal(printed('10%\r20%\r\ndone'), '10%\n20%\ndone', 'a line that was overwritten is one more line')
+})
+
+t.test('of a long text as much is shown as there is room for: its beginning, or its last whole lines', async (t) => {
+  t.equal(beginningOf('abc', 3), 'abc')
+  t.equal(beginningOf('abcd', 3), 'abc …')
+  t.equal(endOf('a\nbc\nd\n', 8), 'a\nbc\nd\n')
+  t.equal(endOf('a\nbc\nd\n', 4), 'd\n')
+  t.equal(endOf('abcdef', 3), 'def')
+  t.equal(endOf('abcdef\n', 3), 'ef\n')
 })
 
 t.test('what is invisible, or turns a text around, is written out', async (t) => {
