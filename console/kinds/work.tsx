@@ -1,6 +1,7 @@
 /** Work: items of the ledger, the run requests that do them, the runners and agent sessions that carry them out. */
 import { ITEM_ACTIONS } from '../actions/items.ts'
 import { RUN_ACTIONS, RUNNER_ACTIONS } from '../actions/runs.ts'
+import { costOf } from '../costs.ts'
 import type { Document } from '../document.ts'
 import { Ref, State } from '../parts/basics.tsx'
 import { EVERY_MS } from '../resource.ts'
@@ -11,9 +12,14 @@ function whatOf({ objective, source }: Document): string {
   return source?.cycle === undefined ? objective : `${source.ref} ${source.cycle}: ${objective}`
 }
 
-/** The reason for its state; for a started item whose run waits for a runner again, why it waits. */
-function whyItem({ state: now, reason, waiting_because: why }: Document): string {
-  return now === 'running' ? (why?.detail ?? reason) : reason
+/**
+ * The reason for its state; for a started item whose run waits for a runner again, why it waits; for one whose work has
+ * not landed, where that is kept.
+ */
+function whyItem({ state: now, reason, waiting_because: why, disposition }: Document): string {
+  if (now === 'running') return why?.detail ?? reason
+  const kept = disposition?.preservation_ref
+  return kept === undefined ? reason : `${reason} (kept: ${kept})`
 }
 
 function whyRun({ waiting_because: waits, failure, cancel }: Document): string | undefined {
@@ -117,11 +123,7 @@ export const sessions: Kind = {
     project,
     cell('Agent', ({ agent_type }) => agent_type),
     cell('Runner', ({ runner_id }) => runner_id && <Ref to={runner_id} as="runner_id" />),
-    cell('Cost', ({ cost = {} }) =>
-      Object.entries(cost)
-        .map(([currency, amount]) => `${amount} ${currency}`)
-        .join(' + '),
-    ),
+    cell('Cost', (session) => costOf([session])),
     age('Last output', ({ last_output_at }) => last_output_at),
     age('Age', ({ recorded_at }) => recorded_at),
   ],

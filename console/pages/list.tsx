@@ -3,14 +3,17 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { NEW_TASK } from '../actions/items.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
+import { costOf, sessionsSince } from '../costs.ts'
+import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
 import { Link, Loaded } from '../parts/basics.tsx'
 import { Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
-import { useResource } from '../resource.ts'
+import { useNow, useResource } from '../resource.ts'
 import { useSession } from '../session.ts'
+import { counted } from '../words.ts'
 
 const PAGE = 50
 
@@ -21,6 +24,7 @@ export function ListPage({ page, chosen }: { page: string; chosen: string | unde
     <>
       <h1>{kind.many}</h1>
       {page === 'items' && <Actions actions={[NEW_TASK]} of={project === undefined ? {} : { project }} />}
+      {page === 'sessions' && <CostOfToday project={project} />}
       <Filters page={page} kind={kind} chosen={chosen} />
       {kind.isPerProject === true && project === undefined ? (
         <p class="dim">Choose a project above.</p>
@@ -28,6 +32,28 @@ export function ListPage({ page, chosen }: { page: string; chosen: string | unde
         <Rows key={`${page} ${project} ${chosen}`} kind={kind} project={project} chosen={chosen} />
       )}
     </>
+  )
+}
+
+const DAY_MS = 86_400_000
+
+/** What has been spent lately, of all sessions that can be read at once. */
+function CostOfToday({ project }: { project: string | undefined }): JSX.Element | null {
+  const now = useNow()
+  const { value } = useResource('api/agent-sessions', {
+    query: { project, limit: LIST_LIMIT_MAX },
+    isChangedBy: ({ event_type }) => event_type === 'agent_session_ended',
+  })
+  if (value === undefined) return null
+  const all: readonly Document[] = value.items
+  const recent = sessionsSince(all, now - DAY_MS)
+  const isWhole = value.next_cursor === undefined || recent.length < all.length
+  const cost = costOf(recent)
+  return (
+    <p>
+      {counted(recent.length, 'session')} in the last 24 hours: {isWhole ? '' : 'at least '}
+      {cost === '' ? 'no cost told' : cost}
+    </p>
   )
 }
 

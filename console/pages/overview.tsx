@@ -37,6 +37,12 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
     isChangedBy: ({ event_type }) => event_type.startsWith('run_request_'),
     everyMs: EVERY_MS,
   })
+  const sessions = useResource('api/agent-sessions', {
+    query: { project, state: 'started', limit: LIST_LIMIT_MAX },
+    isChangedBy: ({ event_type }) => event_type.startsWith('agent_session_'),
+    everyMs: EVERY_MS,
+  })
+  const outputs = lastOutputs(sessions.value?.items ?? [])
   return (
     <>
       <h1 class="unseen">Overview</h1>
@@ -51,7 +57,7 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
           )}
         </Loaded>
       </Section>
-      <Loaded from={pacing}>{(of) => <Ledger of={of} project={project} />}</Loaded>
+      <Loaded from={pacing}>{(of) => <Ledger of={of} project={project} outputs={outputs} />}</Loaded>
       <Others title="Runs outside the ledger" kind={KINDS.runs!} from={runs} isShown={isOutside} />
       <Others title="Campaigns" kind={KINDS.campaigns!} from={campaigns} isShown={() => true} />
       <Loaded from={pacing}>{(of) => <Lanes of={of} onDone={pacing.reload} />}</Loaded>
@@ -196,24 +202,40 @@ function aboutOf(entry: Document): string {
 
 /** What it asks, or why it is stuck. */
 function saysOf(entry: Document): string {
-  const { reason, questions, close_proposals, waiting_because, lapsed, because } = subjectOf(entry)
+  const { reason, questions, close_proposals, waiting_because, lapsed, because, disposition } = subjectOf(entry)
   const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail
   const why = Array.isArray(because) ? because[0]?.detail : undefined
-  return asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? ''
+  const kept = disposition?.preservation_ref
+  const said = asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? ''
+  return kept === undefined ? said : `${said} (kept: ${kept})`
 }
 
 interface LedgerProps {
   readonly of: Document
   readonly project: string | undefined
+  readonly outputs: ReadonlyMap<string, string>
 }
 
-function Ledger({ of, project }: LedgerProps): JSX.Element {
+/** By item, when its agent last wrote: one that has been silent for long may be stuck. */
+function lastOutputs(sessions: readonly Document[]): ReadonlyMap<string, string> {
+  const last = new Map<string, string>()
+  for (const { work_item_id: item, last_output_at: at } of sessions)
+    if (item !== undefined && at !== undefined && at > (last.get(item) ?? '')) last.set(item, at)
+  return last
+}
+
+function Ledger({ of, project, outputs }: LedgerProps): JSX.Element {
   const isShown = inProject(project)
   const { running, waiting, waiting_count: count } = of
   return (
     <>
       <Section title="Running">
-        <Table rows={running.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing is running." />
+        <Table
+          rows={running.filter(isShown)}
+          columns={[...ITEMS, { head: 'Last output', cell: ({ id }) => <Age of={outputs.get(id)} /> }]}
+          keyOf={({ id }) => id}
+          none="Nothing is running."
+        />
       </Section>
       <Section title="Waiting">
         <Table rows={waiting.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />

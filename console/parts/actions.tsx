@@ -19,12 +19,13 @@ interface Props {
 /** One button for each action that is offered in this state and that the token may do; the others are only named. */
 export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
+  const group = useRef<HTMLDivElement>(null)
   const { rights } = useSession()
   const offered = rights === undefined ? [] : actions.filter(({ isOffered }) => isOffered(of))
   if (rights === undefined || (offered.length === 0 && chosen === undefined)) return null
   const refused = refusedIn(offered, rights)
   return (
-    <div class="actions">
+    <div class="actions" ref={group} tabIndex={-1}>
       {offered
         .filter((action) => lackedFor(action, rights).length === 0)
         .map((action) => (
@@ -43,7 +44,10 @@ export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
           {...chosen}
           onClose={(isDone) => {
             choose(undefined)
-            if (isDone) onDone?.()
+            if (!isDone) return
+            // The button that was pressed may go with the state: what takes its place is here.
+            group.current?.focus()
+            onDone?.()
           }}
         />
       )}

@@ -110,6 +110,13 @@ t.test('a person submits a task, holds and cancels it, and answers what a run ha
   await page.shows('It does not start until somebody releases it.')
   page.submit('dialog form')
   await until(read, ({ state }) => state === 'held')
+  await until(
+    async () => page.find('.actions:focus'),
+    (place) => place !== null,
+  )
+  await page.press('Release')
+  page.submit('dialog form')
+  await until(read, ({ state }) => state === 'queued')
   await page.press('Cancel')
   await page.shows('Discard uncommitted work')
   page.fill('reason', 'not wanted')
@@ -263,6 +270,46 @@ t.test('ages follow the clock of the service, wherever that of the browser is', 
     t.match(age, /^(in )?\d\d?s$/, `${aheadMs} ms ahead`)
     t.same(page.faults, [])
   }
+})
+
+t.test('an operator sees when agents last wrote, what they cost, where work is kept, and what has ended', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  const { id } = await submit(s, { objective: 'Tidy up' })
+  const run = await begin(s, runner)
+  const at = new Date().toISOString()
+  const session = { project: 'shop', trace_id: run.trace.trace_id, session_id: 's1' }
+  const launched = { agent_type: 'claude', working_dir: '/w', source_log_path: '/l', capability: 'coding' }
+  const say = async (event_type: string, payload: object): Promise<void> => {
+    const events = [{ event_type, occurred_at: at, payload: { ...session, ...payload } }]
+    await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/events`, { events }, runner)
+  }
+  await say('agent_session_started', { ...launched, access: 'full', started_at: at })
+  const heard = { sessions: [{ session_id: 's1', bytes_written: 10, last_output_at: at }] }
+  await s.expect(200, 'POST', `/api/run-requests/${run.request_id}/heartbeat`, heard, runner)
+  const page = await Page.open(t, s.service.url)
+  await page.signIn(s.admin)
+  await page.shows('running on r1')
+  await until(
+    async () => page.texts('th').includes('Last output') && page.texts('tbody time').length === 2,
+    (isThere) => isThere,
+  )
+  page.go('#/sessions')
+  await page.shows('1 session in the last 24 hours: no cost told')
+  await say('agent_session_ended', { ended_at: at, status: 'ok', bytes_written: 10, cost: { USD: 0.25 } })
+  await page.shows('1 session in the last 24 hours: 0.25 USD')
+  const { finding: _, options: __, ...stopped } = ASKS
+  const kept = { ...stopped, verdict: 'remainder', gaps: ['tests'], preservation_ref: 'refs/heads/kept' }
+  await finish(s, runner, run.request_id, kept)
+  page.go(`#/items/${id}`)
+  await page.shows('(kept: refs/heads/kept)')
+  page.go('#/')
+  await page.shows('(kept: refs/heads/kept)')
+  page.go('#/events')
+  await page.press('what has ended', 'a')
+  await page.shows('work_item_settled')
+  await page.showsNo('work_item_submitted')
+  t.same(page.faults, [])
 })
 
 t.test('the overview of one project counts what is in it', async (t) => {
