@@ -35,6 +35,8 @@ export const OF_MEANING: readonly string[] = [
   ...of('formation_brief', 'created', 'updated', 'submitted', 'approved', 'compiled', 'run_changed', 'archived'),
   ...of('prompt_pack', 'compiled', 'edited'),
   ...of('work_item', 'submitted', 'started', 'settled', 'cancelled', 'held', 'released'),
+  // What a project has used.
+  'agent_session_ended',
 ]
 
 function of(family: string, ...moves: readonly string[]): readonly string[] {
