@@ -36,7 +36,10 @@ const item = closedObject(
     runner_id,
     timeout_seconds,
   },
-  { description: 'The work item that it submits each time; its members are those of a submitted item.' },
+  {
+    title: 'SentinelItem',
+    description: 'The work item that it submits each time; its members are those of a submitted item.',
+  },
 )
 
 export const sentinelCreateBody = Type.Object(

@@ -11,9 +11,10 @@ const about = {
   cron: said('minute, hour, day of the month, month, day of the week'),
   time_zone: said('IANA time zone'),
 }
+const moment = (description: string) => Type.Optional(Type.String({ format: 'date-time', description }))
 const occasion = {
-  due_at: said('the time at which it fell due; absent if it was fired by hand'),
-  next_at: said('when it falls due next'),
+  due_at: moment('the time at which it fell due; absent if it was fired by hand'),
+  next_at: moment('when it falls due next'),
 }
 const updated = openObject({
   ...about,

@@ -4,7 +4,10 @@ import { eventTypes, isServiceOwned } from '../../machines/events/index.ts'
 
 /** They change no document that the console shows. */
 const OF_NONE = ['token_created', 'token_revoked', 'trace_ingested', 'engine_capabilities_recorded']
-const ALSO_OF_NONE = ['engine_capabilities_removed']
+const ALSO_OF_NONE = [
+  'engine_capabilities_removed',
+  ...['added', 'updated', 'removed', 'fired', 'skipped'].map((move) => `sentinel_${move}`),
+]
 
 t.test(
   'every type that the service states is told to the pages that it changes, and no type is one that is not',
