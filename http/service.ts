@@ -29,6 +29,7 @@ import { PendingEntities } from './resources/pending-entities.ts'
 import type { ServiceContext } from './route.ts'
 import { Router } from './router.ts'
 import { allRoutes } from './routes.ts'
+import { tellOfSlowCommits } from './slow-commits.ts'
 import { StaleHomeNotice } from './stale-home-notice.ts'
 import { createServer, type Server } from './wire/uws.ts'
 
@@ -207,6 +208,7 @@ async function listen(
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
   const stopTelling = tellOfRefusals(runtime, log, hasFailed)
+  tellOfSlowCommits(runtime, log)
   let stopped: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')

@@ -154,6 +154,12 @@ export const tickRetryMsMax = 15_000
 export const backedOffLoggedMax = 100
 export const backedOffLogWindowMs = 60_000
 
+/** A commit that took this long to reach the disk is logged: a sound disk takes milliseconds. */
+export const slowCommitMs = 1_000
+
+/** Slow commits are logged at most once per interval. */
+export const slowCommitToldMs = 60_000
+
 /** Failures to give a reader their data are logged at most once per interval. */
 export const readFailureToldMs = 60_000
 

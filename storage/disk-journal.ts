@@ -305,7 +305,7 @@ export class DiskJournal implements Journal {
   }
 
   onFlush(observe: (ms: number) => void): void {
-    this.#log.onFlush = observe
+    this.#log.onFlush.push(observe)
   }
 
   /** Writes nothing to the view until the promise settles: for maintenance that needs it at rest. */

@@ -279,8 +279,8 @@ export interface Journal extends LogIdentity {
   /** Durable batches that lists do not reflect yet. */
   readonly backlogBatches: number
   /**
-   * Sets the observer of how long each batch took until it was on disk, milliseconds. One observer; only on journals
-   * that write to a disk.
+   * Adds an observer of how long each batch took until it was on disk, milliseconds. Only on journals that write to a
+   * disk.
    */
   onFlush?(observe: (ms: number) => void): void
   /**

@@ -301,6 +301,24 @@ t.test('each of the twenty failures in test/LEARNED.md names existing tests that
   t.end()
 })
 
+t.test('the log lines that OPERATIONS.md names for failures are those that the program writes', (t) => {
+  const sources = ['cli', 'engine', 'http', 'runtime', 'storage'].flatMap((folder) =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => page(join(folder, name))),
+  )
+  const named = [...page('OPERATIONS.md').matchAll(/^#### .*$/gm)].flatMap(([seen]) => quoted(seen))
+  // That one is Node.js's own.
+  const lines = named.filter((words) => words.includes(' ') && !words.startsWith('EMFILE: '))
+  t.ok(lines.length > 10)
+  for (const line of lines)
+    t.ok(
+      sources.some((source) => source.includes(line)),
+      line,
+    )
+  t.end()
+})
+
 t.test('the codes that OPERATIONS.md names for failures exist in the program', (t) => {
   const [, behind = ''] = page('OPERATIONS.md').split('\n## What can go wrong\n')
   const [failures = ''] = behind.split('\n## ')

@@ -127,7 +127,7 @@ export class DueWork {
     this.unheard.stoodStillMs = platform.monotonicMs()
     log.warn(
       { late_ms: Math.round(lateMs) },
-      'the process was suspended: offers and leases that expired meanwhile start over, once',
+      'the process stood still: offers and leases that expired meanwhile start over, once',
     )
   }
 

@@ -38,8 +38,8 @@ export class EventLog implements LogIdentity {
   lastSequence: number
   /** First sequence that the log still holds. */
   oldestSequence: number
-  /** Receives how long each append took until it was on disk, milliseconds. */
-  onFlush: ((ms: number) => void) | undefined = undefined
+  /** Each receives how long each append took until it was on disk, milliseconds. */
+  readonly onFlush: ((ms: number) => void)[] = []
   readonly #tables: LogTables
   readonly #platform: Platform
   readonly #events: EventRows
@@ -89,7 +89,7 @@ export class EventLog implements LogIdentity {
     const last = `${batch.batch} ${lastSequence}`
     const redoTo = this.#redoTo()
     let chars = 0
-    const begunMs = this.onFlush === undefined ? 0 : performance.now()
+    const begunMs = performance.now()
     this.#tables.env.transactionSync(() => {
       const { redo, head } = this.#tables
       const events = this.#events.writer(firstSequence)
@@ -101,7 +101,8 @@ export class EventLog implements LogIdentity {
       head.put(HEAD_LAST, last)
       this.#trimRedo(redoTo)
     })
-    this.onFlush?.(performance.now() - begunMs)
+    const tookMs = performance.now() - begunMs
+    for (const observe of this.onFlush) observe(tookMs)
     this.#redoTrimmed = redoTo
     this.#last = last
     this.lastBatch = batch.batch

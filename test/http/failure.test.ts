@@ -100,6 +100,40 @@ t.test('a failing view is reported as fatal even if no commit is waiting', async
   t.equal(fatal.length, 1)
 })
 
+t.test('a commit that took a second or more is logged, once a minute and with how many there were', async (t) => {
+  const observers: ((ms: number) => void)[] = []
+  const journal = Object.assign(new MemoryJournal(), {
+    onFlush: (observe: (ms: number) => void) => void observers.push(observe),
+  })
+  let aheadMs = 0
+  const monotonicMs = () => systemPlatform.monotonicMs() + aheadMs
+  const lines: string[] = []
+  const log = pino({ level: 'warn', base: null, timestamp: false }, { write: (line) => void lines.push(line) })
+  const platform = { ...systemPlatform, monotonicMs }
+  const s = await startTestService(t, {}, { openJournal: async () => journal, platform, log })
+  const took = (ms: number): void => {
+    for (const observe of observers) observe(ms)
+  }
+  took(999)
+  t.same(lines, [])
+  took(1_000)
+  took(5_000)
+  aheadMs = 59_000
+  took(5_000)
+  aheadMs = 60_000
+  took(999)
+  took(40_000.4)
+  const msg = 'a commit took long to reach the disk, and nobody was answered meanwhile'
+  t.same(
+    lines.map((line) => JSON.parse(line)),
+    [
+      { level: 40, took_ms: 1_000, slow_commits: 1, msg },
+      { level: 40, took_ms: 40_000, slow_commits: 3, msg },
+    ],
+  )
+  t.match((await s.call('GET', '/metrics')).body, /^intendant_fsync_seconds_count 6$/m, 'and each is measured')
+})
+
 t.test(
   'a timer that hits the failed journal does not end the process; one that throws any other error does',
   async (t) => {
