@@ -7,6 +7,7 @@
 
 import { backup } from './copies/backup.ts'
 import type { Environments, Marker, Medium } from './environments.ts'
+import { messageOf } from './files/system-error.ts'
 import type { DiskReserve, FreeBytes } from './home/disk-reserve.ts'
 import { asHomeRefused } from './home/home-checks.ts'
 import type { EnvironmentOptions } from './home/home-environments.ts'
@@ -371,7 +372,7 @@ export class DiskJournal implements Journal {
 
   #fail(what: string, cause: unknown): JournalFailure {
     if (this.#failure === undefined) {
-      const reason = cause instanceof Error ? cause.message : String(cause)
+      const reason = cause instanceof Error ? messageOf(cause) : String(cause)
       this.#failure = new JournalFailure(`${what}: ${reason}`, { cause })
       this.#applier.fail(this.#failure)
       this.#onFailure(this.#failure)

@@ -1,6 +1,8 @@
 /** A file system that fails on demand, for any caller in this process. */
 import fs, { readlinkSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
+import { constants } from 'node:os'
+import { getSystemErrorMap } from 'node:util'
 import type { Test } from 'tap'
 
 type Call =
@@ -25,8 +27,8 @@ export function failing(t: Test, call: Call, fails: (path: string, ...rest: any[
     const code = fails(path, ...rest)
     if (code === undefined) return real(first, ...rest)
     const isNamed = typeof first === 'string'
-    const message = `${code}: as the test wants it, ${syscall}${isNamed ? ` '${first}'` : ''}`
-    throw Object.assign(new Error(message), { code, syscall, ...(isNamed && { path: first }) })
+    const error = systemError(code, `as the test wants it, ${syscall}${isNamed ? ` '${first}'` : ''}`)
+    throw Object.assign(error, { syscall, ...(isNamed && { path: first }) })
   }
   const put = (as: unknown): void => {
     Object.assign(fs, { [call]: as })
@@ -36,4 +38,11 @@ export function failing(t: Test, call: Call, fails: (path: string, ...rest: any[
   const heal = (): void => put(real)
   t.teardown(heal)
   return heal
+}
+
+/** An error as Node.js throws it, which has no name for some of the system's. */
+export function systemError(name: string, words: string): NodeJS.ErrnoException {
+  const errno = -constants.errno[name as keyof typeof constants.errno]
+  const [code] = getSystemErrorMap().get(errno) ?? ['UNKNOWN']
+  return Object.assign(new Error(`${code}: ${words}`), { code, errno })
 }

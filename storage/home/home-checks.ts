@@ -7,6 +7,7 @@ import { constants } from 'node:os'
 import { join } from 'node:path'
 import { CorruptRow } from '../checked-text.ts'
 import type { Marker } from '../environments.ts'
+import { errnoOf, messageOf } from '../files/system-error.ts'
 import { JournalFailure } from '../journal.ts'
 import { identityOf } from '../log/event-identity.ts'
 import type { EventLog } from '../log/event-log.ts'
@@ -149,16 +150,15 @@ function markerOf(view: View, home: string): Marker | undefined {
 
 /** LMDB's messages for bytes that it cannot make sense of. */
 const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION_MISMATCH)/
-/** What to do about a disk that accepts no writes, by its error as Node.js passes it on and as LMDB does. */
-const DISK_FAILED: ReadonlyMap<unknown, string> = new Map(
-  [
-    [['EIO', EIO], 'repair the disk'],
-    [['ENOSPC', ENOSPC, 'EDQUOT', EDQUOT], 'free some space'],
-    [['EROFS', EROFS], 'make it writable (in a systemd unit, name it in ReadWritePaths)'],
-  ].flatMap(([codes, advice]) => (codes as readonly unknown[]).map((code) => [code, advice as string] as const)),
-)
+/** What to do about a disk that accepts no writes, by its error. */
+const DISK_FAILED: ReadonlyMap<number | undefined, string> = new Map([
+  [EIO, 'repair the disk'],
+  [ENOSPC, 'free some space'],
+  [EDQUOT, 'free some space, or raise the quota,'],
+  [EROFS, 'make it writable (in a systemd unit, name it in ReadWritePaths)'],
+])
 /** Errors for a file of another user. */
-const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
+const NOT_PERMITTED: readonly number[] = [EACCES, EPERM]
 
 /**
  * Turns an error that means damage, a failing disk or another user's files into a HomeRefused that names the place and
@@ -166,15 +166,17 @@ const NOT_PERMITTED: readonly unknown[] = ['EACCES', 'EPERM', EACCES, EPERM]
  */
 export function asHomeRefused(path: string, error: unknown): unknown {
   if (!(error instanceof Error) || error instanceof HomeRefused || error instanceof JournalFailure) return error
-  const { code, path: named = path } = error as NodeJS.ErrnoException
-  if (NOT_PERMITTED.includes(code)) {
+  const { path: named = path } = error as NodeJS.ErrnoException
+  const errno = errnoOf(error)
+  const message = messageOf(error)
+  if (errno !== undefined && NOT_PERMITTED.includes(errno)) {
     const advice = `the user running this (id ${process.getuid?.()}) must own it and everything else in the home (chown -R), or choose another place`
-    return new HomeRefused('not_permitted', `${named} cannot be opened (${error.message}): ${advice}`, { cause: error })
+    return new HomeRefused('not_permitted', `${named} cannot be opened (${message}): ${advice}`, { cause: error })
   }
-  const remedy = DISK_FAILED.get(code)
+  const remedy = DISK_FAILED.get(errno)
   if (remedy !== undefined) {
     const advice = `${remedy} and start again; nothing acknowledged is lost as long as the disk keeps its data`
-    return new HomeRefused('disk_failed', `the disk of ${path} fails (${error.message}): ${advice}`, { cause: error })
+    return new HomeRefused('disk_failed', `the disk of ${path} fails (${message}): ${advice}`, { cause: error })
   }
   if (!(error instanceof CorruptRow || error instanceof SyntaxError || DAMAGE.test(error.message))) return error
   return new HomeRefused('corrupt', `${path} is damaged (${error.message}): restore a backup`, { cause: error })

@@ -144,12 +144,20 @@ t.test('a write to the view that fails or is cut short ends the service', async 
   }
 })
 
-t.test('a failed write to the log ends the service', async (t) => {
-  const one = await scene(t)
-  one.orders.failWrites({ errno: ERRNO.EIO, times: 1, where: 'log' })
-  await endsWith(one, t, /the log could not be written: EIO/)
-  await comesBack(one, t)
-})
+t.test(
+  'a failed write to the log ends the service, with a name for the error also where Node.js has none',
+  async (t) => {
+    for (const [name, said] of [
+      ['EIO', /the log could not be written: EIO/],
+      ['EDQUOT', /the log could not be written: EDQUOT \(/],
+    ] as const) {
+      const one = await scene(t)
+      one.orders.failWrites({ errno: ERRNO[name], times: 1, where: 'log' })
+      await endsWith(one, t, said)
+      await comesBack(one, t)
+    }
+  },
+)
 
 t.test('a partial write to the log is completed, and the service goes on', async (t) => {
   const one = await scene(t)

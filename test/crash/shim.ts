@@ -34,7 +34,7 @@ export function shimmed(library: string, home: string, files: { trace?: string; 
   }
 }
 
-export const ERRNO = { EIO: 5, ENOSPC: 28 } as const
+export const ERRNO = { EIO: 5, ENOSPC: 28, EDQUOT: 122 } as const
 
 export interface Fault {
   readonly errno: number

@@ -7,7 +7,7 @@ import { environmentPaths, segmentPath } from '../../../storage/home/home-paths.
 import { SCHEMA_VERSION } from '../../../storage/home/written-by.ts'
 import type { EventPage } from '../../../storage/journal.ts'
 import { verify, verifyHome } from '../../../storage/verify/verify.ts'
-import { failing } from '../../failing-files.ts'
+import { failing, systemError } from '../../failing-files.ts'
 import { flipInEvents, rewriteLog } from '../log-surgery.ts'
 import { openIn } from '../open.ts'
 import { AT, append, appendEvents, changeTo, event, state, step } from '../steps.ts'
@@ -474,11 +474,11 @@ t.test('a home that this user may not read is not reported as damaged, nor as no
 t.test('a disk that is full or read-only is told apart from one that fails', (t) => {
   for (const [code, advice] of [
     ['ENOSPC', /: free some space and start again/],
-    ['EDQUOT', /: free some space and start again/],
+    ['EDQUOT', /\(EDQUOT \(UNKNOWN: write\)\): free some space, or raise the quota, and start again/],
     ['EROFS', /: make it writable .*ReadWritePaths/],
     ['EIO', /: repair the disk and start again/],
   ] as const) {
-    const told = asHomeRefused('/h', Object.assign(new Error(code), { code }))
+    const told = asHomeRefused('/h', systemError(code, 'write'))
     t.match(told, { code: 'disk_failed', message: advice })
   }
   t.end()
