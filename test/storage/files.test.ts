@@ -411,6 +411,14 @@ t.test('verify reports each kind of damage', async (t) => {
     list_of_nothing: ({ environments: { view } }) =>
       view.entities.put(['run_request', 'state', 'queued', 'o', 'ghost'], ''),
     list_wrong: ({ environments: { view } }) => view.entities.put(['run_request', 'state', 'nowhere', 'o', 'r5'], ''),
+    'list_wrong by its order': ({ environments: { view } }) => {
+      const [kind, index, value, , id] = [...view.entities.getKeys({ limit: 1 })][0] as string[]
+      return view.entities.put([kind!, index!, value!, 'elsewhere', id!], '')
+    },
+    'count_wrong of a list with rows': ({ environments: { view } }) => {
+      const [kind, index, value] = [...view.entities.getKeys({ limit: 1 })][0] as string[]
+      return view.counts.put([kind!, index!, value!], '99')
+    },
     count_wrong: ({ environments: { view } }) => view.counts.put(['run_request', 'state', 'nowhere'], '3'),
     timer_of_nothing: ({ environments: { view } }) => view.timers.put([5, 'run_request', 'ghost', 'x'], '[1,{}]'),
     message_of_nothing: ({ environments: { view } }) =>

@@ -4,6 +4,7 @@ import type { Answer, Runtime } from '../../../runtime/api.ts'
 import { ControlLoop } from '../../../runtime/control/control-loop.ts'
 import { refusedPauseMs, tickRetryMsMax } from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
+import { JournalFailure } from '../../../storage/journal.ts'
 import { ManualPlatform } from '../../platforms/manual.ts'
 
 const REFUSED = { ok: false, refusal: { code: 'overloaded', detail: 'no room' } } as Answer
@@ -97,6 +98,17 @@ t.test('an actor is left alone until it has answered, and not if it could not be
   t.equal(world.ticks, 1, 'a refusal makes a tick follow')
   t.throws(() => loop.ask('a', { type: 'wrong' } as never, () => {}), /cannot be sent/)
   t.equal(loop.leaves('a'), false)
+})
+
+t.test('a failed journal passes through where only something is shown, and a bug there does not', async (t) => {
+  const { loop } = open()
+  const ref = { kind: 'work_item', id: 'a' } as const
+  const throwing = (error: Error) => (): never => {
+    throw error
+  }
+  t.throws(() => loop.shown(ref, throwing(new JournalFailure('it cannot be read'))), { message: 'it cannot be read' })
+  t.equal(loop.shown(ref, throwing(new Error('it cannot be'))), undefined)
+  t.equal(loop.leaves('a'), false, 'and its work is not put off')
 })
 
 t.test('once closed it takes no tick and leaves no timer, whatever is answered or asked for', async (t) => {
