@@ -41,10 +41,10 @@ t.test(
     const service = await serve(t, `${folder}/home`)
     const [, create = ''] = /# intendant (token create .*)$/m.exec(page)!
     const made = JSON.parse((await service.cli(...create.split(' '), '--json')).out)
-    const [script = ''] = block(/for part in/).split(/^REPOSITORY=/m)
-    t.match(await sh(t, folder, service, made.token, script), /shop-web/)
+    const [script = ''] = block(/--max-writers 4$/m).split(/^REPOSITORY=/m)
+    t.match(await sh(t, folder, service, made.token, script), /shop/)
     const projects = JSON.parse((await service.cli('project', 'list', '--json')).out)
-    t.match(JSON.stringify(projects), /shop-docs/)
+    t.match(projects, [{ key: 'shop', max_writers: 4 }])
     t.match((await service.cli('runner', 'list')).out, /desk/)
   },
 )

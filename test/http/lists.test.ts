@@ -24,6 +24,8 @@ async function fill(s: TestService): Promise<void> {
     const done_evidence = [{ kind: 'review', statement: 'done' }]
     await make('/api/campaigns', { name: `c${i}`, project: 'shop', mission: 'm', done_evidence })
     await make('/api/initiatives', { name: `i${i}`, outcome: 'o', members: [{ kind: 'project', ref: 'shop' }] })
+    const item = { objective: 'o' }
+    await make('/api/sentinels', { name: `s${i}`, project: 'shop', cron: '0 0 * * *', item })
     await s.runner(`r${i}`)
     await s.token(`t${i}`, { roles: ['viewer'] })
   }
