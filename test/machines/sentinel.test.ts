@@ -130,7 +130,10 @@ t.test('the next time lies ahead, and none that matches lies between', (t) => {
       return next > afterMs && next - afterMs <= 86_400_000 && day.getUTCMinutes() === m && day.getUTCHours() === h
     }),
   )
-  t.equal(nextDue('0 0 30 2 *', 'UTC', 0), undefined, 'no such day')
+  for (const never of ['0 0 30 2 *', '0 0 31 2,4,6,9,11 *', '* * 31 4,6,9,11 +MON'])
+    t.equal(nextDue(never, 'UTC', 0), undefined, `${never}: no such day`)
+  for (let year = 2060; year < 2100; year++)
+    for (let day = 0; day < 7; day++) if (nextDue(`0 0 29 2 +${day}`, 'UTC', Date.UTC(year, 0)) === undefined) t.fail()
   t.end()
 })
 
@@ -140,5 +143,52 @@ t.test('where clocks change, a time that is left out comes later, and one that c
   t.equal(next('30 2 * * *', 'Europe/Berlin', '2026-03-29T01:30:00Z'), '2026-03-30T00:30:00.000Z')
   t.equal(next('30 1 * * *', 'America/New_York', '2026-10-31T12:00:00Z'), '2026-11-01T05:30:00.000Z')
   t.equal(next('30 1 * * *', 'America/New_York', '2026-11-01T05:30:00Z'), '2026-11-02T06:30:00.000Z')
+  t.equal(next('0,30 2 * * *', 'Europe/Berlin', '2026-03-29T01:00:00Z'), '2026-03-29T01:30:00.000Z')
+  t.equal(next('0 0 * * *', 'Africa/Cairo', '2026-04-23T12:00:00Z'), '2026-04-23T22:00:00.000Z', 'at midnight')
+  t.equal(next('30 2 * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z'), '2026-10-26T01:30:00.000Z', 'not the past')
+  t.equal(next('*/15 * * * *', 'Europe/Berlin', '2026-10-25T01:10:00Z'), '2026-10-25T02:00:00.000Z')
+  t.equal(next('0 1 * * *', 'Antarctica/Troll', '2026-10-24T20:00:00Z'), '2026-10-24T23:00:00.000Z', 'two hours twice')
+  t.end()
+})
+
+t.test('in every zone it is the next time at which the clocks first show what the pattern says', (t) => {
+  /** Hours in which these set their clocks back, and zones that are not ahead by whole hours. */
+  const turns = {
+    'Europe/Berlin': '2026-10-25T01:00Z',
+    'America/St_Johns': '2026-11-01T04:30Z',
+    'Australia/Lord_Howe': '2026-04-04T15:00Z',
+    'Pacific/Chatham': '2026-04-04T14:00Z',
+    'Asia/Kathmandu': '2026-06-01T00:00Z',
+    'Pacific/Apia': '2026-06-01T00:00Z',
+  }
+  const shown = (zone: string, ms: number): string =>
+    new Date(ms).toLocaleString('sv-SE', { timeZone: zone, dateStyle: 'short', timeStyle: 'short' })
+  const MINUTE = 60_000
+  /** By a look at every minute. */
+  const expected = (zone: string, minute: number, hour: number, afterMs: number): number => {
+    const seen = new Set<string>()
+    for (let ms = Math.floor(afterMs / MINUTE - 180) * MINUTE; ; ms += MINUTE) {
+      const face = shown(zone, ms)
+      const isFirst = !seen.has(face)
+      seen.add(face)
+      const [hours, minutes] = face.slice(-5).split(':').map(Number)
+      if (ms > afterMs && isFirst && hours! % 3 === hour % 3 && minutes! % 20 === minute % 20) return ms
+    }
+  }
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...Object.entries(turns)),
+      fc.nat(19),
+      fc.nat(2),
+      fc.integer({ min: -150, max: 150 }),
+      fc.nat(59_999),
+      ([zone, turn], minute, hour, minutes, ms) => {
+        const afterMs = Date.parse(turn) + minutes * MINUTE + ms
+        const hours = Array.from({ length: 8 }, (_, i) => i * 3 + hour).join()
+        const due = Date.parse(nextDue(`${minute},${minute + 20},${minute + 40} ${hours} * * *`, zone, afterMs)!)
+        return due === expected(zone, minute, hour, afterMs)
+      },
+    ),
+  )
   t.end()
 })
