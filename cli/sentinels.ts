@@ -134,7 +134,7 @@ function lastOf({ last }: Document): string {
     case undefined:
       return `submitted ${last.item_id}`
     case 'duplicate':
-      return `submitted nothing: ${last.item_id} asks for the same and has not settled`
+      return `submitted nothing: ${last.item_id ?? 'another item'} asks for the same and has not settled`
     case 'missed':
       return 'submitted nothing: the service was not running then'
     default:

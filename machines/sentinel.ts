@@ -57,7 +57,7 @@ export interface SentinelContext {
 /** Why nothing is to be submitted now, although the service runs. */
 export interface WhyNot {
   readonly code: Exclude<SkipCode, 'missed'>
-  /** The unsettled item that asks for the same. */
+  /** The unsettled item that asks for the same; absent while that is on its way. */
   readonly item_id?: string
 }
 

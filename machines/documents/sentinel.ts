@@ -71,7 +71,9 @@ const last = closedObject(
   {
     due_at: Type.Optional(time('The time at which it fell due; absent if it was fired by hand.')),
     at: time('When it was handled.'),
-    item_id: Type.Optional(itemId('The item that it submitted, or, with `duplicate`, the unsettled one.')),
+    item_id: Type.Optional(
+      itemId('The item that it submitted, or, with `duplicate`, the unsettled one unless that was only on its way.'),
+    ),
     skipped: Type.Optional(
       stringEnum(SKIP_CODES, {
         description:

@@ -58,6 +58,8 @@ export class Ledger {
   private readonly active = new Map<string, Entry>()
   private readonly holders = new Map<string, Set<Entry>>()
   private readonly twins = new Map<string, Entry[]>()
+  /** Twin keys of items that are on their way, oldest first: when that was said, monotonic milliseconds. */
+  private readonly announced = new Map<string, number>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
   /** Dependencies of items on their way into the ledger, with the number of such items. */
   private readonly expected = new Map<string, number>()
@@ -155,6 +157,20 @@ export class Ledger {
     return this.twins.get(twinKey)?.find(({ isStopping }) => !isStopping)?.id
   }
 
+  /**
+   * An item that asks for this is on its way. False: another was announced a moment ago and has not come yet. `nowMs` is
+   * monotonic.
+   */
+  announce(twinKey: string, nowMs: number): boolean {
+    for (const [key, saidMs] of this.announced) {
+      if (nowMs - saidMs < announcedMsMax) break
+      this.announced.delete(key)
+    }
+    if (this.announced.has(twinKey)) return false
+    this.announced.set(twinKey, nowMs)
+    return true
+  }
+
   /** Wall-clock time of the next `not_before` that has not passed yet. */
   nextTimeMs(nowMs: number): number | undefined {
     for (let dueMs = this.times.peekKey(); dueMs !== undefined && dueMs <= nowMs; dueMs = this.times.peekKey())
@@ -227,6 +243,7 @@ export class Ledger {
     const entry = { ...this.sketch(context, context.submitted_at), state, dependsOn: NO_IDS }
     this.entries.set(entry.id, entry)
     if (entry.requirements.access === 'read_only') this.readOnlyCount++
+    this.announced.delete(entry.twinKey)
     const twins = this.twins.get(entry.twinKey)
     if (twins === undefined) this.twins.set(entry.twinKey, [entry])
     else twins.push(entry)
@@ -317,6 +334,8 @@ function* bothOf<T>(some: Iterable<T>, others: Iterable<T>): Iterable<T> {
 }
 
 const NO_IDS: readonly string[] = []
+/** An announced item takes some turns to come. One that is not there by then was not submitted after all. */
+const announcedMsMax = 2_000
 /** Distinct wishes that are remembered; past this all are dropped and shared anew, which costs a little memory. */
 const wantsMax = 10_000
 

@@ -131,6 +131,10 @@ class ItemScheduler implements Scheduler, SchedulingView {
     return this.ledger.twinOf(twinKey)
   }
 
+  announce(twinKey: string): boolean {
+    return this.ledger.announce(twinKey, this.runtime.platform.monotonicMs())
+  }
+
   view(): PacingView {
     const { ledger, isUnreadable } = this
     return {

@@ -7,17 +7,22 @@ import { committed } from '../control/committed.ts'
 import type { Scheduler } from './api.ts'
 import { twinKeyOf } from './ledger.ts'
 
-type Ledger = Pick<Scheduler, 'twinOf'>
+type Ledger = Pick<Scheduler, 'announce' | 'twinOf'>
 
-/** A sentinel submits nothing that is asked for already, or that its project does not take. Undefined: it may. */
+/**
+ * A sentinel submits nothing that is asked for already, or that its project does not take. Undefined: it may, and its
+ * item counts from now on, so that two that fall due together do not both submit the same.
+ */
 export function whyNot(
   runtime: Pick<Runtime, 'read'>,
   ledger: Ledger,
   { project_id, item }: Pick<SentinelContext, 'project_id' | 'item'>,
 ): WhyNot | undefined {
   if (committed(runtime, { kind: 'project', id: project_id })?.value === 'archived') return { code: 'project_archived' }
-  const item_id = ledger.twinOf(twinKeyOf(project_id, { kind: 'task', ...item }))
-  return item_id === undefined ? undefined : { code: 'duplicate', item_id }
+  const twinKey = twinKeyOf(project_id, { kind: 'task', ...item })
+  const item_id = ledger.twinOf(twinKey)
+  if (item_id !== undefined) return { code: 'duplicate', item_id }
+  return ledger.announce(twinKey) ? undefined : { code: 'duplicate' }
 }
 
 /** The hook that adds it to the message of a sentinel that falls due. */

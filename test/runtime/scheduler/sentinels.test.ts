@@ -38,6 +38,23 @@ t.test('each hour it submits an item, unless the last one has not settled', (t) 
   t.end()
 })
 
+t.test('of sentinels that fall due together and ask for the same, one submits', (t) => {
+  const world = new World()
+  world.project('shop')
+  hourly(world)
+  const about = { name: 'other', project: 'shop', project_id: projectIdOf('shop'), item: { objective: ' Tidy  up' } }
+  world.ask('sentinel', 'other', { type: 'create', ...about, cron: '0 * * * *', time_zone: 'UTC' })
+  on(world)
+  const other = world.runtime.read({ kind: 'sentinel', id: 'other' })!.context
+  const fired = [sentinel(world), other].filter(({ last }) => last.skipped === undefined)
+  t.equal(fired.length, 1)
+  t.equal([...world.runtime.scan('work_item', 'project', 'shop')].length, 1)
+  world.end(fired[0].last.item_id)
+  on(world)
+  t.equal([...world.runtime.scan('work_item', 'project', 'shop')].length, 2)
+  t.end()
+})
+
 t.test('nothing is submitted to an archived project', (t) => {
   const world = new World()
   world.project('shop')
