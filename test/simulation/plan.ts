@@ -22,6 +22,10 @@ export interface Plan {
   readonly campaigns: number
   /** Whether an initiative steers them. */
   readonly isSteered: boolean
+  /** Names that sentinels are added under. */
+  readonly sentinels: number
+  /** With sentinels: how far into a minute the world begins, so that a minute ends in the storm. */
+  readonly intoMinuteMs: number
   /** Mean time between two things that go wrong with the service, its disk or its clock. */
   readonly troubleMs: number
   /** Share of the network's worst. */
@@ -64,5 +68,7 @@ export function planOf(random: Random): Plan {
     reviews: random.chance(0.5) ? random.int(3, 12) : 0,
     campaigns: random.chance(0.3) ? random.int(1, 2) : 0,
     isSteered: random.chance(0.6),
+    sentinels: random.chance(0.4) ? random.int(1, 3) : 0,
+    intoMinuteMs: random.int(20_000, 59_000),
   }
 }

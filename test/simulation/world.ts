@@ -24,6 +24,7 @@ import { Items } from './model/items.ts'
 import { Mirror } from './model/mirror.ts'
 import { Owners } from './model/owners.ts'
 import { type RequestModel, Requests, SETTLED } from './model/requests.ts'
+import { Sentinels } from './model/sentinels.ts'
 import { Writers } from './model/writers.ts'
 import { Network, type Said } from './network.ts'
 import { type Plan, planOf } from './plan.ts'
@@ -76,6 +77,7 @@ export class World {
   readonly fleet = new Fleet()
   readonly writers = new Writers(this.requests)
   readonly items = new Items(() => this.plan.isRetaining)
+  readonly sentinels = new Sentinels()
   readonly owners = new Owners()
   /** The newest committed snapshots of run requests that the service told itself of. */
   readonly snapshots = new Map<string, SnapshotOf<RunRequestContext>>()
@@ -104,6 +106,7 @@ export class World {
     this.random = new Random(seed)
     this.history = new History(this.timeline, keepsHistory)
     this.plan = planOf(this.random.fork())
+    if (this.plan.sentinels > 0) this.clock.offsetMs += this.plan.intoMinuteMs
     this.settings = this.plan.settings
     this.network = new Network(this, this.random.fork())
     this.fate = new Fate(this, this.random.fork())
@@ -189,6 +192,7 @@ export class World {
         this.fleet.take(event)
         this.writers.take(event)
         this.items.take(event)
+        this.sentinels.take(event)
         const request = this.requests.take(event)
         for (const invariant of this.invariants) invariant.event?.(event, request)
       }

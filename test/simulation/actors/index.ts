@@ -10,6 +10,7 @@ import { recallers } from './recaller.ts'
 import { reviewers } from './reviewer.ts'
 import { runners } from './runner.ts'
 import { submitters } from './submitter.ts'
+import { timekeepers } from './timekeeper.ts'
 import { watchers } from './watcher.ts'
 
 export const actors: readonly MakeActors[] = [
@@ -24,4 +25,5 @@ export const actors: readonly MakeActors[] = [
   liars,
   reviewers,
   owners,
+  timekeepers,
 ]

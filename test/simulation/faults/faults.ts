@@ -378,4 +378,22 @@ export const faults: readonly Fault[] = [
     '  if (!hasLanded(message)) return before\n',
     "  if (message.state === 'cancelled') return before\n",
   ),
+  fault(
+    'a resumed sentinel waits for no time',
+    'machines/sentinel.ts',
+    "actions: ['start', moved('active'), 'arm'] },\n",
+    "actions: ['start', moved('active')] },\n",
+  ),
+  fault(
+    'a time that a sentinel missed is made up for',
+    'machines/sentinel.ts',
+    'message.atMs - instantMs(message.due_at) > LATE_MS_MAX',
+    'message.atMs - instantMs(message.due_at) > 10 * LATE_MS_MAX',
+  ),
+  fault(
+    'what a sentinel submits does not count until it is in the ledger',
+    'runtime/scheduler/sentinels.ts',
+    "  return ledger.announce(twinKey) ? undefined : { code: 'duplicate' }\n",
+    '  return undefined\n',
+  ),
 ]

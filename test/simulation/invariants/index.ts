@@ -21,6 +21,7 @@ import { recordsAgreeWithTheLog } from './records-agree-with-the-log.ts'
 import { repositoriesTakeAsManyAsTheyMay } from './repositories-take-as-many-as-they-may.ts'
 import { retentionTakesOnlyWhatIsOld } from './retention-takes-only-what-is-old.ts'
 import { runnersTakeWhatTheyMay } from './runners-take-what-they-may.ts'
+import { sentinelsSubmitOnce } from './sentinels-submit-once.ts'
 import { sessionsEndWhatCameBefore } from './sessions-end-what-came-before.ts'
 import { steeringIsAppliedOnce } from './steering-is-applied-once.ts'
 import { stepsStandUponEachOther } from './steps-stand-upon-each-other.ts'
@@ -46,6 +47,7 @@ export const invariants: readonly MakeInvariant[] = [
   factsAreRecordedOnce,
   commandsRunOnce,
   theLedgerKeepsItsRules,
+  sentinelsSubmitOnce,
   listsAreTrue,
   presenceIsTrue,
   recordsAgreeWithTheLog,

@@ -1,0 +1,80 @@
+/** Sentinels as the log describes them. A move that they do not have is a violation. */
+import { Violation } from '../violation.ts'
+import type { LoggedEvent } from './mirror.ts'
+
+export interface SentinelModel {
+  readonly name: string
+  /** Minutes between its times: the only patterns here are of every so many minutes of the hour. */
+  everyMinutes: number
+  state: 'active' | 'paused' | 'removed'
+  /** When it falls due next, by the service's clock; undefined unless it is active. */
+  nextMs: number | undefined
+  /** Since it was added: the times at which it fell due, and how many items it has submitted. */
+  dueTimes: Set<string>
+  fired: number
+}
+
+const EVERY = /^\*\/(\d+) \* \* \* \*$/
+const MINUTE_MS = 60_000
+/** How late it may fall due and still submit its item. */
+const GRACE_MS = 600_000
+
+export class Sentinels {
+  readonly byName = new Map<string, SentinelModel>()
+  /** Items that they have submitted, as they said. */
+  readonly items = new Set<string>()
+
+  take(event: LoggedEvent): void {
+    const { type, payload } = event
+    if (!type.startsWith('sentinel_')) return
+    const { sentinel: name, state, cron } = payload
+    const atMs = Date.parse(event.occurredAt)
+    const known = this.byName.get(name)
+    if (type === 'sentinel_added') {
+      if (known !== undefined && known.state !== 'removed') throw wrong(event, 'again')
+      const added = { name, everyMinutes: everyOf(cron), state, dueTimes: new Set<string>(), fired: 0 }
+      this.byName.set(name, { ...added, nextMs: nextOf(everyOf(cron), atMs) })
+      return
+    }
+    if (known === undefined || known.state === 'removed') throw wrong(event, 'of a sentinel that is not there')
+    if (type === 'sentinel_fired' || type === 'sentinel_skipped') this.fires(known, event, atMs)
+    else {
+      const isMoved = payload.changed?.some((member: string) => member !== 'item') ?? true
+      known.state = state
+      known.everyMinutes = everyOf(cron)
+      if (state !== 'active') known.nextMs = undefined
+      else if (isMoved) known.nextMs = nextOf(known.everyMinutes, atMs)
+    }
+  }
+
+  private fires(known: SentinelModel, event: LoggedEvent, atMs: number): void {
+    const { due_at: due, item_id: item, skipped } = event.payload
+    if (due !== undefined) {
+      if (known.state !== 'active') throw wrong(event, `of a sentinel that is ${known.state}`)
+      if (known.dueTimes.has(due)) throw wrong(event, 'for the second time')
+      if (Date.parse(due) !== known.nextMs) throw wrong(event, `and not at ${known.nextMs}`)
+      known.dueTimes.add(due)
+      known.nextMs = nextOf(known.everyMinutes, Math.max(atMs, known.nextMs))
+    }
+    const isMissed = due !== undefined && atMs - Date.parse(due) > GRACE_MS
+    if (isMissed !== (skipped === 'missed')) throw wrong(event, `though it is ${atMs - Date.parse(due)} ms late`)
+    if (skipped !== undefined) return
+    if (this.items.has(item)) throw wrong(event, 'with an item that was submitted before')
+    this.items.add(item)
+    known.fired++
+  }
+}
+
+function everyOf(cron: string): number {
+  return Number(EVERY.exec(cron)![1])
+}
+
+/** `everyMinutes` divides an hour, and zones here are ahead by whole hours. */
+function nextOf(everyMinutes: number, afterMs: number): number {
+  const everyMs = everyMinutes * MINUTE_MS
+  return Math.floor(afterMs / everyMs + 1) * everyMs
+}
+
+function wrong(event: LoggedEvent, why: string): Violation {
+  return new Violation('legal moves', `${event.type} (event ${event.sequence}) ${why}: ${event.text}`)
+}
