@@ -82,9 +82,11 @@ function addMoves(group: Command, act: Act): void {
   const moves = [
     ['pause', 'It no longer falls due. Items that it has submitted stay.'],
     ['resume', 'It falls due again, from the next time that its pattern matches.'],
-    ['fire', 'Submit its item now, whatever the time.'],
     ['remove', 'Remove it. It stays readable, and its name may be used again.'],
   ] as const
+  move('fire', 'Submit its item now, whatever the time.')
+    .option(...keyOption('Repeating it with the same key submits no second item.'))
+    .action(act((cli, [sentinel], options) => post(cli, sentinel, 'fire', keyHeaders(options))))
   for (const [name, description] of moves)
     move(name, description).action(act((cli, [sentinel]) => post(cli, sentinel, name)))
 }
@@ -117,8 +119,13 @@ async function editOne({ client, json, print }: Cli, operands: readonly any[], o
   else print.line(told(print, body))
 }
 
-async function post({ client, json, print }: Cli, name: string, move: string): Promise<void> {
-  const { body } = await client.request('POST', path(name, `/${move}`), { body: {} })
+async function post(
+  { client, json, print }: Cli,
+  name: string,
+  move: string,
+  headers: Record<string, string> = {},
+): Promise<void> {
+  const { body } = await client.request('POST', path(name, `/${move}`), { body: {}, headers })
   if (json) return print.json(body)
   print.line(move === 'fire' ? `${body.name}: ${lastOf(body)}.` : told(print, body))
 }

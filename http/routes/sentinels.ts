@@ -1,4 +1,6 @@
 /** Sentinels: named cron triggers, each of which submits a work item when it falls due. */
+
+import { digestOf } from '../../machines/digest.ts'
 import {
   SENTINEL_STATES,
   type SentinelCreate,
@@ -10,16 +12,17 @@ import {
 } from '../../machines/documents/sentinel.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { nextDue } from '../../machines/sentinel/calendar.ts'
-import { type SentinelContext, sentinelModule } from '../../machines/sentinel.ts'
+import { type SentinelBody, type SentinelContext, sentinelModule } from '../../machines/sentinel.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
+import type { Taken } from '../../runtime/api.ts'
 import { whyNot } from '../../runtime/scheduler/sentinels.ts'
 import { maySee } from '../access.ts'
-import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
+import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
-import { located, markCursor, notFound, onNamed } from '../replies.ts'
+import { askActor, located, markCursor, notFound, onAccepted, onNamed } from '../replies.ts'
 import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
-import { takesWork, visibleProject } from '../resources/projects.ts'
+import { activeProject, takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -43,24 +46,19 @@ const body = { schema: sentinelMoveBody, optional: true } as const
 const moves: readonly Move<Sentinel>[] = [
   { name: 'pause', summary: 'Pause a sentinel: it no longer falls due. Items that it has submitted stay.', body },
   { name: 'resume', summary: 'Resume a paused sentinel, from the next time that its pattern matches.', body },
-  {
-    name: 'fire',
-    summary: 'Have a sentinel submit its item now, active or paused.',
-    description:
-      'If an unsettled item of its project asks for the same, it submits nothing: `last` says so and names it.',
-    body,
-    makesWork: true,
-    more: ({ runtime, scheduler }, { context }) => {
-      const why_not = whyNot(runtime, scheduler, context)
-      return why_not === undefined ? {} : { why_not }
-    },
-  },
   { name: 'remove', summary: 'Remove a sentinel. It stays readable, and its name may be used again.', body },
 ]
 
 export function sentinelRoutes(service: ServiceContext): readonly Route[] {
   const moved = moves.map((move) => moveRoute(service, sentinels, move))
-  return [createRoute(service), listRoute(service), readRoute(service), patchRoute(service), ...moved]
+  return [
+    createRoute(service),
+    listRoute(service),
+    readRoute(service),
+    patchRoute(service),
+    ...moved,
+    fireRoute(service),
+  ]
 }
 
 function createRoute(service: ServiceContext): Route {
@@ -212,6 +210,54 @@ function patchRoute(service: ServiceContext): Route {
       tellMoved(service, exchange, sentinels, sentinel, { type: 'update', ...patch })
     },
   }
+}
+
+function fireRoute(service: ServiceContext): Route {
+  const fire: Move<Sentinel> = {
+    name: 'fire',
+    summary: 'Have a sentinel submit its item now, active or paused.',
+    description:
+      'If an unsettled item of its project asks for the same, it submits nothing: `last` says so and names it.',
+    body,
+    makesWork: true,
+  }
+  const route = moveRoute(service, sentinels, fire)
+  return {
+    ...route,
+    headers: [IDEMPOTENCY_HEADER],
+    answers: {
+      200: { ...one, optionalHeaders: { 'Idempotent-Replay': '`true` if it was fired with this key before.' } },
+    },
+    problems: [...(route.problems ?? []), 'idempotency_key_reused'],
+    handle: (exchange) => {
+      const sentinel = visibleSentinel(service, exchange)
+      if (sentinel === undefined) return
+      if (activeProject(service, exchange, sentinel.context.project_id) === undefined) return
+      const key = readIdempotencyKey(exchange)
+      if (key.ok) fireOnce(service, exchange, sentinel, key.key)
+    },
+  }
+}
+
+/** A firing whose answer was lost can be repeated under its key: it submits nothing further. */
+function fireOnce(service: ServiceContext, exchange: Exchange, { context }: Sentinel, key: string | undefined): void {
+  const { runtime, scheduler } = service
+  const ref = { kind: 'sentinel', id: context.name } as const
+  const make = (): SentinelBody => {
+    const why_not = whyNot(runtime, scheduler, context)
+    return { type: 'fire', by: exchange.by, ...(why_not === undefined ? {} : { why_not }) }
+  }
+  const taken = ({ snapshot, repeat }: Taken): void => {
+    if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
+    exchange.answer(200, sentinelModule.document(snapshot))
+  }
+  if (key === undefined) {
+    askActor(service, exchange, ref, make(), taken)
+    return
+  }
+  const place = digestOf(['fire', context.name, context.created_at, askerOf(exchange.principal), key])
+  const named = { ref, place, fingerprint: digestOf({}), what: 'firing', make }
+  askNamed(service, exchange, named, onAccepted(service, exchange, taken))
 }
 
 function findSentinel({ runtime }: ServiceContext, principal: Principal, name: string): Sentinel | undefined {

@@ -103,8 +103,8 @@ readSentinel  get /api/sentinels/{name}
 updateSentinel  patch /api/sentinels/{name}
 pauseSentinel  post /api/sentinels/{name}/pause
 resumeSentinel  post /api/sentinels/{name}/resume
-fireSentinel  post /api/sentinels/{name}/fire
 removeSentinel  post /api/sentinels/{name}/remove
+fireSentinel  post /api/sentinels/{name}/fire
 pollRunRequest  get /api/runners/{runner_id}/run-requests/next
 acceptRunRequest  post /api/run-requests/{id}/accepted
 startRunRequest  post /api/run-requests/{id}/started

@@ -144,6 +144,15 @@ t.test('every POST takes an idempotency key, or sent again it is refused or chan
   await addCampaign(s, { name: 'two' })
   await twice('/api/campaigns/two/cancel', REASON)
 
+  const recurring = { objective: 'Tidy up' }
+  await s.expect(201, 'POST', '/api/sentinels', {
+    name: 'nightly',
+    project: 'shop',
+    cron: '0 0 * * *',
+    item: recurring,
+  })
+  for (const move of ['pause', 'resume', 'remove']) await twice(`/api/sentinels/nightly/${move}`)
+
   await add(s)
   await twice(`/api/initiatives/${NAME}/complete`, REASON)
   await add(s, { name: 'second' })

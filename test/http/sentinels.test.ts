@@ -118,6 +118,19 @@ t.test('fired by hand, it submits its item in the name of the caller, once until
   t.equal((await s.expect(200, 'POST', `${PATH}/fire`, {})).body.fired, 2)
 })
 
+t.test('a firing sent again under its key submits nothing, whatever has become of its item', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await add(s)
+  const fire = (key: string) => s.expect(200, 'POST', `${PATH}/fire`, {}, { headers: { 'idempotency-key': key } })
+  const { last } = (await fire('a')).body
+  await s.expect(200, 'POST', `/api/work-items/${last.item_id}/cancel`, {})
+  const { body } = await fire('a')
+  t.match(body, { fired: 1, last: { item_id: last.item_id } })
+  t.notOk(body.last.skipped)
+  t.equal((await fire('b')).body.fired, 2)
+})
+
 t.test('an item that a person has submitted already is not submitted beside it', async (t) => {
   const s = await startTestService(t)
   await fleet(s, 'shop')
