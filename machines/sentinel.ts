@@ -51,7 +51,11 @@ export interface SentinelContext {
   readonly next_at?: string | undefined
   readonly last?: LastFiring
   readonly fired: number
-  readonly internal: { readonly creation: CreationRecord }
+  readonly internal: {
+    readonly creation: CreationRecord
+    /** The latest time at which it fell due: it does so once, even if the clock is set back. */
+    readonly due_at?: string
+  }
 }
 
 /** Why nothing is to be submitted now, although the service runs. */
@@ -120,7 +124,8 @@ function changeOf(context: SentinelContext, message: Of<'update'>): Change {
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)))
 }
 
-function nextOf({ cron, time_zone }: Pick<SentinelContext, 'cron' | 'time_zone'>, afterMs: number): string | undefined {
+function nextOf({ cron, time_zone, internal }: SentinelContext, nowMs: number): string | undefined {
+  const afterMs = internal.due_at === undefined ? nowMs : Math.max(nowMs, instantMs(internal.due_at))
   return nextDue(cron, time_zone, afterMs)
 }
 
@@ -135,7 +140,7 @@ function created(message: Of<'create'>): SentinelContext {
     item,
     by: by!,
     created_at: at,
-    next_at: nextOf(message, atMs),
+    next_at: nextDue(cron, time_zone, atMs),
     fired: 0,
     internal: { creation: creationRecord(message) },
   }
@@ -165,9 +170,9 @@ function fired(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): 
   return { last, fired: context.fired + (skipped === undefined ? 1 : 0) }
 }
 
-/** Behind the due time, even if the clock was set back since the timer was set. */
 function movedOn(context: SentinelContext, { due_at, atMs }: Of<'fall_due'>): Change {
-  return { next_at: nextOf(context, Math.max(atMs, instantMs(due_at))) }
+  const internal = { ...context.internal, due_at }
+  return { internal, next_at: nextOf({ ...context, internal }, atMs) }
 }
 
 function submission(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): SendParams<'work_item'> {

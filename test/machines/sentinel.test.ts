@@ -107,6 +107,9 @@ t.test('after a long stop it waits for the next time to come, and makes up for n
 t.test('a clock that was set back does not have it fall due twice for one time', (t) => {
   const { snapshot } = step(module, created, due(-3_600_000))
   t.ok(snapshot.context.next_at > DUE)
+  const zone = at(2, { type: 'update', time_zone: 'Etc/UTC' })
+  for (const messages of [[M.pause, M.resume], [zone]])
+    t.ok(after(module, [M.create, due(), ...messages]).context.next_at > DUE, messages[0]!.type)
   t.end()
 })
 
