@@ -9,20 +9,39 @@ export interface Writer {
   readonly projectId: string
 }
 
-/** Whether no further run of the project may change the repository that these hold. */
-export function areEnough(
-  holders: Iterable<Writer>,
-  projectId: string,
-  limitOf: (projectId: string) => number,
-): boolean {
-  let limit = limitOf(projectId)
-  let count = 0
-  for (const holder of holders) {
-    count++
-    limit = Math.min(limit, limitOf(holder.projectId))
-    if (count >= limit) return true
+/** The work that holds one repository, the longest there first. */
+export class Holders<T extends Writer> {
+  private readonly all = new Set<T>()
+  /** How many of them each project has started: whether one more may join is asked far more often than one does. */
+  private readonly counts = new Map<string, number>()
+
+  get size(): number {
+    return this.all.size
   }
-  return false
+
+  [Symbol.iterator](): Iterator<T> {
+    return this.all.values()
+  }
+
+  add(holder: T): void {
+    if (this.all.has(holder)) return
+    this.all.add(holder)
+    this.counts.set(holder.projectId, (this.counts.get(holder.projectId) ?? 0) + 1)
+  }
+
+  delete(holder: T): void {
+    if (!this.all.delete(holder)) return
+    const others = this.counts.get(holder.projectId)! - 1
+    if (others === 0) this.counts.delete(holder.projectId)
+    else this.counts.set(holder.projectId, others)
+  }
+
+  /** Whether no further run of the project may change the repository. */
+  areEnough(projectId: string, limitOf: (projectId: string) => number): boolean {
+    let limit = limitOf(projectId)
+    for (const other of this.counts.keys()) limit = Math.min(limit, limitOf(other))
+    return this.size >= limit
+  }
 }
 
 /** Most holders of a repository that a sentence names. */

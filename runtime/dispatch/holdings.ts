@@ -6,8 +6,7 @@
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { exclusiveRepository } from '../../machines/run-request/demand.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
-import { addTo, removeFrom } from '../collections/sets.ts'
-import { areEnough } from '../writers.ts'
+import { Holders } from '../writers.ts'
 import type { Demand } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
 import type { ProjectFacts } from './project-facts.ts'
@@ -27,7 +26,7 @@ export class Holdings {
   private readonly projects: ProjectFacts
   private readonly freed: Freed
   private readonly byId = new Map<string, Held>()
-  private readonly holders = new Map<string, Set<Held>>()
+  private readonly holders = new Map<string, Holders<Held>>()
 
   constructor(fleet: Fleet, projects: ProjectFacts, freed: Freed) {
     this.fleet = fleet
@@ -45,8 +44,7 @@ export class Holdings {
 
   /** Whether no further run of the project may change the repository. */
   isBusy(repository: string, projectId: string): boolean {
-    const holders = this.holders.get(repository)
-    return holders !== undefined && areEnough(holders, projectId, this.projects.maxWriters)
+    return this.holders.get(repository)?.areEnough(projectId, this.projects.maxWriters) ?? false
   }
 
   /** What holds the repository, the longest there first. */
@@ -109,15 +107,23 @@ export class Holdings {
     if (runner.offer === held) runner.offer = undefined
     this.freed.runner(runner)
     if (repository === undefined) return
-    removeFrom(this.holders, repository, held)
+    const holders = this.holders.get(repository)
+    holders?.delete(held)
+    if (holders?.size === 0) this.holders.delete(repository)
     this.freed.repository(repository)
   }
 
   private add(held: Held): Held {
     this.byId.set(held.id, held)
-    if (held.repository !== undefined) addTo(this.holders, held.repository, held)
+    if (held.repository !== undefined) this.holdersIn(held.repository).add(held)
     this.change(held, held.state)
     return held
+  }
+
+  private holdersIn(repository: string): Holders<Held> {
+    const known = this.holders.get(repository) ?? new Holders<Held>()
+    this.holders.set(repository, known)
+    return known
   }
 
   private change(held: Held, state: Held['state']): void {

@@ -9,19 +9,18 @@ import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
 import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
-import { addTo, removeFrom } from '../collections/sets.ts'
 import { committed } from '../control/committed.ts'
 import { ControlLoop } from '../control/control-loop.ts'
 import type { Health } from '../control/guard.ts'
 import type { Dispatcher, Visible } from '../dispatch/api.ts'
 import type { Logger } from '../log.ts'
 import { readable } from '../reader.ts'
-import { areEnough } from '../writers.ts'
 import type { PacingView, Scheduler, WaitingItems } from './api.ts'
 import { handOut } from './hand-out.ts'
 import { type Entry, LEDGER_STATES, Ledger } from './ledger.ts'
 import { Occupancy } from './occupancy.ts'
 import { ProjectCache } from './project-cache.ts'
+import { Repositories } from './repositories.ts'
 import {
   firstRule,
   isLineHeld,
@@ -53,9 +52,9 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private readonly ledger: Ledger
   private readonly loop: ControlLoop<'work_item'>
   private readonly projects: ProjectCache
-  /** Items with a `hand_out` under way, and those of them that take a repository. */
+  /** Items with a `hand_out` under way. */
   private readonly starting = new Set<string>()
-  private readonly taken = new Map<string, Set<Entry>>()
+  private readonly repositories: Repositories
   private readonly occupancy: Occupancy
   private readonly stalled: StalledParts
   readonly waiting: WaitingItems
@@ -72,6 +71,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     this.dispatcher = dispatcher
     this.projects = new ProjectCache(runtime)
     this.ledger = new Ledger((id) => committed(runtime, { kind: 'work_item', id })?.value)
+    this.repositories = new Repositories(this.ledger, dispatcher)
     this.loop = new ControlLoop(runtime, {
       name: 'scheduler',
       log,
@@ -93,7 +93,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
         if (!loop.leaves(entry.id)) guarded(entry, act)
       },
       send: (entry, message) => this.send(entry, message),
-      changed: () => this.occupancy.changed(),
+      changed: () => this.changed(),
     }
     const shown = <T>(entry: Entry, act: () => T): T | undefined => loop.shown(refOf(entry), act)
     this.waiting = new LedgerWaitingItems({ ledger, takers: dispatcher.waiting, now: this, shown })
@@ -178,13 +178,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
   }
 
   holdersOf(repository: string, item: WaitingItem): readonly string[] {
-    const { ledger, taken, dispatcher } = this
-    const items = [...ledger.holdersOf(repository), ...(taken.get(repository) ?? [])]
-    const runs = new Set(items.map(({ runId }) => runId))
-    const others = [...dispatcher.repositoryHolders(repository)].filter(({ id }) => !runs.has(id))
-    const holders = [...items, ...others]
-    const isBusy = areEnough(holders, (item as Entry).projectId, dispatcher.maxWriters)
-    return isBusy ? holders.map(({ id }) => id) : []
+    return this.repositories.holdersOf(repository, (item as Entry).projectId)
   }
 
   otherReadOnlyRun({ id, readOnlyOwner }: WaitingItem): string | undefined {
@@ -269,7 +263,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** Takes in a step. Returns whether something may start because of it. */
   private note({ ref, before, after }: CommittedStep): boolean {
-    this.occupancy.changed()
+    this.changed()
     switch (ref.kind) {
       case 'work_item':
         this.ledger.note(after)
@@ -299,7 +293,13 @@ class ItemScheduler implements Scheduler, SchedulingView {
     if (entry?.state === 'queued' && entry.runId !== undefined) this.dispatcher.leaveOut(entry.runId)
   }
 
+  private changed(): void {
+    this.occupancy.changed()
+    this.repositories.changed()
+  }
+
   private tick(): void {
+    this.repositories.changed()
     this.settleDead()
     this.admit()
     if (this.isPauseKnown) {
@@ -366,10 +366,10 @@ class ItemScheduler implements Scheduler, SchedulingView {
     const repository = this.repositoryOf(entry)
     this.send(entry, message, () => {
       this.starting.delete(entry.id)
-      if (repository !== undefined) removeFrom(this.taken, repository, entry)
+      if (repository !== undefined) this.repositories.leave(repository, entry)
     })
     // The message is under way: its answer comes in a later turn.
-    if (repository !== undefined) addTo(this.taken, repository, entry)
+    if (repository !== undefined) this.repositories.take(repository, entry)
     this.starting.add(entry.id)
     this.occupancy.started()
   }
@@ -377,7 +377,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
   private send(entry: Entry, message: WorkItemBody, answered?: () => void): void {
     this.loop.ask(entry.id, message, (isTaken) => {
       answered?.()
-      this.occupancy.changed()
+      this.changed()
       // Someone else was quicker, or writes are refused now: the next commit or a later tick tells what is true.
       if (!isTaken) this.ledger.suspect(entry)
     })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { areEnough, namesOf } from '../../runtime/writers.ts'
+import { Holders, namesOf } from '../../runtime/writers.ts'
 
 t.test('a run joins those at work only if no project among them permits fewer', async () => {
   const project = fc.constantFrom('a', 'b', 'c')
@@ -11,9 +11,13 @@ t.test('a run joins those at work only if no project among them permits fewer', 
       project,
       fc.record({ a: limit, b: limit, c: limit }),
       (at, own, limits) => {
-        const holders = at.map((projectId) => ({ projectId }))
+        const holders = new Holders<{ readonly projectId: string }>()
+        const gone = [...at, 'a', 'c'].map((projectId) => ({ projectId }))
+        for (const one of gone) holders.add(one)
+        for (const projectId of at) holders.add({ projectId })
+        for (const one of gone) holders.delete(one)
         const isOver = [...at, own].some((one) => at.length + 1 > limits[one])
-        return areEnough(holders, own, (id) => limits[id as 'a']) === isOver
+        return holders.size === at.length && holders.areEnough(own, (id) => limits[id as 'a']) === isOver
       },
     ),
   )

@@ -500,3 +500,23 @@ t.test('settled items leave the scheduler’s counts, also after a restart', (t)
   t.same([again.runningCount, again.waitingCount(() => true)], [0, 0])
   t.end()
 })
+
+t.test('what holds a repository is found once, however many items could join', (t) => {
+  const world = new World()
+  world.project('shop', 'repo', 3)
+  let looks = 0
+  const found = world.holders
+  found.get = (repository) => {
+    looks++
+    return Map.prototype.get.call(found, repository)
+  }
+  world.start(world.submit('shop'))
+  const later = new Date(world.platform.wallMs() + 60_000).toISOString()
+  for (let n = 0; n < 40; n++) world.submit('shop', { not_before: later })
+  looks = 0
+  world.pause('campaign')
+  t.ok(looks > 0 && looks < 10, `${looks} looks`)
+  world.platform.advance(61_000)
+  t.equal([...world.scheduler.view().running].length, 3)
+  t.end()
+})

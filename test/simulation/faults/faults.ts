@@ -249,7 +249,7 @@ export const faults: readonly Fault[] = [
   fault(
     'a run joins those at work in a repository though the project of one of them permits no more',
     'runtime/writers.ts',
-    '    limit = Math.min(limit, limitOf(holder.projectId))\n',
+    '    for (const other of this.counts.keys()) limit = Math.min(limit, limitOf(other))\n',
     '',
   ),
   fault(
