@@ -1,10 +1,15 @@
 /** The clone that runs share (`REPOSITORY`): its commits, and how it is updated from its remote. */
 import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { withCloneLock } from './clone-lock.ts'
 import type { Git, GitFailed } from './git.ts'
 import type { Report } from './report.ts'
 import type { Settings } from './settings.ts'
 import type { StopRequest } from './stop-request.ts'
+
+/** How often a fetch is tried that meets others who update the same refs, and the pause between, in milliseconds. */
+const FETCHES_MAX = 5
+const PAUSE_MS = 200
 
 interface CloneOptions {
   readonly git: Git
@@ -90,7 +95,20 @@ export class Clone {
 
   /** Fetches, one run at a time; resolves to git's error, if any. */
   fetch(...what: string[]): Promise<GitFailed | undefined> {
-    return this.withLock(() => this.overNetwork('fetch', '--quiet', ...what))
+    return this.withLock(() => this.fetchInTurn(...what))
+  }
+
+  /**
+   * The same for a caller that has the lock. A fetch fails if a push of another run, or an agent's or a person's own
+   * git, updates one of its refs at the same time: then it is tried again.
+   */
+  async fetchInTurn(...what: string[]): Promise<GitFailed | undefined> {
+    for (let tries = 1; ; tries++) {
+      const fault = await this.overNetwork('fetch', '--quiet', ...what)
+      const isMet = /cannot lock ref|\.lock': File exists/.test(fault?.message ?? '')
+      if (!isMet || tries === FETCHES_MAX || this.#stop.isMade) return fault
+      await pause(PAUSE_MS)
+    }
   }
 
   /**

@@ -62,7 +62,7 @@ async function fetchBase(tools: Tools, remote: string): Promise<string | undefin
   const wanted = ofRemote(work.base, remote)!
   if (clone.isName(wanted)) {
     const found = await clone.withLock(async () => {
-      const fault = await clone.overNetwork('fetch', '--quiet', '--end-of-options', remote, wanted)
+      const fault = await clone.fetchInTurn('--end-of-options', remote, wanted)
       return fault === undefined ? clone.commitOf('FETCH_HEAD') : undefined
     })
     if (found !== undefined) return found

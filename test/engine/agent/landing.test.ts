@@ -95,6 +95,18 @@ t.test('a trunk that keeps moving or refuses pushes ends the run as not landed',
   assertTidy(t, at)
 })
 
+t.test('a fetch that meets a push of another run in the same clone is tried again', async (t) => {
+  const { at, lands } = landing(t)
+  const held = join(at.repository, '.git/refs/remotes/origin/main.lock')
+  const meets = `test -e '${at.folder}/met' || { touch '${at.folder}/met' '${held}'; (sleep 1; rm '${held}') >/dev/null 2>&1 & }`
+  const PATH = gitThat(at, 'fetch', meets)
+  execFileSync('/bin/sh', ['-c', elsewhere(at, join(at.folder, 'remote.git'), 'echo o > o')])
+  const done = run(at, task(), { ...lands, PATH, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ landed: true }])
+  t.ok(existsSync(join(at.folder, 'met')))
+  assertTidy(t, at)
+})
+
 t.test('work that conflicts with trunk is kept, and the next agent is told which files to resolve', async (t) => {
   const { at, remote, lands } = landing(t)
   const AGENT = `echo mine > README && ${elsewhere(at, remote, 'echo theirs > README')}`
