@@ -2,14 +2,13 @@
  * Runs that share a clone take turns here, since git's own locks refuse the second one. A lock is a symbolic link that
  * names its holder, `HOST:PID`: creating one is atomic on every file system, and the lock of a killed run is ignored.
  */
-import { lstatSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { lstatSync, lutimesSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { NETWORK_MS } from './git.ts'
-import type { StopRequest } from './stop-request.ts'
 
-/** How long another run may hold the lock, in milliseconds: longer than a network operation of git. */
-const TURN_MS = NETWORK_MS + 2 * 60_000
+/** How long another run may hold a lock, in milliseconds: longer than a network operation of git. */
+export const TURN_MS = NETWORK_MS + 2 * 60_000
 export const POLL_MS = 50
 /** This process, as locks name it. */
 const SELF = `${hostname()}:${process.pid}`
@@ -17,7 +16,10 @@ const SELF = `${hostname()}:${process.pid}`
 interface Turn {
   /** The path of the lock. */
   readonly lock: string
-  readonly stop: StopRequest
+  /** How much longer than a network operation `act` may take, in milliseconds: the lock's time is set ahead by that. */
+  readonly moreMs?: number
+  /** Whether not to wait any more. The action then runs all the same. */
+  readonly isOver: () => boolean
   /**
    * Told why no lock can be created. The action runs all the same: without write permission, git will report that
    * itself.
@@ -25,10 +27,14 @@ interface Turn {
   readonly note: (why: string) => void
 }
 
-/** Runs `act` once the lock is held, or without it if a stop is overdue. */
-export async function withCloneLock<T>({ lock, stop, note }: Turn, act: () => T | Promise<T>): Promise<T> {
+/** Runs `act` once the lock is held, or without it if the wait is over. */
+export async function withCloneLock<T>(
+  { lock, moreMs = 0, isOver, note }: Turn,
+  act: () => T | Promise<T>,
+): Promise<T> {
   try {
-    while (!isTaken(lock) && !stop.isOverdue) await pause(POLL_MS)
+    while (!isTaken(lock) && !isOver()) await pause(POLL_MS)
+    if (moreMs > 0 && holderOf(lock) === SELF) lutimesSync(lock, new Date(), new Date(Date.now() + moreMs))
   } catch (error) {
     note((error as Error).message)
   }

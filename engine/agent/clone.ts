@@ -18,6 +18,11 @@ interface CloneOptions {
   readonly stop: StopRequest
 }
 
+/** The branch by which a run claims trunk (`claim.ts`). */
+export function claimOf(trunk: string): string {
+  return `intendant/landing/${trunk}`
+}
+
 export class Clone {
   /** The clone's folder. */
   readonly path: string
@@ -77,15 +82,28 @@ export class Clone {
   }
 
   /** Runs `act` while no other run does so in the same clone. */
-  async withLock<T>(act: () => T | Promise<T>): Promise<T> {
+  withLock<T>(act: () => T | Promise<T>): Promise<T> {
+    return this.#inTurn('intendant.lock', { isOver: () => this.#stop.isOverdue }, act)
+  }
+
+  /** Runs `act`, which may take `moreMs` for more than git, while no other run in the same clone lands on trunk. */
+  withTrunk<T>(moreMs: number, isOver: () => boolean, act: () => T | Promise<T>): Promise<T> {
+    return this.#inTurn(`intendant-${encodeURIComponent(this.#trunk!)}.lock`, { moreMs, isOver }, act)
+  }
+
+  async #inTurn<T>(
+    name: string,
+    how: { readonly moreMs?: number; readonly isOver: () => boolean },
+    act: () => T | Promise<T>,
+  ): Promise<T> {
     let folder: string
     try {
       folder = this.run('rev-parse', '--git-common-dir')
     } catch {
       return await act()
     }
-    const lock = resolve(this.path, folder, 'intendant.lock')
-    return await withCloneLock({ lock, stop: this.#stop, note: (why) => this.#report.note(why) }, act)
+    const lock = resolve(this.path, folder, name)
+    return await withCloneLock({ ...how, lock, note: (why) => this.#report.note(why) }, act)
   }
 
   /** Runs git over the network in the clone; resolves to its error, if any. */
@@ -116,12 +134,16 @@ export class Clone {
    * otherwise.
    */
   fetchBranch(name: string): Promise<GitFailed | undefined> {
-    return this.fetch(this.#remote!, `+refs/heads/${name}:refs/remotes/${this.#remote}/${name}`)
+    return this.fetch(this.#remote!, this.#refOf(name))
   }
 
-  /** Fetches trunk. If the remote no longer has it, the local remote-tracking ref is deleted. */
+  #refOf(name: string): string {
+    return `+refs/heads/${name}:refs/remotes/${this.#remote}/${name}`
+  }
+
+  /** Fetches trunk, and who claims it. What the remote no longer has is deleted here, too. */
   async fetchTrunk(): Promise<GitFailed | undefined> {
-    const fault = await this.fetchBranch(this.#trunk!)
+    const fault = await this.fetch('--prune', this.#remote!, this.#refOf(this.#trunk!), this.#refOf(claimOf('*')))
     if (!/couldn't find remote ref/.test(fault?.message ?? '')) return fault
     await this.withLock(() => this.does('update-ref', '-d', `refs/remotes/${this.#remote}/${this.#trunk}`))
     return undefined

@@ -2,6 +2,8 @@
  * Lands work on trunk: pushes, but never overwrites. If trunk has moved on, it is merged in and the gate runs again; if
  * it was renamed or rewritten, nothing is pushed to it.
  */
+import { Claim } from './claim.ts'
+import { TURN_MS } from './clone-lock.ts'
 import { unpushedFault } from './fault.ts'
 import { gateFault } from './gate.ts'
 import type { GitFailed } from './git.ts'
@@ -10,8 +12,13 @@ import type { TaskResult } from './outcome.ts'
 import type { Run } from './run.ts'
 import { CHECKED, isOfSubmodules } from './submodules.ts'
 
-/** How often the work is merged with a trunk that keeps moving while it is landed. */
-const MERGES_MAX = 2
+/**
+ * How often the work is merged with a trunk that keeps moving. Other runs stop moving it after the second time at most
+ * (`claim.ts`).
+ */
+const MERGES_MAX = 4
+/** How long the gate may take while its work has its turn, as a multiple of the time that it took before. */
+const GATE_TIMES = 4
 /** Commits of others that are reported. */
 const ARRIVALS_MAX = 100
 
@@ -21,9 +28,38 @@ type LandingResult = Partial<TaskResult> & {
   readonly head: string
 }
 
-/** Lands a commit that has passed the gate. Resolves to the result. Throws GitFailed if git fails. */
-export async function land(run: Run, commit: string): Promise<LandingResult> {
-  const { clone, worktree, settings, base, trunk, stop, parent } = run
+interface Turn {
+  /** The newest commit of trunk that the run knew when it began. */
+  readonly trunk: string
+  readonly claim: Claim
+  /** Whether the run is stopped, or its runner is gone. */
+  readonly isOver: () => boolean
+}
+
+/**
+ * Lands a commit that has passed the gate, which took `gateMs`. Runs of the same clone take turns, so that what one has
+ * merged and checked is not out of date before it can push. Resolves to the result. Throws GitFailed if git fails.
+ */
+export async function land(run: Run, commit: string, gateMs: number): Promise<LandingResult> {
+  const { clone, settings, base, trunk, stop, parent } = run
+  // Work based on another branch is brought to trunk by whoever knows what it is for.
+  if (trunk === undefined || !(run.isContinued || clone.isWithin(base, trunk)))
+    return { head: commit, land_blocked: 'checkout_not_ready' }
+  const isOver = (): boolean => stop.isMade || parent.isGone
+  const moreMs = GATE_TIMES * gateMs
+  const claim = new Claim(run, TURN_MS + moreMs)
+  run.report.note(`landing on ${settings.land}, once it is this run's turn`)
+  return await clone.withTrunk(moreMs, isOver, async () => {
+    try {
+      return await landInTurn(run, commit, { trunk, claim, isOver })
+    } finally {
+      await claim.drop()
+    }
+  })
+}
+
+async function landInTurn(run: Run, commit: string, { trunk, claim, isOver }: Turn): Promise<LandingResult> {
+  const { clone, worktree, settings, stop } = run
   let head = commit
   let arrivals: TaskResult['trunk_arrivals']
   /** The newest commit of trunk that the work is known to build on. */
@@ -34,10 +70,6 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     ...(arrivals === undefined ? {} : { trunk_arrivals: arrivals }),
     ...said,
   })
-  const isOver = (): boolean => stop.isMade || parent.isGone
-  // Work based on another branch is brought to trunk by whoever knows what it is for.
-  if (seen === undefined || !(run.isContinued || clone.isWithin(base, seen)))
-    return end({ land_blocked: 'checkout_not_ready' })
   for (let merges = 0; ; ) {
     if (isOver()) return end({})
     const unfetched = await clone.fetchTrunk()
@@ -53,6 +85,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     }
     // Also the case if the remote accepted a push whose answer was lost.
     if (clone.isWithin(head, moved)) return end({ landed: true })
+    if (await claim.isAnothers()) continue
     if (clone.isWithin(moved, head)) {
       if (moved === refused?.at) return end(blockedBy(run, 'git_failed', refused.fault.message))
       const fault = await pushToTrunk(run, head, moved)
@@ -67,6 +100,7 @@ export async function land(run: Run, commit: string): Promise<LandingResult> {
     }
     arrivals ??= arrivalsOf(run, commit, moved)
     if (merges === MERGES_MAX) return end({ land_blocked: 'trunk_moved_repeatedly' })
+    if (merges > 0 && (await claim.make())) continue
     merges += 1
     worktree.checkout(head)
     worktree.sweep()

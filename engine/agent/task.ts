@@ -72,7 +72,9 @@ async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promis
   if (stop.isMade) return {}
   const question = questionIn(agent.text)
   if (question !== undefined) return { verdict: 'blocked_on_decision', summary: question.finding, ...question }
+  const since = Date.now()
   const against = fault ?? (work.mayChange ? await gateFault(run) : undefined)
+  const gateMs = Date.now() - since
   if (against !== undefined) return { verdict: 'defect', ...against }
   const summary = endOf(agent.text) || (head === undefined ? 'nothing was changed' : 'changed without a report')
   const complete = { verdict: 'complete', summary } as const
@@ -83,7 +85,7 @@ async function judge(run: Run, { head, unpushed, agent, fault }: Judged): Promis
   }
   if (unpushed !== undefined) return { ...complete, ...blockedBy(run, 'git_failed', unpushed.message) }
   if (run.remains.mayGo) run.worktree.holds({ branch: work.branch, from: head, isLanding: true })
-  const { head: last, ...outcome } = await land(run, head)
+  const { head: last, ...outcome } = await land(run, head, gateMs)
   const { landed = false } = outcome
   return { ...complete, success: landed, ...outcome, ...(landed ? { preservation_ref: last } : {}) }
 }
