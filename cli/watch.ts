@@ -19,6 +19,7 @@ const FILTERS = [
   ['--session-id <id>', 'Only this agent session.'],
   ['--campaign <name>', 'Only this campaign.'],
   ['--initiative <name>', 'Only this initiative.'],
+  ['--sentinel <name>', 'Only this sentinel.'],
 ] as const
 
 export function addFilters(command: Command): Command {
@@ -29,7 +30,17 @@ export function addFilters(command: Command): Command {
 
 /** The filters in the service's form: comma-separated lists. */
 export function filtersOf(options: Readonly<Record<string, any>>): Record<string, QueryValue> {
-  const names = ['project', 'eventType', 'runRequestId', 'traceId', 'itemId', 'sessionId', 'campaign', 'initiative']
+  const names = [
+    'project',
+    'eventType',
+    'runRequestId',
+    'traceId',
+    'itemId',
+    'sessionId',
+    'campaign',
+    'initiative',
+    'sentinel',
+  ]
   const given = names.filter((name) => options[name] !== undefined)
   const wire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
   return Object.fromEntries(given.map((name) => [wire(name), options[name].join(',')]))

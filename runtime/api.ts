@@ -60,6 +60,7 @@ export interface CommittedEvent {
   readonly session_id?: string
   readonly campaign?: string
   readonly initiative?: string
+  readonly sentinel?: string
 }
 
 export type CommitListener = (

@@ -33,6 +33,7 @@ const meanings: Readonly<Record<FilterField, string>> = {
   session_id: 'Agent session ids: `session_id` of the payload.',
   campaign: 'Campaign names: `campaign` of the payload.',
   initiative: 'Initiative names: `initiative` of the payload.',
+  sentinel: 'Sentinel names: `sentinel` of the payload.',
 }
 
 const listed = (field: FilterField) =>

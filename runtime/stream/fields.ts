@@ -6,7 +6,7 @@
 import { lastValue, plainValue } from '../../machines/events/event-text.ts'
 
 /** Payload fields that can be filtered by. Only strings count. */
-export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative'] as const
+export const PAYLOAD_FIELDS = ['item_id', 'session_id', 'campaign', 'initiative', 'sentinel'] as const
 
 export interface WatchedFields {
   readonly event_type: string
@@ -17,6 +17,7 @@ export interface WatchedFields {
   readonly session_id?: string
   readonly campaign?: string
   readonly initiative?: string
+  readonly sentinel?: string
 }
 
 type PayloadFields = { -readonly [F in (typeof PAYLOAD_FIELDS)[number]]?: string }

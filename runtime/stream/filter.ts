@@ -15,6 +15,7 @@ export const FILTER_FIELDS = [
   'item_id',
   'session_id',
   'initiative',
+  'sentinel',
   'campaign',
   'event_type',
   'project',

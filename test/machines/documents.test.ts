@@ -13,6 +13,7 @@ import * as observation from '../../machines/documents/observation.ts'
 import * as project from '../../machines/documents/project.ts'
 import * as runRequest from '../../machines/documents/run-request.ts'
 import * as runner from '../../machines/documents/runner.ts'
+import * as sentinel from '../../machines/documents/sentinel.ts'
 import * as token from '../../machines/documents/token.ts'
 import { compile, type TSchema } from '../../machines/schema.ts'
 
@@ -30,6 +31,7 @@ const files = {
   project,
   runRequest,
   runner,
+  sentinel,
   token,
 }
 

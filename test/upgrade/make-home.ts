@@ -122,7 +122,12 @@ async function live(call: Call): Promise<Made> {
 /** Makes entities that nobody takes up, which a later version finds as they were left; returns their paths. */
 async function atRest(call: Call): Promise<string[]> {
   const inProject = '/api/projects/rest'
-  await call('POST', '/api/projects', { key: 'rest', name: 'At rest', repository: 'git@example.com:rest.git' })
+  await call('POST', '/api/projects', {
+    key: 'rest',
+    name: 'At rest',
+    repository: 'git@example.com:rest.git',
+    max_writers: 2,
+  })
   const evidence = [{ evidence_type: 'automated_test', description: 'It opens.', gate_name: 'upgrade' }]
   const intent = { title: 'Kept', capability: 'A later version opens it.', threat: 'It does not.', evidence }
   const record = await call('POST', `${inProject}/intent-records`, intent)
@@ -155,9 +160,12 @@ async function atRest(call: Call): Promise<string[]> {
   await call('POST', '/api/campaigns', campaign)
   const members = [{ kind: 'project', ref: 'rest' }]
   await call('POST', '/api/initiatives', { name: 'rest', outcome: 'All waits.', members })
+  const often = { name: 'rest', project: 'rest', cron: '0 0 1 1 *', item: { objective: 'Wait again.' } }
+  await call('POST', '/api/sentinels', often)
   return [
     ...['projects/rest', `intent-records/${record.id}`, `discoveries/${discovery.id}`, `formation-briefs/${brief.id}`],
     ...[`formation-briefs/${brief.id}/compiled`, `work-items/${item.id}`, 'campaigns/rest', 'initiatives/rest'],
+    'sentinels/rest',
     ...hypotheses.map(({ id }: { id: string }) => `hypotheses/${id}`),
   ].map((path) => `/api/${path}`)
 }

@@ -19,7 +19,7 @@ t.test('each field is read from its place in the envelope or the payload, and fr
     t.ok(lets({ [field]: ['v'] }, { [field]: 'v' }), `${field} of the envelope`)
     t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `not ${field} of the payload`)
   }
-  for (const field of ['item_id', 'session_id', 'campaign', 'initiative'] as const) {
+  for (const field of ['item_id', 'session_id', 'campaign', 'initiative', 'sentinel'] as const) {
     t.ok(lets({ [field]: ['v'] }, { payload: { [field]: 'v' } }), `${field} of the payload`)
     t.notOk(lets({ [field]: ['v'] }, { payload: { nested: { [field]: 'v' } } }), `not ${field} deeper in the payload`)
     t.notOk(lets({ [field]: ['v'] }, { payload: { [field]: ['v'] } }), `not ${field} that is no string`)
