@@ -46,10 +46,10 @@ export interface SentinelContext {
   /** Who added it or has changed it last: its items are submitted in that name. */
   readonly by: By
   readonly created_at: string
-  readonly updated_at?: string
+  readonly updated_at?: string | undefined
   /** Undefined unless it is active. */
   readonly next_at?: string | undefined
-  readonly last?: LastFiring
+  readonly last?: LastFiring | undefined
   readonly fired: number
   readonly internal: {
     readonly creation: CreationRecord
@@ -124,6 +124,7 @@ function changeOf(context: SentinelContext, message: Of<'update'>): Change {
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)))
 }
 
+/** Behind the latest time at which it fell due, even if the clock was set back since then. */
 function nextOf({ cron, time_zone, internal }: SentinelContext, nowMs: number): string | undefined {
   const afterMs = internal.due_at === undefined ? nowMs : Math.max(nowMs, instantMs(internal.due_at))
   return nextDue(cron, time_zone, afterMs)
@@ -140,6 +141,9 @@ function created(message: Of<'create'>): SentinelContext {
     item,
     by: by!,
     created_at: at,
+    // Of one that was removed, nothing stays.
+    updated_at: undefined,
+    last: undefined,
     next_at: nextDue(cron, time_zone, atMs),
     fired: 0,
     internal: { creation: creationRecord(message) },
@@ -318,13 +322,15 @@ function terms({ value, context: { project, created_at: order } }: SnapshotOf<Se
 }
 
 function document({ value, context }: SnapshotOf<SentinelContext>): Sentinel {
-  const { internal: _, project_id: _p, next_at, ...shown } = context
+  const { internal: _, project_id: _p, next_at, last, updated_at, ...shown } = context
   return {
     ...shown,
     state: value as Sentinel['state'],
     item: { ...context.item },
     by: { ...context.by },
     ...(next_at === undefined ? {} : { next_at }),
+    ...(last === undefined ? {} : { last }),
+    ...(updated_at === undefined ? {} : { updated_at }),
   }
 }
 

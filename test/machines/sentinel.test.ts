@@ -108,8 +108,15 @@ t.test('a clock that was set back does not have it fall due twice for one time',
   const { snapshot } = step(module, created, due(-3_600_000))
   t.ok(snapshot.context.next_at > DUE)
   const zone = at(2, { type: 'update', time_zone: 'Etc/UTC' })
-  for (const messages of [[M.pause, M.resume], [zone]])
+  for (const messages of [[M.pause, M.resume], [zone], [M.fire, M.pause, M.resume]])
     t.ok(after(module, [M.create, due(), ...messages]).context.next_at > DUE, messages[0]!.type)
+  t.end()
+})
+
+t.test('one that is added again under its name knows nothing of the one before', (t) => {
+  const again = after(module, [M.create, due(), M.pause, M.remove, { ...M.create, idempotency_key: 'key-3' }])
+  const { last, updated_at, fired } = module.document(reopened(module, again)) as any
+  t.same([last, updated_at, fired], [undefined, undefined, 0])
   t.end()
 })
 

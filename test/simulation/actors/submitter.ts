@@ -6,7 +6,8 @@ import type { World } from '../world.ts'
 import { type Actor, Client } from './actor.ts'
 
 export function submitters(world: World): readonly Actor[] {
-  return world.plan.items === 0 ? [] : [new Submitter(world, 'submitter', world.adminToken)]
+  const { items, sentinels } = world.plan
+  return items === 0 && sentinels === 0 ? [] : [new Submitter(world, 'submitter', world.adminToken)]
 }
 
 const LANES = ['interactive', 'campaign', 'maintenance'] as const

@@ -9,8 +9,9 @@ export interface SentinelModel {
   state: 'active' | 'paused' | 'removed'
   /** When it falls due next, by the service's clock; undefined unless it is active. */
   nextMs: number | undefined
-  /** Since it was added: the times at which it fell due, and how many items it has submitted. */
-  dueTimes: Set<string>
+  /** When it fell due last, unless it was fired by hand since. */
+  lastMs: number
+  /** How many items it has submitted since it was added. */
   fired: number
 }
 
@@ -32,7 +33,7 @@ export class Sentinels {
     const known = this.byName.get(name)
     if (type === 'sentinel_added') {
       if (known !== undefined && known.state !== 'removed') throw wrong(event, 'again')
-      const added = { name, everyMinutes: everyOf(cron), state, dueTimes: new Set<string>(), fired: 0 }
+      const added = { name, everyMinutes: everyOf(cron), state, lastMs: 0, fired: 0 }
       this.byName.set(name, { ...added, nextMs: nextOf(everyOf(cron), atMs) })
       return
     }
@@ -43,7 +44,7 @@ export class Sentinels {
       known.state = state
       known.everyMinutes = everyOf(cron)
       if (state !== 'active') known.nextMs = undefined
-      else if (isMoved) known.nextMs = nextOf(known.everyMinutes, atMs)
+      else if (isMoved) known.nextMs = nextOf(known.everyMinutes, Math.max(atMs, known.lastMs))
     }
   }
 
@@ -51,11 +52,10 @@ export class Sentinels {
     const { due_at: due, item_id: item, skipped } = event.payload
     if (due !== undefined) {
       if (known.state !== 'active') throw wrong(event, `of a sentinel that is ${known.state}`)
-      if (known.dueTimes.has(due)) throw wrong(event, 'for the second time')
       if (Date.parse(due) !== known.nextMs) throw wrong(event, `and not at ${known.nextMs}`)
-      known.dueTimes.add(due)
+      known.lastMs = known.nextMs
       known.nextMs = nextOf(known.everyMinutes, Math.max(atMs, known.nextMs))
-    }
+    } else known.lastMs = 0
     const isMissed = due !== undefined && atMs - Date.parse(due) > GRACE_MS
     if (isMissed !== (skipped === 'missed')) throw wrong(event, `though it is ${atMs - Date.parse(due)} ms late`)
     if (skipped !== undefined) return
