@@ -8,9 +8,13 @@ import type { Work } from './work.ts'
 const QUESTIONS = `If you cannot continue without a decision that only a person can make, stop, and end your answer with
 {"question": "...", "options": ["...", "..."]}`
 
+/** A clone has one stash for all its worktrees, in which the newest entry may be another agent's. */
+const NO_STASH = 'Do not use `git stash`: other agents may work in the same clone, and all share one stash.'
+
 /** The task and, for work begun before, what is known of it: conflicts with trunk, or its fault. */
 export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault | undefined): string {
-  return `${askedPrompt(run.work)}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
+  const shared = run.work.mayChange ? `\n${NO_STASH}\n` : ''
+  return `${askedPrompt(run.work)}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}${shared}`
 }
 
 /** The prompt of the run's brief, or the task's own text. */
