@@ -14,7 +14,7 @@ const NO_STASH = 'Do not use `git stash`: other agents may work in the same clon
 /** The task and, for work begun before, what is known of it: conflicts with trunk, or its fault. */
 export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault | undefined): string {
   const shared = run.work.mayChange ? `\n${NO_STASH}\n` : ''
-  return `${askedPrompt(run.work)}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}${shared}`
+  return `${askedPrompt(run.work)}${shared}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
 }
 
 /** The prompt of the run's brief, or the task's own text. */
