@@ -104,7 +104,9 @@ async function landInTurn(run: Run, commit: string, { trunk, claim, isOver }: Tu
     merges += 1
     worktree.checkout(head)
     worktree.sweep()
-    if (!merge(run, moved).isMerged) return end({ land_blocked: 'trunk_moved_conflict' })
+    const { fault, conflicts } = merge(run, moved)
+    if (conflicts.size > 0) return end({ land_blocked: 'trunk_moved_conflict' })
+    if (fault !== undefined) return end(blockedBy(run, 'git_failed', fault.message))
     if ((await gateFault(run)) !== undefined) return end({ land_blocked: 'trunk_moved_gates_failed' })
     head = worktree.head()
     seen = moved

@@ -1,6 +1,7 @@
 /** Merges in the worktree: trunk into the work, and what the agent left of an unfinished merge, rebase or stash. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { type GitFailed, gitFailureOf } from './git.ts'
 import type { Run } from './run.ts'
 import { contentOf, type Worktree } from './worktree.ts'
 
@@ -17,13 +18,20 @@ const BEGUN = {
   REVERT_HEAD: 'revert',
 }
 
+interface Merged {
+  /** Git's error. Without conflicts, the merge failed for another reason: the disk is full, say. */
+  readonly fault: GitFailed | undefined
+  readonly conflicts: Conflicts
+}
+
 /** Merges a commit of trunk into the checked-out commit. */
-export function merge(run: Run, commit: string): { readonly isMerged: boolean; readonly conflicts: Conflicts } {
+export function merge(run: Run, commit: string): Merged {
   const { settings, work, clone, worktree } = run
   const said = ['-m', `Merge ${settings.land}`, '-m', `Intendant-Request: ${work.request.request_id}`]
-  const isMerged = worktree.does('-c', 'merge.ff=true', ...clone.committer(), 'merge', '--quiet', ...said, commit)
-  const files = isMerged ? [] : unmergedIn(worktree)
-  return { isMerged, conflicts: new Map(files.map((file) => [file, contentOf(join(worktree.path, file))])) }
+  const how = ['-c', 'merge.ff=true', ...clone.committer(), 'merge', '--quiet', ...said, commit]
+  const fault = gitFailureOf(() => worktree.run(...how))
+  const files = fault === undefined ? [] : unmergedIn(worktree)
+  return { fault, conflicts: new Map(files.map((file) => [file, contentOf(join(worktree.path, file))])) }
 }
 
 function unmergedIn(worktree: Worktree): string[] {

@@ -128,6 +128,17 @@ t.test('work that conflicts with trunk is kept, and the next agent is told which
   assertTidy(t, at)
 })
 
+t.test('a merge of trunk that fails without a conflict is an error of git', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const PATH = gitThat(at, 'merge', "echo 'error: unable to write file o' >&2; exit 128")
+  const AGENT = `echo z > y && ${elsewhere(at, remote, 'echo o > o')}`
+  const failed = run(at, task(), { ...lands, PATH, AGENT })
+  t.match(said(t, failed, 'task_run_completed'), [
+    { land_blocked: 'git_failed', summary: /\(error: unable to write file o\)$/, preservation_ref: `origin/${BRANCH}` },
+  ])
+  assertTidy(t, at)
+})
+
 t.test('resumed work lands even if the agent had nothing left to do', async (t) => {
   const { at, remote, lands } = landing(t)
   const kept = run(at, task(), { PUSH: 'origin', AGENT: 'echo z > y' })
