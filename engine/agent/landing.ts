@@ -43,7 +43,8 @@ interface Turn {
 export async function land(run: Run, commit: string, gateMs: number): Promise<LandingResult> {
   const { clone, settings, base, trunk, stop, parent } = run
   // Work based on another branch is brought to trunk by whoever knows what it is for.
-  if (trunk === undefined || !(run.isContinued || clone.isWithin(base, trunk)))
+  const isOnTrunk = [trunk, clone.trunk()].some((one) => one !== undefined && clone.isWithin(base, one))
+  if (trunk === undefined || !(run.isContinued || isOnTrunk))
     return { head: commit, land_blocked: 'checkout_not_ready' }
   const isOver = (): boolean => stop.isMade || parent.isGone
   const moreMs = GATE_TIMES * gateMs

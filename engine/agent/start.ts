@@ -17,9 +17,11 @@ export async function findStart(tools: Tools): Promise<Start | undefined> {
   const { push, land } = settings
   if (push !== undefined) await fetchFirst(tools, push)
   if (stop.isMade) return undefined
+  // Read once: the push of another run in the clone may move it on at any time, and then the base were not on trunk.
   const trunk = clone.trunk()
   const base =
-    baseHere(tools) ?? (push !== undefined && work.base !== undefined ? await fetchBase(tools, push) : undefined)
+    baseHere(tools, trunk) ??
+    (push !== undefined && work.base !== undefined ? await fetchBase(tools, push, trunk) : undefined)
   if (stop.isMade) return undefined
   if (base === undefined) {
     const isTrunk = work.base === undefined && land !== undefined
@@ -51,13 +53,13 @@ function ofRemote(name: string | undefined, remote: string): string | undefined 
 }
 
 /** The commit to begin at, if the clone has it. */
-function baseHere({ settings: { push }, work: { base }, clone }: Tools): string | undefined {
-  if (base === undefined) return clone.trunk()
+function baseHere({ settings: { push }, work: { base }, clone }: Tools, trunk: string | undefined): string | undefined {
+  if (base === undefined) return trunk
   return (push === undefined ? undefined : clone.commitOf(`${push}/${base}`)) ?? clone.commitOf(base)
 }
 
 /** Fetches the base from the remote: a tag, a commit on no branch, or one beyond the end of a shallow clone. */
-async function fetchBase(tools: Tools, remote: string): Promise<string | undefined> {
+async function fetchBase(tools: Tools, remote: string, trunk: string | undefined): Promise<string | undefined> {
   const { work, clone } = tools
   const wanted = ofRemote(work.base, remote)!
   if (clone.isName(wanted)) {
@@ -68,7 +70,7 @@ async function fetchBase(tools: Tools, remote: string): Promise<string | undefin
     if (found !== undefined) return found
   }
   if (clone.run('rev-parse', '--is-shallow-repository') === 'true') await clone.fetch('--unshallow', remote)
-  return baseHere(tools)
+  return baseHere(tools, trunk)
 }
 
 /** Tries to sign if commits are signed: without a key the commit would only fail after the work is done. */

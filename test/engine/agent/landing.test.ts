@@ -95,6 +95,17 @@ t.test('a trunk that keeps moving or refuses pushes ends the run as not landed',
   assertTidy(t, at)
 })
 
+t.test('work lands if trunk has moved on just when its run read where it stands', async (t) => {
+  const { at, remote, lands } = landing(t)
+  const moves = `(${elsewhere(at, remote, 'echo o > o')}; git -C '${at.repository}' fetch --quiet origin) >/dev/null 2>&1`
+  const second = `mkdir '${at.folder}/1' 2>/dev/null || { mkdir '${at.folder}/2' 2>/dev/null && ${moves}; }`
+  const PATH = gitThat(at, '--end-of-options', `case "$*" in *' origin/main^{commit}') ${second};; esac`)
+  const done = run(at, task(), { ...lands, PATH, AGENT: 'echo z > y' })
+  t.match(said(t, done, 'task_run_completed'), [{ landed: true, workspace_base: { commit: at.base, trunk: at.base } }])
+  t.equal(git(remote, 'show', 'main:o'), 'o')
+  assertTidy(t, at)
+})
+
 t.test('a fetch that meets a push of another run in the same clone is tried again', async (t) => {
   const { at, lands } = landing(t)
   const held = join(at.repository, '.git/refs/remotes/origin/main.lock')
