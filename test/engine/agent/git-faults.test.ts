@@ -147,7 +147,9 @@ t.test('work is kept although the agent renames its branch, starts another histo
   }
   const amended = run(at, { ...task(), attempt: 4 }, { ...lands, AGENT: tries[2]! })
   isPlain(t, amended)
-  t.match(said(t, amended, 'task_run_completed'), [{ verdict: 'complete', land_blocked: 'trunk_moved_conflict' }])
+  t.match(said(t, amended, 'task_run_completed'), [
+    { verdict: 'complete', land_blocked: 'git_failed', summary: /unrelated histories\)$/ },
+  ])
   t.equal(trunk(), at.base)
   assertTidy(t, at)
   t.end()
