@@ -1,6 +1,6 @@
 /** `intendant sentinel`: work that is submitted again and again, by the clock. */
 import { Argument, type Command } from 'commander'
-import { ITEM_KINDS } from '../machines/documents/sentinel.ts'
+import { RECURRING_KINDS } from '../machines/documents/work-item.ts'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
@@ -45,7 +45,7 @@ export function addSentinels(program: Command, act: Act): void {
     .addArgument(text())
     .requiredOption(...CRON)
     .option(...ZONE, 'UTC')
-  workOptions(add, ITEM_KINDS)
+  workOptions(add, RECURRING_KINDS)
     .option(...keyOption('Repeating it with the same key adds no second sentinel.'))
     .option(...ORIGIN)
     .action(act(addOne))
@@ -71,7 +71,7 @@ export function addSentinels(program: Command, act: Act): void {
     .addArgument(text())
     .option(...CRON)
     .option(...ZONE)
-  workOptions(edit, ITEM_KINDS)
+  workOptions(edit, RECURRING_KINDS)
     .option(...ORIGIN)
     .action(act(editOne))
   addMoves(group, act)

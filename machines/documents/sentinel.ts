@@ -1,11 +1,9 @@
 /** The sentinel's documents: a named cron trigger as served, and the bodies that add and change it. */
 import { closedObject, type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, name, SLUG_PATTERN, time } from './fields.ts'
-import { itemId, workItemCreateBody } from './work-item.ts'
+import { itemId, RECURRING_KINDS, workItemCreateBody } from './work-item.ts'
 
 export const SENTINEL_STATES = ['active', 'paused', 'removed'] as const
-/** The kinds of work that it may submit: the others need a payload about one occasion. */
-export const ITEM_KINDS = ['task', 'maintenance', 'major_upgrade'] as const
 export const SKIP_CODES = ['duplicate', 'missed', 'project_archived'] as const
 
 const PATTERN_LENGTH_MAX = 256
@@ -28,7 +26,7 @@ const { objective, lane, base_ref, context, labels, runner_id, timeout_seconds }
 const item = closedObject(
   {
     objective,
-    kind: Type.Optional(stringEnum(ITEM_KINDS, { description: 'Default `task`.' })),
+    kind: Type.Optional(stringEnum(RECURRING_KINDS, { description: 'Default `task`.' })),
     lane,
     base_ref,
     context,
