@@ -134,6 +134,14 @@ export function markCreated(exchange: Exchange, repeat: string | undefined, loca
   return isReplay ? 200 : 201
 }
 
+/** Refuses the body for what its schema cannot check. Says false, for checks that answer so. */
+export function refuseBody(exchange: Exchange, pointer: string, detail: string): false {
+  exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
+    errors: [{ pointer, detail }],
+  })
+  return false
+}
+
 /** The same words whether the entity does not exist or the caller may not see it. */
 export function notFound(exchange: Exchange, what: string, id: string): void {
   exchange.problem('not_found', `There is no ${what} ${shown(id)}.`)

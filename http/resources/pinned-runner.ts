@@ -1,5 +1,6 @@
 /** The runner to which the body of a create pins the work. */
 import { isRemovedRunner, removedForGood } from '../../runtime/entities/removed-runners.ts'
+import { refuseBody } from '../replies.ts'
 import type { ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -11,8 +12,5 @@ export function mayBePinned(
   pointer = '/runner_id',
 ): boolean {
   if (pin === undefined || !isRemovedRunner(runtime, pin, exchange.principal.projects)) return true
-  exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
-    errors: [{ pointer, detail: removedForGood(pin) }],
-  })
-  return false
+  return refuseBody(exchange, pointer, removedForGood(pin))
 }

@@ -15,7 +15,7 @@ import type { Reply } from '../../runtime/api.ts'
 import { mayAuthorize, maySee } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
-import { located, markCursor, onNamed } from '../replies.ts'
+import { located, markCursor, onNamed, refuseBody } from '../replies.ts'
 import { findInitiative, maySeeInitiative } from '../resources/initiative-visibility.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -76,9 +76,7 @@ function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | u
   if (homes === undefined) return undefined
   const all = [...new Set([...projects, ...Object.values(homes)])]
   if (all.length > PROJECTS_MAX) {
-    exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
-      errors: [{ pointer: '/members', detail: `span ${all.length} projects: at most ${PROJECTS_MAX} are allowed` }],
-    })
+    refuseBody(exchange, '/members', `span ${all.length} projects: at most ${PROJECTS_MAX} are allowed`)
     return undefined
   }
   return {

@@ -19,7 +19,7 @@ import { whyNot } from '../../runtime/scheduler/sentinels.ts'
 import { maySee } from '../access.ts'
 import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
-import { askActor, located, markCursor, notFound, onAccepted, onNamed } from '../replies.ts'
+import { askActor, located, markCursor, notFound, onAccepted, onNamed, refuseBody } from '../replies.ts'
 import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { activeProject, takesWork, visibleProject } from '../resources/projects.ts'
@@ -118,12 +118,7 @@ function isSound(
   { cron, time_zone, item }: Pick<SentinelContext, 'cron' | 'time_zone'> & Pick<SentinelPatch, 'item'>,
 ): boolean {
   const fault = calendarFault(cron, time_zone, service.runtime.platform.wallMs())
-  if (fault !== undefined) {
-    exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
-      errors: [fault],
-    })
-    return false
-  }
+  if (fault !== undefined) return refuseBody(exchange, fault.pointer, fault.detail)
   return mayBePinned(service, exchange, item?.runner_id, '/item/runner_id')
 }
 

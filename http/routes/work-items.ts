@@ -25,7 +25,7 @@ import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
-import { located, markCursor, onCreated } from '../replies.ts'
+import { located, markCursor, onCreated, refuseBody } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { takesWork, visibleProject } from '../resources/projects.ts'
 import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
@@ -135,19 +135,19 @@ function isSound(service: ServiceContext, exchange: Exchange, project: SnapshotO
   if (!dependenciesExist(service, exchange) || !mayBePinned(service, exchange)) return false
   if (!mayRepeat(service, exchange, project)) return false
   if (kind !== 'release' && kind !== 'remediation' && exchange.body.payload !== undefined) {
-    return invalid(exchange, '/payload', 'only a release or a remediation has a payload: use context')
+    return refuseBody(exchange, '/payload', 'only a release or a remediation has a payload: use context')
   }
   const { entry_event } = entryEventOf(kind)
   const [fault] = kind === 'remediation' || kind === 'release' ? validatePayload(entry_event, payload) : []
   if (fault === undefined) return true
-  return invalid(exchange, `/payload${fault.pointer}`, `${fault.detail} (${entry_event})`)
+  return refuseBody(exchange, `/payload${fault.pointer}`, `${fault.detail} (${entry_event})`)
 }
 
 /** An item has one source; the one that it repeats is of the same project. Answers the problem and says false. */
 function mayRepeat(service: ServiceContext, exchange: Exchange, { context }: SnapshotOf<any>): boolean {
   const { repeats, sentinel } = exchange.body as WorkItemCreate
   if (repeats === undefined) return true
-  if (sentinel !== undefined) return invalid(exchange, '/repeats', 'an item has one source: leave out sentinel')
+  if (sentinel !== undefined) return refuseBody(exchange, '/repeats', 'an item has one source: leave out sentinel')
   if (findWorkItem(service, exchange.principal, repeats)?.context.project === context.key) return true
   exchange.problem('unknown_work_item', `There is no work item ${repeats} of this project to repeat.`, {
     errors: [{ pointer: '/repeats', detail: 'must name a work item of the project' }],
@@ -180,19 +180,12 @@ export function dependenciesExist(service: ServiceContext, exchange: Exchange): 
   }
   // RFC 3339 allows leap seconds, which no clock here shows.
   if (not_before === undefined || !Number.isNaN(instantMs(not_before))) return true
-  return invalid(exchange, '/not_before', 'is in a leap second: give the second before or after it')
+  return refuseBody(exchange, '/not_before', 'is in a leap second: give the second before or after it')
 }
 
 /** The entry event of an operator's item, which depends on its kind alone. */
 function entryEventOf(kind: WorkItemKind): { readonly entry_event: string } {
   return entryOf({ id: '', project: '', asked: { kind, source: { kind: 'operator', ref: '' }, objective: '' } })
-}
-
-function invalid(exchange: Exchange, pointer: string, detail: string): false {
-  exchange.problem('invalid_body', 'The fields named in `errors` are invalid; nothing was accepted.', {
-    errors: [{ pointer, detail }],
-  })
-  return false
 }
 
 function createMessage(
