@@ -1,5 +1,5 @@
 /** `intendant watch`: live events. Resumes by its cursor after every break, until it is stopped. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Client, QueryValue } from '../engine/client.ts'
 import { describeRetry } from '../engine/errors.ts'
 import { watch } from '../engine/watch.ts'
@@ -30,20 +30,10 @@ export function addFilters(command: Command): Command {
 
 /** The filters in the service's form: comma-separated lists. */
 export function filtersOf(options: Readonly<Record<string, any>>): Record<string, QueryValue> {
-  const names = [
-    'project',
-    'eventType',
-    'runRequestId',
-    'traceId',
-    'itemId',
-    'sessionId',
-    'campaign',
-    'initiative',
-    'sentinel',
-  ]
-  const given = names.filter((name) => options[name] !== undefined)
-  const wire = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-  return Object.fromEntries(given.map((name) => [wire(name), options[name].join(',')]))
+  const given = FILTERS.map(([flags]) => new Option(flags)).filter((one) => options[one.attributeName()] !== undefined)
+  return Object.fromEntries(
+    given.map((one) => [one.name().replaceAll('-', '_'), options[one.attributeName()].join(',')]),
+  )
 }
 
 export function addWatch(program: Command, act: Act): void {
