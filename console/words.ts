@@ -1,5 +1,7 @@
 /** How the console writes things: ages, texts of strangers, names of members, and where an id leads. */
+
 import { linesOf, visible } from '../machines/untrusted-text.ts'
+import type { Document } from './document.ts'
 import { hrefOf } from './place.ts'
 
 const UNITS = [
@@ -35,6 +37,12 @@ export function wordsOf(name: string): string {
 
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`
+}
+
+/** What is said of an item, with where its work is kept if that has not landed. */
+export function withKept(said: string, disposition: Document | undefined): string {
+  const kept = disposition?.preservation_ref
+  return kept === undefined ? said : `${said} (kept: ${kept})`
 }
 
 /** The text, or as much of it as there is room for. */

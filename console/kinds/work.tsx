@@ -5,6 +5,7 @@ import { costOf } from '../costs.ts'
 import type { Document } from '../document.ts'
 import { Ref, State } from '../parts/basics.tsx'
 import { EVERY_MS } from '../resource.ts'
+import { withKept } from '../words.ts'
 import { age, at, byId, cell, type Kind, link, project, state, wide } from './kind.tsx'
 
 /** A cycle's task is shown with its campaign: `pay 2: Send the invoice`. */
@@ -18,8 +19,7 @@ function whatOf({ objective, source }: Document): string {
  */
 function whyItem({ state: now, reason, waiting_because: why, disposition }: Document): string {
   if (now === 'running') return why?.detail ?? reason
-  const kept = disposition?.preservation_ref
-  return kept === undefined ? reason : `${reason} (kept: ${kept})`
+  return withKept(reason, disposition)
 }
 
 function whyRun({ waiting_because: waits, failure, cancel }: Document): string | undefined {

@@ -13,7 +13,7 @@ import { type Column, Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
 import { EVERY_MS, type Resource, useResource } from '../resource.ts'
 import { useSession } from '../session.ts'
-import { counted } from '../words.ts'
+import { counted, withKept } from '../words.ts'
 
 const UNFINISHED = UNFINISHED_STATUSES.join()
 const UNSETTLED = RUN_REQUEST_STATES.filter((state) => !isSettledRun(state)).join()
@@ -205,9 +205,7 @@ function saysOf(entry: Document): string {
   const { reason, questions, close_proposals, waiting_because, lapsed, because, disposition } = subjectOf(entry)
   const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail
   const why = Array.isArray(because) ? because[0]?.detail : undefined
-  const kept = disposition?.preservation_ref
-  const said = asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? ''
-  return kept === undefined ? said : `${said} (kept: ${kept})`
+  return withKept(asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? '', disposition)
 }
 
 interface LedgerProps {
