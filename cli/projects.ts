@@ -1,5 +1,6 @@
 /** `intendant project`: the projects whose work is handed out. */
 import { Argument, type Command } from 'commander'
+import { WRITERS_MAX } from '../machines/bounds.ts'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { CliFailure } from './exit.ts'
@@ -13,7 +14,7 @@ import type { Act, Cli } from './world.ts'
 const MAX_WRITERS = [
   '--max-writers <n>',
   'Runs that may change its repository at the same time (1 unless set).',
-  integer(1, 1000),
+  integer(1, WRITERS_MAX),
 ] as const
 
 export function addProjects(program: Command, act: Act): void {

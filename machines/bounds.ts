@@ -9,6 +9,8 @@ export const DEFAULT_MAX_CYCLES = 20
 export const CYCLES_MAX = 1_000
 /** The most assessments and actions that an initiative's budget may allow: their traces are kept in one record. */
 export const BUDGET_MAX = 1_000
+/** The most runs that a project may let change its repository at the same time. */
+export const WRITERS_MAX = 1_000
 /** The most lines quoted from each of the two output streams of a gate's command (SPEC 6.11). */
 export const GATE_OUTPUT_LINES_MAX = 200
 /** The longest text of one `run_output`, bytes in UTF-8. */

@@ -2,6 +2,7 @@
  * The project's documents: a project as served, and the bodies that create and change it. The key is the project's name
  * in every event, so it never changes.
  */
+import { WRITERS_MAX } from '../bounds.ts'
 import { nullable, type Static, stringEnum, Type } from '../schema.ts'
 import {
   CLOSED,
@@ -17,7 +18,6 @@ import { usageDocument } from './usage.ts'
 
 /** Unless a project says otherwise, one run at a time changes its repository. */
 export const WRITERS_DEFAULT = 1
-const WRITERS_MAX = 1000
 
 const maxWriters = Type.Integer({
   minimum: 1,

@@ -243,11 +243,12 @@ export function noteProvider({ run }: WorkItemContext, { event }: Of<'run_event'
   return { run: { ...run!, outage } }
 }
 
-/** The run has ended and nothing had settled the item. */
+/** The engine says why it could not bring its checkout up to date. */
 export function noteSync({ run }: WorkItemContext, { event }: Of<'run_event'>): Change {
   return { run: { ...run!, sync_failure: syncFailureIn(event.event_type, event.payload) } }
 }
 
+/** The run has ended and nothing had settled the item. */
 export function settleByEnd(context: WorkItemContext, message: Of<'run_ended'>): Change {
   const settled = { reason: reasonOf(reasonOfEnd(context, message)), settled_at: message.at }
   return message.discard_work === true ? { ...settled, ...discarded(context) } : settled

@@ -3,6 +3,12 @@ import { WRITERS_DEFAULT } from '../../machines/documents/project.ts'
 import type { Runtime, SnapshotOf } from '../api.ts'
 import type { Guard } from '../control/guard.ts'
 
+/** The lists of the projects of which a fact is not the usual one. */
+const NOTED = [
+  ['state', 'archived'],
+  ['writers', 'several'],
+] as const
+
 export class ProjectFacts {
   /** Project ids. */
   private readonly archived = new Set<string>()
@@ -13,10 +19,9 @@ export class ProjectFacts {
   /** Listens to projects. `changed`: one of the facts has changed. */
   constructor(runtime: Pick<Runtime, 'scan' | 'onCommit'>, guard: Guard, changed: () => void) {
     this.changed = changed
-    for (const { ref, snapshot } of runtime.scan('project', 'state', 'archived'))
-      guard.guarded(ref, () => this.note(ref.id, snapshot))
-    for (const { ref, snapshot } of runtime.scan('project', 'writers', 'several'))
-      guard.guarded(ref, () => this.note(ref.id, snapshot))
+    for (const [index, value] of NOTED)
+      for (const { ref, snapshot } of runtime.scan('project', index, value))
+        guard.guarded(ref, () => this.note(ref.id, snapshot))
     runtime.onCommit((steps) => {
       for (const { ref, after } of steps)
         if (ref.kind === 'project') guard.guarded(ref, () => this.note(ref.id, after) && changed())
