@@ -21,6 +21,8 @@ export interface ExecutionRequest {
     readonly access?: string
     readonly payload: Readonly<Record<string, unknown>>
   }
+  /** How long the run may take, from its start. */
+  readonly timeout_seconds?: number
   /** Where in the repository the run begins, unless the payload says so. */
   readonly repo?: { readonly revision?: string; readonly branch?: string }
   readonly trace?: { readonly trace_id?: string; readonly span_id?: string; readonly traceparent?: string }

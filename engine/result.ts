@@ -55,6 +55,11 @@ export function runResult(story: CommandStory, failure?: Failure): Record<string
   }
 }
 
+/** How long the work waited for its turn to land, as the end of a sentence; empty if the command stated no such wait. */
+export function waitInWords({ landing_waited_ms: ms }: NonNullable<CommandStory['said']> = {}): string {
+  return typeof ms === 'number' ? `; it waited ${(ms / 1_000).toFixed(1)} s for its turn to land` : ''
+}
+
 /** Why the run failed; undefined if it did not: exit code 0, and no Run Result that says otherwise. */
 export function failureOf(story: CommandStory): Failure | undefined {
   const { end, said, stderrTail } = story

@@ -22,6 +22,7 @@ import {
   MESSAGE_CHARS_MAX,
   runResult,
   STDERR_TAIL_CHARS,
+  waitInWords,
 } from './result.ts'
 import type { RunEnd, RunOptions } from './run-options.ts'
 import { type Cancel, concernsRun, RunPosts } from './run-posts.ts'
@@ -271,7 +272,7 @@ export class Run {
       const message = `the service refused the Run Result: ${describeRefusal(error)}`
       return await this.#fail({ class: 'execution', code: 'result_refused', message })
     }
-    this.#log('completed')
+    this.#log(`completed${waitInWords(this.#said)}`)
     return 'completed'
   }
 

@@ -1,7 +1,7 @@
 /** The clone that runs share (`REPOSITORY`): its commits, and how it is updated from its remote. */
 import { resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { withCloneLock } from './clone-lock.ts'
+import { type Turn, withCloneLock } from './clone-lock.ts'
 import type { Git, GitFailed } from './git.ts'
 import type { Report } from './report.ts'
 import type { Settings } from './settings.ts'
@@ -17,6 +17,9 @@ interface CloneOptions {
   readonly report: Report
   readonly stop: StopRequest
 }
+
+/** How to wait for a turn, and how long it may take. */
+type How = Omit<Turn, 'lock' | 'note'>
 
 /** The branch by which a run claims trunk (`claim.ts`). */
 export function claimOf(trunk: string): string {
@@ -86,21 +89,17 @@ export class Clone {
     return this.#inTurn('intendant.lock', { isOver: () => this.#stop.isOverdue }, act)
   }
 
-  /** Runs `act`, which may take `moreMs` for more than git, while no other run in the same clone lands on trunk. */
-  withTrunk<T>(moreMs: number, isOver: () => boolean, act: () => T | Promise<T>): Promise<T> {
-    return this.#inTurn(`intendant-${encodeURIComponent(this.#trunk!)}.lock`, { moreMs, isOver }, act)
+  /** Runs `act` while no other run in the same clone lands on trunk; it is told whether it was given its turn. */
+  withTrunk<T>(how: How, act: (isHeld: boolean) => T | Promise<T>): Promise<T> {
+    return this.#inTurn(`intendant-${encodeURIComponent(this.#trunk!)}.lock`, how, act)
   }
 
-  async #inTurn<T>(
-    name: string,
-    how: { readonly moreMs?: number; readonly isOver: () => boolean },
-    act: () => T | Promise<T>,
-  ): Promise<T> {
+  async #inTurn<T>(name: string, how: How, act: (isHeld: boolean) => T | Promise<T>): Promise<T> {
     let folder: string
     try {
       folder = this.run('rev-parse', '--git-common-dir')
     } catch {
-      return await act()
+      return await act(false)
     }
     const lock = resolve(this.path, folder, name)
     return await withCloneLock({ ...how, lock, note: (why) => this.#report.note(why) }, act)

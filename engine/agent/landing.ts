@@ -11,6 +11,7 @@ import { merge } from './merge.ts'
 import type { TaskResult } from './outcome.ts'
 import type { Run } from './run.ts'
 import { CHECKED, isOfSubmodules } from './submodules.ts'
+import { Wait } from './wait.ts'
 
 /**
  * How often the work is merged with a trunk that keeps moving. Other runs stop moving it after the second time at most
@@ -32,6 +33,7 @@ interface Turn {
   /** The newest commit of trunk that the run knew when it began. */
   readonly trunk: string
   readonly claim: Claim
+  readonly wait: Wait
   /** Whether the run is stopped, or its runner is gone. */
   readonly isOver: () => boolean
 }
@@ -49,17 +51,29 @@ export async function land(run: Run, commit: string, gateMs: number): Promise<La
   const isOver = (): boolean => stop.isMade || parent.isGone
   const moreMs = GATE_TIMES * gateMs
   const claim = new Claim(run, TURN_MS + moreMs)
+  const wait = new Wait(run, gateMs)
   run.report.note(`landing on ${settings.land}, once it is this run's turn`)
-  return await clone.withTrunk(moreMs, isOver, async () => {
+  const turn = {
+    moreMs,
+    isOver: () => isOver() || wait.isTooLong,
+    onWait: (others: number) => wait.behind(others),
+  }
+  return await clone.withTrunk(turn, async (isHeld) => {
+    wait.end()
+    if (!isHeld && wait.isTooLong && !isOver()) return { head: commit, ...tooLate(run, wait) }
     try {
-      return await landInTurn(run, commit, { trunk, claim, isOver })
+      return await landInTurn(run, commit, { trunk, claim, wait, isOver })
     } finally {
       await claim.drop()
     }
   })
 }
 
-async function landInTurn(run: Run, commit: string, { trunk, claim, isOver }: Turn): Promise<LandingResult> {
+function tooLate(run: Run, { limit }: Wait): Partial<TaskResult> {
+  return blockedBy(run, 'checkout_not_ready', `its turn to land did not come ${limit}`)
+}
+
+async function landInTurn(run: Run, commit: string, { trunk, claim, wait, isOver }: Turn): Promise<LandingResult> {
   const { clone, worktree, settings, stop } = run
   let head = commit
   let arrivals: TaskResult['trunk_arrivals']
@@ -86,7 +100,10 @@ async function landInTurn(run: Run, commit: string, { trunk, claim, isOver }: Tu
     }
     // Also the case if the remote accepted a push whose answer was lost.
     if (clone.isWithin(head, moved)) return end({ landed: true })
-    if (await claim.isAnothers()) continue
+    if (await wait.during(() => claim.isAnothers())) {
+      if (wait.isTooLong && !isOver()) return end(tooLate(run, wait))
+      continue
+    }
     if (clone.isWithin(moved, head)) {
       if (moved === refused?.at) return end(blockedBy(run, 'git_failed', refused.fault.message))
       const fault = await pushToTrunk(run, head, moved)

@@ -10,6 +10,8 @@ import { type Failure, RUN_RESULT_SCHEMA } from '../result.ts'
 export class Report {
   readonly #stdout: Writable
   readonly #stderr: Writable
+  /** The Run Result so far. */
+  #said: Readonly<Record<string, unknown>> = {}
 
   constructor(stdout: Writable, stderr: Writable) {
     this.#stdout = stdout
@@ -20,9 +22,10 @@ export class Report {
     this.#line({ event_type, payload })
   }
 
-  /** Members of the Run Result. */
+  /** Adds members to the Run Result, of which the last line counts. */
   result(members: Readonly<Record<string, unknown>>): void {
-    this.#line({ schema_version: RUN_RESULT_SCHEMA, ...members })
+    this.#said = { ...this.#said, ...members }
+    this.#line({ schema_version: RUN_RESULT_SCHEMA, ...this.#said })
   }
 
   failure(failure: Failure): void {

@@ -248,6 +248,14 @@ t.test('across a restart of the service every event arrives once and in order', 
   )
 })
 
+t.test('how long the work has waited for its turn to land stands in the log', async (t) => {
+  const said = JSON.stringify({ schema_version: 'intendant.run_result.v1', landing_waited_ms: 41_990 })
+  const { service, runner, logs } = await hired(t, `echo '${said}'`)
+  service.offer(executionRequest('runreq_a'))
+  t.same(await runner.finished, ['completed'])
+  t.match(logs.join('\n'), /runreq_a attempt 1: completed; it waited 42\.0 s for its turn to land/)
+})
+
 t.test('the runner logs when the service stops answering and when it answers again', async (t) => {
   const { service, runner, logs } = await hired(t, 'true', { once: false })
   service.misbehave = (post) =>

@@ -1,6 +1,6 @@
 /** Runs of `intendant agent` that land at the same time: each gets its turn, in one clone or in several. */
 import { execFileSync } from 'node:child_process'
-import { existsSync, lutimesSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, lutimesSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -39,6 +39,61 @@ t.test('runs that share a clone land one after the other, each after one more ga
   t.notOk(existsSync(join(at.repository, '.git/intendant-main.lock')))
   assertTidy(t, at)
 })
+
+t.test(
+  'runs that share a clone land in the order in which they were done, and say how long they have waited',
+  async (t) => {
+    const { at, remote, lands } = landing(t)
+    const lock = join(at.repository, '.git/intendant-main.lock')
+    symlinkSync(`${hostname()}:${process.pid}`, lock)
+    const runs: ReturnType<typeof begin>[] = []
+    for (const n of [3, 1, 4, 2]) {
+      const one = begin(at, taskOf(n), { ...lands, AGENT: `echo ${n} > y${n}` })
+      const first = runs.length === 0 ? '1 run lands first' : `${runs.length + 1} runs land first`
+      await until(
+        async () => one.printed.err,
+        (text) => text.includes(first),
+      )
+      runs.push(one)
+    }
+    rmSync(lock)
+    for (const one of runs) {
+      t.match(await ofRun(t, one), { landed: true })
+      const [, seconds] = /^waited (\d+\.\d) s for its turn to land$/m.exec(one.printed.err) ?? []
+      const results = one.printed.out.split('\n').filter((line) => line.includes('run_result'))
+      t.equal(results.length, 1)
+      t.equal((JSON.parse(results[0]!).landing_waited_ms / 1_000).toFixed(1), seconds)
+    }
+    // Each has merged what was on trunk before it.
+    const newestFirst = ['main^1', 'main^2^1', 'main^2^2^1', 'main^2^2^2']
+    const landed = newestFirst.map((one) => git(remote, 'show', '--name-only', '--format=', one))
+    t.strictSame(landed, ['y2', 'y4', 'y1', 'y3'])
+    assertTidy(t, at)
+  },
+)
+
+t.test(
+  'a run whose turn does not come in the time that it may take ends with its work complete and kept',
+  async (t) => {
+    const { at, remote, lands, trunk } = landing(t)
+    const lock = join(at.repository, '.git/intendant-main.lock')
+    symlinkSync(`${hostname()}:${process.pid}`, lock)
+    // Ten of them are for the landing.
+    const waits = begin(at, { ...task(), timeout_seconds: 15 }, { ...lands, AGENT: 'echo z > y' })
+    t.match(await ofRun(t, waits), {
+      verdict: 'complete',
+      landed: false,
+      land_blocked: 'checkout_not_ready',
+      summary: /its turn to land did not come in the 15 s that the run may take/,
+      preservation_ref: 'origin/intendant/runreq_1-1',
+    })
+    t.match(waits.printed.err, /^waited \d\.\d s for its turn/m)
+    t.equal(trunk(), at.base)
+    t.equal(git(remote, 'show', 'intendant/runreq_1-1:y'), 'z')
+    rmSync(lock)
+    assertTidy(t, at)
+  },
+)
 
 t.test('a run does not wait for another that has had its turn for too long', async (t) => {
   const { at, lands } = landing(t)
