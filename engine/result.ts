@@ -131,9 +131,10 @@ export function taskResult(
   }
 }
 
-/** The entity that dispatched the task, as each of its events carries it (SPEC 6.7). */
-export function dispatcherOf({ engine }: ExecutionRequest): Record<string, unknown> {
-  const { campaign, campaign_cycle: cycle } = engine.payload
+/** The entity that dispatched the task, as each of its events carries it (SPEC 6.7); nothing for other work. */
+export function dispatcherOf(request: ExecutionRequest): Record<string, unknown> {
+  if (!isTask(request)) return {}
+  const { campaign, campaign_cycle: cycle } = request.engine.payload
   return {
     ...(typeof campaign === 'string' ? { campaign } : {}),
     ...(Number.isSafeInteger(cycle) ? { campaign_cycle: cycle } : {}),

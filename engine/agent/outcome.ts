@@ -3,7 +3,6 @@ import type { taskRunCompleted } from '../../machines/events/task.ts'
 import { NOT_BEGUN, PROVIDER_UNAVAILABLE, STOPPED } from '../../machines/run-request/failure.ts'
 import type { Static } from '../../machines/schema.ts'
 import { dispatcherOf, type Failure } from '../result.ts'
-import { TASK_VERDICT } from '../task-verdict.ts'
 import type { Run } from './run.ts'
 import type { SessionEnd } from './session.ts'
 import { endOf } from './tail.ts'
@@ -63,7 +62,7 @@ export function failureOf({ work, settings, remains }: Run, outcome: Outcome): F
  * what is there on that branch.
  */
 export function tellStarted({ work, worktree, report }: Run): void {
-  report.event('task_run_started', {
+  report.event(work.job.started, {
     project: work.request.project.key,
     ...(work.mayChange ? { branch: work.branch } : {}),
     worktree: worktree.path,
@@ -73,7 +72,7 @@ export function tellStarted({ work, worktree, report }: Run): void {
 
 /** Reports the outcome. `from` is the commit at which the agent began. */
 export function tellOutcome({ work, trunk, report, remains }: Run, from: string, outcome: Outcome): void {
-  report.event(TASK_VERDICT, {
+  const result = {
     project: work.request.project.key,
     success: false,
     landed: false,
@@ -82,5 +81,6 @@ export function tellOutcome({ work, trunk, report, remains }: Run, from: string,
     summary: `${outcome.summary}${remains.aside}`,
     workspace_base: { commit: from, trunk: trunk ?? from },
     ...dispatcherOf(work.request),
-  })
+  } as TaskResult
+  report.event(work.job.completed, work.job.tell(result, work.request.engine.payload))
 }

@@ -18,9 +18,8 @@ export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault 
 }
 
 /** The prompt of the run's brief, or the task's own text. */
-function askedPrompt({ briefPrompt, task, request }: Work): string {
+function askedPrompt({ briefPrompt, task, context }: Work): string {
   if (briefPrompt !== undefined) return briefPrompt
-  const { context } = request.engine.payload
   const more = context === undefined ? '' : `\n\nContext:\n${JSON.stringify(context, null, 2)}\n`
   return `${task}${more}\n\n${QUESTIONS}\n`
 }

@@ -8,7 +8,10 @@ const READ_ONLY = { advance: 'campaign_advance_requested', assessment: 'initiati
 /** Entry events of runs that only look at a project and advise; all others do the work. */
 export const READ_ONLY_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(READ_ONLY))
 
-/** By kind: entry events with the submitter's own payload, to which the ledger adds only the item's id. */
+/**
+ * By kind: entry events with the submitter's own payload, to which the ledger adds only the item's id, and the ref that
+ * it begins at if it has one.
+ */
 const SUBMITTED = { release: 'release_requested', remediation: 'main_branch_audited' } as const
 
 /** Entry events of items whose payload their submitter wrote. */
@@ -30,22 +33,24 @@ interface Item {
 /** By role if it is a read-only one, else by kind. */
 export function entryOf({ id, project, asked }: Item): Entry {
   const { kind, source, objective, base_ref, context, payload } = asked
+  const begins = base_ref === undefined ? {} : { base_ref }
+  const told = context === undefined ? {} : { context }
   if (source.role === 'advance') return readOnly(READ_ONLY.advance, payload)
   if (source.role === 'assessment') return readOnly(READ_ONLY.assessment, payload)
   switch (kind) {
     case 'maintenance':
-      return changing('maintenance_requested', { item_id: id, project })
+      return changing('maintenance_requested', { item_id: id, project, objective, ...begins, ...told })
     case 'release':
     case 'remediation':
-      return changing(SUBMITTED[kind], { ...payload, item_id: id })
+      return changing(SUBMITTED[kind], { ...payload, ...begins, item_id: id })
     default:
       return changing('execution_requested', {
         item_id: id,
         objective,
-        ...(base_ref === undefined ? {} : { base_ref }),
+        ...begins,
         ...(source.kind === 'campaign' ? { campaign: source.ref } : {}),
         ...(source.cycle === undefined ? {} : { campaign_cycle: source.cycle }),
-        ...(context === undefined ? {} : { context }),
+        ...told,
       })
   }
 }

@@ -92,7 +92,7 @@ function ofTask(payload: Payload): Settlement {
 function dispositionOf({ verdict, landed, preservation_ref, worktree, worktree_removed }: Payload): Disposition {
   const ref = refIn(preservation_ref)
   return {
-    verdict: text(verdict),
+    ...(typeof verdict === 'string' ? { verdict } : {}),
     ...(ref === undefined ? {} : landed === true ? { landed_commit: ref } : { preservation_ref: ref }),
     ...(typeof worktree === 'string' ? { worktree } : {}),
     ...(typeof worktree_removed === 'boolean' ? { worktree_removed } : {}),
@@ -103,7 +103,9 @@ function ofRun(kind: WorkItemKind, payload: Payload): Settlement {
   const success = payload.success === true
   const said = text(payload.summary) || text(payload.new_tag) || text(payload.cve)
   const reason = `${kind} ${success ? 'succeeded' : 'failed'}${said === '' ? '' : `: ${said}`}`
-  return { state: success ? 'landed' : 'failed', reason }
+  const disposition = dispositionOf(payload)
+  const isKnown = Object.keys(disposition).length > 0
+  return { state: success ? 'landed' : 'failed', reason, ...(isKnown ? { disposition } : {}) }
 }
 
 /** The possible answers to a question, to be appended to it. */

@@ -178,6 +178,11 @@ t.test('each kind is settled by its own terminal event only', (t) => {
     if (kinds[kind] === 'task_run_completed') continue
     const failed = step(module, running, runEvent(8, { success: false, cve: 'x' }, kinds[kind])).snapshot
     t.equal(failed.value, 'failed')
+    t.equal(failed.context.disposition, undefined)
+    const kept = { success: false, cve: 'x', preservation_ref: 'task/x' }
+    t.strictSame(step(module, running, runEvent(8, kept, kinds[kind])).snapshot.context.disposition, {
+      preservation_ref: 'task/x',
+    })
   }
   t.end()
 })

@@ -70,9 +70,9 @@ t.test('each kind and role is handed out with its entry event, access and payloa
   const cases = [
     ['task', {}, 'execution_requested', 'full'],
     ['major_upgrade', {}, 'execution_requested', 'full'],
-    ['maintenance', {}, 'maintenance_requested', 'full'],
+    ['maintenance', { context: { a: 1 }, base_ref: 'older' }, 'maintenance_requested', 'full'],
     ['release', { payload: { bump: 'minor' } }, 'release_requested', 'full'],
-    ['remediation', { payload: { cve: 'CVE-1', dirty: true } }, 'main_branch_audited', 'full'],
+    ['remediation', { payload: { cve: 'CVE-1' }, base_ref: 'older' }, 'main_branch_audited', 'full'],
     [
       'campaign_cycle',
       { source: { kind: 'campaign', ref: 'spring', role: 'cycle', cycle: 3 } },
@@ -98,7 +98,10 @@ t.test('each kind and role is handed out with its entry event, access and payloa
     const { asked } = world.run(id).context
     t.match(asked, { entry_event: entryEvent, access }, `${kind} ${entryEvent}`)
     if (kind === 'release') t.same(asked.payload, { bump: 'minor', item_id: id })
-    if (kind === 'maintenance') t.same(asked.payload, { item_id: id, project: `p${n}` })
+    const { objective } = world.item(id).context.asked
+    const maintained = { item_id: id, project: `p${n}`, objective, base_ref: 'older', context: { a: 1 } }
+    if (kind === 'maintenance') t.same(asked.payload, maintained)
+    if (kind === 'remediation') t.same(asked.payload, { cve: 'CVE-1', base_ref: 'older', item_id: id })
     if (entryEvent === 'execution_requested' && kind === 'campaign_cycle')
       t.match(asked.payload, { campaign: 'spring', campaign_cycle: 3, item_id: id })
     if (access === 'read_only') t.same(asked.payload, (more as { payload: object }).payload)
