@@ -1,4 +1,5 @@
 /** The prompts given to the agent. */
+import { contextText } from './context.ts'
 import type { Fault } from './fault.ts'
 import type { GateResult } from './gate.ts'
 import type { Run } from './run.ts'
@@ -11,27 +12,35 @@ const QUESTIONS = `If you cannot continue without a decision that only a person 
 /** A clone has one stash for all its worktrees, in which the newest entry may be another agent's. */
 const NO_STASH = 'Do not use `git stash`: other agents may work in the same clone, and all share one stash.'
 
+/** How many files in conflict are named. */
+const CONFLICTS_MAX = 200
+
 /** The task and, for work begun before, what is known of it: conflicts with trunk, or its fault. */
 export function taskPrompt(run: Run, conflicts: readonly string[], fault: Fault | undefined): string {
   const shared = run.work.mayChange ? `\n${NO_STASH}\n` : ''
-  return `${askedPrompt(run.work)}${shared}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
+  return `${askedPrompt(run)}${shared}${run.isContinued ? continuedPrompt(run, conflicts, fault) : ''}`
 }
 
 /** The prompt of the run's brief, or the task's own text. */
-function askedPrompt({ briefPrompt, task, context }: Work): string {
+function askedPrompt(run: Run): string {
+  const { briefPrompt, task, context } = run.work
   if (briefPrompt !== undefined) return briefPrompt
-  const more = context === undefined ? '' : `\n\nContext:\n${JSON.stringify(context, null, 2)}\n`
+  const more = context === undefined ? '' : `\n\nContext:\n${contextText(run, context)}\n`
   return `${task}${more}\n\n${QUESTIONS}\n`
 }
 
 function continuedPrompt({ settings }: Run, conflicts: readonly string[], fault: Fault | undefined): string {
   const begun = '\n\nThis work was begun earlier and is committed. Add to its commits; do not rewrite any of them.'
   if (conflicts.length > 0) {
-    const list = conflicts.map((file) => `- ${file}`).join('\n')
+    const list = conflicts
+      .slice(0, CONFLICTS_MAX)
+      .map((file) => `- ${file}`)
+      .join('\n')
+    const rest = conflicts.length > CONFLICTS_MAX ? `\n(${conflicts.length} in all: \`git status\` lists them)` : ''
     const how = `Resolve them first, preserving the intent of both sides. Leave no conflict markers.
 If a file is already right, run \`git add\` on it.`
     const since = `Since then ${settings.land} has changed. It is being merged in, with conflicts in these files:`
-    return `${begun} ${since}\n\n${list}\n\n${how}\n`
+    return `${begun} ${since}\n\n${list}${rest}\n\n${how}\n`
   }
   return fault === undefined ? `${begun}\n` : `${begun} In its current state, ${fault.summary}\n\n${fault.diagnosis}\n`
 }

@@ -2,8 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { CONTEXT_CHARS_MAX } from '../../../engine/agent/context.ts'
 import { executionRequest } from '../stand-in.ts'
-import { assertTidy, BRANCH, git, landing, place, run, said } from './place.ts'
+import { assertTidy, BRANCH, git, landing, place, run, said, task } from './place.ts'
 
 /** A request with that entry event, as the ledger makes it. */
 const asked = (entry_event: string, payload: object = {}) =>
@@ -105,6 +106,23 @@ t.test('other entry events are refused with what to do about it', (t) => {
       },
     ])
   }
+  assertTidy(t, at)
+  t.end()
+})
+
+t.test('a context that is too long is cut in the prompt, and the agent can read the whole', (t) => {
+  const at = place(t)
+  const context = { notes: 'x'.repeat(CONTEXT_CHARS_MAX), last: 'the end' }
+  const [seen, whole] = [join(at.folder, 'seen'), join(at.folder, 'whole')]
+  const AGENT = `cat > '${seen}'; cp "$(sed -n 's/.*The whole is in \\(.*\\)]$/\\1/p' '${seen}')" '${whole}'; echo done > y`
+  const done = run(at, task({ context }), { AGENT })
+  t.equal(done.code, 0, done.stderr)
+  const prompt = readFileSync(seen, 'utf8')
+  t.match(prompt, `\n[Cut off here, after ${CONTEXT_CHARS_MAX} of `)
+  t.ok(prompt.length < CONTEXT_CHARS_MAX + 2_000)
+  t.notMatch(prompt, 'the end')
+  t.same(JSON.parse(readFileSync(whole, 'utf8')), context)
+  t.equal(git(at.repository, 'diff', '--name-only', at.base, BRANCH), 'y', 'it is in no commit')
   assertTidy(t, at)
   t.end()
 })
