@@ -8,13 +8,15 @@ import { join } from 'node:path'
 import { commandLine, whole } from '../command-line.ts'
 import { hurtAgainAndAgain } from './damages.ts'
 import { killAgainAndAgain } from './kills.ts'
+import { landAgainAndAgain } from './landings.ts'
 import { cutAgainAndAgain } from './power-cuts.ts'
 
-const USAGE = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--seed N] [--keep]
+const USAGE = `npm run crash -- [--kills N] [--power-cuts N] [--damages N] [--landings N] [--seed N] [--keep]
 
   --kills N       end the real service N times with SIGKILL, under load
   --power-cuts N  start the service N times on what a power cut would have left of its files (needs cc)
   --damages N     start the service N times on files with one bit flipped
+  --landings N    kill runners, their commands and the service N times while agents land work (Linux)
   --seed N        the first of the seeds; default: one from the clock, which is printed
   --keep          leave the folder with the files where it is; it is left anyway when a fault was found`
 
@@ -22,6 +24,7 @@ const values = commandLine(USAGE, {
   kills: { type: 'string', default: '0' },
   'power-cuts': { type: 'string', default: '0' },
   damages: { type: 'string', default: '0' },
+  landings: { type: 'string', default: '0' },
   seed: { type: 'string', default: String(Date.now() % 1_000_000) },
   keep: { type: 'boolean', default: false },
 })
@@ -36,8 +39,9 @@ async function run(): Promise<number> {
   const kills = whole(USAGE, '--kills', values.kills)
   const powerCuts = whole(USAGE, '--power-cuts', values['power-cuts'])
   const damages = whole(USAGE, '--damages', values.damages)
+  const landings = whole(USAGE, '--landings', values.landings)
   const seed = whole(USAGE, '--seed', values.seed)
-  if (kills + powerCuts + damages === 0) {
+  if (kills + powerCuts + damages + landings === 0) {
     say(USAGE)
     return 2
   }
@@ -67,6 +71,12 @@ async function run(): Promise<number> {
     mkdirSync(join(folder, 'damages'))
     const options = { damages, seed, folder: join(folder, 'damages'), say }
     told(`${damages} damages`, await hurtAgainAndAgain(options), startedMs)
+  }
+  if (landings > 0) {
+    const startedMs = performance.now()
+    mkdirSync(join(folder, 'landings'))
+    const options = { kills: landings, seed, folder: join(folder, 'landings'), say }
+    told(`${landings} kills during landings`, await landAgainAndAgain(options), startedMs)
   }
   if (faults.length > 0 || values.keep) say(`The files are in ${folder}.`)
   else rmSync(folder, { recursive: true, force: true })
