@@ -293,7 +293,11 @@ function withoutEndedClassification(drift: DriftState, subject: Subject, { at }:
   )
 }
 
-/** An exception ends with what it excused; a real drift ends once the evidence that showed it has passed again. */
+/**
+ * An exception ends with what it excused; a real drift ends once the evidence that showed it has passed again.
+ * Observations are known to the millisecond: one seen in the millisecond of the classification counts as seen after it,
+ * as of two seen in one millisecond the one that came last counts.
+ */
 function isEnded(classification: Classification, subject: Subject): boolean {
   const { classification: word, was_observed, at } = classification
   if (word === 'obsolete_intent' || speaksOfDrift(subject)) return false
@@ -305,9 +309,9 @@ function isEnded(classification: Classification, subject: Subject): boolean {
   const owed = evidence.filter(({ id, required }) => required && failing.includes(id))
   // The drift was shown by a threat or a contradiction, or by evidence that is no longer required.
   if (owed.length === 0)
-    return [drift.newest_pass_at, drift.contradiction_cleared_at].some((time = '') => time > saidAt)
+    return [drift.newest_pass_at, drift.contradiction_cleared_at].some((time = '') => time >= saidAt)
   return owed.every(({ id }) => {
     const noted = drift.latest[id]
-    return noted !== undefined && SHOWS.has(noted.result) && noted.seen_at > saidAt
+    return noted !== undefined && SHOWS.has(noted.result) && noted.seen_at >= saidAt
   })
 }

@@ -113,12 +113,12 @@ class Model {
     const { word, atMs, shown, failing } = this.classified
     const passed = this.observations.some(
       ({ about, result, seenMs }) =>
-        (result === 'pass' || (about !== 'evidence' && about !== 'forgotten' && result === 'waived')) && seenMs > atMs,
+        (result === 'pass' || (about !== 'evidence' && about !== 'forgotten' && result === 'waived')) && seenMs >= atMs,
     )
     const needed = this.evidence
       .filter(({ id, required }) => required && failing.includes(id))
       .map(({ id }) => this.latest(id))
-    const anew = needed.every((one) => one !== undefined && one.seenMs > atMs && shows(one))
+    const anew = needed.every((one) => one !== undefined && one.seenMs >= atMs && shows(one))
     const repaired = needed.length > 0 ? anew : passed
     if (word === 'allowed_exception' || (word === 'real' && shown && repaired)) this.classified = undefined
   }

@@ -360,6 +360,27 @@ t.test('a drift classified as real ends when its own cause does, whatever else w
   t.end()
 })
 
+t.test('what is seen in the millisecond of a classification counts as seen after it', (t) => {
+  const ended = { status: 'holding', classification: undefined }
+  /** As the service's clock stamps it, later within the same millisecond. */
+  const later = <M extends { readonly at: string }>(message: M): M => ({ ...message, at: message.at.replace('000Z', '400Z') })
+  const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
+  const real = on(failed, later(classify(20, 'real')))
+  t.match(drift(on(real, seen(20, { evidence_id: E1 })), 60), ended)
+  const observed_at = new Date(at(20, { type: 'x' }).atMs - 1).toISOString()
+  t.match(
+    drift(on(real, seen(20, { evidence_id: E1, observed_at })), 60),
+    { status: 'drifted', classification: { classification: 'real' } },
+    'a millisecond before it',
+  )
+  const passing = on(accepted, seen(5, { evidence_id: E1 }))
+  const threatened = on(passing, seen(10, { about: 'threat', result: 'fail' }), later(classify(20, 'real')))
+  t.match(drift(on(threatened, seen(20, { about: 'threat' })), 60), ended)
+  const odd = on(passing, seen(10, { about: 'contradiction', result: 'fail' }), later(classify(20, 'real')))
+  t.match(drift(on(odd, seen(20, { about: 'contradiction' })), 60), ended)
+  t.end()
+})
+
 t.test('a repair brief belongs to one drift, and a later drift has none yet', (t) => {
   const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
   const drafted = at(20, { type: 'repair_drafted', formation_brief_id: BRIEF, by: BY })
