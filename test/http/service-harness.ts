@@ -10,6 +10,7 @@ import type { Test } from 'tap'
 import { type Service, type ServiceOptions, startService } from '../../http/service.ts'
 import { defaultSettings, type Settings } from '../../runtime/settings.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import '../folders-last.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { type Documented, documentedBy } from './documented.ts'
 

@@ -6,6 +6,7 @@ import type { Key, Table } from '../../storage/environments.ts'
 import { environmentPaths } from '../../storage/home/home-paths.ts'
 import type { JournalFailure } from '../../storage/journal.ts'
 import { openDiskJournal } from '../../storage/open-journal.ts'
+import '../folders-last.ts'
 import { openToCopy } from '../../storage/view/lmdb-view.ts'
 import { appendEvents, event } from './steps.ts'
 
