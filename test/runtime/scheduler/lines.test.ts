@@ -101,6 +101,29 @@ t.test('counting and reading backwards give what sorting all waiting items gives
   t.end()
 })
 
+t.test(
+  'the heads of the lines are their first items with their lengths, and the first items stop at the limit',
+  (t) => {
+    const lines = new Lines<Waiting>(inOrder)
+    const made = [1, 3, 0, 1, 3, 3].map(
+      (want, order): Waiting => ({ requirements: WANTS[want]!, lane: 'campaign', order }),
+    )
+    for (const entry of made.toReversed()) lines.add(entry)
+    t.same([...lines.heads()].map(([{ order }, count]) => [order, count]).sort(), [
+      [0, 2],
+      [1, 3],
+      [2, 1],
+    ])
+    const isOpen = ({ requirements }: Waiting): boolean => requirements !== WANTS[3]
+    for (const limit of [0, 1, 2, 3, 9])
+      t.same(
+        lines.first(limit, isOpen).map(({ order }) => order),
+        [0, 2, 3].slice(0, limit),
+      )
+    t.end()
+  },
+)
+
 t.test('the first rows of a page are found in few checks among 10,000 waiting items', (t) => {
   const lines = new Lines<Waiting>(inOrder)
   for (let order = 0; order < 10_000; order++) lines.add({ requirements: WANTS[order % 4]!, lane: 'campaign', order })

@@ -105,7 +105,19 @@ t.test('each kind and role is handed out with its entry event, access and payloa
     if (entryEvent === 'execution_requested' && kind === 'campaign_cycle')
       t.match(asked.payload, { campaign: 'spring', campaign_cycle: 3, item_id: id })
     if (access === 'read_only') t.same(asked.payload, (more as { payload: object }).payload)
+    const again = { max_attempts: 3, on: ['execution', 'dispatch'], backoff_seconds: 30 }
+    t.same(asked.retry, access === 'read_only' ? again : undefined, 'only what changes nothing is tried again')
   })
+  t.end()
+})
+
+t.test('a run names the further projects that its item is told of', (t) => {
+  const world = new World()
+  world.project('shop')
+  const source = { kind: 'initiative', ref: 'faster', role: 'assessment' } as const
+  const told = world.submit('shop', { kind: 'campaign_cycle', source, payload: {}, told_of: ['docs', 'api'] })
+  t.same(world.run(told).context.made.told_of, ['docs', 'api'])
+  t.equal(world.run(world.submit('shop')).context.made.told_of, undefined)
   t.end()
 })
 
