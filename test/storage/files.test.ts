@@ -396,6 +396,10 @@ t.test('verify reports each kind of damage', async (t) => {
     index_wrong: ({ environments: { view } }) => view.eventIds.put(['demo', 't', 'evt_x'], '1'),
     not_in_history: ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['trace'], limit: 1 })][0]!),
+    history_disordered: ({ environments: { view } }) => {
+      const [of, id, row] = [...view.histories.getKeys({ start: ['trace'], limit: 1 })][0] as [string, string, number]
+      return view.histories.put([of, id, row], '0')
+    },
     history_wrong: ({ environments: { view } }) => view.histories.put(['trace', 'unheard', 1], ''),
     'not_in_history ': ({ environments: { view } }) =>
       view.histories.remove([...view.histories.getKeys({ start: ['item'], limit: 1 })][0]!),
