@@ -30,7 +30,7 @@ import {
 } from './repeated-create.ts'
 import { nextDue } from './sentinel/calendar.ts'
 import { members, type Testimony } from './testimony.ts'
-import { itemIds } from './work-item/owner.ts'
+import { type ItemIds, itemIds } from './work-item/owner.ts'
 import { submitItem } from './work-item/submitted.ts'
 
 /** How late it may fall due and still submit its item: a restart of the service must not cost a night's work. */
@@ -156,15 +156,14 @@ function skipOf(message: Of<'fall_due'> | Of<'fire'>): SkipCode | undefined {
   return isMissed ? 'missed' : message.why_not?.code
 }
 
-/** Ids and trace derive from the occasion, so that a repeat of it makes no second item. */
-function occasionOf({ name, created_at }: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): readonly string[] {
-  return [name, created_at, message.type === 'fall_due' ? message.due_at : `by hand ${message.at}`]
+/** The ids of the item that it submits now. They derive from the occasion: a repeat of that makes no second item. */
+function idsOf({ name, created_at }: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): ItemIds {
+  return itemIds('sentinel', name, created_at, message.type === 'fall_due' ? message.due_at : `by hand ${message.at}`)
 }
 
 function fired(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): Change {
   const skipped = skipOf(message)
-  const item_id =
-    skipped === undefined ? itemIds('sentinel', ...occasionOf(context, message)).item_id : message.why_not?.item_id
+  const item_id = skipped === undefined ? idsOf(context, message).item_id : message.why_not?.item_id
   const last: LastFiring = {
     ...(message.type === 'fall_due' ? { due_at: message.due_at } : {}),
     at: message.at,
@@ -182,7 +181,7 @@ function movedOn(context: SentinelContext, { due_at, atMs }: Of<'fall_due'>): Ch
 function submission(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): SendParams<'work_item'> {
   const { name, project, project_id, item, by } = context
   return submitItem({
-    occasion: occasionOf(context, message),
+    ids: idsOf(context, message),
     project,
     project_id,
     ...item,

@@ -3,7 +3,7 @@ import type { Lane } from '../documents/run-request.ts'
 import type { Source, WorkItemKind } from '../documents/work-item.ts'
 import type { By, SendParams } from '../machine.ts'
 import type { CreateWorkItem } from './context.ts'
-import { itemIds } from './owner.ts'
+import type { ItemIds } from './owner.ts'
 
 /** The lane of an item whose submitter names none. */
 export function laneOf(kind: WorkItemKind): Lane {
@@ -11,8 +11,8 @@ export function laneOf(kind: WorkItemKind): Lane {
 }
 
 interface Submission {
-  /** What it is submitted for: ids and trace derive from its source's kind and this (`itemIds`). */
-  readonly occasion: readonly string[]
+  /** They derive from what it is submitted for, so that a second message of it makes no second item. */
+  readonly ids: ItemIds
   readonly project: string
   readonly project_id: string
   readonly objective: string
@@ -28,9 +28,9 @@ interface Submission {
 }
 
 /** The message that puts the item into the ledger, which finds the reason for which it waits. */
-export function submitItem({ occasion, kind = 'task', ...given }: Submission): SendParams<'work_item'> {
-  const { source, submitted_by } = given
-  const { item_id, trace_id, span_id } = itemIds(source.kind, ...occasion)
+export function submitItem({ ids, kind = 'task', ...given }: Submission): SendParams<'work_item'> {
+  const { item_id, trace_id, span_id } = ids
+  const { submitted_by } = given
   const message: CreateWorkItem = {
     type: 'create',
     by: submitted_by,
