@@ -14,12 +14,12 @@ import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { nextDue } from '../../machines/sentinel/calendar.ts'
 import { type SentinelBody, type SentinelContext, sentinelModule } from '../../machines/sentinel.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
-import type { Taken } from '../../runtime/api.ts'
-import { whyNot } from '../../runtime/scheduler/sentinels.ts'
+import type { Reply, Taken } from '../../runtime/api.ts'
+import { leaveToSubmit } from '../../runtime/scheduler/sentinels.ts'
 import { maySee } from '../access.ts'
 import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
-import { askActor, located, markCursor, notFound, onAccepted, onNamed, refuseBody } from '../replies.ts'
+import { located, markCursor, notFound, onAccepted, onNamed, refuseBody } from '../replies.ts'
 import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { activeProject, takesWork, visibleProject } from '../resources/projects.ts'
@@ -238,21 +238,30 @@ function fireRoute(service: ServiceContext): Route {
 function fireOnce(service: ServiceContext, exchange: Exchange, { context }: Sentinel, key: string | undefined): void {
   const { runtime, scheduler } = service
   const ref = { kind: 'sentinel', id: context.name } as const
+  let withdraw = (): void => {}
   const make = (): SentinelBody => {
-    const why_not = whyNot(runtime, scheduler, context)
-    return { type: 'fire', by: exchange.by, ...(why_not === undefined ? {} : { why_not }) }
+    const leave = leaveToSubmit(runtime, scheduler, context)
+    if ('whyNot' in leave) return { type: 'fire', by: exchange.by, why_not: leave.whyNot }
+    withdraw = leave.withdraw
+    return { type: 'fire', by: exchange.by }
   }
   const taken = ({ snapshot, repeat }: Taken): void => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
     exchange.answer(200, sentinelModule.document(snapshot))
   }
+  const answered = onAccepted(service, exchange, taken)
+  const reply: Reply = (answer) => {
+    // Refused for want of room, it is sent again in a moment: its own item must not stand in its way then.
+    if (!answer.ok) withdraw()
+    answered(answer)
+  }
   if (key === undefined) {
-    askActor(service, exchange, ref, make(), taken)
+    runtime.ask(ref, make(), reply)
     return
   }
   const place = digestOf(['fire', context.name, context.created_at, askerOf(exchange.principal), key])
   const named = { ref, place, fingerprint: digestOf({}), what: 'firing', make }
-  askNamed(service, exchange, named, onAccepted(service, exchange, taken))
+  askNamed(service, exchange, named, reply)
 }
 
 function findSentinel({ runtime }: ServiceContext, principal: Principal, name: string): Sentinel | undefined {

@@ -24,6 +24,7 @@ import { usageOf } from '../../runtime/entities/usage.ts'
 import { twinKeyOf } from '../../runtime/scheduler/ledger.ts'
 import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { KeyedMutex } from '../keyed-mutex.ts'
+import { pollUntil } from '../later-turns.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import { located, markCursor, onCreated, refuseBody } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
@@ -68,7 +69,10 @@ function createRoute(service: ServiceContext): Route {
   }
 }
 
-/** Admits items one at a time for each objective, so that of two identical ones only one is created. */
+/**
+ * Admits items one at a time for each objective, so that of two identical ones only one is created; what a sentinel has
+ * just submitted comes first, and a sentinel that falls due meanwhile knows of the item that is being created.
+ */
 class Submissions {
   readonly #service: ServiceContext
   readonly #objectives = new KeyedMutex()
@@ -78,14 +82,19 @@ class Submissions {
   }
 
   submit(exchange: Exchange): void {
+    const { scheduler, runtime } = this.#service
     const { allow_duplicate, project: named } = exchange.body as WorkItemCreate
     const project = visibleProject(this.#service, exchange, named)
     const key = readIdempotencyKey(exchange)
     if (project === undefined || !key.ok) return
     const twinKey = allow_duplicate === true ? undefined : twinKeyIn(exchange, project)
     const admit = (leave: () => void): void => this.#create(exchange, project, { key: key.key, twinKey }, leave)
-    if (twinKey === undefined) admit(() => {})
-    else this.#objectives.enter(twinKey, exchange, admit)
+    if (twinKey === undefined) {
+      admit(() => {})
+      return
+    }
+    const isKnown = (): boolean => !scheduler.isAnnounced(twinKey)
+    pollUntil(runtime.platform, exchange, isKnown, () => this.#objectives.enter(twinKey, exchange, admit))
   }
 
   /** With a `twinKey`, an existing item that asks for the same is answered instead. */
@@ -98,6 +107,7 @@ class Submissions {
     const service = this.#service
     const { depends_on = [] } = exchange.body as WorkItemCreate
     let arrived = (): void => {}
+    let withdraw: (() => void) | undefined
     const make = (): MessageBody | undefined => {
       if (
         !takesWork(exchange, project) ||
@@ -107,11 +117,13 @@ class Submissions {
         return undefined
       const message = createMessage(service, exchange, project.context)
       arrived = service.scheduler.expect(depends_on)
+      withdraw = twinKey === undefined ? undefined : service.scheduler.announce(twinKey)
       return message
     }
     const twin = (): string | undefined => (twinKey === undefined ? undefined : service.scheduler.twinOf(twinKey))
     const over = (): void => {
       arrived()
+      withdraw?.()
       leave()
     }
     const keyed = { kind: 'work_item', prefix: 'wi', body: exchange.body, make, twin } as const

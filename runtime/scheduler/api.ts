@@ -24,8 +24,12 @@ export interface Scheduler {
   unlandable(dependsOn: readonly string[]): string[]
   /** The unsettled item of the project that asks for the same, and that nobody has cancelled. */
   twinOf(twinKey: string): string | undefined
-  /** An item that asks for this is on its way. False: another was announced a moment ago and has not come yet. */
-  announce(twinKey: string): boolean
+  /**
+   * An item that asks for this is on its way; call what is returned if it does not come after all. Undefined: another
+   * was announced a moment ago and has not come yet.
+   */
+  announce(twinKey: string): (() => void) | undefined
+  isAnnounced(twinKey: string): boolean
   view(): PacingView
   readonly health: Health
   close(): void

@@ -49,6 +49,11 @@ export interface Entry extends WaitingItem {
   since: string
 }
 
+interface Announcement {
+  /** Monotonic milliseconds. */
+  readonly saidMs: number
+}
+
 export class Ledger {
   private readonly entries = new Map<string, Entry>()
   /** How many of them are read-only. */
@@ -58,8 +63,8 @@ export class Ledger {
   private readonly active = new Map<string, Entry>()
   private readonly holders = new Map<string, Set<Entry>>()
   private readonly twins = new Map<string, Entry[]>()
-  /** Twin keys of items that are on their way, oldest first: when that was said, monotonic milliseconds. */
-  private readonly announced = new Map<string, number>()
+  /** Items that are on their way, by twin key, oldest first. */
+  private readonly announced = new Map<string, Announcement>()
   private readonly dependencies = new Map<string, { state: string | undefined; readonly dependants: Set<Entry> }>()
   /** Dependencies of items on their way into the ledger, with the number of such items. */
   private readonly expected = new Map<string, number>()
@@ -158,17 +163,24 @@ export class Ledger {
   }
 
   /**
-   * An item that asks for this is on its way. False: another was announced a moment ago and has not come yet. `nowMs` is
-   * monotonic.
+   * An item that asks for this is on its way; call what is returned if it does not come after all. Undefined: another
+   * was announced a moment ago and has not come yet. `nowMs` is monotonic.
    */
-  announce(twinKey: string, nowMs: number): boolean {
-    for (const [key, saidMs] of this.announced) {
+  announce(twinKey: string, nowMs: number): (() => void) | undefined {
+    if (this.isAnnounced(twinKey, nowMs)) return undefined
+    const announcement = { saidMs: nowMs }
+    this.announced.set(twinKey, announcement)
+    return () => {
+      if (this.announced.get(twinKey) === announcement) this.announced.delete(twinKey)
+    }
+  }
+
+  isAnnounced(twinKey: string, nowMs: number): boolean {
+    for (const [key, { saidMs }] of this.announced) {
       if (nowMs - saidMs < announcedMsMax) break
       this.announced.delete(key)
     }
-    if (this.announced.has(twinKey)) return false
-    this.announced.set(twinKey, nowMs)
-    return true
+    return this.announced.has(twinKey)
   }
 
   /** Wall-clock time of the next `not_before` that has not passed yet. */

@@ -131,8 +131,12 @@ class ItemScheduler implements Scheduler, SchedulingView {
     return this.ledger.twinOf(twinKey)
   }
 
-  announce(twinKey: string): boolean {
+  announce(twinKey: string): (() => void) | undefined {
     return this.ledger.announce(twinKey, this.runtime.platform.monotonicMs())
+  }
+
+  isAnnounced(twinKey: string): boolean {
+    return this.ledger.isAnnounced(twinKey, this.runtime.platform.monotonicMs())
   }
 
   view(): PacingView {

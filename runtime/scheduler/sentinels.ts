@@ -9,20 +9,25 @@ import { twinKeyOf } from './ledger.ts'
 
 type Ledger = Pick<Scheduler, 'announce' | 'twinOf'>
 
+/** Either why it submits nothing, or what to call if the item that was announced for it does not come after all. */
+type Leave = { readonly whyNot: WhyNot } | { readonly withdraw: () => void }
+
 /**
- * A sentinel submits nothing that is asked for already, or that its project does not take. Undefined: it may, and its
- * item counts from now on, so that two that fall due together do not both submit the same.
+ * A sentinel submits nothing that is asked for already, or that its project does not take. If it may submit its item,
+ * that counts from now on, so that two that fall due together do not both submit the same.
  */
-export function whyNot(
+export function leaveToSubmit(
   runtime: Pick<Runtime, 'read'>,
   ledger: Ledger,
   { project_id, item }: Pick<SentinelContext, 'project_id' | 'item'>,
-): WhyNot | undefined {
-  if (committed(runtime, { kind: 'project', id: project_id })?.value === 'archived') return { code: 'project_archived' }
+): Leave {
+  const project = committed(runtime, { kind: 'project', id: project_id })
+  if (project?.value === 'archived') return { whyNot: { code: 'project_archived' } }
   const twinKey = twinKeyOf(project_id, { kind: 'task', ...item })
   const item_id = ledger.twinOf(twinKey)
-  if (item_id !== undefined) return { code: 'duplicate', item_id }
-  return ledger.announce(twinKey) ? undefined : { code: 'duplicate' }
+  if (item_id !== undefined) return { whyNot: { code: 'duplicate', item_id } }
+  const withdraw = ledger.announce(twinKey)
+  return withdraw === undefined ? { whyNot: { code: 'duplicate' } } : { withdraw }
 }
 
 /** The hook that adds it to the message of a sentinel that falls due. */
@@ -33,10 +38,11 @@ export function heldBack(
 ): (ref: ActorRef, message: MessageBody) => MessageBody {
   return (ref, message) => {
     if (ref.kind !== 'sentinel') return message
-    const why_not = guarded(ref, () => {
+    // Nothing is withdrawn: what has fallen due is kept until its step has been taken.
+    const leave = guarded(ref, () => {
       const sentinel = committed(runtime, { kind: 'sentinel', id: ref.id })
-      return sentinel === undefined ? undefined : whyNot(runtime, ledger, sentinel.context)
+      return sentinel === undefined ? undefined : leaveToSubmit(runtime, ledger, sentinel.context)
     })
-    return why_not === undefined ? message : ({ ...message, why_not } as MessageBody)
+    return leave === undefined || 'withdraw' in leave ? message : ({ ...message, why_not: leave.whyNot } as MessageBody)
   }
 }

@@ -1,6 +1,7 @@
 /** Sentinels over HTTP: added, changed, fired; what falls due while the service is down. */
 import t from 'tap'
 import { systemPlatform } from '../../storage/platform.ts'
+import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
 import { begin, finish, fleet, reading, submit } from './ledger-harness.ts'
 import { startOnDisk, startTestService, type TestService } from './service-harness.ts'
@@ -129,6 +130,40 @@ t.test('a firing sent again under its key submits nothing, whatever has become o
   t.match(body, { fired: 1, last: { item_id: last.item_id } })
   t.notOk(body.last.skipped)
   t.equal((await fire('b')).body.fired, 2)
+})
+
+t.test('a firing that was refused for the moment submits its item when it is sent again at once', async (t) => {
+  const journal = new MemoryJournal()
+  const s = await startTestService(t, {}, { openJournal: async () => journal })
+  await fleet(s, 'shop')
+  await add(s)
+  for (const headers of [{ 'idempotency-key': 'a' }, undefined]) {
+    const fire = (status: number) =>
+      s.expect(status, 'POST', `${PATH}/fire`, {}, headers === undefined ? {} : { headers })
+    journal.refuse('disk_reserve')
+    await fire(503)
+    journal.refuse(undefined)
+    const { last } = (await fire(200)).body
+    t.notOk(last.skipped, headers === undefined ? 'without a key' : 'with a key')
+    await until(reading(s, last.item_id), ({ state }) => state === 'queued')
+    await s.expect(200, 'POST', `/api/work-items/${last.item_id}/cancel`, {})
+  }
+})
+
+t.test('of a firing and an equal item that come at the same moment, one makes the item', async (t) => {
+  const s = await startTestService(t)
+  await fleet(s, 'shop')
+  await add(s)
+  const body = { project: 'shop', ...NIGHTLY.item }
+  const fire = () => s.call('POST', `${PATH}/fire`, {})
+  const post = () => s.call('POST', '/api/work-items', body)
+  for (let round = 0; round < 10; round++) {
+    await Promise.all(round % 2 === 0 ? [fire(), post()] : [post(), fire()])
+    const open = async () => (await s.expect(200, 'GET', '/api/work-items?state=submitted,queued')).body.items
+    const items = await until(open, ({ length }) => length > 0)
+    t.equal(items.length, 1, `round ${round}`)
+    for (const { id } of items) await s.expect(200, 'POST', `/api/work-items/${id}/cancel`, {})
+  }
 })
 
 t.test('an item that a person has submitted already is not submitted beside it', async (t) => {

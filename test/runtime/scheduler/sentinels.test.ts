@@ -55,6 +55,21 @@ t.test('of sentinels that fall due together and ask for the same, one submits', 
   t.end()
 })
 
+t.test('what is announced counts until it comes, is withdrawn, or has not come for two seconds', (t) => {
+  const { scheduler, platform } = new World()
+  const withdraw = scheduler.announce('a')!
+  t.equal(scheduler.announce('a'), undefined)
+  t.ok(scheduler.isAnnounced('a'))
+  withdraw()
+  t.notOk(scheduler.isAnnounced('a'))
+  t.ok(scheduler.announce('a'))
+  withdraw()
+  t.ok(scheduler.isAnnounced('a'), 'a later one is not withdrawn with it')
+  platform.advance(2_000)
+  t.notOk(scheduler.isAnnounced('a'))
+  t.end()
+})
+
 t.test('nothing is submitted to an archived project', (t) => {
   const world = new World()
   world.project('shop')

@@ -393,7 +393,7 @@ export const faults: readonly Fault[] = [
   fault(
     'what a sentinel submits does not count until it is in the ledger',
     'runtime/scheduler/sentinels.ts',
-    "  return ledger.announce(twinKey) ? undefined : { code: 'duplicate' }\n",
-    '  return undefined\n',
+    "  return withdraw === undefined ? { whyNot: { code: 'duplicate' } } : { withdraw }\n",
+    '  return { withdraw: withdraw ?? (() => {}) }\n',
   ),
 ]
