@@ -36,6 +36,8 @@ interface RuntimeOptions {
   readonly modules: Readonly<Record<ActorKind, MachineModule>>
   /** The journal failed and no state can be trusted any more. Called once, after every sender has heard 503. */
   readonly onFatal: (failure: Error) => void
+  /** No service runs: what falls due waits for one, which alone knows what must be considered then (`beforeDue`). */
+  readonly isOffline?: true
   /** Idle actors kept in memory; default: `residentActorsMax` of runtime/limits.ts. */
   readonly residentActorsMax?: number
 }
@@ -100,6 +102,7 @@ class ActorRuntime implements Runtime {
   start(): void {
     for (const kind of ACTOR_KINDS) this.due.begin(this.actors.stepper(kind), this.reader)
     for (const row of this.journal.outbox()) this.send(row, row)
+    if (this.options.isOffline === true) this.due.stop()
     this.due.wait()
     this.retention.start()
   }

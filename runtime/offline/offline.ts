@@ -11,7 +11,7 @@ import { createRuntime } from '../runtime.ts'
 import type { Settings } from '../settings.ts'
 import { upgradeIndexes } from '../upgrade.ts'
 
-/** Opens the whole actor system for the duration of `use`. A failed commit rejects. */
+/** Opens the whole actor system for the duration of `use`; nothing falls due meanwhile. A failed commit rejects. */
 export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime) => Promise<T>): Promise<T> {
   const journal = await openDiskJournal({ ...settings, onFailure: () => {} })
   await upgradeIndexes(journal, modules, silentLogger)
@@ -24,6 +24,7 @@ export async function withRuntime<T>(settings: Settings, use: (runtime: Runtime)
     log: silentLogger,
     modules,
     onFatal: (error) => fail(error),
+    isOffline: true,
   })
   try {
     return await Promise.race([use(runtime), failed])

@@ -53,7 +53,7 @@ export async function fenceRestored(runtime: Runtime, by: By): Promise<Restored>
     const answers = await Promise.all(some.map(fence))
     for (const [at, answer] of answers.entries()) {
       const id = some[at]!
-      // A timer that was due long ago may have settled it meanwhile.
+      // A message that was under way may have settled it meanwhile.
       if (!answer.ok && isSettledRun(runtime.read({ kind: 'run_request', id })?.value ?? '')) continue
       if (!answer.ok) unfenced.push({ id, reason: answer.refusal.detail })
       else {

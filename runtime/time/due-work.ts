@@ -104,6 +104,7 @@ export class DueWork {
 
   /** Set the event loop's one timer to what is due next. */
   wait(): void {
+    if (this.isStopped) return
     const { platform } = this.parts
     const untilDeadline = (this.deadlines.nextMs() ?? Number.POSITIVE_INFINITY) - platform.monotonicMs()
     const untilTimer = this.timers.nextMs() - platform.wallMs()
