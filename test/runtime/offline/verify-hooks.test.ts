@@ -59,6 +59,9 @@ async function live(runtime: Runtime): Promise<void> {
   const observation = { id: `obs_${'5'.repeat(24)}`, result: 'pass', observed_by: 'ann', source_type: 'test' }
   await tell(runtime, 'engine_run', RUN, 'evidence', { observations: [observation] })
   await tell(runtime, 'engine_run', RUN, 'trace_summary', { summary: {}, digest: 'd' })
+  const sentinel = { name: 'nightly', project: 'acme', project_id: PROJECT, cron: '0 2 1 1 *', time_zone: 'UTC' }
+  await tell(runtime, 'sentinel', 'nightly', 'create', { ...sentinel, item: { objective: 'Tidy up' } })
+  await tell(runtime, 'sentinel', 'nightly', 'update', { cron: '0 3 1 1 *' })
 }
 
 async function lived(test: Test): Promise<string> {
@@ -138,6 +141,13 @@ t.test('a record that differs from its newest event is reported with the event a
       inContext({ engine_run_id: 'x' }),
       /engine_run_opened, says engine_run_id "run_.*", the record has "x"/,
     ],
+    ['sentinel', 'nightly', inState('paused'), /sentinel_updated, says state "active", the record has "paused"/],
+    [
+      'sentinel',
+      'nightly',
+      inContext({ cron: '0 4 1 1 *' }),
+      /sentinel_updated, says cron "0 3 1 1 \*", the record has "0 4 1 1 \*"/,
+    ],
     ['engine_run', RUN, inContext({ evidence: [] }), /evidence_observed, says last_observation "obs_5+", the record/],
     ['engine_run', RUN, inContext({ trace_summary: undefined }), /trace_summary_recorded, says summarized true, the/],
   ]
@@ -160,6 +170,7 @@ t.test('an entity known only to the log, or only to the view, is reported', asyn
     ['token', TOKEN, 'token_created'],
     ['formation_brief', BRIEF, 'formation_brief_created'],
     ['engine_run', RUN, 'trace_summary_recorded'],
+    ['sentinel', 'nightly', 'sentinel_added'],
   ] as const) {
     const home = `${t.testdirName}/${kind}`
     cpSync(sound, home, { recursive: true })
