@@ -7,6 +7,7 @@ import { called } from './hypotheses.ts'
 import { list } from './lists.ts'
 import { cut, safe } from './print.ts'
 import { takerFor } from './run-request-page.ts'
+import { lastOf } from './sentinels.ts'
 import { adviceFor as itemAdvice } from './work-item-page.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -17,7 +18,9 @@ const ASKED_COLUMNS = 160
 export function addAttention(program: Command, act: Act): void {
   program
     .command('attention')
-    .description('Show what needs a person: runs, items, campaigns, initiatives, briefs, drift and hypotheses.')
+    .description(
+      'Show what needs a person: runs, items, campaigns, initiatives, sentinels, briefs, drift and hypotheses.',
+    )
     .option(...LIMIT)
     .action(act(attention))
 }
@@ -40,13 +43,14 @@ async function attention({ client, json, print }: Cli, _: readonly any[], { limi
   print.rest(items.length, more)
 }
 
-/** A drift item is named by its record, an initiative or campaign by its name. */
+/** A drift item is named by its record; an initiative, a campaign or a sentinel by its name. */
 function idOf(item: Document): string {
   return String(
     item.id ??
       item[item.kind]?.id ??
       item.initiative?.name ??
       item.campaign?.name ??
+      item.sentinel?.name ??
       item.drift?.intent_record.key ??
       '',
   )
@@ -54,7 +58,7 @@ function idOf(item: Document): string {
 
 /** What it asks or why it is stuck, if that matters most; else what it is. */
 function whatOf(item: Document): string {
-  const { reason, campaign, initiative, work_item } = item
+  const { reason, campaign, initiative, sentinel, work_item } = item
   const asked = {
     escalated: campaign?.reason,
     paused: campaign?.reason,
@@ -62,6 +66,7 @@ function whatOf(item: Document): string {
     close_proposed: initiative?.close_proposals[0]?.reason,
     needs_decision: work_item?.reason,
     failed: work_item?.reason,
+    skipping: sentinel && `${sentinel.skipping?.times} times in a row: ${lastOf(sentinel)}`,
   }[reason as string]
   if (asked === undefined) return cut(aboutOf(item), ABOUT_COLUMNS)
   const words = safe(String(asked))
@@ -70,7 +75,8 @@ function whatOf(item: Document): string {
 
 /** What it is, in the first words of its own text. */
 function aboutOf(item: Document): string {
-  const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, work_item, run_request } = item
+  const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, sentinel } = item
+  const { work_item, run_request } = item
   if (item.stalled_project !== undefined) return `work of ${safe(item.stalled_project.name)} waits for a runner`
   const { entry_event, payload } = run_request ?? {}
   const whose = payload?.campaign ?? payload?.initiative
@@ -82,6 +88,7 @@ function aboutOf(item: Document): string {
     drift?.intent_record.title ??
     initiative?.outcome ??
     campaign?.mission ??
+    sentinel?.item.objective ??
     work_item?.objective ??
     payload?.objective ??
     (typeof whose === 'string' ? `${entry_event} of ${whose}` : entry_event)
@@ -109,6 +116,10 @@ function adviceFor(item: Document, id: string): string {
     case 'escalated':
     case 'paused':
       return campaignAdvice(item.campaign).join(', or ')
+    case 'failing':
+      return `intendant queue --source sentinel:${id}, then intendant sentinel edit ${id} TEXT, or pause ${id}`
+    case 'skipping':
+      return skippingAdvice(item.sentinel)
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
     case 'drift':
@@ -116,6 +127,12 @@ function adviceFor(item: Document, id: string): string {
     default:
       return item.work_item === undefined ? '' : itemAdvice(item.work_item).join(', or ')
   }
+}
+
+/** What stands in its way, if that is known, and how to have it fall due less often or not at all. */
+function skippingAdvice({ name, last }: Document): string {
+  const look = last?.item_id === undefined ? '' : `intendant queue show ${last.item_id}, then `
+  return `${look}intendant sentinel edit ${name} --cron PATTERN, or pause ${name}`
 }
 
 /** A brief that lacks a part would be refused at its approval. */

@@ -134,10 +134,10 @@ async function calling({ client }: Cli, project?: string): Promise<Document[]> {
 /** Whether a row belongs to the given source: an item of it, the run of such an item, or the source itself. */
 function isOf(source: string | undefined, items: ReadonlySet<string>): (row: Document) => boolean {
   if (source === undefined) return () => true
-  return ({ kind, work_item, run_request, campaign, initiative }) => {
+  return ({ kind, work_item, run_request, campaign, initiative, sentinel }) => {
     if (kind === 'work_item') return `${work_item.source.kind}:${work_item.source.ref}` === source
     if (kind === 'run_request') return items.has(run_request.work_item_id)
-    return `${kind}:${(campaign ?? initiative)?.name}` === source
+    return `${kind}:${(campaign ?? initiative ?? sentinel)?.name}` === source
   }
 }
 

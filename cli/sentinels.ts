@@ -135,7 +135,7 @@ function told(print: Printer, { name, state, next_at }: Document): string {
 }
 
 /** What came of the last time, in a few words. */
-function lastOf({ last }: Document): string {
+export function lastOf({ last }: Document): string {
   if (last === undefined) return 'has not fallen due yet'
   switch (last.skipped) {
     case undefined:
@@ -173,7 +173,7 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
 async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(name))
   if (json) return print.json(body)
-  const { item, last } = body
+  const { item, last, skipping } = body
   print.fields([
     ['name', body.name],
     ['project', body.project],
@@ -181,6 +181,7 @@ async function show({ client, json, print }: Cli, [name]: readonly any[]): Promi
     ['when', safe(`${body.cron}, ${body.time_zone}`)],
     ['next', body.next_at],
     ['last', last === undefined ? lastOf(body) : `${last.due_at ?? last.at}: ${lastOf(body)}`],
+    ['skipping', skipping && `${skipping.times} times in a row since ${skipping.since}`],
     ['submitted', String(body.fired)],
     ['work', safe(item.objective)],
     ['kind', item.kind],

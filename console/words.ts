@@ -162,10 +162,11 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
   warn: [
     ...['held', 'paused', 'preserved', 'cancelling', 'draining', 'stopping', 'proposed', 'reviewable', 'unapproved'],
     ...['close_proposed', 'stale', 'threatened', 'drifted', 'lapsed', 'hypothesis', 'drift', 'asked', 'staged'],
+    'skipping',
   ],
   bad: [
     ...['failed', 'lost', 'needs_decision', 'escalated', 'agent_failed', 'unavailable', 'interrupted', 'contradicted'],
-    ...['no_runner', 'no_runner_online', 'offline', 'rejected'],
+    ...['no_runner', 'no_runner_online', 'offline', 'rejected', 'failing'],
   ],
   quiet: [],
 }

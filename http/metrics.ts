@@ -6,14 +6,17 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { LANES } from '../machines/documents/run-request.ts'
+import { SENTINEL_STATES, SKIP_CODES } from '../machines/documents/sentinel.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
+import type { SentinelContext } from '../machines/sentinel.ts'
+import type { SnapshotOf } from '../runtime/api.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
-import type { QueuedOfProject } from '../runtime/dispatch/queue.ts'
 import type { Settings } from '../runtime/settings.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
 import { measureOpenFiles, measureStore } from './file-metrics.ts'
+import { backlog, counter, gauge, inStates } from './meters.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
 import { BACKGROUND_FAILURES, backgroundParts } from './resources/background-parts.ts'
 import type { ServiceContext } from './route.ts'
@@ -126,16 +129,9 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'When the served certificate expires; +Inf without TLS.',
     () => certificateEnd,
   )
-  new Gauge({
-    name: 'intendant_run_requests',
-    help: 'Run requests, by state.',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      for (const state of RUN_REQUEST_STATES) this.set({ state }, journal.count('run_request', 'state', state))
-    },
-  })
+  inStates(registry, runtime, 'run_request', RUN_REQUEST_STATES, ['intendant_run_requests', 'Run requests, by state.'])
   measureLedger(metrics, service)
+  measureSentinels(metrics, service)
   measureCommits(metrics, service)
   measureLoad(metrics, service)
   measureStore(registry, service)
@@ -174,15 +170,7 @@ function certificateEndMs({ tls }: Settings): number {
 
 /** Work items by state, and those that the scheduler is concerned with. */
 function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceContext): void {
-  new Gauge({
-    name: 'intendant_work_items',
-    help: 'Work items, by state.',
-    labelNames: ['state'],
-    registers: [registry],
-    collect() {
-      for (const state of WORK_ITEM_STATES) this.set({ state }, runtime.journal.count('work_item', 'state', state))
-    },
-  })
+  inStates(registry, runtime, 'work_item', WORK_ITEM_STATES, ['intendant_work_items', 'Work items, by state.'])
   gauge(registry, 'intendant_work_items_running_max', 'Work items that may run at the same time.', () => {
     return scheduler.view().maxRunning
   })
@@ -198,6 +186,39 @@ function measureLedger({ registry }: Metrics, { runtime, scheduler }: ServiceCon
     collect() {
       const { paused } = scheduler.view()
       for (const lane of LANES) this.set({ lane }, paused.includes(lane) ? 1 : 0)
+    },
+  })
+}
+
+/** Sentinels, and what came of each time that one fell due or was fired. */
+function measureSentinels({ registry }: Metrics, { runtime }: ServiceContext): void {
+  inStates(registry, runtime, 'sentinel', SENTINEL_STATES, ['intendant_sentinels', 'Sentinels, by state.'])
+  gauge(
+    registry,
+    'intendant_sentinels_skipping',
+    'Active sentinels that submitted nothing the last three times that they fell due.',
+    () => runtime.journal.count('sentinel', 'attention', 'skipping'),
+  )
+  let fired = 0
+  const skipped = new Map<string, number>(SKIP_CODES.map((code) => [code, 0]))
+  runtime.onCommit((steps) => {
+    for (const { ref, before, after } of steps) {
+      if (ref.kind !== 'sentinel') continue
+      const { last } = (after as SnapshotOf<SentinelContext>).context
+      if (last === undefined || last === before?.context.last) continue
+      if (last.skipped === undefined) fired += 1
+      else skipped.set(last.skipped, skipped.get(last.skipped)! + 1)
+    }
+  })
+  counter(registry, 'intendant_sentinels_fired_total', 'Items that sentinels submitted.', () => fired)
+  new Counter({
+    name: 'intendant_sentinels_skipped_total',
+    help: 'Times at which a sentinel fell due, or was fired, and submitted nothing, by reason.',
+    labelNames: ['reason'],
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const [reason, count] of skipped) this.inc({ reason }, count)
     },
   })
 }
@@ -313,55 +334,5 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
   backlog(registry, () => dispatcher.backlog(), {
     count: ['intendant_backlog_count', 'Queued run requests, by project.'],
     age: ['intendant_backlog_oldest_age_seconds', 'Age of the oldest queued run request, by project.'],
-  })
-}
-
-type Told = readonly [name: string, help: string]
-
-/** The backlog of each project that has one. */
-function backlog(
-  registry: Registry,
-  read: () => readonly QueuedOfProject[],
-  { count: [name, help], age: [ageName, ageHelp] }: { readonly count: Told; readonly age: Told },
-): void {
-  const labelNames = ['project'] as const
-  new Gauge({
-    name,
-    help,
-    labelNames,
-    registers: [registry],
-    collect() {
-      this.reset()
-      ages.reset()
-      // One walk over everything that waits sets both gauges.
-      for (const { project, count, oldestAgeMs } of read()) {
-        this.set({ project }, count)
-        ages.set({ project }, oldestAgeMs / 1_000)
-      }
-    },
-  })
-  const ages = new Gauge({ name: ageName, help: ageHelp, labelNames, registers: [registry] })
-}
-
-function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.reset()
-      this.inc(read())
-    },
-  })
-}
-
-function gauge(registry: Registry, name: string, help: string, read: () => number): void {
-  new Gauge({
-    name,
-    help,
-    registers: [registry],
-    collect() {
-      this.set(read())
-    },
   })
 }

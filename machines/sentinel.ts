@@ -4,7 +4,7 @@
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { changed } from './changed.ts'
-import type { LastFiring, Sentinel, SentinelCreate, SkipCode } from './documents/sentinel.ts'
+import type { LastFiring, Sentinel, SentinelCreate, SkipCode, Skipping } from './documents/sentinel.ts'
 import { projectEnvelope } from './envelope.ts'
 import { instantMs } from './instant.ts'
 import {
@@ -29,6 +29,7 @@ import {
   creationRepeat,
 } from './repeated-create.ts'
 import { nextDue } from './sentinel/calendar.ts'
+import { needTerms, recentAfter, skippingAfter } from './sentinel/needs.ts'
 import { members, type Testimony } from './testimony.ts'
 import { type ItemIds, itemIds } from './work-item/owner.ts'
 import { submitItem } from './work-item/submitted.ts'
@@ -50,11 +51,14 @@ export interface SentinelContext {
   /** Undefined unless it is active. */
   readonly next_at?: string | undefined
   readonly last?: LastFiring | undefined
+  readonly skipping?: Skipping | undefined
   readonly fired: number
   readonly internal: {
     readonly creation: CreationRecord
     /** The latest time at which it fell due: it does so once, even if the clock is set back. */
     readonly due_at?: string
+    /** The last items that it has submitted since somebody has looked after it, oldest first. */
+    readonly recent?: readonly string[]
   }
 }
 
@@ -144,6 +148,7 @@ function created(message: Of<'create'>): SentinelContext {
     // Of one that was removed, nothing stays.
     updated_at: undefined,
     last: undefined,
+    skipping: undefined,
     next_at: nextDue(cron, time_zone, atMs),
     fired: 0,
     internal: { creation: creationRecord(message) },
@@ -170,7 +175,15 @@ function fired(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): 
     ...(item_id === undefined || skipped === 'missed' ? {} : { item_id }),
     ...(skipped === undefined ? {} : { skipped }),
   }
-  return { last, fired: context.fired + (skipped === undefined ? 1 : 0) }
+  const skipping = skippingAfter(context.skipping, message, skipped)
+  if (skipped !== undefined) return { last, skipping }
+  const internal = { ...context.internal, recent: recentAfter(context.internal.recent, item_id!) }
+  return { last, skipping, fired: context.fired + 1, internal }
+}
+
+/** Somebody has looked after it: what has gone wrong so far calls for nobody any more. */
+function lookedAfter({ internal }: SentinelContext): Change {
+  return { skipping: undefined, internal: { ...internal, recent: [] } }
 }
 
 function movedOn(context: SentinelContext, { due_at, atMs }: Of<'fall_due'>): Change {
@@ -237,9 +250,13 @@ const machineSetup = setup({
     create: assign(({ event }) => created(event as Of<'create'>)),
     change: assign(({ context, event }) => {
       const { by = context.by, at } = event
-      return { ...changeOf(context, event as Of<'update'>), by, updated_at: at }
+      return { ...changeOf(context, event as Of<'update'>), ...lookedAfter(context), by, updated_at: at }
     }),
-    start: assign(({ context, event }) => ({ updated_at: event.at, next_at: nextOf(context, event.atMs) })),
+    start: assign(({ context, event }) => ({
+      ...lookedAfter(context),
+      updated_at: event.at,
+      next_at: nextOf(context, event.atMs),
+    })),
     stop: assign(({ event }) => ({ updated_at: event.at, next_at: undefined })),
     note: assign(({ context, event }) => fired(context, event as Of<'fire'>)),
     moveOn: assign(({ context, event }) => movedOn(context, event as Of<'fall_due'>)),
@@ -312,16 +329,18 @@ function envelope({ project }: SentinelContext): FactEnvelope {
   return projectEnvelope(project)
 }
 
-function terms({ value, context: { project, created_at: order } }: SnapshotOf<SentinelContext>): readonly Term[] {
+function terms({ value, context }: SnapshotOf<SentinelContext>): readonly Term[] {
+  const { project, created_at: order, skipping, internal } = context
   return [
     { index: 'all', value: '', order },
     { index: 'project', value: project, order },
     { index: 'state', value, order },
+    ...(value === 'active' ? needTerms(skipping, internal.recent, order) : []),
   ]
 }
 
 function document({ value, context }: SnapshotOf<SentinelContext>): Sentinel {
-  const { internal: _, project_id: _p, next_at, last, updated_at, ...shown } = context
+  const { internal: _, project_id: _p, next_at, last, skipping, updated_at, ...shown } = context
   return {
     ...shown,
     state: value as Sentinel['state'],
@@ -329,6 +348,7 @@ function document({ value, context }: SnapshotOf<SentinelContext>): Sentinel {
     by: { ...context.by },
     ...(next_at === undefined ? {} : { next_at }),
     ...(last === undefined ? {} : { last }),
+    ...(skipping === undefined ? {} : { skipping }),
     ...(updated_at === undefined ? {} : { updated_at }),
   }
 }
@@ -350,9 +370,10 @@ const testimony: Testimony<SentinelContext> = {
 
 export const sentinelModule: MachineModule<SentinelContext, SentinelBody> = {
   kind: 'sentinel',
-  version: 1,
+  version: 2,
   machine: sentinelMachine,
-  migrations: {},
+  // Version 1 counted neither skipped times nor items: counting begins with the next.
+  migrations: { 1: (snapshot) => snapshot },
   internal: ['fall_due'],
   repeats,
   refusal,

@@ -24,7 +24,7 @@ const confined: Record<string, RegExp> = {
   ajv: /^(machines\/schema\.ts|test\/http\/.*)$/,
   'ajv-formats': /^(machines\/schema\.ts|test\/http\/.*)$/,
   pino: /^(http|test)\/.*$/,
-  'prom-client': /^(http\/((file-)?metrics|routes\/(polls|watch))\.ts|test\/.*)$/,
+  'prom-client': /^(http\/((file-)?metrics|meters|routes\/(polls|watch))\.ts|test\/.*)$/,
   commander: /^cli\/.*$/,
   preact: /^console\/.*\.tsx?$/,
   jsdom: /^test\/console\/.*$/,

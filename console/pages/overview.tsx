@@ -174,6 +174,7 @@ const AS: Readonly<Record<string, string>> = {
   campaign: 'campaign',
   initiative: 'initiative',
   stalled_project: 'project',
+  sentinel: 'sentinel',
 }
 
 const ATTENTION: readonly Column[] = [
@@ -203,9 +204,16 @@ function aboutOf(entry: Document): string {
 /** What it asks, or why it is stuck. */
 function saysOf(entry: Document): string {
   const { reason, questions, close_proposals, waiting_because, lapsed, because, disposition } = subjectOf(entry)
-  const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail
+  const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail ?? ofSentinel(entry)
   const why = Array.isArray(because) ? because[0]?.detail : undefined
   return withKept(asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? '', disposition)
+}
+
+function ofSentinel({ reason, sentinel }: Document): string | undefined {
+  if (reason === 'failing') return 'Its last three items have failed, or wait for a decision or to be resumed.'
+  if (reason !== 'skipping') return undefined
+  const { last, skipping } = sentinel
+  return `It submitted nothing ${skipping?.times} times in a row. The last time: ${last?.skipped} ${last?.item_id ?? ''}`.trim()
 }
 
 interface LedgerProps {

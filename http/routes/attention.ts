@@ -1,7 +1,8 @@
 /**
  * What needs a person: lost and unapproved run requests; work that no runner may take, or whose runners are all away;
  * open work items, and staged ones; campaigns that escalated, or that their provider paused for good; questions of
- * initiatives; briefs to review, or whose approvals no longer hold; drift; hypotheses.
+ * initiatives; sentinels whose items fail, or that submit none; briefs to review, or whose approvals no longer hold;
+ * drift; hypotheses.
  */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
@@ -12,6 +13,7 @@ import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { initiativeDocument } from '../../machines/documents/initiative.ts'
 import { projectDocument } from '../../machines/documents/project.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
+import { sentinelDocument } from '../../machines/documents/sentinel.ts'
 import { type WaitingBecause, waitingBecause } from '../../machines/documents/waiting-because.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
@@ -22,17 +24,19 @@ import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
+import type { SentinelContext } from '../../machines/sentinel.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
 import type { FindRows } from '../../runtime/collections/newest.ts'
 import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
-import { readable } from '../../runtime/reader.ts'
+import { failureOf } from '../../runtime/entities/failing-sentinels.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
 import { briefDocument } from '../resources/formation-briefs.ts'
+import { governedBy, governingBrief } from '../resources/governing-brief.ts'
 import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
 import { stalledProjects } from '../resources/stalled-projects.ts'
@@ -117,6 +121,11 @@ const initiative = {
   document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.initiative.document(snapshot),
 } as const
 
+const sentinel = {
+  kind: 'sentinel',
+  document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.sentinel.document(snapshot),
+} as const
+
 const noRunner = {
   reason: 'no_runner',
   advice: 'register a runner, or let one take it, as `because` says; or cancel it (the only way with `runner_removed`)',
@@ -189,6 +198,20 @@ const REASONS = {
     because: ({ scheduler }: ServiceContext, { context }: SnapshotOf<WorkItemContext>, reader: Principal) =>
       scheduler.waiting.strandedBecause(context.id, reader.projects),
   },
+  failing: {
+    ...sentinel,
+    advice:
+      'its last three items have failed, or wait for a decision or to be resumed: see to these, and change what it submits, or pause it',
+    moment: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => failureOf(runtime, snapshot),
+    since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
+  },
+  skipping: {
+    ...sentinel,
+    advice:
+      'it has submitted nothing the last three times that it fell due, and for an hour: see to the item that its `last` names, have it fall due less often, or pause it',
+    isTimed: true,
+    since: ({ context }: SnapshotOf<SentinelContext>) => context.skipping!.since,
+  },
   unapproved: {
     ...runRequest,
     advice: 'approve or cancel it',
@@ -224,16 +247,6 @@ const REASONS = {
   },
 } as const satisfies Record<string, Reason>
 
-/** What the run is for, from its brief: the request itself only names its entry event. */
-function governingBrief({ runtime }: ServiceContext, { context }: SnapshotOf<RunRequestContext>): object | undefined {
-  const id = context.asked.brief?.id
-  const brief: SnapshotOf<FormationBriefContext> | undefined =
-    id === undefined ? undefined : readable(() => runtime.read({ kind: 'formation_brief', id }))
-  if (brief === undefined) return undefined
-  const { title, mission } = brief.context.sections
-  return { id, ...(title === undefined ? {} : { title }), objective: mission.objective }
-}
-
 type SectionName = keyof typeof REASONS
 const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
 const NAMES = [...new Set(SECTIONS.map(reasonOf))]
@@ -245,6 +258,7 @@ const DOCUMENTS: Readonly<Record<string, TSchema>> = {
   stalled_project: projectDocument,
   initiative: initiativeDocument,
   campaign: campaignDocument,
+  sentinel: sentinelDocument,
   drift: driftDocument,
   hypothesis: hypothesisDocument,
   formation_brief: formationBriefDocument,
@@ -264,15 +278,6 @@ const told = {
   project: Type.String({ description: 'Key of the project; of an initiative, its first.' }),
   since: Type.String({ format: 'date-time', description: 'Since when it needs attention.' }),
 }
-
-const governedBy = Type.Object(
-  {
-    id: Type.String({ description: 'The formation brief.' }),
-    title: Type.Optional(Type.String({ description: 'Its title.' })),
-    objective: Type.String({ description: 'Its objective, as it reads now.' }),
-  },
-  { title: 'GoverningBrief', description: 'The formation brief that the run follows.' },
-)
 
 /** One schema for each kind, so that `kind` determines which document the item holds. */
 const attentionItem = Type.Unsafe({

@@ -84,6 +84,18 @@ const last = closedObject(
 export type LastFiring = Static<typeof last>
 export type SkipCode = (typeof SKIP_CODES)[number]
 
+const skipping = closedObject(
+  {
+    times: Type.Integer({ minimum: 1, description: 'How many times in a row.' }),
+    since: time('When the first of these was handled.'),
+  },
+  {
+    description:
+      'How often in a row it has fallen due and submitted nothing since it was last changed or resumed; absent if it submitted something the last time. Times at which its project is archived do not count.',
+  },
+)
+export type Skipping = Static<typeof skipping>
+
 export const sentinelDocument = Type.Object(
   {
     name: Type.String({ description: 'Its name.' }),
@@ -94,6 +106,7 @@ export const sentinelDocument = Type.Object(
     item,
     next_at: Type.Optional(time('When it falls due next; only of an active one.')),
     last: Type.Optional(last),
+    skipping: Type.Optional(skipping),
     fired: Type.Integer({ minimum: 0, description: 'How many items it has submitted.' }),
     by: Type.Object(by.properties, {
       ...CLOSED,

@@ -46,6 +46,7 @@ export type SettledState = (typeof SETTLED_STATES)[number]
 
 const SETTLED: ReadonlySet<string> = new Set(SETTLED_STATES)
 const TERMINAL: ReadonlySet<string> = new Set(TERMINAL_STATES)
+const OPEN: ReadonlySet<string> = new Set(OPEN_STATES)
 
 export function isSettledItem(state: string): boolean {
   return SETTLED.has(state)
@@ -53,6 +54,10 @@ export function isSettledItem(state: string): boolean {
 
 export function isTerminalItem(state: string): boolean {
   return TERMINAL.has(state)
+}
+
+export function isOpenItem(state: string): boolean {
+  return OPEN.has(state)
 }
 
 export const WORK_ITEM_KINDS = [

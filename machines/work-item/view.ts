@@ -1,10 +1,8 @@
 /** How a work item looks from outside: the envelope of its facts, its index rows, and its document. */
-import { isTerminalItem, OPEN_STATES, TERMINAL_STATES, type WorkItem } from '../documents/work-item.ts'
+import { isOpenItem, isTerminalItem, TERMINAL_STATES, type WorkItem } from '../documents/work-item.ts'
 import type { FactEnvelope, Retirement, SnapshotOf, Term } from '../machine.ts'
 import type { WorkItemContext } from './context.ts'
 import { isStaged } from './rules.ts'
-
-const OPEN: ReadonlySet<string> = new Set(OPEN_STATES)
 
 export function envelope({ project, trace_id, internal }: WorkItemContext): FactEnvelope {
   const { span_id, parent_span_id, causation_id, gather_id } = internal
@@ -22,7 +20,7 @@ export function terms({ value, context }: SnapshotOf<WorkItemContext>): readonly
     { index: 'source', value: `${asked.source.kind}:${asked.source.ref}`, order: submitted_at },
   ]
   if (internal.taken_back !== undefined) rows.push({ index: 'taken_back', value: '', order: submitted_at })
-  if (OPEN.has(value)) rows.push({ index: 'attention', value, order: since })
+  if (isOpenItem(value)) rows.push({ index: 'attention', value, order: since })
   if (value === 'held' && isStaged(context))
     rows.push({ index: 'attention', value: 'staged', order: operator_actions.at(-1)!.at })
   return rows

@@ -82,7 +82,7 @@ runner version 3: 7d09bc20c77d6e1e
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > sentinel 1`] = `
-sentinel version 1: e2ad5506843c9593
+sentinel version 2: e2ad5506843c9593
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `

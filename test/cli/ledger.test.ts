@@ -543,6 +543,32 @@ t.test('attention names the offline runners of a stalled project and what to do'
   t.match(out, /, or intendant runner add ID --project shop --save-token \(with the labels/m)
 })
 
+t.test(
+  'attention shows what keeps a sentinel from submitting, or which items of it failed, and what to do',
+  async (t) => {
+    const sentinel = {
+      name: 'nightly',
+      item: { objective: 'Update the dependencies' },
+      last: { at: at(1), skipped: 'duplicate', item_id: ITEM.id },
+      skipping: { times: 3, since: at(1) },
+    }
+    const told = (reason: string) => ({ kind: 'sentinel', reason, project: 'shop', since: at(1), sentinel })
+    const missed = { ...sentinel, last: { at: at(1), skipped: 'missed' } }
+    const items = [told('failing'), told('skipping'), { ...told('skipping'), sentinel: missed }]
+    const { env } = await service(t, ({ url }) => [200, { items: url.startsWith('/api/attention') ? items : [] }])
+    const lines = (await cli(env, 'attention')).out.split('\n')
+    t.match(
+      lines[1],
+      /^failing +nightly +shop .* Update the dependencies +intendant queue --source sentinel:nightly, then intendant sentinel edit nightly TEXT, or pause nightly$/,
+    )
+    t.match(
+      lines[2],
+      /^skipping +nightly +shop .* 3 times in a row: submitted nothing: wi_\w+ asks for .* intendant queue show wi_\w+, then intendant sentinel edit nightly --cron PATTERN, or pause nightly$/,
+    )
+    t.match(lines[3], /3 times in a row: submitted nothing: the service was not running then +intendant sentinel edit/)
+  },
+)
+
 t.test('attention shows why no runner may take work, and the commands that help or cancel it', async (t) => {
   const run = { id: `runreq_${'1'.repeat(24)}`, project: 'shop', throttle: 'dry_run', access: 'full', labels: ['gpu'] }
   const told = (kind: string, code: string, document: object) => ({

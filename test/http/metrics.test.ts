@@ -53,6 +53,29 @@ t.test('metrics report commits, the backlog by project, waits and refusals', asy
   }
 })
 
+t.test('metrics count sentinels, what they submitted, and why they submitted nothing', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  for (const name of ['one', 'two']) {
+    const item = { objective: 'Tidy up' }
+    await s.expect(201, 'POST', '/api/sentinels', { name, project: 'shop', cron: '0 0 1 1 *', item })
+  }
+  for (const move of ['fire', 'fire', 'pause']) await s.expect(200, 'POST', `/api/sentinels/one/${move}`, {})
+  await s.expect(200, 'POST', '/api/sentinels/two/fire', {})
+  const read = await reader(s)
+  for (const [name, value] of [
+    ['intendant_sentinels{state="active"}', 1],
+    ['intendant_sentinels{state="paused"}', 1],
+    ['intendant_sentinels{state="removed"}', 0],
+    ['intendant_sentinels_skipping', 0],
+    ['intendant_sentinels_fired_total', 1],
+    ['intendant_sentinels_skipped_total{reason="duplicate"}', 2],
+    ['intendant_sentinels_skipped_total{reason="missed"}', 0],
+    ['intendant_sentinels_skipped_total{reason="project_archived"}', 0],
+  ] as const)
+    t.equal(read(name), value, name)
+})
+
 t.test('a scrape walks the queue once', async (t) => {
   const s = await startTestService(t)
   for (const key of ['one', 'two']) {

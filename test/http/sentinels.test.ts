@@ -1,6 +1,7 @@
 /** Sentinels over HTTP: added, changed, fired; what falls due while the service is down. */
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { systemPlatform } from '../../storage/platform.ts'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
 import { until } from '../until.ts'
 import { begin, finish, fleet, reading, submit } from './ledger-harness.ts'
@@ -219,3 +220,98 @@ t.test('after a short stop it falls due late, and what a long one has passed ove
   t.match(skipped, { fired: 1, last: { due_at: fired.next_at, skipped: 'missed' } })
   t.ok(Date.parse(skipped.next_at) > Date.now() + aheadMs)
 })
+
+/** The sentinels listed as needing somebody for this reason. */
+const called = async (s: TestService, reason: string): Promise<any[]> =>
+  (await s.expect(200, 'GET', `/api/attention?reason=${reason}`)).body.items
+
+/** A service whose sentinel `nightly` falls due each hour, or with this pattern, and how to go on to the next time. */
+async function recurring(t: Test, cron = '0 * * * *') {
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
+  await fleet(s, 'shop')
+  await add(s, { cron, time_zone: 'UTC' })
+  const read = async () => (await s.expect(200, 'GET', PATH)).body
+  const on = async (): Promise<any> => {
+    const { next_at } = await read()
+    platform.advance(Date.parse(next_at) - platform.wallMs() + 100)
+    return until(read, (sentinel) => sentinel.next_at !== next_at)
+  }
+  return { s, on }
+}
+
+t.test(
+  'a sentinel that submits nothing three times in a row needs attention, until it submits something',
+  async (t) => {
+    const { s, on } = await recurring(t)
+    const { item_id } = (await on()).last
+    const { last } = await on()
+    t.equal(last.skipped, 'duplicate')
+    t.match(await on(), { skipping: { times: 2, since: last.at } })
+    t.same(await called(s, 'skipping'), [])
+    await s.expect(200, 'POST', `${PATH}/fire`, {})
+    const sentinel = await on()
+    t.match(sentinel, { skipping: { times: 3, since: last.at } }, 'a firing by hand does not count')
+    t.same(await called(s, 'skipping'), [
+      { kind: 'sentinel', reason: 'skipping', project: 'shop', since: last.at, sentinel },
+    ])
+    await s.expect(200, 'POST', `/api/work-items/${item_id}/cancel`, {})
+    t.notOk('skipping' in (await on()))
+    t.same(await called(s, 'skipping'), [])
+  },
+)
+
+t.test('one that falls due often needs attention only once it has submitted nothing for an hour', async (t) => {
+  const { s, on } = await recurring(t, '*/15 * * * *')
+  await on()
+  for (let times = 1; times <= 4; times++) t.match(await on(), { skipping: { times } })
+  t.same(await called(s, 'skipping'), [], 'three quarters of an hour')
+  await on()
+  t.match(await called(s, 'skipping'), [{ sentinel: { name: 'nightly' } }])
+  t.match((await s.expect(200, 'GET', '/metrics')).body, /^intendant_sentinels_skipping 1$/m)
+  await s.expect(200, 'POST', `${PATH}/pause`, {})
+  t.same(await called(s, 'skipping'), [], 'a paused one is as somebody wants it')
+  t.notOk('skipping' in (await s.expect(200, 'POST', `${PATH}/resume`, {})).body)
+})
+
+t.test('times at which its project is archived call for nobody', async (t) => {
+  const { s, on } = await recurring(t)
+  await s.expect(200, 'PATCH', '/api/projects/shop', { archived: true })
+  for (let times = 1; times <= 4; times++) t.match(await on(), { last: { skipped: 'project_archived' } })
+  t.same(await called(s, 'skipping'), [])
+})
+
+t.test(
+  'a sentinel whose last three items have failed needs attention, until it is changed or one is closed',
+  async (t) => {
+    const s = await startTestService(t)
+    const runner = await fleet(s, 'shop')
+    await add(s)
+    const fail = async (): Promise<string> => {
+      const { last } = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
+      t.notOk(last.skipped)
+      const { request_id } = await begin(s, runner)
+      await s.expect(200, 'POST', `/api/run-requests/${request_id}/completed`, { result: {} }, runner)
+      await until(reading(s, last.item_id), ({ state }) => state === 'failed')
+      return last.item_id
+    }
+    await fail()
+    const second = await fail()
+    t.same(await called(s, 'failing'), [])
+    const third = await fail()
+    const { settled_at: since } = await reading(s, third)()
+    const failing = [{ kind: 'sentinel', reason: 'failing', project: 'shop', since, sentinel: { name: 'nightly' } }]
+    t.match(await called(s, 'failing'), failing)
+    const { last } = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
+    await until(reading(s, last.item_id), ({ state }) => state === 'queued')
+    t.match(await called(s, 'failing'), failing, 'another is under way')
+    await s.expect(200, 'POST', `/api/work-items/${last.item_id}/cancel`, {})
+    t.same(await called(s, 'failing'), [], 'a cancelled one has not failed')
+    await s.expect(200, 'PATCH', PATH, { item: { objective: 'Tidy up', kind: 'maintenance' } })
+    for (let n = 0; n < 3; n++) await fail()
+    t.match(await called(s, 'failing'), [{ sentinel: { name: 'nightly' } }])
+    await s.expect(200, 'PATCH', PATH, { item: { objective: 'Sweep', kind: 'maintenance' } })
+    t.same(await called(s, 'failing'), [], 'what it submits now has not failed')
+    t.equal((await reading(s, second)()).state, 'failed')
+  },
+)

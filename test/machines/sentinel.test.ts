@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { sentinelDocument } from '../../machines/documents/sentinel.ts'
+import type { Message } from '../../machines/machine.ts'
 import { compile } from '../../machines/schema.ts'
 import { nextDue } from '../../machines/sentinel/calendar.ts'
 import { LATE_MS_MAX, sentinelModule as module } from '../../machines/sentinel.ts'
@@ -98,6 +99,23 @@ t.test('what is asked for already, came too late, or is not taken by its project
   t.end()
 })
 
+t.test('times at which it submitted nothing are counted until it submits, is changed or resumed', (t) => {
+  const [second, third] = [1, 2].map((days) => new Date(Date.parse(DUE) + days * 86_400_000).toISOString())
+  const skipped = [due(0, duplicate), due(LATE_MS_MAX + 1, {}, second), due(0, duplicate, third)]
+  const needs = (messages: readonly Message<any>[]) => {
+    const snapshot = after(module, [M.create, ...messages])
+    const { times } = snapshot.context.skipping ?? { times: 0 }
+    return [times, module.terms(snapshot).find(({ index }) => index === 'attention')?.value]
+  }
+  t.same(needs(skipped.slice(0, 2)), [2, undefined])
+  t.same(needs(skipped), [3, 'skipping'])
+  t.same(needs([...skipped, M['fire (duplicate)']]), [3, 'skipping'])
+  for (const messages of [[M.fire], [M.update], [M['update (item)']], [M.pause, M.resume]])
+    t.same(needs([...skipped, ...messages]), [0, undefined], messages.at(-1)!.type)
+  t.same(needs([...skipped, M.pause]), [3, undefined], 'a paused one calls for nobody')
+  t.end()
+})
+
 t.test('after a long stop it waits for the next time to come, and makes up for none', (t) => {
   const { snapshot } = step(module, created, due(10 * 86_400_000 + 60_000))
   t.equal(Date.parse(snapshot.context.next_at), Date.parse(DUE) + 11 * 86_400_000)
@@ -117,6 +135,7 @@ t.test('one that is added again under its name knows nothing of the one before',
   const again = after(module, [M.create, due(), M.pause, M.remove, { ...M.create, idempotency_key: 'key-3' }])
   const { last, updated_at, fired } = module.document(reopened(module, again)) as any
   t.same([last, updated_at, fired], [undefined, undefined, 0])
+  t.equal(again.context.internal.recent, undefined)
   t.end()
 })
 
