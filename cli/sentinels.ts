@@ -1,6 +1,7 @@
 /** `intendant sentinel`: work that is submitted again and again, by the clock. */
 import { Argument, type Command } from 'commander'
 import { RECURRING_KINDS } from '../machines/documents/work-item.ts'
+import { lastOf } from '../machines/sentinel/last.ts'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
@@ -132,21 +133,6 @@ async function post(
 
 function told(print: Printer, { name, state, next_at }: Document): string {
   return `${name} is ${print.state(state)}${next_at === undefined ? '' : `; next: ${next_at}`}`
-}
-
-/** What came of the last time, in a few words. */
-export function lastOf({ last }: Document): string {
-  if (last === undefined) return 'has not fallen due yet'
-  switch (last.skipped) {
-    case undefined:
-      return `submitted ${last.item_id}`
-    case 'duplicate':
-      return `submitted nothing: ${last.item_id ?? 'another item'} asks for the same and has not settled`
-    case 'missed':
-      return 'submitted nothing: the service was not running then'
-    default:
-      return 'submitted nothing: its project is archived'
-  }
 }
 
 async function listAll({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {

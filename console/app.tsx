@@ -98,6 +98,7 @@ const PAGES = [
   ['runners', 'Runners'],
   ['campaigns', 'Campaigns'],
   ['initiatives', 'Initiatives'],
+  ['sentinels', 'Sentinels'],
   ['intent', 'Intent'],
   ['hypotheses', 'Hypotheses'],
   ['briefs', 'Briefs'],

@@ -6,12 +6,18 @@ import type { Filter } from './recorded.ts'
 
 const PROJECTS = ['project_created', 'project_updated']
 
+const ITEMS = of('work_item', 'submitted', 'started', 'settled', 'cancelled', 'held', 'released')
+const RUNS = [
+  ...of('run_request', 'created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed'),
+  ...of('run_request', 'cancel_requested', 'cancelled', 'lost', 'requeued', 'released'),
+]
+const SENTINELS = of('sentinel', 'added', 'updated', 'removed', 'fired', 'skipped')
+
 /** They change items, runs, runners, sessions, campaigns or initiatives, or why one of them waits. */
 export const OF_WORK: readonly string[] = [
   ...PROJECTS,
-  ...of('work_item', 'submitted', 'started', 'settled', 'cancelled', 'held', 'released'),
-  ...of('run_request', 'created', 'approved', 'offered', 'accepted', 'started', 'completed', 'failed'),
-  ...of('run_request', 'cancel_requested', 'cancelled', 'lost', 'requeued', 'released'),
+  ...ITEMS,
+  ...RUNS,
   ...of('campaign', 'added', 'advance_completed', 'paused', 'owner_paused', 'resumed', 'escalated', 'decided'),
   ...of('campaign', 'completed', 'cancelled'),
   ...of('initiative', 'added', 'steered', 'action_requested', 'owner_action_recorded', 'decided', 'completed'),
@@ -25,6 +31,16 @@ export const OF_WORK: readonly string[] = [
   ...['task_run_completed', 'remediation_completed', 'release_completed', 'project_maintenance_completed'],
 ]
 
+/** They change sentinels and the items that these have submitted, or why one of those waits. */
+export const OF_SENTINELS: readonly string[] = [
+  ...PROJECTS,
+  ...SENTINELS,
+  ...ITEMS,
+  ...RUNS,
+  ...of('runner', 'online', 'offline'),
+  ...of('pacing', 'paused', 'resumed'),
+]
+
 /** They change what a project means, and what its page lists. */
 export const OF_MEANING: readonly string[] = [
   ...PROJECTS,
@@ -34,7 +50,7 @@ export const OF_MEANING: readonly string[] = [
   ...['discovery_recorded', 'drift_classified', 'evidence_observed', 'trace_summary_recorded'],
   ...of('formation_brief', 'created', 'updated', 'submitted', 'approved', 'compiled', 'run_changed', 'archived'),
   ...of('prompt_pack', 'compiled', 'edited'),
-  ...of('work_item', 'submitted', 'started', 'settled', 'cancelled', 'held', 'released'),
+  ...ITEMS,
   // What a project has used.
   'agent_session_ended',
 ]
@@ -52,5 +68,6 @@ const PAGES_OF_HISTORY: ReadonlySet<string> = new Set(['events', 'traces'])
  */
 export function interestOf(page: string): Filter {
   if (PAGES_OF_HISTORY.has(page)) return { event_type: PROJECTS.join() }
+  if (page === 'sentinels') return { event_type: OF_SENTINELS.join() }
   return { event_type: (PAGES_OF_MEANING.has(page) ? OF_MEANING : OF_WORK).join() }
 }

@@ -2,6 +2,7 @@
 import { campaigns, initiatives } from './kinds/campaigns.tsx'
 import type { Kind } from './kinds/kind.tsx'
 import { briefs, discoveries, hypotheses, intent, projects } from './kinds/meaning.tsx'
+import { sentinels } from './kinds/sentinels.tsx'
 import { items, runners, runs, sessions } from './kinds/work.tsx'
 
 export const KINDS: Readonly<Record<string, Kind>> = {
@@ -10,6 +11,7 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   runners,
   campaigns,
   initiatives,
+  sentinels,
   sessions,
   briefs,
   intent,

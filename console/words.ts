@@ -109,6 +109,7 @@ const MEMBERS: ReadonlyMap<string, string> = new Map([
   ['offered_to', 'runners'],
   ['campaign', 'campaigns'],
   ['initiative', 'initiatives'],
+  ['sentinel', 'sentinels'],
   ['session_id', 'sessions'],
   ['trace_id', 'traces'],
   ['submitted_trace_id', 'traces'],

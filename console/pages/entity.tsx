@@ -11,6 +11,7 @@ import { Output } from '../parts/output.tsx'
 import { type Resource, useResource } from '../resource.ts'
 import { DriftOf } from './drift.tsx'
 import { OfProject } from './project.tsx'
+import { OfSentinel } from './sentinel.tsx'
 
 export function EntityPage({ page, id }: { page: string; id: string }): JSX.Element {
   const kind = KINDS[page]!
@@ -48,6 +49,7 @@ function Shown({ kind, page, of, resource }: ShownProps): JSX.Element {
         <Actions actions={actions} of={of} onDone={resource.reload} />
       </header>
       {page === 'intent' && <DriftOf record={of} />}
+      {page === 'sentinels' && <OfSentinel of={of} />}
       {printed !== undefined && (
         <Section title="Output">
           <Output key={printed} run={printed} />

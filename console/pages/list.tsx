@@ -1,10 +1,12 @@
 /** The list of a kind: newest first, narrowed to a project and a state. */
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import type { Action } from '../actions/action.ts'
 import { NEW_TASK } from '../actions/items.ts'
+import { NEW_SENTINEL } from '../actions/sentinels.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import { costOf, sessionsSince } from '../costs.ts'
-import type { Document } from '../document.ts'
+import type { Document, Query } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
@@ -17,13 +19,20 @@ import { counted } from '../words.ts'
 
 const PAGE = 50
 
+/** What makes a new thing of the kind, by page. A map, as `page` is from the address. */
+const CREATES: ReadonlyMap<string, Action> = new Map([
+  ['items', NEW_TASK],
+  ['sentinels', NEW_SENTINEL],
+])
+
 export function ListPage({ page, chosen }: { page: string; chosen: string | undefined }): JSX.Element {
   const kind = KINDS[page]!
   const { project } = useSession()
+  const creates = CREATES.get(page)
   return (
     <>
       <h1>{kind.many}</h1>
-      {page === 'items' && <Actions actions={[NEW_TASK]} of={project === undefined ? {} : { project }} />}
+      {creates !== undefined && <Actions actions={[creates]} of={project === undefined ? {} : { project }} />}
       {page === 'sessions' && <CostOfToday project={project} />}
       <Filters page={page} kind={kind} chosen={chosen} />
       {kind.isPerProject === true && project === undefined ? (
@@ -75,15 +84,17 @@ interface RowsProps {
   readonly kind: Kind
   readonly project: string | undefined
   readonly chosen: string | undefined
+  /** Narrows it further. */
+  readonly query?: Query
 }
 
-/** Also stands on the page of a project. */
-export function Rows({ kind, project, chosen }: RowsProps): JSX.Element {
+/** Also stands on the pages of a project and of a sentinel. */
+export function Rows({ kind, project, chosen, query = {} }: RowsProps): JSX.Element {
   const [limit, setLimit] = useState(PAGE)
   const { list, isPerProject, isGlobal, stateMember = 'state', everyMs, columns, idOf, many } = kind
   const ofProject = isPerProject === true || isGlobal === true ? undefined : project
   const resource = useResource(list(project ?? ''), {
-    query: { project: ofProject, [stateMember]: chosen, limit },
+    query: { ...query, project: ofProject, [stateMember]: chosen, limit },
     ...(everyMs === undefined ? {} : { everyMs }),
   })
   return (

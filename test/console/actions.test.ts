@@ -5,6 +5,7 @@ import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../../console/actions/camp
 import { ITEM_ACTIONS, LANES, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
 import { BRIEF_ACTIONS, DRIFT_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../../console/actions/meaning.ts'
 import { RUN_ACTIONS, RUNNER_ACTIONS } from '../../console/actions/runs.ts'
+import { NEW_SENTINEL, SENTINEL_ACTIONS } from '../../console/actions/sentinels.ts'
 import { startTestService } from '../http/service-harness.ts'
 
 const of = { id: 'x', name: 'x', project: 'p', intent_record: { id: 'x' } }
@@ -18,6 +19,8 @@ const EVERY: readonly Action[] = [
   ...HYPOTHESIS_ACTIONS,
   ...RECORD_ACTIONS,
   ...DRIFT_ACTIONS,
+  ...SENTINEL_ACTIONS,
+  NEW_SENTINEL,
   NEW_TASK,
   ...LANES.flatMap((lane) => [pauseLane(lane, true), pauseLane(lane, false)]),
 ]
@@ -42,12 +45,14 @@ t.test('every action is an operation of the API, and sends what that takes', asy
     // It composes its own requests, which test/console/console.test.ts sends.
     if (send !== undefined) continue
     const schema = resolved(operation.requestBody?.content['application/json'].schema)
+    // What a form of a sentinel asks about its items is sent in `item`.
+    const members = { ...schema?.properties, ...resolved(schema?.properties?.item)?.properties }
     const sent = Object.keys(body?.({}, of) ?? Object.fromEntries(fields.map((field) => [field.name, ''])))
     for (const member of sent) t.ok(schema.properties[member], `${label} ${path}: ${member}`)
     const needed = body === undefined ? fields.filter(({ isRequired }) => isRequired).map((field) => field.name) : sent
     t.same(needed.sort(), body === undefined ? (schema?.required ?? []).toSorted() : sent, `${label} ${path}: required`)
     for (const { name: member, choices } of fields) {
-      const values = schema.properties[member].enum
+      const values = members[member].enum
       if (choices !== undefined && values !== undefined) t.strictSame([...choices].sort(), [...values].sort(), member)
     }
   }
