@@ -20,7 +20,7 @@ export const projectFilter = Type.Optional(
   Type.String({ minLength: 1, maxLength: 128, description: 'Only items of this project (key or id).' }),
 )
 
-/** The filter of a list by state or status: takes what is in any of the named ones. */
+/** The filter of a list by state, status or reason: takes what is in any of the named ones. */
 export function stateFilter(states: readonly string[], description: string) {
   const all = `${description} Several are separated by commas.`
   return Type.Optional(Type.Array(stringEnum(states), { uniqueItems: true, description: all }))

@@ -33,7 +33,7 @@ import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { failureOf } from '../../runtime/entities/failing-sentinels.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
-import { listAnswer, listQuery, namedProject, projectFilter } from '../lists.ts'
+import { isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
 import { briefDocument } from '../resources/formation-briefs.ts'
 import { governedBy, governingBrief } from '../resources/governing-brief.ts'
@@ -309,7 +309,7 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       access: { right: 'view' },
       query: listQuery({
         project: projectFilter,
-        reason: Type.Optional(stringEnum(NAMES, { description: 'Only these reasons.' })),
+        reason: stateFilter(NAMES, 'Only what needs a person for one of these reasons.'),
       }),
       answers: {
         200: listAnswer(
@@ -320,10 +320,10 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
       },
       problems: ['not_found'],
       handle: (exchange) => {
-        const asked = exchange.query.reason as string | undefined
+        const asked = exchange.query.reason as readonly string[] | undefined
         const named = namedProject(service, exchange, exchange.query.project)
         if (named === undefined) return
-        const names = SECTIONS.filter((name) => asked === undefined || reasonOf(name) === asked)
+        const names = SECTIONS.filter((name) => isAmong(asked, reasonOf(name)))
         answerSections(service, exchange, (at) =>
           names.map((name) => sectionOf(service, exchange, { name, at, of: named.key })),
         )

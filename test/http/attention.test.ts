@@ -41,6 +41,8 @@ t.test('pages of any size list every entry once, most pressing first', async (t)
   const all = ['lost b', 'lost a', 'unapproved e', 'unapproved d', 'unapproved c']
   for (const limit of [1, 2, 3, 4, 5, 6]) t.same(await reasons(s, `?limit=${limit}`), all, `${limit} per page`)
   t.same(await reasons(s, '?reason=unapproved&limit=2'), all.slice(2))
+  t.same(await reasons(s, '?reason=unapproved,lost&limit=2'), all, 'of several reasons')
+  t.same(await reasons(s, '?reason=failed,unapproved'), all.slice(2))
   const { next_cursor } = (await s.expect(200, 'GET', '/api/attention?limit=1')).body
   for (const path of [`?reason=unapproved&cursor=${next_cursor}`, '?cursor=WyJhIiwiYiJd', '?cursor=x']) {
     t.equal((await s.expect(400, 'GET', `/api/attention${path}`)).body.code, 'invalid_cursor', path)
