@@ -90,7 +90,7 @@ export function jsonObject(text: string): Record<string, unknown> {
   return value as Record<string, unknown>
 }
 
-/** A runner's command. An empty one, from a variable that is not set, would do nothing and count as done. */
+/** A command for `--exec`. An empty one, from a variable that is not set, would do nothing and count as done. */
 export function shellCommand(text: string): string {
   if (text.trim() === '') throw new InvalidArgumentError('A shell command is expected.')
   return text

@@ -62,7 +62,7 @@ export function eventLines(event: Document, print: Printer): string[] {
     print.tint(type.padEnd(TYPE_COLUMNS), tint),
     safe(String(event.project)),
     print.tint(subject, 'dim'),
-    detail(event.payload),
+    detailOf(event.payload),
   ]
   return [
     parts
@@ -81,7 +81,8 @@ function clock(time: unknown): string {
   return second.startsWith(today) ? second.slice(today.length) : second
 }
 
-function detail(payload: unknown): string {
+/** The most telling fields of a payload on one line. */
+export function detailOf(payload: unknown): string {
   if (typeof payload !== 'object' || payload === null) return ''
   const fields = payload as Record<string, unknown>
   const others = Object.keys(fields).filter((name) => !FIRST_FIELDS.includes(name))

@@ -31,7 +31,7 @@ export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed; task, queue wait: the item landed
   1  done, but the outcome is bad: the run failed, the item did not land, the log is damaged, status
-       found something critical; serve could not start or continue
+       found something critical; serve could not start or continue; the command of watch failed
   2  the command line or a setting is wrong
   3  the service refused the request
   4  the service cannot be reached, or cannot answer now
@@ -39,9 +39,10 @@ Exit codes:
   6  with --wait-limit: not at its end when the time was up
   7  verify did not examine it: a service is running on that home, a newer version has written it,
        or this machine cannot read it (another user's files, too few open files, too little memory)
-  130  ended at once by a repeated signal: the second to serve, the fourth to runner; with
-       runner --once: stopped before it had a run
-  141  with --wait or --follow: the reader of the output went away before the outcome was known
+  130  ended at once by a repeated signal: the second to serve, the fourth to runner, watch and
+       attention; with runner --once: stopped before it had a run
+  141  with --wait, --follow or --exec: the reader of the output went away before the outcome was
+       known
 
 With --json an error is one JSON object on standard error: the service's problem (RFC 9457), or the
 same members (code, title, detail) for an error found by the command itself, with exit_code. Notes

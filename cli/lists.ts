@@ -44,6 +44,19 @@ export async function inStates(
   return [...(await list(client, path, limit, { ...query, state: states })).items]
 }
 
+/**
+ * The cursor after the first `count` matching events behind another cursor. Only a whole frame of Watch has a cursor,
+ * but a page of the list can end anywhere.
+ */
+export async function cursorAfter(
+  client: Client,
+  cursor: string | undefined,
+  count: number,
+  filters: Readonly<Record<string, QueryValue>>,
+): Promise<string | undefined> {
+  return (await list(client, '/api/events', count, { ...filters, cursor })).next
+}
+
 /** The pages as answered; each is released before the next is requested. */
 export async function* pages(
   client: Client,

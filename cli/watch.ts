@@ -1,12 +1,15 @@
-/** `intendant watch`: live events. Resumes by its cursor after every break, until it is stopped. */
+/** `intendant watch`: live events, shown or each given to a command. Resumes by its cursor after every break, until it is stopped. */
 import { type Command, Option } from 'commander'
-import type { Client, QueryValue } from '../engine/client.ts'
-import { describeRetry } from '../engine/errors.ts'
+import type { QueryValue } from '../engine/client.ts'
 import { watch } from '../engine/watch.ts'
-import { collect, integer } from './arguments.ts'
+import { collect, integer, shellCommand } from './arguments.ts'
 import { printEvents } from './event-line.ts'
+import { CliFailure } from './exit.ts'
+import { execLimitOption, stopOn } from './hook.ts'
 import { IdOption, RUN_REQUEST, WORK_ITEM } from './ids.ts'
-import { list } from './lists.ts'
+import { cursorAfter } from './lists.ts'
+import { streamBreaks } from './stream-breaks.ts'
+import { consume, ON_FAILURE } from './watch-exec.ts'
 import type { Act, Cli } from './world.ts'
 
 /** The filters of Watch and of the list of events, as options. */
@@ -36,61 +39,70 @@ export function filtersOf(options: Readonly<Record<string, any>>): Record<string
   )
 }
 
+const HELP = `
+With --json each line is one event. After a break the stream resumes by itself without a gap; at the
+end the next cursor is printed on standard error.
+
+With --exec the command is run for each event, one after the other, with the event (JSON) on
+standard input and its main facts in INTENDANT_EVENT_TYPE, INTENDANT_EVENT_ID, INTENDANT_PROJECT,
+INTENDANT_TRACE_ID, INTENDANT_RUN_REQUEST_ID, INTENDANT_ITEM_ID, INTENDANT_OCCURRED_AT and
+INTENDANT_WHAT. If it fails five times for an event, watch ends with exit code 1. With --cursor-file
+the next start continues behind the last event for which the command has succeeded.
+
+Examples:
+  intendant watch --project shop
+  intendant watch --since earliest --event-type run_request_failed --json
+  intendant watch --event-type work_item_settled --cursor-file deploy.cursor --exec ./deploy-landed
+
+More is in docs/NOTIFICATIONS.md.`
+
 export function addWatch(program: Command, act: Act): void {
-  addFilters(program.command('watch').description('Show events as they happen.'))
+  addFilters(program.command('watch').description('Show events as they happen, or run a command for each.'))
     .option('--since <cursor>', 'Start after this cursor; or latest, or earliest.', 'latest')
     .option('--count <n>', 'End after this many events.', integer(1, 1e15))
-    .addHelpText(
-      'after',
-      '\nWith --json each line is one event. After a break the stream resumes by itself without a gap; at the\nend the next cursor is printed on standard error.\n' +
-        '\nExamples:\n  intendant watch --project shop\n  intendant watch --since earliest --event-type run_request_failed --json',
+    .option('--exec <command>', 'The shell command to run for each event, instead of showing it.', shellCommand)
+    .option('--cursor-file <file>', 'With --exec: continue at the cursor in this file if it exists, and keep it there.')
+    .addOption(
+      new Option('--on-failure <what>', 'With --exec: what to do if it has failed five times for an event.')
+        .choices(ON_FAILURE)
+        .default('stop'),
     )
+    .addOption(execLimitOption())
+    .addHelpText('after', HELP)
     .action(act(watchEvents))
 }
 
-async function watchEvents({ client, world, json, print, note }: Cli, _: readonly any[], options: any): Promise<void> {
-  const stop = new AbortController()
-  world.onStopSignal(() => stop.abort())
-  let left: number = options.count ?? Number.POSITIVE_INFINITY
-  let broken = false
+async function watchEvents(cli: Cli, _: readonly any[], options: any): Promise<void> {
+  const { exec, cursorFile } = options
+  const filters = filtersOf(options)
+  if (exec !== undefined) return await consume(cli, { ...options, filters })
+  if (cursorFile !== undefined)
+    throw new CliFailure('--cursor-file needs --exec: only a command can say that it has taken an event.')
+  await showEvents(cli, filters, options)
+}
+
+async function showEvents(
+  { client, world, json, print, note }: Cli,
+  filters: Readonly<Record<string, QueryValue>>,
+  { since, count = Number.POSITIVE_INFINITY }: any,
+): Promise<void> {
+  const { signal } = stopOn(world)
+  const breaks = streamBreaks(note)
+  let left: number = count
   let cursor: string | undefined
-  const frames = watch({
-    client,
-    since: options.since,
-    filters: filtersOf(options),
-    signal: stop.signal,
-    onBreak(error) {
-      if (!broken) note(describeRetry(error))
-      broken = true
-    },
-  })
-  for await (const frame of frames) {
-    if (broken) note('connected again')
-    broken = false
+  for await (const frame of watch({ client, since, filters, signal, onBreak: breaks.broke })) {
+    breaks.heard()
     const events = frame.type === 'events' ? frame.events : []
     for (const event of events.slice(0, left)) {
       if (json) print.jsonLine(event)
       else printEvents([event], print)
     }
-    cursor = events.length <= left ? frame.cursor : await behind(client, cursor, left, options)
+    // If the service does not answer now, the shown part of the frame is shown again.
+    const behind = async () => (await cursorAfter(client, cursor, left, filters).catch(() => undefined)) ?? cursor
+    cursor = events.length <= left ? frame.cursor : await behind()
     left -= events.length
     if (left <= 0) break
-    await print.room(stop.signal)
+    await print.room(signal)
   }
   if (cursor !== undefined) note(`continue with: --since ${cursor}`)
-}
-
-/**
- * The cursor after the first `count` events of a frame. Only the whole frame has a cursor, but a page of the list can
- * end anywhere.
- */
-async function behind(
-  client: Client,
-  cursor: string | undefined,
-  count: number,
-  options: any,
-): Promise<string | undefined> {
-  const page = await list(client, '/api/events', count, { ...filtersOf(options), cursor }).catch(() => undefined)
-  // The service does not answer now: the shown part of the frame is shown again.
-  return page?.next ?? cursor
 }

@@ -3,7 +3,7 @@
  * contains it has been flushed too.
  */
 import { Buffer } from 'node:buffer'
-import { closeSync, fchmodSync, fsyncSync, openSync } from 'node:fs'
+import { closeSync, fchmodSync, fsyncSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { FILE_MODE } from './modes.ts'
 import { writeWhole } from './write-whole.ts'
@@ -44,5 +44,13 @@ export function writeOwnerOnly(path: string, text: string): void {
   } finally {
     closeSync(file)
   }
+  flushFile(dirname(path))
+}
+
+/** The same, replacing the file as a whole: at any moment, its name is that of the old content or of the new. */
+export function replaceOwnerOnly(path: string, text: string): void {
+  const next = `${path}.next`
+  writeOwnerOnly(next, text)
+  renameSync(next, path)
   flushFile(dirname(path))
 }

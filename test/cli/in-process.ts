@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
 import { run } from '../../cli/program.ts'
+import type { World } from '../../cli/world.ts'
 import { NOWHERE } from '../nowhere.ts'
 
 interface Outcome {
@@ -40,11 +41,25 @@ export function startCli(env: Record<string, string>, ...argv: string[]): Runnin
 }
 
 function running(terminal: Terminal, env: Record<string, string>, argv: readonly string[]): Running {
+  const { world, signal, out, err } = worldOf(terminal, env)
+  return { ended: run(argv, world).then((code) => ({ code, out: out(), err: err() })), signal }
+}
+
+interface Watched {
+  readonly world: World
+  signal(): void
+  /** What was written so far. */
+  out(): string
+  err(): string
+}
+
+/** The world of a command, of which the test sees what is written. */
+export function worldOf(terminal: Terminal, env: Record<string, string>): Watched {
   let out = ''
   let err = ''
   let signals = 0
   let onSignal = (_: number): void => {}
-  const ended = run(argv, {
+  const world: World = {
     env: { ENGINE_HOME: NOWHERE, ...env },
     stdout: {
       ...terminal,
@@ -64,14 +79,12 @@ function running(terminal: Terminal, env: Record<string, string>, argv: readonly
     outlive: () => {},
     confirm: () => (terminal.confirms === undefined ? undefined : Promise.resolve(terminal.confirms)),
     exit: () => {},
-  })
-  return {
-    ended: ended.then((code) => ({ code, out, err })),
-    signal() {
-      signals += 1
-      onSignal(signals)
-    },
   }
+  const signal = (): void => {
+    signals += 1
+    onSignal(signals)
+  }
+  return { world, signal, out: () => out, err: () => err }
 }
 
 interface Asked {
