@@ -3,6 +3,7 @@
  * Newest first. Rows the caller may not see are left out. A filter without an index may make a page short, but never
  * wrong.
  */
+import { digestOf } from '../machines/digest.ts'
 import { closedObject, stringEnum, type TSchema, Type } from '../machines/schema.ts'
 import type { ListRequest, ListRow, SnapshotOf } from '../runtime/api.ts'
 import { maySee } from './access.ts'
@@ -14,6 +15,7 @@ import type { Exchange } from './wire/exchange.ts'
 export const LIST_LIMIT_MAX = 500
 export const LIST_LIMIT_DEFAULT = 50
 const CURSOR_LENGTH_MAX = 512
+const LIST_NAME_DIGITS = 12
 
 /** Query parameter that filters a list by project. */
 export const projectFilter = Type.Optional(
@@ -133,9 +135,10 @@ export function answerList(
   document: (snapshot: SnapshotOf<any>) => object,
 ): void {
   const { cursor } = exchange.query
-  const after = cursor === undefined ? undefined : decodeListCursor(cursor)
+  const list = listName(exchange)
+  const after = cursor === undefined ? undefined : decodeListCursor(list, cursor)
   if (cursor !== undefined && after === undefined) {
-    exchange.problem('invalid_cursor', 'The cursor was not issued by a list of this service.')
+    refuseCursor(exchange)
     return
   }
   const limit = (exchange.query.limit as number | undefined) ?? LIST_LIMIT_DEFAULT
@@ -148,7 +151,7 @@ export function answerList(
   exchange.await(page, ({ snapshots, next, sequence }) => {
     const body: { items: object[]; next_cursor?: string } = { items: snapshots.map(document) }
     if (next !== undefined) {
-      body.next_cursor = encodeListCursor(next)
+      body.next_cursor = encodeListCursor(list, next)
       exchange.setHeader('Link', nextLink(exchange, body.next_cursor))
     }
     markCursor(service, exchange, sequence)
@@ -164,20 +167,32 @@ export function lookingAhead({ principal }: Exchange): Pick<ListRequest, 'looksA
   return principal.projects === '*' ? {} : { looksAhead: true }
 }
 
-export function encodeListCursor(row: ListRow): string {
-  return Buffer.from(JSON.stringify([row.order, row.id])).toString('base64url')
+/**
+ * Names a list in its cursors, by its path and filters: with other filters another index may be read, which orders its
+ * rows otherwise, and a place in one is none in the other.
+ */
+export function listName({ path, query: { cursor: _, limit: _limit, ...filters } }: Exchange): string {
+  return digestOf([path, filters]).slice(-LIST_NAME_DIGITS)
 }
 
-/** Returns undefined if the text is not a list cursor. */
-export function decodeListCursor(text: string): ListRow | undefined {
+export function encodeListCursor(list: string, row: ListRow): string {
+  return Buffer.from(JSON.stringify([list, row.order, row.id])).toString('base64url')
+}
+
+/** Returns undefined if the text is not a cursor of the list of this name. */
+export function decodeListCursor(list: string, text: string): ListRow | undefined {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
-    if (!Array.isArray(parts) || parts.length !== 2) return undefined
-    const [order, id] = parts
-    return typeof order === 'string' && typeof id === 'string' ? { order, id } : undefined
+    if (!Array.isArray(parts) || parts.length !== 3) return undefined
+    const [name, order, id] = parts
+    return name === list && typeof order === 'string' && typeof id === 'string' ? { order, id } : undefined
   } catch {
     return undefined
   }
+}
+
+export function refuseCursor(exchange: Exchange): void {
+  exchange.problem('invalid_cursor', 'The cursor was not issued by this list with these filters.')
 }
 
 /** A `Link` to the same request with another cursor (RFC 8288). */

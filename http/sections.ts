@@ -12,7 +12,15 @@ import { listCharsPerPageMax, listRowsPerTurnMax } from '../runtime/limits.ts'
 import { readable } from '../runtime/reader.ts'
 import { turn } from '../storage/platform.ts'
 import { utcNow } from './clock.ts'
-import { decodeListCursor, encodeListCursor, LIST_LIMIT_DEFAULT, lookingAhead, nextLink } from './lists.ts'
+import {
+  decodeListCursor,
+  encodeListCursor,
+  LIST_LIMIT_DEFAULT,
+  listName,
+  lookingAhead,
+  nextLink,
+  refuseCursor,
+} from './lists.ts'
 import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
@@ -58,13 +66,12 @@ export function answerSections(service: ServiceContext, exchange: Exchange, sect
 
 async function page(service: ServiceContext, exchange: Exchange, sectionsAt: SectionsAt): Promise<void> {
   const { cursor, limit = LIST_LIMIT_DEFAULT } = exchange.query
-  const mark = cursor === undefined ? undefined : markOf(cursor)
+  const list = listName(exchange)
+  const mark = cursor === undefined ? undefined : markOf(list, cursor)
   const at = mark?.at ?? utcNow(service)
   const sections = sectionsAt(at)
   let place = cursor === undefined ? first(sections) : placeOf(sections, mark)
-  if (cursor !== undefined && place === undefined) {
-    return exchange.problem('invalid_cursor', 'The cursor was not issued by this list.')
-  }
+  if (cursor !== undefined && place === undefined) return refuseCursor(exchange)
   const items = new Items(limit)
   let sequence: number | undefined
   while (place !== undefined && items.room > 0) {
@@ -82,7 +89,7 @@ async function page(service: ServiceContext, exchange: Exchange, sectionsAt: Sec
   if (exchange.done) return
   markCursor(service, exchange, sequence)
   if (place === undefined) return exchange.answer(200, items.page())
-  const next_cursor = cursorOf(at, place)
+  const next_cursor = cursorOf(list, at, place)
   exchange.setHeader('Link', nextLink(exchange, next_cursor)).answer(200, items.page(next_cursor))
 }
 
@@ -163,8 +170,8 @@ async function readRows(
   return next === undefined ? { sequence } : { next, sequence }
 }
 
-function cursorOf(at: string, { section, after }: Place): string {
-  return encodeListCursor({ order: `${at}|${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
+function cursorOf(list: string, at: string, { section, after }: Place): string {
+  return encodeListCursor(list, { order: `${at}|${section.name}|${after?.order ?? ''}`, id: after?.id ?? '' })
 }
 
 /** The content of a cursor: the time of the first page, the section's name, and the row after which to go on in it. */
@@ -176,8 +183,8 @@ interface Mark {
 
 const MARK = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\|([^|]+)\|(.*)$/
 
-function markOf(cursor: string): Mark | undefined {
-  const row = decodeListCursor(cursor)
+function markOf(list: string, cursor: string): Mark | undefined {
+  const row = decodeListCursor(list, cursor)
   const [, at, name, order] = MARK.exec(row?.order ?? '') ?? []
   if (row === undefined || at === undefined || Number.isNaN(Date.parse(at))) return undefined
   return { at, name: name!, ...(order === '' ? {} : { after: { order: order!, id: row.id } }) }

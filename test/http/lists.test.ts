@@ -41,22 +41,25 @@ async function fill(s: TestService): Promise<void> {
   await s.expect(200, 'POST', '/api/events', { events })
 }
 
+/** The lists of the API documents, in the project `shop` where a list is of one project. */
+function listsOf({ openApi }: TestService) {
+  return Object.entries<any>(openApi.paths).flatMap(([path, { get }]) => {
+    const { $ref } = get?.responses[200]?.content?.['application/json']?.schema ?? {}
+    const { properties = {} } = openApi.components.schemas[$ref?.split('/').at(-1)] ?? {}
+    if (properties.next_cursor === undefined) return []
+    const list = path.replace('{id}', 'shop').replace('{trace_id}', TRACE)
+    return [{ path, list, rows: properties.items === undefined ? 'events' : 'items' }]
+  })
+}
+
 t.test(
   'every list can be read in pages, by next_cursor as by Link, and refuses what is no cursor or limit',
   async (t) => {
     const s = await startTestService(t)
     await fill(s)
-    const schemas = s.openApi.components.schemas
-    const lists = Object.entries<any>(s.openApi.paths).flatMap(([path, { get }]) => {
-      const { $ref } = get?.responses[200]?.content?.['application/json']?.schema ?? {}
-      const { properties = {} } = schemas[$ref?.split('/').at(-1)] ?? {}
-      return properties.next_cursor === undefined
-        ? []
-        : [{ path, rows: properties.items === undefined ? 'events' : 'items' }]
-    })
+    const lists = listsOf(s)
     t.ok(lists.length > 20)
-    for (const { path, rows } of lists) {
-      const list = path.replace('{id}', 'shop').replace('{trace_id}', TRACE)
+    for (const { path, list, rows } of lists) {
       const whole = (await s.expect(200, 'GET', `${list}?limit=500`)).body
       t.ok(whole[rows].length >= ROWS.length, `${path} has rows`)
       t.notOk(whole.next_cursor, `${path} is on one page`)
@@ -77,3 +80,22 @@ t.test(
     }
   },
 )
+
+t.test('a list of entities refuses the cursor of another list, and its own with other filters', async (t) => {
+  const s = await startTestService(t)
+  await fill(s)
+  // A cursor of events is a place in the log, good for every list of events.
+  const lists = listsOf(s).flatMap(({ list, rows, path }) => (/events|traces/.test(path + rows) ? [] : [list]))
+  const refuses = async (list: string, cursor: string, of: string): Promise<void> => {
+    const { body } = await s.expect(400, 'GET', `${list}cursor=${cursor}`)
+    t.equal(body.code, 'invalid_cursor', `${list} refuses the cursor of ${of}`)
+  }
+  for (const [i, list] of lists.entries()) {
+    const { next_cursor: cursor } = (await s.expect(200, 'GET', `${list}?limit=1`)).body
+    await s.expect(200, 'GET', `${list}?limit=2&cursor=${cursor}`)
+    await refuses(`${lists[(i + 1) % lists.length]}?`, cursor, list)
+    if (list.includes('/shop/')) await refuses(`${list.replace('/shop/', '/till/')}?`, cursor, list)
+  }
+  const { next_cursor: cursor } = (await s.expect(200, 'GET', '/api/work-items?limit=1')).body
+  await refuses('/api/work-items?state=queued&', cursor, 'all states')
+})
