@@ -21,7 +21,7 @@ import { admitEvents, type StatedEvent } from '../event-input/strict-admission.t
 import { type HoldUntil, holdNothing } from '../holding.ts'
 import { findInLaterTurns } from '../later-turns.ts'
 import { cursorAt, markCursor, onReply } from '../replies.ts'
-import { visibleProject } from '../resources/projects.ts'
+import { statedProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
 import type { Exchange } from '../wire/exchange.ts'
@@ -68,7 +68,7 @@ export function emitRoutes(service: ServiceContext): readonly Route[] {
       headers: ['traceparent'],
       answers: { 200: { description: 'Recorded.', schema: emitAnswer } },
       problems: [
-        'not_found',
+        'unknown_project',
         'forbidden',
         'service_owned_type',
         'invalid_event',
@@ -94,7 +94,7 @@ function emit(service: ServiceContext, exchange: Exchange): void {
     })
     return
   }
-  const project = visibleProject(service, exchange, key)
+  const project = statedProject(service, exchange, key, '/events/0/project')
   if (project === undefined) return
   if (project.context.key !== key) {
     exchange.problem('invalid_event', 'Events must name a project by its key.', {

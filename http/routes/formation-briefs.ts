@@ -15,7 +15,7 @@ import { answerList, isAmong, listAnswer, listQuery, stateFilter } from '../list
 import { IF_MATCH_HEADER, readVersion } from '../preconditions.ts'
 import { located, markCreated, onReply } from '../replies.ts'
 import { answerBrief, oneBrief, tellBrief, visibleBrief, withReadableBrief } from '../resources/formation-briefs.ts'
-import { takesWork, visibleProject } from '../resources/projects.ts'
+import { statedProject, takesWork, visibleProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -28,7 +28,7 @@ const answers = {
     headers: { ...oneBrief.headers, 'Idempotent-Replay': '`true`' },
   },
 }
-const problems = ['not_found', 'project_archived', 'idempotency_key_reused'] as const
+const problems = ['project_archived', 'idempotency_key_reused'] as const
 
 export function formationBriefRoutes(service: ServiceContext): readonly Route[] {
   return [
@@ -42,8 +42,11 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
       body: { schema: formationBriefCreateBody },
       headers: [IDEMPOTENCY_HEADER],
       answers,
-      problems,
-      handle: (exchange) => create(service, exchange, exchange.params[0]!, exchange.body),
+      problems: ['not_found', ...problems],
+      handle: (exchange) => {
+        const project = visibleProject(service, exchange, exchange.params[0]!)
+        if (project !== undefined) create(service, exchange, project, exchange.body)
+      },
     },
     {
       method: 'POST',
@@ -55,10 +58,11 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
       body: { schema: formationBriefCreateGlobalBody },
       headers: [IDEMPOTENCY_HEADER],
       answers,
-      problems,
+      problems: ['unknown_project', ...problems],
       handle: (exchange) => {
         const { project, ...sections } = exchange.body as FormationBriefCreateGlobal
-        create(service, exchange, project, sections)
+        const stated = statedProject(service, exchange, project)
+        if (stated !== undefined) create(service, exchange, stated, sections)
       },
     },
     listRoute(service),
@@ -67,9 +71,7 @@ export function formationBriefRoutes(service: ServiceContext): readonly Route[] 
   ]
 }
 
-function create(service: ServiceContext, exchange: Exchange, projectIdOrKey: string, sections: object): void {
-  const project = visibleProject(service, exchange, projectIdOrKey)
-  if (project === undefined) return
+function create(service: ServiceContext, exchange: Exchange, project: SnapshotOf<any>, sections: object): void {
   const { id: project_id, key } = project.context
   const idempotency = readIdempotencyKey(exchange)
   if (!idempotency.ok) return

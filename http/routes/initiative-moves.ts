@@ -25,7 +25,7 @@ import { askerOf, askNamed, IDEMPOTENCY_HEADER, type OnceName, randomId, readIde
 import { onAccepted } from '../replies.ts'
 import { refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
 import { type Move, type Moved, moveRoute } from '../resources/moves.ts'
-import { visibleProject } from '../resources/projects.ts'
+import { statedProject } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -253,10 +253,10 @@ function findingRoute(service: ServiceContext): Route {
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
-    problems: ['not_found', 'illegal_move', 'idempotency_key_reused'],
+    problems: ['not_found', 'illegal_move', 'idempotency_key_reused', 'unknown_project'],
     handle: (exchange) => {
       const { kind = 'note', text, from, to, refs = [], audit } = exchange.body as FindingBody
-      if (audit !== undefined && visibleProject(service, exchange, audit.project) === undefined) return
+      if (audit !== undefined && statedProject(service, exchange, audit.project, '/audit/project') === undefined) return
       record(service, exchange, 'find', (id, { context }) => ({
         type: 'record_finding',
         finding_id: id,

@@ -8,16 +8,16 @@ import {
   PROJECTS_MAX,
 } from '../../machines/documents/initiative.ts'
 import { memberText } from '../../machines/documents/member.ts'
-import { projectIdOf } from '../../machines/ids.ts'
 import { document } from '../../machines/initiative/view.ts'
 import type { MessageBody } from '../../machines/machine.ts'
 import type { Reply } from '../../runtime/api.ts'
-import { mayAuthorize, maySee } from '../access.ts'
+import { mayAuthorize } from '../access.ts'
 import { createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import { located, markCursor, onNamed, refuseBody } from '../replies.ts'
 import { findInitiative, maySeeInitiative } from '../resources/initiative-visibility.ts'
 import { homeOf, refuseInitiative, visibleInitiative } from '../resources/initiatives.ts'
+import { projectsExist } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -71,7 +71,8 @@ function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | u
     authorized_by,
     budget,
   } = exchange.body as InitiativeCreate
-  if (!mayAuthorize(exchange, authorized_by) || !projectsExist(service, exchange, projects)) return undefined
+  if (!mayAuthorize(exchange, authorized_by) || !projectsExist(service, exchange, 'projects', projects))
+    return undefined
   const homes = homesOf(service, exchange, members)
   if (homes === undefined) return undefined
   const all = [...new Set([...projects, ...Object.values(homes)])]
@@ -91,18 +92,6 @@ function messageOf(service: ServiceContext, exchange: Exchange): MessageBody | u
     authorized_by: authorized_by ?? exchange.by.name,
     budget: { ...DEFAULT_BUDGET, ...budget },
   } as MessageBody
-}
-
-function projectsExist({ runtime }: ServiceContext, exchange: Exchange, projects: readonly string[]): boolean {
-  const unknown = projects.findIndex((project) => {
-    const known = runtime.read({ kind: 'project', id: projectIdOf(project) })
-    return known === undefined || !maySee(exchange.principal, project)
-  })
-  if (unknown < 0) return true
-  exchange.problem('unknown_project', `There is no project ${projects[unknown]}.`, {
-    errors: [{ pointer: `/projects/${unknown}`, detail: 'must name a project' }],
-  })
-  return false
 }
 
 /** The project of each member. Returns undefined if a member does not exist for the caller; a problem was answered. */

@@ -22,7 +22,7 @@ import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList,
 import type { ProblemCode } from '../problems.ts'
 import { askActor, located, markCursor, onCreated, refuse } from '../replies.ts'
 import { redactAssessment } from '../resources/initiative-visibility.ts'
-import { visibleProject } from '../resources/projects.ts'
+import { statedProject, visibleProject } from '../resources/projects.ts'
 import { runRequestDocumentOf, runRequestTextOf, visibleRunRequest } from '../resources/run-request-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { parseTraceparent } from '../traceparent.ts'
@@ -288,7 +288,7 @@ function cancelManyRoute(service: ServiceContext): Route {
     access: { right: 'work.operate' },
     body: { schema: cancelManyBody },
     answers: { 200: { description: 'The outcome of each.', schema: cancelManyAnswer } },
-    problems: ['not_found', 'invalid_body'],
+    problems: ['unknown_project', 'invalid_body'],
     handle: (exchange) => {
       exchange.await(cancelMany(service, exchange))
     },
@@ -317,6 +317,7 @@ async function cancelMany(service: ServiceContext, exchange: Exchange): Promise<
     })
   }
   const { state, ...rest } = filter
+  if (rest.project !== undefined && statedProject(service, exchange, rest.project) === undefined) return
   const request = filterOf(service, exchange, { ...rest, ...(state === undefined ? {} : { state: [state] }) })
   if (request === undefined) return
   const details = {

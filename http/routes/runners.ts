@@ -23,7 +23,7 @@ import { utcNow } from '../clock.ts'
 import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { askActor, located, markCursor, notFound, onAccepted, refuse, refuseUnseen, UNCACHED } from '../replies.ts'
-import { projectId } from '../resources/projects.ts'
+import { projectsExist } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -142,14 +142,7 @@ function mayGrant(service: ServiceContext, exchange: Exchange, grants: RunnerPat
     )
     return false
   }
-  const errors = (grants.allowed_projects ?? []).flatMap((key, i) =>
-    key === '*' || service.runtime.read({ kind: 'project', id: projectId(key) }) !== undefined
-      ? []
-      : [{ pointer: `/allowed_projects/${i}`, detail: `there is no project ${key}` }],
-  )
-  if (errors.length === 0) return true
-  exchange.problem('unknown_project', 'Projects named in allowed_projects do not exist.', { errors })
-  return false
+  return projectsExist(service, exchange, 'allowed_projects', grants.allowed_projects ?? [])
 }
 
 /**

@@ -22,7 +22,7 @@ import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList,
 import { located, markCursor, notFound, onAccepted, onNamed, refuseBody } from '../replies.ts'
 import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
-import { activeProject, takesWork, visibleProject } from '../resources/projects.ts'
+import { activeProject, statedProject, takesWork } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -83,14 +83,14 @@ function createRoute(service: ServiceContext): Route {
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
-    problems: ['not_found', 'project_archived', 'already_exists', 'idempotency_key_reused'],
+    problems: ['unknown_project', 'project_archived', 'already_exists', 'idempotency_key_reused'],
     handle: (exchange) => create(service, exchange),
   }
 }
 
 function create(service: ServiceContext, exchange: Exchange): void {
   const body = exchange.body as SentinelCreate
-  const project = visibleProject(service, exchange, body.project)
+  const project = statedProject(service, exchange, body.project)
   if (project === undefined) return
   const key = readIdempotencyKey(exchange)
   if (!key.ok) return

@@ -22,7 +22,7 @@ import { createKeyed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempote
 import { KeyedMutex } from '../keyed-mutex.ts'
 import { answerList, listAnswer, listQuery } from '../lists.ts'
 import { markCursor, notFound, onAccepted, UNCACHED } from '../replies.ts'
-import { projectId } from '../resources/projects.ts'
+import { projectsExist } from '../resources/projects.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -139,14 +139,7 @@ function mayGrant(
     )
     return false
   }
-  const errors = projects.flatMap((key, i) =>
-    key === '*' || service.runtime.read({ kind: 'project', id: projectId(key) }) !== undefined
-      ? []
-      : [{ pointer: `/projects/${i}`, detail: `there is no project ${key}` }],
-  )
-  if (errors.length === 0) return true
-  exchange.problem('unknown_project', 'Projects named in projects do not exist.', { errors })
-  return false
+  return projectsExist(service, exchange, 'projects', projects)
 }
 
 /**

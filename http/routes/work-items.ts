@@ -28,7 +28,7 @@ import { pollUntil } from '../later-turns.ts'
 import { answerList, isAmong, listAnswer, listQuery, projectFilter, projectList, stateFilter } from '../lists.ts'
 import { located, markCursor, onCreated, refuseBody } from '../replies.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
-import { takesWork, visibleProject } from '../resources/projects.ts'
+import { statedProject, takesWork } from '../resources/projects.ts'
 import { findWorkItem, visibleWorkItem, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import { submittedTrace } from '../traceparent.ts'
@@ -64,7 +64,13 @@ function createRoute(service: ServiceContext): Route {
         headers: { 'Idempotent-Replay': '`true`' },
       },
     },
-    problems: ['not_found', 'project_archived', 'idempotency_key_reused', 'unknown_work_item', 'engine_incapable'],
+    problems: [
+      'unknown_project',
+      'project_archived',
+      'idempotency_key_reused',
+      'unknown_work_item',
+      'engine_incapable',
+    ],
     handle: (exchange) => submissions.submit(exchange),
   }
 }
@@ -84,7 +90,7 @@ class Submissions {
   submit(exchange: Exchange): void {
     const { scheduler, runtime } = this.#service
     const { allow_duplicate, project: named } = exchange.body as WorkItemCreate
-    const project = visibleProject(this.#service, exchange, named)
+    const project = statedProject(this.#service, exchange, named)
     const key = readIdempotencyKey(exchange)
     if (project === undefined || !key.ok) return
     const twinKey = allow_duplicate === true ? undefined : twinKeyIn(exchange, project)

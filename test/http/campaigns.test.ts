@@ -668,7 +668,7 @@ t.test('a campaign definition is refused with a pointer to its fault', async (t)
     t.equal(reply.status, 422, pointer)
     t.ok(reply.body.errors[0].pointer.startsWith(pointer), `${reply.body.errors[0].pointer} of ${pointer}`)
   }
-  t.equal((await s.call('POST', '/api/campaigns', { ...body, project: 'nowhere' })).status, 404)
+  t.equal((await s.call('POST', '/api/campaigns', { ...body, project: 'nowhere' })).status, 422)
   const right = { writable_repositories: ['https://example.org/shop.git'], context_paths: ['docs/a..b.md'] }
   const key = { headers: { 'idempotency-key': 'one' } }
   await s.expect(201, 'POST', '/api/campaigns', { ...body, ...right }, key)

@@ -195,8 +195,8 @@ t.test('formation briefs are created and read on either path, once per idempoten
   const global = await s.expect(201, 'POST', '/formation-briefs', { project: 'greeter', ...sections })
   t.not(global.body.id, under.body.id)
   t.equal(
-    (await s.expect(404, 'POST', '/formation-briefs', { project: 'nowhere', ...sections })).body.code,
-    'not_found',
+    (await s.expect(422, 'POST', '/formation-briefs', { project: 'nowhere', ...sections })).body.code,
+    'unknown_project',
   )
   t.equal(
     (await s.expect(422, 'POST', '/formation-briefs', { project: 'greeter', ...sections, colour: 'red' })).body.code,
@@ -257,4 +257,32 @@ t.test('a name must be a single line without control characters', async (t) => {
       t.match((await s.expect(422, 'POST', path, body)).body.errors, [{ pointer: '/name' }], path)
   }
   for (const [path, body] of bodies('Ångström 中文 💡')) await s.expect(201, 'POST', path, body)
+})
+
+t.test('a project that does not exist is 404 in a path or filter, and 422 with a pointer in a body', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  await s.project('bank')
+  const confined = await s.token('confined', { roles: ['admin'], projects: ['shop'] })
+  const item = { objective: 'o' }
+  const done_evidence = [{ kind: 'review', statement: 'done' }]
+  const event = { event_type: 'deploy_seen', occurred_at: '2026-01-31T12:00:00Z', payload: {} }
+  const bodies: readonly (readonly [path: string, bodyOf: (project: string) => object, pointer: string])[] = [
+    ['/api/work-items', (project) => ({ project, ...item }), '/project'],
+    ['/api/sentinels', (project) => ({ name: 'n', project, cron: '0 0 * * *', item }), '/project'],
+    ['/api/campaigns', (project) => ({ name: 'n', project, mission: 'm', done_evidence }), '/project'],
+    ['/formation-briefs', (project) => ({ project, mission: item }), '/project'],
+    ['/api/run-requests/cancel', (project) => ({ project }), '/project'],
+    ['/api/events', (project) => ({ events: [{ ...event, project }] }), '/events/0/project'],
+  ]
+  for (const [path, bodyOf, pointer] of bodies)
+    for (const [project, options] of [
+      ['nowhere', {}],
+      ['bank', { token: confined }],
+    ] as const) {
+      const { body } = await s.expect(422, 'POST', path, bodyOf(project), options)
+      t.match(body, { code: 'unknown_project', detail: `There is no project ${project}.`, errors: [{ pointer }] }, path)
+    }
+  for (const path of ['/api/projects/nowhere', '/api/projects/nowhere/drift', '/api/work-items?project=nowhere'])
+    t.equal((await s.expect(404, 'GET', path)).body.code, 'not_found', path)
 })

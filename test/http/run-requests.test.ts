@@ -663,8 +663,8 @@ t.test('an emitted command creates one run request, however often it is sent', a
   const stray = await s.expect(422, 'POST', '/api/events', { events: [command, { ...command, project: 'other' }] })
   t.equal(stray.body.errors[0].pointer, '/events/1/project')
   t.equal(
-    (await s.expect(404, 'POST', '/api/events', { events: [{ ...command, project: 'system' }] })).body.code,
-    'not_found',
+    (await s.expect(422, 'POST', '/api/events', { events: [{ ...command, project: 'system' }] })).body.code,
+    'unknown_project',
   )
   const emitter = await s.token('emitter', { rights: ['event.emit'] })
   t.equal(

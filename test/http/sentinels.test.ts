@@ -81,7 +81,7 @@ t.test('what can never fall due, or is no pattern, zone or item, is refused', as
   t.equal((await refused({ item: { objective: ' ' } })).pointer, '/item/objective')
   t.equal((await refused({ item: { objective: 'x', kind: 'release' } })).pointer, '/item/kind')
   t.equal((await refused({ name: 'No Slug' })).pointer, '/name')
-  await s.expect(404, 'POST', '/api/sentinels', { ...NIGHTLY, project: 'bank' })
+  await s.expect(422, 'POST', '/api/sentinels', { ...NIGHTLY, project: 'bank' })
   await add(s)
   t.equal((await s.expect(422, 'PATCH', PATH, { cron: '0 0 31 2 *' })).body.errors[0].pointer, '/cron')
   await s.runner('gone')
