@@ -363,7 +363,10 @@ t.test('a drift classified as real ends when its own cause does, whatever else w
 t.test('what is seen in the millisecond of a classification counts as seen after it', (t) => {
   const ended = { status: 'holding', classification: undefined }
   /** As the service's clock stamps it, later within the same millisecond. */
-  const later = <M extends { readonly at: string }>(message: M): M => ({ ...message, at: message.at.replace('000Z', '400Z') })
+  const later = <M extends { readonly at: string }>(message: M): M => ({
+    ...message,
+    at: message.at.replace('000Z', '400Z'),
+  })
   const failed = on(accepted, seen(10, { evidence_id: E1, result: 'fail' }))
   const real = on(failed, later(classify(20, 'real')))
   t.match(drift(on(real, seen(20, { evidence_id: E1 })), 60), ended)
