@@ -32,6 +32,7 @@ export function DriftList({ project }: { project: string }): JSX.Element {
     <Loaded from={resource}>
       {({ items }) => (
         <Table
+          label="Drift"
           rows={items}
           keyOf={({ intent_record }) => intent_record.id}
           none="No records, so nothing can drift."

@@ -101,7 +101,7 @@ export function Rows({ kind, project, chosen, query = {} }: RowsProps): JSX.Elem
     <Loaded from={resource}>
       {({ items, next_cursor: more }) => (
         <>
-          <Table rows={items} columns={columns} keyOf={idOf} none={`No ${many.toLowerCase()}.`} />
+          <Table label={many} rows={items} columns={columns} keyOf={idOf} none={`No ${many.toLowerCase()}.`} />
           {more !== undefined && <More limit={limit} onMore={setLimit} />}
         </>
       )}

@@ -51,7 +51,7 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
         <Loaded from={attention}>
           {({ items, next_cursor: more }) => (
             <>
-              <Table rows={items} columns={ATTENTION} keyOf={keyOf} none="Nothing needs you." />
+              <Table label="Needs you" rows={items} columns={ATTENTION} keyOf={keyOf} none="Nothing needs you." />
               {more !== undefined && <p class="dim">The first {items.length}. All: intendant attention</p>}
             </>
           )}
@@ -83,7 +83,9 @@ function Others({ title, kind: { columns, idOf }, from, isShown }: OthersProps):
   if (rows.length === 0 && from.problem === undefined) return null
   return (
     <Section title={title}>
-      <Loaded from={from}>{() => <Table rows={rows} columns={columns} keyOf={idOf} none="None." />}</Loaded>
+      <Loaded from={from}>
+        {() => <Table label={title} rows={rows} columns={columns} keyOf={idOf} none="None." />}
+      </Loaded>
     </Section>
   )
 }
@@ -237,6 +239,7 @@ function Ledger({ of, project, outputs }: LedgerProps): JSX.Element {
     <>
       <Section title="Running">
         <Table
+          label="Running"
           rows={running.filter(isShown)}
           columns={[...ITEMS, { head: 'Last output', cell: ({ id }) => <Age of={outputs.get(id)} /> }]}
           keyOf={({ id }) => id}
@@ -244,7 +247,13 @@ function Ledger({ of, project, outputs }: LedgerProps): JSX.Element {
         />
       </Section>
       <Section title="Waiting">
-        <Table rows={waiting.filter(isShown)} columns={ITEMS} keyOf={({ id }) => id} none="Nothing waits." />
+        <Table
+          label="Waiting"
+          rows={waiting.filter(isShown)}
+          columns={ITEMS}
+          keyOf={({ id }) => id}
+          none="Nothing waits."
+        />
         {waiting.length < count && (
           <p class="dim">
             Those among the first {waiting.length} of {count}. All: <Link to={WAITING_HREF}>work that waits</Link>

@@ -11,6 +11,8 @@ export interface Column {
 }
 
 interface Props {
+  /** What the rows are, for those who hear the page instead of seeing its headings. */
+  readonly label: string
   readonly rows: readonly Document[]
   readonly columns: readonly Column[]
   readonly keyOf: (row: Document) => string
@@ -22,11 +24,11 @@ function shown(content: ComponentChildren): ComponentChildren {
   return typeof content === 'string' ? readable(content) : content
 }
 
-export function Table({ rows, columns, keyOf, none }: Props): JSX.Element {
+export function Table({ label, rows, columns, keyOf, none }: Props): JSX.Element {
   if (rows.length === 0) return <p class="dim">{none}</p>
   return (
     <div class="scroll">
-      <table>
+      <table aria-label={label}>
         <thead>
           <tr>
             {columns.map(({ head }) => (

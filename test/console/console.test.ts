@@ -251,6 +251,7 @@ t.test('the overview shows unfinished campaigns, and runs that no item has asked
   await page.shows('Be tidy')
   await page.shows('greet_requested')
   t.not(page.named('h2', 'Runs outside the ledger'), undefined)
+  t.match(page.find('table[aria-label="Runs outside the ledger"]').textContent, /greet_requested/)
   await s.expect(200, 'POST', '/api/campaigns/spring/cancel', { reason: 'not wanted' })
   await page.showsNo('Be tidy')
   t.same(page.faults, [])
@@ -549,6 +550,7 @@ t.test('every kind of thing has a list, a page, and its history', async (t) => {
     page.go(hash)
     await page.shows(text)
     t.equal(page.find('.problem'), null, hash)
+    t.equal(page.find('table:not([aria-label])'), null, `${hash}: each table says what it lists`)
   }
   t.same(page.faults, [])
 })
