@@ -86,7 +86,10 @@ t.test(
       t.match(refused, { status: 422, body: { errors: [{ pointer: `/audit/${name}` }] } }, `${name} is required`)
     }
     const elsewhere = { ...said, audit: { ...audit, project: 'nowhere' } }
-    t.match(await post(w, 'findings', elsewhere), { status: 404, body: { detail: /nowhere/ } })
+    t.match(await post(w, 'findings', elsewhere), {
+      status: 422,
+      body: { code: 'unknown_project', errors: [{ pointer: '/audit/project' }] },
+    })
     t.match((await events(w, 'finding_recorded'))[1].payload, { from: { kind: 'audit', id: 'a-7' }, audit })
   },
 )

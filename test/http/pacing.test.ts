@@ -126,7 +126,7 @@ t.test(
     t.same(seen.waiting, [])
     t.equal((await s.call('GET', `/api/work-items/${task.id}`, undefined, { token })).status, 404)
     t.equal((await s.call('POST', `/api/work-items/${task.id}/cancel`, undefined, { token })).status, 404)
-    t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'x' }, { token })).status, 404)
+    t.equal((await s.call('POST', '/api/work-items', { project: 'shop', objective: 'x' }, { token })).status, 422)
     const items = (await s.expect(200, 'GET', '/api/work-items', undefined, { token })).body.items
     t.same(
       items.map(({ id }: any) => id),
