@@ -2,8 +2,6 @@
  * `intendant attention --follow`: tells of each thing that begins to need a person, and if asked of each that no longer does. The
  * list decides: events only say when to read it again. It is also read each minute, since some reasons begin by time alone.
  */
-import type { Answer } from '../engine/client.ts'
-import { ServiceRefused } from '../engine/errors.ts'
 import { type Backoff, mayHelpInTime, pauseAfter, retrying } from '../engine/retry.ts'
 import { watch } from '../engine/watch.ts'
 import { Calls, type News } from './attention-calls.ts'
@@ -11,9 +9,9 @@ import { adviceFor } from './attention-page.ts'
 import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
 import { type Facts, Hook, HookFailed, stopOn } from './hook.ts'
-import { pages } from './lists.ts'
+import { list } from './lists.ts'
 import { INDENT, safe } from './print.ts'
-import { type StreamBreaks, streamBreaks } from './stream-breaks.ts'
+import { isPlaceLost, type StreamBreaks, streamBreaks } from './stream-breaks.ts'
 import { type AttentionFilter, keepTold, toldIn } from './told-file.ts'
 import type { Cli } from './world.ts'
 
@@ -89,7 +87,7 @@ async function listen({ client }: Cli, readings: Readings, breaks: StreamBreaks)
       }
     } catch (error) {
       // The log goes on elsewhere (a restore, retention): what it says now is in the list.
-      if (!(error instanceof ServiceRefused && error.problem.status === 410)) throw error
+      if (!isPlaceLost(error)) throw error
     }
   }
 }
@@ -111,13 +109,13 @@ async function tellAll(cli: Cli, { follower, pace, hook, readings, breaks }: Tel
   const keep = (): void => {
     if (state !== undefined) keepTold(state, filter, calls.told)
   }
-  const read = () => whole(pages(client, '/api/attention', { ...filter }))
+  const read = () => list(client, '/api/attention', Number.POSITIVE_INFINITY, { ...filter })
   const patience = { signal, mayHelp: mayHelpInTime, onRetry: breaks.broke }
   // Whether the file can be written shows before anything is told.
   keep()
   while (!signal.aborted) {
     if (readings.isDue) {
-      const items = await readings.take(() => retrying(read, patience))
+      const { items } = await readings.take(() => retrying(read, patience))
       breaks.heard()
       if (calls.read(items)) keep()
     }
@@ -138,12 +136,6 @@ async function tellAll(cli: Cli, { follower, pace, hook, readings, breaks }: Tel
       if (!signal.aborted) note(`${news.call.reason} ${news.call.id}: ${error.message}; trying again`)
     }
   }
-}
-
-async function whole(answers: AsyncIterable<Answer>): Promise<Document[]> {
-  const items: Document[] = []
-  for await (const { body } of answers) items.push(...body.items)
-  return items
 }
 
 /** As printed with `--json`, and for the command: the item as listed, if it still is, with what is told of it. */

@@ -1,6 +1,6 @@
 /** `intendant sentinel`: work that is submitted again and again, by the clock. */
 import { Argument, type Command } from 'commander'
-import { RECURRING_KINDS } from '../machines/documents/work-item.ts'
+import { RECURRING_KINDS } from '../machines/sentinel/kinds.ts'
 import { lastOf } from '../machines/sentinel/last.ts'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'

@@ -1,5 +1,5 @@
-/** Says once that the stream is broken, however often it is tried again, and once that it is back. */
-import { describeRetry } from '../engine/errors.ts'
+/** Breaks of a stream: those that pass, and the loss of the place where it was to go on. */
+import { describeRetry, ServiceRefused } from '../engine/errors.ts'
 import type { Cli } from './world.ts'
 
 export interface StreamBreaks {
@@ -7,6 +7,7 @@ export interface StreamBreaks {
   heard(): void
 }
 
+/** Says once that the stream is broken, however often it is tried again, and once that it is back. */
 export function streamBreaks(note: Cli['note']): StreamBreaks {
   let isBroken = false
   return {
@@ -19,4 +20,9 @@ export function streamBreaks(note: Cli['note']): StreamBreaks {
       isBroken = false
     },
   }
+}
+
+/** Whether the log no longer has, or never had, what follows the cursor. */
+export function isPlaceLost(error: unknown): error is ServiceRefused {
+  return error instanceof ServiceRefused && error.problem.status === 410
 }

@@ -12,7 +12,7 @@ import { CliFailure, EXIT } from './exit.ts'
 import { type Facts, Hook, HookFailed, stopOn } from './hook.ts'
 import { keep, keptIn } from './kept-file.ts'
 import { cursorAfter } from './lists.ts'
-import { streamBreaks } from './stream-breaks.ts'
+import { isPlaceLost, streamBreaks } from './stream-breaks.ts'
 import type { Cli } from './world.ts'
 
 /** How often the command is run for one event before that counts as failed. */
@@ -121,11 +121,6 @@ function factsOf(event: Document): Facts {
     occurred_at,
     what: detailOf(payload),
   }
-}
-
-/** Whether the log no longer has, or never had, what follows the cursor. */
-function isPlaceLost(error: unknown): error is ServiceRefused {
-  return error instanceof ServiceRefused && error.problem.status === 410
 }
 
 function placeLost({ method, path, problem, message }: ServiceRefused, file: string): ServiceRefused {

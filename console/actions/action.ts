@@ -74,6 +74,12 @@ export function refusedIn(actions: readonly Action[], rights: ReadonlySet<Right>
   return [...labels].map(([lacked, of]) => `${of.join(', ')}: needs ${lacked}`).join('; ')
 }
 
+/** Of whatever is made in a project: the form begins with the one that the page is about. */
+export const project: Field = {
+  ...{ name: 'project', label: 'Project', type: 'choice', isRequired: true },
+  initial: (of) => of.project ?? '',
+}
+
 export const reason = { name: 'reason', label: 'Why', type: 'long' } as const
 export const whyRequired = { ...reason, isRequired: true } as const
 export const discard = {

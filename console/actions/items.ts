@@ -8,7 +8,7 @@ import {
   questionIn,
 } from '../../machines/work-item/anew.ts'
 import type { Document } from '../document.ts'
-import { type Action, discard, inState, type Requests, reason, whyRequired } from './action.ts'
+import { type Action, discard, inState, project, type Requests, reason, whyRequired } from './action.ts'
 
 const item = (move: string) => (of: Document) => `api/work-items/${of.id}/${move}`
 
@@ -129,7 +129,7 @@ export const NEW_TASK: Action = {
   isOffered: () => true,
   path: () => 'api/work-items',
   fields: [
-    { name: 'project', label: 'Project', type: 'choice', isRequired: true, initial: ({ project }) => project ?? '' },
+    project,
     { name: 'objective', label: 'What is to be done', type: 'long', isRequired: true },
     { name: 'lane', label: 'Lane', type: 'choice', choices: LANES, initial: () => 'interactive' },
     { name: 'base_ref', label: 'Starts from', type: 'text', hint: 'A branch or commit. Left empty: trunk.' },

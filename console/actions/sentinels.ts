@@ -1,15 +1,13 @@
 /** What can be done about sentinels, which submit work by the clock. */
+import { RECURRING_KINDS } from '../../machines/sentinel/kinds.ts'
 import type { Document } from '../document.ts'
-import { type Action, type Field, inState } from './action.ts'
+import { type Action, type Field, inState, project } from './action.ts'
 import { LANES } from './items.ts'
 
 const path = (of: Document): string => `api/sentinels/${encodeURIComponent(of.name)}`
 const move = (name: string) => (of: Document) => `${path(of)}/${name}`
 const opensSentinel = ({ name }: Document): readonly string[] => ['sentinels', name]
 const inUse = inState('active', 'paused')
-
-/** What an item asks for; other kinds are about one occasion, which a sentinel does not know. */
-const KINDS_OF_WORK = ['task', 'maintenance', 'major_upgrade'] as const
 
 const objective: Field = {
   ...{ name: 'objective', label: 'What is to be done', type: 'long', isRequired: true },
@@ -40,10 +38,10 @@ export const NEW_SENTINEL: Action = {
       ...{ name: 'name', label: 'Name', type: 'text', isRequired: true },
       hint: 'Lower-case letters, digits, - and _.',
     },
-    { name: 'project', label: 'Project', type: 'choice', isRequired: true, initial: ({ project }) => project ?? '' },
+    project,
     objective,
     ...when,
-    { name: 'kind', label: 'Kind', type: 'choice', choices: KINDS_OF_WORK, initial: () => 'task' },
+    { name: 'kind', label: 'Kind', type: 'choice', choices: RECURRING_KINDS, initial: () => 'task' },
     { name: 'lane', label: 'Lane', type: 'choice', choices: LANES, initial: () => 'maintenance' },
   ],
   body: ({ name, project, cron, time_zone, ...item }) => ({ name, project, cron, time_zone, item }),

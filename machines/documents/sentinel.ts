@@ -1,7 +1,8 @@
 /** The sentinel's documents: a named cron trigger as served, and the bodies that add and change it. */
 import { closedObject, type Static, stringEnum, Type } from '../schema.ts'
+import { RECURRING_KINDS } from '../sentinel/kinds.ts'
 import { by, CLOSED, name, SLUG_PATTERN, time } from './fields.ts'
-import { itemId, RECURRING_KINDS, workItemCreateBody } from './work-item.ts'
+import { itemId, workItemCreateBody } from './work-item.ts'
 
 export const SENTINEL_STATES = ['active', 'paused', 'removed'] as const
 export const SKIP_CODES = ['duplicate', 'missed', 'project_archived'] as const

@@ -71,8 +71,6 @@ export const WORK_ITEM_KINDS = [
 export type WorkItemKind = (typeof WORK_ITEM_KINDS)[number]
 /** The kinds that callers submit; cycles, formations and assessments are opened by their campaign or initiative. */
 export const SUBMITTED_KINDS = ['task', 'maintenance', 'major_upgrade', 'release', 'remediation'] as const
-/** Those that a sentinel may submit: the others need a payload about one occasion. */
-export const RECURRING_KINDS = ['task', 'maintenance', 'major_upgrade'] as const
 
 export const SOURCE_KINDS = ['campaign', 'initiative', 'sentinel', 'operator', 'work_item'] as const
 export const SOURCE_ROLES = ['cycle', 'advance', 'assessment'] as const
