@@ -8,6 +8,7 @@ import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { claimOf } from './clone.ts'
 import { TURN_MS } from './clone-lock.ts'
+import { requestLine } from './earlier.ts'
 import type { GitFailed } from './git.ts'
 import type { Run } from './run.ts'
 
@@ -58,7 +59,7 @@ export class Claim {
   async make(): Promise<boolean> {
     if (this.#ours !== undefined || this.#isRefused) return false
     const { clone, work } = this.#run
-    const said = [`Intendant-Request: ${work.request.request_id}`, `Intendant-Clone: ${this.#clone()}`]
+    const said = [requestLine(work), `Intendant-Clone: ${this.#clone()}`]
     const text = ['A run is about to land', ...said, `Intendant-Turn: ${this.#forMs}`]
     const message = text.flatMap((line) => ['-m', line])
     const commit = clone.run(...clone.committer(), 'commit-tree', ...message, clone.run('mktree'))

@@ -73,6 +73,11 @@ export class Clone {
     return this.does('merge-base', '--is-ancestor', commit, other)
   }
 
+  /** Whether it lacks a part of the history. */
+  isShallow(): boolean {
+    return this.run('rev-parse', '--is-shallow-repository') === 'true'
+  }
+
   /** Whether the name is a valid ref name, and cannot be taken for an option. */
   isName(name: string): boolean {
     return this.does('check-ref-format', '--allow-onelevel', name)

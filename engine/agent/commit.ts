@@ -3,6 +3,7 @@
  * left it.
  */
 import { clipped } from '../../machines/clipped.ts'
+import { requestLine } from './earlier.ts'
 import type { Run } from './run.ts'
 import type { Worktree } from './worktree.ts'
 
@@ -48,8 +49,20 @@ export function commit(run: Run, from: string): string | undefined {
   return head
 }
 
-function commitAdded({ work, clone, git, worktree }: Run): void {
+/**
+ * Adds a commit that changes nothing and names the request, as all of the work's commits may be the agent's own: its
+ * next attempt could not know that it has landed (`earlier.ts`). Returns it; it is checked out. Throws as `Git.run` does.
+ */
+export function commitName(run: Run, head: string): string {
+  const { worktree } = run
+  worktree.checkout(head)
+  worktree.sweep()
+  commitAdded(run, '--allow-empty')
+  return worktree.head()
+}
+
+function commitAdded({ work, clone, git, worktree }: Run, ...options: string[]): void {
   const subject = clipped(work.task.split('\n')[0]!, SUBJECT_CHARS_MAX)
-  const message = `${subject}\n\nIntendant-Request: ${work.request.request_id}\n`
-  git.run(worktree.path, [...clone.committer(), 'commit', '--quiet', '--file=-'], message)
+  const message = `${subject}\n\n${requestLine(work)}\n`
+  git.run(worktree.path, [...clone.committer(), 'commit', '--quiet', ...options, '--file=-'], message)
 }

@@ -1,28 +1,45 @@
 /**
- * What an earlier attempt of the same request has already brought to trunk: one that ended during its push could not
- * say so. A landing that was reported deletes its branch, so a branch that is still on the remote tells of the others.
+ * What earlier attempts of the same request have already brought to trunk. Trunk itself says so, because whatever lands
+ * has a commit that names its request: an attempt that was killed, or whose runner was, may have landed without anybody
+ * having heard of it, and the next one may be in another clone.
  */
 import { branchOf } from './branch.ts'
-import type { Tools } from './run.ts'
+import { Refused } from './refused.ts'
+import type { Run, Tools } from './run.ts'
+import type { Work } from './work.ts'
 
-export interface Earlier {
-  readonly branch: string
-  readonly commit: string
+/** The line of a commit's message that names the request it was made for. */
+export function requestLine({ request }: Work): string {
+  return `Intendant-Request: ${request.request_id}`
 }
 
-/** The newest earlier attempt whose branch is on trunk; undefined if there is none, or nothing is landed. */
-export async function landedEarlier(
-  { settings, work, clone }: Tools,
-  trunk: string | undefined,
-): Promise<Earlier | undefined> {
-  const { push, land } = settings
+/** The newest of these commits (gitrevisions(7)) that names the request. Throws as `Git.run` does. */
+export function namedIn({ work, clone }: Pick<Tools, 'work' | 'clone'>, commits: string): string | undefined {
+  return clone.run('rev-list', '--max-count=1', `--grep=^${requestLine(work)}$`, commits) || undefined
+}
+
+/**
+ * The commit of trunk as which an earlier attempt has landed; undefined if none has, or nothing is landed. Throws
+ * Refused (`fetch_failed`) if the clone is shallow and the rest of trunk cannot be fetched.
+ */
+export async function landedEarlier(tools: Tools, trunk: string | undefined): Promise<string | undefined> {
+  const { settings, work, clone, stop } = tools
+  if (settings.land === undefined || trunk === undefined || !work.mayChange || work.request.attempt === 1)
+    return undefined
+  const unfetched = clone.isShallow() ? await clone.fetch('--unshallow', settings.push!) : undefined
+  if (stop.isMade) return undefined
+  if (unfetched !== undefined) throw new Refused('fetch_failed', unfetched.message)
+  return namedIn(tools, trunk)
+}
+
+/** Branches of earlier attempts that the remote still has although they are on trunk. */
+export async function landedBranches({ settings, work, clone, trunk }: Run): Promise<string[]> {
   const { request_id, attempt } = work.request
-  if (land === undefined || trunk === undefined || !work.mayChange) return undefined
-  for (let earlier = attempt - 1; earlier >= 1; earlier--) {
+  const landed: string[] = []
+  for (let earlier = 1; earlier < attempt; earlier++) {
     const branch = branchOf(request_id, earlier)
     if ((await clone.fetchBranch(branch)) !== undefined) continue
-    const commit = clone.commitOf(`refs/remotes/${push}/${branch}`)
-    if (commit !== undefined && clone.isWithin(commit, trunk)) return { branch, commit }
+    if (clone.isWithin(`refs/remotes/${settings.push}/${branch}`, trunk!)) landed.push(branch)
   }
-  return undefined
+  return landed
 }

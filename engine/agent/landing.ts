@@ -4,6 +4,8 @@
  */
 import { Claim } from './claim.ts'
 import { TURN_MS } from './clone-lock.ts'
+import { commitName } from './commit.ts'
+import { namedIn } from './earlier.ts'
 import { unpushedFault } from './fault.ts'
 import { gateFault } from './gate.ts'
 import type { GitFailed } from './git.ts'
@@ -100,12 +102,19 @@ async function landInTurn(run: Run, commit: string, { trunk, claim, wait, isOver
     }
     // Also the case if the remote accepted a push whose answer was lost.
     if (clone.isWithin(head, moved)) return end({ landed: true })
+    // The push of an earlier attempt, which goes on although its run was killed.
+    const earlier = namedIn(run, `${trunk}..${moved}`)
+    if (earlier !== undefined) {
+      run.remains.aside += ` (an earlier attempt has landed meanwhile; what this one did is in ${run.remains.keptAt})`
+      return { ...end({ landed: true }), head: earlier }
+    }
     if (await wait.during(() => claim.isAnothers())) {
       if (wait.isTooLong && !isOver()) return end(tooLate(run, wait))
       continue
     }
     if (clone.isWithin(moved, head)) {
       if (moved === refused?.at) return end(blockedBy(run, 'git_failed', refused.fault.message))
+      if (namedIn(run, `${moved}..${head}`) === undefined) head = commitName(run, head)
       const fault = await pushToTrunk(run, head, moved)
       if (fault === undefined) return end({ landed: true })
       if (stop.isMade) {

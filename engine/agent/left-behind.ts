@@ -79,7 +79,7 @@ async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsa
   }
 }
 
-/** Says whether the push that the kill interrupted has reached trunk. The branch on the remote stays: see `earlier.ts`. */
+/** Says whether the push that the kill interrupted has reached trunk. The next attempt finds it: see `earlier.ts`. */
 async function settleLanding(tools: Tools, path: string, { branch, from: commit }: Unsaved): Promise<void> {
   const { settings, clone, report, work } = tools
   const { push, land } = settings

@@ -1,6 +1,7 @@
 /** Merges in the worktree: trunk into the work, and what the agent left of an unfinished merge, rebase or stash. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { requestLine } from './earlier.ts'
 import { type GitFailed, gitFailureOf } from './git.ts'
 import type { Run } from './run.ts'
 import { contentOf, type Worktree } from './worktree.ts'
@@ -27,7 +28,7 @@ interface Merged {
 /** Merges a commit of trunk into the checked-out commit. */
 export function merge(run: Run, commit: string): Merged {
   const { settings, work, clone, worktree } = run
-  const said = ['-m', `Merge ${settings.land}`, '-m', `Intendant-Request: ${work.request.request_id}`]
+  const said = ['-m', `Merge ${settings.land}`, '-m', requestLine(work)]
   const how = ['-c', 'merge.ff=true', ...clone.committer(), 'merge', '--quiet', ...said, commit]
   const fault = gitFailureOf(() => worktree.run(...how))
   const files = fault === undefined ? [] : unmergedIn(worktree)

@@ -1,6 +1,5 @@
 /** What the parts of a run share: its input, its place of work, and what it leaves behind. */
 import type { Clone } from './clone.ts'
-import type { Earlier } from './earlier.ts'
 import type { Git } from './git.ts'
 import type { ParentWatch } from './parent-watch.ts'
 import type { Report } from './report.ts'
@@ -28,8 +27,8 @@ export interface Run extends Tools {
   readonly base: string
   /** The newest commit of trunk at that time; undefined if there is none. */
   readonly trunk: string | undefined
-  /** The earlier attempt that has done its work already, if one has. */
-  readonly earlier: Earlier | undefined
+  /** The commit of trunk as which an earlier attempt has landed, if one has. */
+  readonly earlier: string | undefined
   /** Whether it continues an earlier run's work that is not on trunk. */
   readonly isContinued: boolean
   /** What would land are the commits after this one. */

@@ -69,7 +69,7 @@ async function fetchBase(tools: Tools, remote: string, trunk: string | undefined
     })
     if (found !== undefined) return found
   }
-  if (clone.run('rev-parse', '--is-shallow-repository') === 'true') await clone.fetch('--unshallow', remote)
+  if (clone.isShallow()) await clone.fetch('--unshallow', remote)
   return baseHere(tools, trunk)
 }
 

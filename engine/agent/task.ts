@@ -1,6 +1,6 @@
 /** One task from start to outcome: the agent, its commits, the faults of the work, the gate, the landing. */
 import { questionIn } from './answer.ts'
-import type { Earlier } from './earlier.ts'
+import { landedBranches } from './earlier.ts'
 import { type Fault, faultIn } from './fault.ts'
 import { gateFault } from './gate.ts'
 import { keep, NOTHING, type Pushed, push, pushBranch } from './keep.ts'
@@ -17,7 +17,7 @@ export async function doTask(run: Run): Promise<boolean> {
   const { work, worktree, isContinued, earlier, remains, stop } = run
   if (earlier !== undefined) {
     tellOutcome(run, run.base, landedBefore(run, earlier))
-    await push(run, `:refs/heads/${earlier.branch}`)
+    for (const branch of await landedBranches(run)) await push(run, `:refs/heads/${branch}`)
     return true
   }
   const isToMerge = isContinued && run.settings.land !== undefined && work.mayChange
@@ -43,14 +43,15 @@ export async function doTask(run: Run): Promise<boolean> {
   const failure = outcome && failureOf(run, outcome)
   if (outcome !== undefined) tellOutcome(run, from, outcome)
   if (failure !== undefined) run.report.failure(failure)
-  // What has landed is on trunk, so its branch is deleted.
-  if (judged.landed) await push(run, `:refs/heads/${work.branch}`)
+  // What is on trunk needs no branch. If an earlier attempt has landed instead, this one's work is not.
+  if (judged.landed && run.clone.isWithin(head!, judged.preservation_ref!))
+    await push(run, `:refs/heads/${work.branch}`)
   return agent.isDone && !stop.isMade && failure === undefined
 }
 
 /** The outcome if nothing is left to do: only work that is complete is pushed to trunk. */
-function landedBefore({ settings }: Run, { branch, commit }: Earlier): Outcome {
-  const summary = `an earlier attempt has landed it: ${branch} is on ${settings.land}`
+function landedBefore({ settings }: Run, commit: string): Outcome {
+  const summary = `an earlier attempt has landed it on ${settings.land}`
   return { verdict: 'complete', success: true, landed: true, summary, preservation_ref: commit }
 }
 

@@ -61,7 +61,7 @@ t.test('if trunk has moved it is merged in, the gate runs again, and the work la
   t.equal(git(remote, 'branch', '--list', 'intendant/*'), '')
   const red = run(
     at,
-    { ...task(), attempt: 2 },
+    { ...task(), request_id: 'runreq_2' },
     {
       ...lands,
       AGENT: `echo 2 > y && ${elsewhere(at, remote, 'echo x > bad')}`,
@@ -74,11 +74,11 @@ t.test('if trunk has moved it is merged in, the gate runs again, and the work la
       landed: false,
       verdict: 'complete',
       land_blocked: 'trunk_moved_gates_failed',
-      preservation_ref: 'origin/intendant/runreq_1-2',
+      preservation_ref: 'origin/intendant/runreq_2-1',
     },
   ])
   t.equal(git(remote, 'show', 'main:y'), 'z')
-  t.equal(git(remote, 'show', 'intendant/runreq_1-2:y'), '2')
+  t.equal(git(remote, 'show', 'intendant/runreq_2-1:y'), '2')
   assertTidy(t, at)
 })
 

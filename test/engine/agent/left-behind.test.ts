@@ -14,6 +14,7 @@ import {
   type Done,
   git,
   gitThat,
+  KILLED_PUSH,
   landing,
   type Place,
   place,
@@ -192,12 +193,6 @@ t.test('of a worktree whose folder is gone nothing is left in the clone', async 
   t.equal(worktreesOf(at), 0)
 })
 
-/** Ends the command, and not the push, once the remote has taken or refused what goes to trunk. */
-const KILLED_PUSH = (isTaken: boolean): string => {
-  const push = isTaken ? `PATH='${process.env.PATH}' git "$@"; ` : ''
-  return `case "$*" in *:refs/heads/main) ${push}kill -9 $PPID; exit 1;; esac`
-}
-
 t.test('a run that was killed during its push is said to have landed if its work is on trunk', async (t) => {
   for (const isTaken of [true, false]) {
     const { at, remote, lands, trunk } = landing(t)
@@ -211,30 +206,4 @@ t.test('a run that was killed during its push is said to have landed if its work
     t.equal(branchesOf(at.repository), '')
     assertTidy(t, at)
   }
-})
-
-t.test('the next attempt finds that the work has landed, and does not do it again', async (t) => {
-  const { at, remote, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo mine > y', PATH: gitThat(at, 'push', KILLED_PUSH(true)) })
-  const made = trunk()
-  const again = run(at, next, { ...lands, AGENT: 'echo again > z' })
-  t.equal(again.code, 0)
-  t.match(said(t, again, 'task_run_completed'), [
-    { verdict: 'complete', success: true, landed: true, preservation_ref: made, summary: /is on main$/ },
-  ])
-  t.equal(trunk(), made)
-  t.equal(git(remote, 'branch', '--list', 'intendant/*'), '', 'landed work needs no branch')
-  assertTidy(t, at)
-
-  const later = run(at, { ...next, attempt: 3 }, { ...lands, AGENT: 'echo more > z' })
-  t.match(said(t, later, 'task_run_completed'), [{ landed: true, preservation_ref: trunk() }])
-  t.not(trunk(), made, 'it was said once')
-})
-
-t.test('work of an earlier attempt that is not on trunk does not count as landed', async (t) => {
-  const { at, lands, trunk } = landing(t)
-  run(at, task(), { ...lands, AGENT: 'echo mine > y', GATE: 'false' })
-  const again = run(at, next, { ...lands, AGENT: 'echo again > z' })
-  t.match(said(t, again, 'task_run_completed'), [{ landed: true, preservation_ref: trunk() }])
-  t.equal(git(at.repository, 'show', 'origin/main:z'), 'again')
 })

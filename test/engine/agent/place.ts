@@ -110,6 +110,12 @@ export function gitThat({ folder }: Place, what: string, does: string): string {
   return `${bin}:${process.env.PATH}`
 }
 
+/** For `gitThat`: ends the command, and not the push, once the remote has taken or refused what goes to trunk. */
+export const KILLED_PUSH = (isTaken: boolean): string => {
+  const push = isTaken ? `PATH='${process.env.PATH}' git "$@"; ` : ''
+  return `case "$*" in *:refs/heads/main) ${push}kill -9 $PPID; exit 1;; esac`
+}
+
 /** The payloads of these events, each validated against the catalogue. */
 export function said(t: Test, { lines }: Done, type: string): Record<string, any>[] {
   const payloads = lines.filter((line) => line.event_type === type).map(({ payload }) => payload)
