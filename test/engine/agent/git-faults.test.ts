@@ -170,7 +170,7 @@ t.test("an agent's stash that was not popped is on the branch, and does not land
   t.match(said(t, aside, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary }])
   const back = run(
     at,
-    { ...task(), attempt: 3 },
+    { ...task(), request_id: 'runreq_2' },
     { ...lands, AGENT: `echo x > y; ${stash}; git stash pop -q; echo done` },
   )
   t.match(said(t, back, 'task_run_completed'), [{ verdict: 'complete', landed: true, summary: 'done' }])
@@ -269,7 +269,7 @@ t.test('hooks and merge settings of the clone do not affect the command’s own 
   t.match(hooked.stderr, /this hook fails/, 'the agent’s own commits run them')
   // Unlike the others, pre-push runs: Git LFS uploads its objects in it.
   writeFileSync(join(at.repository, '.git/hooks/pre-push'), HOOK, { mode: 0o755 })
-  const barred = run(at, { ...task(), attempt: 3 }, { ...lands, AGENT: 'echo x > v' })
+  const barred = run(at, { ...task(), request_id: 'runreq_2' }, { ...lands, AGENT: 'echo x > v' })
   t.match(said(t, barred, 'task_run_completed'), [{ land_blocked: 'git_failed', summary: /this hook fails/ }])
   t.end()
 })

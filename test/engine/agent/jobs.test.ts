@@ -36,7 +36,7 @@ t.test('maintenance is done like a task, and its own event says what came of it'
   t.equal(git(remote, 'log', '-1', '--format=%s', 'main'), 'Maintain this project: Update the linters')
   const idle = run(
     at,
-    { ...asked('maintenance_requested'), attempt: 2 },
+    { ...asked('maintenance_requested'), request_id: 'runreq_2' },
     { ...lands, AGENT: `cat > '${seen}'; echo fine` },
   )
   t.match(readFileSync(seen, 'utf8'), /^Maintain this project\n\n/)
@@ -44,14 +44,14 @@ t.test('maintenance is done like a task, and its own event says what came of it'
   const before = trunk()
   const red = run(
     at,
-    { ...asked('maintenance_requested'), attempt: 3 },
+    { ...asked('maintenance_requested'), request_id: 'runreq_3' },
     { ...lands, AGENT: 'echo 3 > lock', GATE: 'echo no; false' },
   )
   t.match(said(t, red, 'project_maintenance_completed'), [
     {
       success: false,
-      preservation_ref: 'origin/intendant/runreq_1-3',
-      summary: 'the gate does not pass: echo no; false\nthe work is in origin/intendant/runreq_1-3\nno',
+      preservation_ref: 'origin/intendant/runreq_3-1',
+      summary: 'the gate does not pass: echo no; false\nthe work is in origin/intendant/runreq_3-1\nno',
     },
   ])
   t.equal(red.code, 0, 'the item says that it failed')
@@ -73,7 +73,7 @@ t.test('a vulnerability is removed like a task is done, and its own event says w
   ])
   const clean = asked('main_branch_audited', { dirty: false })
   const asks = `cat > '${seen}'; echo '{"question":"Which?","options":["a","b"]}'`
-  const unsure = run(at, { ...clean, attempt: 2 }, { ...lands, AGENT: asks })
+  const unsure = run(at, { ...clean, request_id: 'runreq_2' }, { ...lands, AGENT: asks })
   t.match(readFileSync(seen, 'utf8'), /An audit of its main branch found it clean/)
   t.match(said(t, unsure, 'remediation_completed'), [{ cve: 'unknown', success: false, summary: 'Which?\n- a\n- b' }])
   assertTidy(t, at)

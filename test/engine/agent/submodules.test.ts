@@ -106,7 +106,7 @@ t.test('a submodule moved to a pushed commit, or newly added, lands and leaves n
   t.match(git(remote, 'ls-tree', 'main', 'vendor lib'), git(remoteLibrary, 'rev-parse', 'main'))
   assertTidy(t, at)
   const AGENT = `git submodule --quiet add ${remoteLibrary} bücher`
-  const added = run(at, { ...task(), attempt: 2 }, { ...lands, AGENT })
+  const added = run(at, { ...task(), request_id: 'runreq_2' }, { ...lands, AGENT })
   t.match(said(t, added, 'task_run_completed'), [{ verdict: 'complete', landed: true }])
   t.match(git(remote, 'ls-tree', '-z', 'main', 'bücher'), /^160000 commit/)
   assertTidy(t, at)
