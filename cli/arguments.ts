@@ -70,6 +70,12 @@ export function moment(text: string): string | FromNow {
   return ms === undefined ? utcOf(at) : new FromNow(ms)
 }
 
+/** The same for the past: a duration counts back from now. */
+export function past(text: string): string | FromNow {
+  const at = moment(text)
+  return at instanceof FromNow ? new FromNow(-at.ms) : at
+}
+
 /** RFC 3339, kept to the letter: events are identified by their time as written. */
 export function time(text: string): string {
   if (RFC_3339.test(text) && !Number.isNaN(Date.parse(text))) return text

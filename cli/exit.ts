@@ -39,8 +39,9 @@ Exit codes:
   6  with --wait-limit: not at its end when the time was up
   7  verify did not examine it: a service is running on that home, a newer version has written it,
        or this machine cannot read it (another user's files, too few open files, too little memory)
-  130  ended at once by a repeated signal: the second to serve, the fourth to runner, watch and
-       attention; with runner --once: stopped before it had a run
+  130  stopped before all of many were tried; ended at once by a repeated signal: the second to serve
+       and to a command upon many, the fourth to runner, watch and attention; with runner --once:
+       stopped before it had a run
   141  with --wait, --follow or --exec: the reader of the output went away before the outcome was
        known
 
@@ -76,9 +77,11 @@ interface Failure {
 const LOCAL: Readonly<Record<number, readonly [code: string, title: string]>> = {
   [EXIT.failed]: ['failed', 'The command failed'],
   [EXIT.usage]: ['usage', 'The command line or a setting is wrong'],
+  [EXIT.refused]: ['refused', 'The service refused'],
   [EXIT.unreachable]: ['unreachable', 'The service does not answer'],
   [EXIT.timeout]: ['timeout', 'The time limit for waiting is over'],
   [EXIT.notLookedAt]: ['not_looked_at', 'It was not examined'],
+  [EXIT.interrupted]: ['interrupted', 'It was stopped'],
 }
 
 /**

@@ -11,7 +11,7 @@ import { CliFailure } from './exit.ts'
 import { list } from './lists.ts'
 
 /** Entities with an id of their own, in one list or in one for each project. */
-interface Kind {
+export interface Kind {
   /** Prefix of their ids; undefined if people or engines choose the ids. */
   readonly prefix?: string
   /** What an id with the prefix names, and the command that shows it. */
@@ -62,6 +62,7 @@ export const INTENT_RECORD: Kind = {
 }
 export const SESSION: Kind = { path: '/api/agent-sessions', member: 'session_id' }
 export const CAMPAIGN: Kind = { path: '/api/campaigns', member: 'name' }
+export const RUNNER: Kind = { path: '/api/runners' }
 export const SENTINEL: Kind = { path: '/api/sentinels', member: 'name' }
 export const INITIATIVE: Kind = { path: '/api/initiatives', member: 'name' }
 

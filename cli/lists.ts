@@ -33,6 +33,23 @@ export async function list(
   return { items: items.slice(0, limit), more, next }
 }
 
+/** The first items that are to be kept; `more` says whether the rest of the list was not looked at. */
+export async function listWhere(
+  client: Client,
+  path: string,
+  limit: number,
+  query: Readonly<Record<string, QueryValue>>,
+  keeps: (item: Document) => boolean,
+): Promise<Pick<Listing, 'items' | 'more'>> {
+  const items: Document[] = []
+  for await (const { body } of pages(client, path, query)) {
+    items.push(...body.items.filter(keeps))
+    if (items.length > limit || (items.length === limit && body.next_cursor !== undefined))
+      return { items: items.slice(0, limit), more: true }
+  }
+  return { items, more: false }
+}
+
 /** The items in any of the states. */
 export async function inStates(
   client: Client,

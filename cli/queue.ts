@@ -1,21 +1,21 @@
 /** `intendant queue`: work items. What runs, what waits and why, what needs a person; and the actions of owners. */
-import { type Command, Option } from 'commander'
+
+import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { UNFINISHED_STATUSES } from '../machines/campaign/states.ts'
-import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES } from '../machines/documents/work-item.ts'
+import { OPEN_STATES, TERMINAL_STATES, WAITING_STATES, WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
-import { collectFrom, DISCARD_WORK, integer, moment, ORIGIN, WAIT_LIMIT } from './arguments.ts'
+import { integer, LIMIT, WAIT_LIMIT } from './arguments.ts'
 import { printCampaigns } from './campaign-page.ts'
 import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
-import { afterOption, IdArgument, WORK_ITEM } from './ids.ts'
+import { IDS, ITEMS, listFiltered, stateOption } from './filters.ts'
+import { IdArgument, WORK_ITEM } from './ids.ts'
 import { ALL, inStates, list } from './lists.ts'
-import { movesOf } from './moves.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
-import { answerItem, retryItem } from './work-item-anew.ts'
-import { CANCELLED_BY_FILTER, cancelItems } from './work-item-cancel.ts'
-import { continuation, moveItem, itemPath as path } from './work-item-moves.ts'
+import { addItemMoves } from './work-item-commands.ts'
+import { itemPath as path } from './work-item-moves.ts'
 import { adviceFor, printItems, showItem } from './work-item-page.ts'
 import { questionOf } from './work-item-question.ts'
 import { followItem } from './work-item-wait.ts'
@@ -41,6 +41,8 @@ Examples:
   intendant queue wait wi_0a1b2c --wait-limit 2h    follow it until it settles
   intendant queue resume wi_0a1b2c3d4e5f60718293a4b5 --after wi_111111111111111122222222
   intendant queue retry wi_0a1b2c                   the same work again, as a new item
+  intendant queue retry --project shop --newer-than 2h --dry-run
+  intendant queue list --state failed --ids | grep -vxf mine.txt | intendant queue retry -
   intendant queue answer wi_0a1b2c --decision "Net" answer what a run has asked
   intendant queue cancel --project shop --state held --yes`
 
@@ -71,59 +73,18 @@ export function addQueue(program: Command, act: Act): void {
     .description('Show what has settled but still needs something, and what to do about it.')
     .option('--project <key>', 'Only this project.')
     .action(act(open))
-  addMoves(group, act)
-}
-
-function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, operand)
-
-  move('hold', 'Keep a queued item from starting until it is released.').action(
-    act((cli, [id]) => moveItem(cli, id, 'hold', {})),
+  const listing = ITEMS.add(
+    group
+      .command('list')
+      .alias('ls')
+      .description('List items, newest first: all of them, or those of one kind or state.'),
   )
-  move('release', 'Return a held item, or one blocked by a dependency, to the queue.').action(
-    act((cli, [id]) => moveItem(cli, id, 'release', {})),
-  )
-  move('close', 'Close a preserved, failed or undecided item: nothing more is to be done about it.')
-    .requiredOption('--reason <text>', 'Why nothing more is to be done.')
-    .action(act((cli, [id], { reason }) => moveItem(cli, id, 'close', { reason })))
-  group
-    .command('cancel')
-    .description('Cancel items: waiting ones at once, a running one when its run has ended.')
-    .addArgument(new IdArgument('[id...]', 'Ids, wi_..., or their beginnings. Without any: a filter.', WORK_ITEM))
-    .option('--project <key>', 'Cancel what waits in this project.')
-    .option('--source <kind:ref>', 'Cancel what waits from this source, such as campaign:spring.')
-    .addOption(
-      new Option('--state <state>', 'Cancel what is in this state. May be repeated. Default: both.')
-        .choices(CANCELLED_BY_FILTER)
-        .argParser(collectFrom(CANCELLED_BY_FILTER)),
-    )
-    .option('--yes', 'Do not ask before cancelling what a filter finds.')
-    .option('--reason <text>', 'Why.')
-    .option(...DISCARD_WORK)
-    .option(...ORIGIN)
-    .action(act(cancelItems))
-  move('resume', 'Continue preserved work as a new item.')
-    .option('--objective <text>', 'What to do now. Default: the old objective.')
-    .addOption(afterOption())
-    .option('--not-before <time>', 'Do not start before this time, or this duration from now.', moment)
-    .action(act(resume))
-  move('retry', 'Submit the work of a failed or cancelled item again, as a new item, and close the old one.').action(
-    act(retryItem),
-  )
-  move('answer', 'Answer what a run has asked: a new item continues with the decision, and the old one is closed.')
-    .requiredOption(
-      '--decision <text>',
-      'The decision. It is appended, with the question, to the objective of the new item.',
-    )
-    .action(act(answerItem))
-}
-
-async function resume({ client, json, print }: Cli, [id]: readonly any[], options: any): Promise<void> {
-  const { objective, after, notBefore } = options
-  const body = { objective, depends_on: after, not_before: notBefore }
-  const answer = await client.request('POST', path(id, '/resume'), { body })
-  if (json) return print.json(answer.body)
-  print.line(continuation(id, answer, print))
+  listing
+    .addOption(stateOption(WORK_ITEM_STATES, 'Only in this state.'))
+    .option(...LIMIT)
+    .option(...IDS)
+    .action(act((cli, _, options) => listFiltered(cli, ITEMS, options)))
+  addItemMoves(group, act)
 }
 
 /** What needs a person, as the service lists it, so that the count matches `intendant attention`. */

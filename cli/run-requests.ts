@@ -1,9 +1,9 @@
 /** `intendant run-request`: work given to a runner by a person, and what becomes of it. */
 import { type Command, Option } from 'commander'
-import { ACCESSES, FAILURE_CLASSES, LANES } from '../machines/documents/run-request.ts'
+import { ACCESSES, LANES } from '../machines/documents/run-request.ts'
+import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import {
   collect,
-  DISCARD_WORK,
   duration,
   integer,
   jsonObject,
@@ -14,11 +14,11 @@ import {
   WAIT_LIMIT,
 } from './arguments.ts'
 import { CliFailure } from './exit.ts'
+import { IDS, listFiltered, RUNS, stateOption } from './filters.ts'
 import { isReplay, keyHeaders, keyOption } from './idempotency-key.ts'
 import { BRIEF, IdArgument, IdOption, RUN_REQUEST } from './ids.ts'
-import { list } from './lists.ts'
-import { movesOf } from './moves.ts'
 import { safe } from './print.ts'
+import { addRunMoves } from './run-request-commands.ts'
 import { addLog } from './run-request-log.ts'
 import { showRunRequest } from './run-request-page.ts'
 import { follow } from './run-request-wait.ts'
@@ -39,20 +39,11 @@ export function addRunRequests(program: Command, act: Act): void {
     .alias('rr')
     .description('Run requests: create, list, show, log, approve, cancel, requeue, fail, release.')
   addCreate(group, act)
-  group
-    .command('list')
-    .alias('ls')
-    .description('List run requests, newest first.')
-    .option('--project <key>', 'Only this project.')
-    .option(
-      '--state <state>',
-      'Only this state: queued, offered, accepted, started, cancelling, completed, failed, cancelled, lost. May be repeated.',
-      collect,
-    )
-    .option('--runner <id>', 'Only those that this runner holds or held.')
-    .option('--label <label>', 'Only those that require this label.')
+  RUNS.add(group.command('list').alias('ls').description('List run requests, newest first.'))
+    .addOption(stateOption(RUN_REQUEST_STATES, 'Only in this state.'))
     .option(...LIMIT)
-    .action(act(listRunRequests))
+    .option(...IDS)
+    .action(act((cli, _, options) => listFiltered(cli, RUNS, options)))
   group
     .command('show')
     .description('Show one run request: its state and, while it waits, why.')
@@ -65,7 +56,7 @@ export function addRunRequests(program: Command, act: Act): void {
       }),
     )
   addLog(group, operand, act)
-  addMoves(group, act)
+  addRunMoves(group, act)
 }
 
 function addCreate(group: Command, act: Act): void {
@@ -101,35 +92,8 @@ function addCreate(group: Command, act: Act): void {
     .action(act(create))
 }
 
-function addMoves(group: Command, act: Act): void {
-  const move = movesOf(group, operand)
-
-  move('approve', 'Approve a full-throttle run.').action(act((cli, [id]) => post(cli, id, 'approve', {})))
-  move('cancel', 'Stop it, whatever its state.')
-    .option('--reason <text>', 'Why; the runner is told.')
-    .option(...DISCARD_WORK)
-    .action(act((cli, [id], { reason, discardWork }) => post(cli, id, 'cancel', { reason, discard_work: discardWork })))
-  move('requeue', 'Hand a lost run out again. Make sure that its old runner is gone.').action(
-    act((cli, [id]) => post(cli, id, 'requeue', {})),
-  )
-  move('fail', 'Settle a lost run as failed.')
-    .requiredOption('--message <text>', 'What is known about it.')
-    .addOption(new Option('--class <class>', 'The kind of failure.').choices(FAILURE_CLASSES))
-    .action(act((cli, [id], options) => post(cli, id, 'fail', { class: options.class, message: options.message })))
-  move('release', 'Take it back from its runner before the work has begun.')
-    .option('--attempt <n>', 'Only this attempt. Default: the current one.', integer(1, 1_000_000_000))
-    .action(act((cli, [id], { attempt }) => post(cli, id, 'release', { attempt })))
-}
-
-function path(id: string, more = ''): string {
-  return `/api/run-requests/${encodeURIComponent(id)}${more}`
-}
-
-async function post({ client, json, print }: Cli, id: string, move: string, body: object): Promise<void> {
-  const answer = await client.request('POST', path(id, `/${move}`), { body })
-  if (json) return print.json(answer.body)
-  const document = answer.body.run_request ?? answer.body
-  print.line(`${document.id} is ${print.state(document.state)}.`)
+function path(id: string): string {
+  return `/api/run-requests/${encodeURIComponent(id)}`
 }
 
 async function create(cli: Cli, _: readonly any[], options: any): Promise<number | undefined> {
@@ -175,22 +139,4 @@ function createBody(options: any): object {
     expires_at: options.expires,
     again: options.again,
   }
-}
-
-async function listRunRequests({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { limit, project, state, runner, label } = options
-  const { items, more } = await list(client, '/api/run-requests', limit, { project, state, runner, label })
-  if (json) return print.json(items)
-  const rows = items.map((item) => [
-    item.id,
-    print.state(item.state),
-    item.project,
-    item.throttle,
-    print.age(item.created_at),
-    item.offered_to ?? '-',
-    item.entry_event,
-    safe(item.waiting_because?.detail ?? item.failure?.message ?? ''),
-  ])
-  print.table(['ID', 'STATE', 'PROJECT', 'THROTTLE', 'AGE', 'RUNNER', 'ENTRY EVENT', 'WHY'], rows, 'No run requests.')
-  print.rest(items.length, more)
 }

@@ -1,11 +1,13 @@
 /** `intendant runner`: the fleet, and the bundled runner itself. */
+
 import type { Command } from 'commander'
 import type { Answer } from '../engine/client.ts'
 import { collect, integer, LIMIT, ORIGIN, shellCommand, WAIT_LIMIT, waitingTimeOption } from './arguments.ts'
+import { type BatchCommand, batchCommand } from './batch-command.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
+import { IDS, listFiltered, RUNNERS } from './filters.ts'
 import { type Followed, followTo } from './follow.ts'
-import { list } from './lists.ts'
 import { said } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
 import { runRunner } from './runner-process.ts'
@@ -70,12 +72,10 @@ export function addRunners(program: Command, act: Act): void {
     .option(...ORIGIN)
     .action(act(add))
 
-  runner
-    .command('list')
-    .alias('ls')
-    .description('List the runners and whether they are online.')
+  RUNNERS.add(runner.command('list').alias('ls').description('List the runners and whether they are online.'))
     .option(...LIMIT)
-    .action(act(listRunners))
+    .option(...IDS)
+    .action(act((cli, _, options) => listFiltered(cli, RUNNERS, options)))
 
   runner
     .command('edit')
@@ -91,20 +91,8 @@ export function addRunners(program: Command, act: Act): void {
     .action(act(edit))
 
   runner.command('show').description('Show one runner and what it holds.').argument('<id>').action(act(show))
-  runner
-    .command('drain')
-    .description('Let it finish what it holds and give it nothing new.')
-    .argument('<id>')
-    .option('--wait', 'Return only when it holds nothing.')
-    .option(...WAIT_LIMIT)
-    .option(...ORIGIN)
-    .action(act(drain))
-  runner
-    .command('undrain')
-    .description('Give it work again.')
-    .argument('<id>')
-    .option(...ORIGIN)
-    .action(act(undrain))
+  batchCommand(runner, act, drain)
+  batchCommand(runner, act, undrain)
   runner
     .command('remove')
     .description('Remove a runner for good.')
@@ -171,29 +159,6 @@ function showToken({ print }: Cli, token: unknown, file: string | undefined): vo
   }
 }
 
-async function listRunners({ client, json, print }: Cli, _: readonly any[], { limit }: any): Promise<void> {
-  const { items, more } = await list(client, '/api/runners', limit)
-  if (json) return print.json(items)
-  const rows = items.map((item) => [
-    item.id,
-    print.state(presence(item)),
-    `${item.in_flight?.length ?? 0}/${item.capacity}`,
-    item.trusted ? 'yes' : 'no',
-    print.age(item.last_seen_at) || 'never',
-    item.allowed_projects.join(',') || '(none)',
-    item.labels.join(','),
-  ])
-  const headings = ['ID', 'STATE', 'BUSY', 'TRUSTED', 'SEEN', 'PROJECTS', 'LABELS']
-  print.table(headings, rows, 'No runners yet. Register one with: intendant runner add ID --project KEY')
-  print.rest(items.length, more)
-}
-
-/** The most important word about a runner's state. */
-function presence(item: Document): string {
-  if (item.state !== 'registered') return item.state
-  return item.presence ?? item.state
-}
-
 async function show(cli: Cli, [id]: readonly any[]): Promise<void> {
   const { body } = await cli.client.request('GET', path(id))
   if (cli.json) cli.print.json(body)
@@ -217,13 +182,36 @@ function showRunner({ print }: Cli, body: Document): void {
   ])
 }
 
-async function drain(cli: Cli, [id]: readonly any[], { wait, waitLimit }: any): Promise<number | undefined> {
-  const { client, json, print } = cli
-  const { body } = await client.request('PATCH', path(id), { body: { draining: true } })
-  const isFollowed = wait || waitLimit !== undefined
-  if (!json) print.line(`Runner ${id} is draining; it holds ${heldBy(body).length} run(s).`)
-  else if (!isFollowed) print.json(body)
-  return isFollowed ? await followTo(cli, drained(cli, id), undefined, waitLimit) : undefined
+const drain: BatchCommand = {
+  name: 'drain',
+  description: 'Let runners finish what they hold and give them nothing new.',
+  of: RUNNERS,
+  done: 'draining',
+  options: (command) =>
+    command.option('--wait', 'Of one runner: return only when it holds nothing.').option(...WAIT_LIMIT),
+  takes: () => true,
+  async perform({ client }, { id }) {
+    const { body: document } = await client.request('PATCH', path(id), { body: { draining: true } })
+    return { document, line: `Runner ${id} is draining; it holds ${heldBy(document).length} run(s).` }
+  },
+  async after(cli, { document, line }, { wait, waitLimit }) {
+    const isFollowed = wait || waitLimit !== undefined
+    if (!cli.json) cli.print.line(line)
+    else if (!isFollowed) cli.print.json(document)
+    return isFollowed ? await followTo(cli, drained(cli, document.id), undefined, waitLimit) : undefined
+  },
+}
+
+const undrain: BatchCommand = {
+  name: 'undrain',
+  description: 'Give runners work again.',
+  of: RUNNERS,
+  done: 'taking work again',
+  takes: () => true,
+  async perform({ client }, { id }) {
+    const { body: document } = await client.request('PATCH', path(id), { body: { draining: false } })
+    return { document, line: `Runner ${id} takes work again.` }
+  },
 }
 
 /** The runner, to be followed until it holds nothing. */
@@ -248,12 +236,6 @@ function drained({ json, print }: Cli, id: string): Followed {
 
 function heldBy({ in_flight = [] }: Document): readonly string[] {
   return in_flight
-}
-
-async function undrain({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {
-  const { body } = await client.request('PATCH', path(id), { body: { draining: false } })
-  if (json) print.json(body)
-  else print.line(`Runner ${id} takes work again.`)
 }
 
 async function remove({ client, json, print }: Cli, [id]: readonly any[]): Promise<void> {

@@ -5,6 +5,7 @@
 import type { Client } from '../engine/client.ts'
 import { ServiceRefused } from '../engine/errors.ts'
 import { type Anew, anew, isForItsSource, isRetried, objectiveAnswered } from '../machines/work-item/anew.ts'
+import type { Done, Target } from './batch.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { safe } from './print.ts'
@@ -13,13 +14,18 @@ import { adviceFor } from './work-item-page.ts'
 import { questionOf } from './work-item-question.ts'
 import type { Cli } from './world.ts'
 
-/** The same work once more. */
-export async function retryItem(cli: Cli, [id]: readonly any[]): Promise<void> {
-  const old = await read(cli.client, id)
+/** The same work once more. `found`: the item, if it was read a moment ago. */
+export async function retryItem(cli: Cli, { id, found }: Target): Promise<Done> {
+  const old = found ?? (await read(cli.client, id))
   assertOperators(old, 'retries it')
   if (!isRetried(old))
     throw refused(old, 'only failed or cancelled items, and preserved work without a ref, can be retried')
-  await submitAnew(cli, old, anew(old, 'retry', old.objective))
+  return await submitAnew(cli, old, anew(old, 'retry', old.objective))
+}
+
+/** Whether a retry would take it, and nobody has closed it: what was closed, or retried before, is over. */
+export function isToRetry(item: Document): boolean {
+  return isRetried(item) && !isForItsSource(item) && item.operator_action?.command !== 'close'
 }
 
 /** The same work, from what the run has kept, with what was decided. */
@@ -30,9 +36,11 @@ export async function answerItem(cli: Cli, [id]: readonly any[], { decision }: a
   assertOperators(old, 'takes the decision')
   if (!asksForDecision(old)) throw refused(old, 'only an item whose run asked for a decision can be answered')
   const objective = objectiveAnswered(old, await questionOf(client, old), decision)
-  await submitAnew(cli, old, anew(old, 'answer', objective)).catch((error) => {
+  const { document, line } = await submitAnew(cli, old, anew(old, 'answer', objective)).catch((error) => {
     throw isOtherAnswer(error) ? answeredBefore(error, old) : error
   })
+  if (cli.json) cli.print.json(document)
+  else cli.print.line(line)
 }
 
 /** The key of an answer derives from the item alone, so that a second one that differs is refused. */
@@ -73,8 +81,8 @@ function asksForDecision({ state, started_at, operator_action: last }: Document)
   return started_at !== undefined && (wasClosed ? last.previous_state : state) === 'needs_decision'
 }
 
-async function submitAnew(cli: Cli, old: Document, { path, body, idempotencyKey, closing }: Anew): Promise<void> {
-  const { client, json, print, note } = cli
+async function submitAnew(cli: Cli, old: Document, { path, body, idempotencyKey, closing }: Anew): Promise<Done> {
+  const { client, print, note } = cli
   const made = await client.request('POST', path, { body, headers: { 'idempotency-key': idempotencyKey } })
   const { body: item } = made
   if (closing !== undefined) {
@@ -86,6 +94,5 @@ async function submitAnew(cli: Cli, old: Document, { path, body, idempotencyKey,
       throw error
     }
   }
-  if (json) return print.json(item)
-  print.line(continuation(old.id, made, print))
+  return { document: item, line: continuation(old.id, made, print) }
 }

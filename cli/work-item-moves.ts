@@ -1,5 +1,7 @@
 /** What owners do about a work item: one POST to it, and how it stands then. */
+
 import type { Answer } from '../engine/client.ts'
+import type { Done } from './batch.ts'
 import type { Document } from './document.ts'
 import { isReplay } from './idempotency-key.ts'
 import { safe } from './print.ts'
@@ -10,14 +12,13 @@ export function itemPath(id: string, more = ''): string {
   return `/api/work-items/${encodeURIComponent(id)}${more}`
 }
 
-export async function moveItem({ client, json, print }: Cli, id: string, name: string, body: object): Promise<void> {
-  const answer = await client.request('POST', itemPath(id, `/${name}`), { body })
-  if (json) return print.json(answer.body)
-  print.line(standing(answer.body, print))
+export async function moveItem({ client, print }: Cli, id: string, name: string, body: object): Promise<Done> {
+  const { body: document } = await client.request('POST', itemPath(id, `/${name}`), { body })
+  return { document, line: standing(document, print) }
 }
 
 /** Where it stands, on one line. */
-export function standing({ id, state, reason }: Document, print: Cli['print']): string {
+function standing({ id, state, reason }: Document, print: Cli['print']): string {
   return `${id} is ${print.state(state)}: ${safe(reason)}`
 }
 

@@ -17,7 +17,12 @@ export function printItems(
 ): void {
   if (items.length === 0) return
   print.heading(heading)
-  if (print.isNarrow) printNarrow(print, items, since)
+  listItems(print, items, since)
+}
+
+/** The same without a heading. An empty list is stated in words. */
+export function listItems(print: Printer, items: readonly Document[], since: (item: Document) => string): void {
+  if (print.isNarrow && items.length > 0) printNarrow(print, items, since)
   else printWide(print, items, since)
 }
 
@@ -31,7 +36,7 @@ function printWide(print: Printer, items: readonly Document[], since: (item: Doc
     cut(whatOf(item), OBJECTIVE_COLUMNS),
     safe(whyOf(item)),
   ])
-  print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, '')
+  print.table(['ID', 'STATE', 'PROJECT', 'LANE', 'FOR', 'WHAT', 'WHY'], rows, 'No work items.')
 }
 
 function printNarrow(print: Printer, items: readonly Document[], since: (item: Document) => string): void {

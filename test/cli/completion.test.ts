@@ -26,7 +26,7 @@ t.test('bash completes commands, options and their values, and leaves the rest t
   t.same(completed('que'), ['queue'])
   t.ok(completed('').includes('help'), 'also the commands that commander adds')
   t.same(completed('queue', 're').sort(), ['release', 'resume', 'retry'])
-  t.same(completed('queue', 'cancel', '--s'), ['--source', '--state'])
+  t.same(completed('queue', 'cancel', '--s'), ['--source', '--state', '--stop-at-refusal'])
   t.same(completed('queue', 'cancel', '--state', ''), ['queued', 'held'])
   t.same(completed('queue', 'cancel', '--state', '=', 'h'), ['held'], '--state=h')
   t.same(completed('--url', 'queue', 'que'), ['queue'], 'the value of a flag is no command')
