@@ -55,7 +55,7 @@ export const DISCARD_WORK = [
   'Tell its runner to discard uncommitted work; the bundled runner leaves that to its command.',
 ] as const
 
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
 
 /** A time as RFC 3339, or a duration from now, which becomes one before the command runs. */
 export function moment(text: string): string | FromNow {

@@ -63,6 +63,7 @@ export function eventLines(event: Document, print: Printer): string[] {
     safe(String(event.project)),
     print.tint(subject, 'dim'),
     detailOf(event.payload),
+    print.tint(personOf(event.by), 'dim'),
   ]
   return [
     parts
@@ -70,6 +71,12 @@ export function eventLines(event: Document, print: Printer): string[] {
       .join('  ')
       .trimEnd(),
   ]
+}
+
+/** The person who caused it, by the name of their token: only what a person does states where it came from. */
+function personOf(by: unknown): string {
+  const { name, origin } = (by ?? {}) as Record<string, unknown>
+  return origin === undefined ? '' : `by ${safe(String(name))}`
 }
 
 /** In UTC, as all times shown; with the date unless it is today's. */

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { LIMIT } from './arguments.ts'
 import { printEvents } from './event-line.ts'
 import { list } from './lists.ts'
+import { cursorOf, since } from './since.ts'
 import { addFilters, filtersOf } from './watch.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -12,11 +13,12 @@ export function addEvents(program: Command, act: Act): void {
     .option(...LIMIT)
     .option(
       '--since <cursor>',
-      'Oldest first, after this cursor, or from earliest; the next cursor is printed on standard error. Default: the latest events.',
+      'Oldest first, after this cursor, since this time or for this long (24h), or from earliest; the next cursor is printed on standard error. Default: the latest events.',
+      since,
     )
     .addHelpText(
       'after',
-      '\nExamples:\n  intendant events --limit 20\n  intendant events --run-request-id runreq_... --since earliest\n  intendant events evt_... --json',
+      '\nExamples:\n  intendant events --limit 20\n  intendant events --run-request-id runreq_... --since earliest\n  intendant events --project shop --since 24h --limit 1000      what changed since yesterday\n  intendant events evt_... --json',
     )
     .action(act(listEvents))
 }
@@ -27,9 +29,11 @@ async function listEvents({ client, json, print, note }: Cli, [id]: readonly any
     const { body } = await client.request('GET', `/api/events/${encodeURIComponent(id)}`, { query })
     return print.json(body)
   }
-  const { since, limit } = options
+  const { limit } = options
+  const filters = filtersOf(options)
+  const since = options.since && (await cursorOf(client, options.since, filters))
   const from = since === undefined ? { order: 'desc' } : since === 'earliest' ? {} : { cursor: since }
-  const { items, more, next } = await list(client, '/api/events', limit, { ...filtersOf(options), ...from })
+  const { items, more, next } = await list(client, '/api/events', limit, { ...filters, ...from })
   // The latest come last, as in a log, wherever the list begins.
   const events = since === undefined ? items.toReversed() : items
   // To see events before the latest ones, ask with a larger limit.

@@ -17,7 +17,7 @@ export class ServiceClock {
   readonly nowMs = (): number => Date.now() + this.#aheadMs
 }
 
-/** A duration that was given as a time. */
+/** A duration that was given as a time; negative for one that has passed. */
 export class FromNow {
   readonly ms: number
 
@@ -26,7 +26,7 @@ export class FromNow {
   }
 }
 
-/** Replaces each duration among the options in place with the time at which it is over (RFC 3339). */
+/** Replaces each duration among the options in place with the time that far from now (RFC 3339). */
 export async function withTimes(
   client: () => Client,
   clock: ServiceClock,

@@ -8,6 +8,7 @@ import { CliFailure } from './exit.ts'
 import { execLimitOption, stopOn } from './hook.ts'
 import { IdOption, RUN_REQUEST, WORK_ITEM } from './ids.ts'
 import { cursorAfter } from './lists.ts'
+import { cursorOf, since } from './since.ts'
 import { streamBreaks } from './stream-breaks.ts'
 import { consume, ON_FAILURE } from './watch-exec.ts'
 import type { Act, Cli } from './world.ts'
@@ -58,7 +59,12 @@ More is in docs/NOTIFICATIONS.md.`
 
 export function addWatch(program: Command, act: Act): void {
   addFilters(program.command('watch').description('Show events as they happen, or run a command for each.'))
-    .option('--since <cursor>', 'Start after this cursor; or latest, or earliest.', 'latest')
+    .option(
+      '--since <cursor>',
+      'Start after this cursor, at this time or this long ago (24h); or latest, or earliest.',
+      since,
+      'latest',
+    )
     .option('--count <n>', 'End after this many events.', integer(1, 1e15))
     .option('--exec <command>', 'The shell command to run for each event, instead of showing it.', shellCommand)
     .option('--cursor-file <file>', 'With --exec: continue at the cursor in this file if it exists, and keep it there.')
@@ -75,10 +81,11 @@ export function addWatch(program: Command, act: Act): void {
 async function watchEvents(cli: Cli, _: readonly any[], options: any): Promise<void> {
   const { exec, cursorFile } = options
   const filters = filtersOf(options)
-  if (exec !== undefined) return await consume(cli, { ...options, filters })
+  const since = await cursorOf(cli.client, options.since, filters)
+  if (exec !== undefined) return await consume(cli, { ...options, since, filters })
   if (cursorFile !== undefined)
     throw new CliFailure('--cursor-file needs --exec: only a command can say that it has taken an event.')
-  await showEvents(cli, filters, options)
+  await showEvents(cli, filters, { ...options, since })
 }
 
 async function showEvents(

@@ -258,6 +258,26 @@ t.test('watch --count continues from its own note without losing an event', asyn
   t.same(seen, ['a', 'b', 'c', 'd'])
 })
 
+t.test('events and watch begin at a time, and say which person caused what', async (t) => {
+  const s = await startTestService(t)
+  const env = { ENGINE_URL: s.service.url, ENGINE_TOKEN: s.admin }
+  for (const key of ['a', 'b', 'c', 'd']) await s.project(key)
+  const { out } = await cli(env, 'events', '--event-type', 'project_created', '--json')
+  const recorded: string[] = JSON.parse(out).map((event: any) => event.recorded_at)
+  const keysIn = (text: string) => [...text.matchAll(/ key=(\w)/g)].map(([, key]) => key)
+  const listed = async (since: string, ...more: string[]) =>
+    keysIn((await cli(env, 'events', '--event-type', 'project_created', '--since', since, ...more)).out)
+  t.same(await listed(recorded[2]!), ['c', 'd'])
+  t.same(await listed(recorded[1]!, '--limit', '2'), ['b', 'c'])
+  t.same(await listed(recorded[0]!), ['a', 'b', 'c', 'd'])
+  t.same(await listed('24h'), ['a', 'b', 'c', 'd'])
+  t.same(await listed('2090-01-31T08:00:00Z'), [])
+  const argv = ['watch', '--event-type', 'project_created', '--since', recorded[2]!, '--count', '2']
+  t.same(keysIn((await cli(env, ...argv)).out), ['c', 'd'])
+  t.match((await cli(env, 'events', '--since', '24h', '--limit', '1000')).out, / key=a .* by admin\n/)
+  t.match(await cli(env, 'events', '--since', '2026-11-26'), { code: 2, err: /such as 24h, is expected/ })
+})
+
 t.test('watch reports once that it has reconnected after a break', async (t) => {
   const event = (n: number) => ({ event_type: `e${n}`, project: 'demo', occurred_at: RUN.created_at, payload: {} })
   const streams = [
