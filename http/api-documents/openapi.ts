@@ -8,10 +8,15 @@ import { parameters } from './parameters.ts'
 import { problemSchema } from './problem-schema.ts'
 import { Components } from './schemas.ts'
 
+interface Group {
+  readonly codes: readonly ProblemCode[]
+  of(route: Route): boolean
+}
+
 /**
  * Groups of problems that many routes may answer with. A group's name becomes part of the names of shared responses.
  */
-const GROUPS: Readonly<Record<string, { readonly codes: readonly ProblemCode[]; of(route: Route): boolean }>> = {
+const GROUPS: Readonly<Record<string, Group>> = {
   Any: {
     codes: [
       'malformed_path',
@@ -69,10 +74,10 @@ function parametersOf(query: Route['query']): object {
   return (query as Shape | undefined)?.properties ?? {}
 }
 
-/** Every problem that the route may answer with. */
-function problemsOf(route: Route): readonly ProblemCode[] {
+/** Every problem that a route of these groups may answer with. */
+function problemsOf(route: Route, groups: readonly string[]): readonly ProblemCode[] {
   const codes = new Set<ProblemCode>(route.problems)
-  for (const group of Object.values(GROUPS)) if (group.of(route)) for (const code of group.codes) codes.add(code)
+  for (const name of groups) for (const code of GROUPS[name]!.codes) codes.add(code)
   if (route.access.right === 'runner' || route.access.runner === 'own') codes.add('not_the_runner')
   return PROBLEM_CODES.filter((code) => codes.has(code))
 }
@@ -229,17 +234,39 @@ function responses(route: Route, components: Components, answerExample: unknown)
 
 /** One response per status, which lists its possible codes. Routes with the same codes share it. */
 function problems(route: Route, components: Components): Record<string, object> {
+  const groups = Object.keys(GROUPS).filter((name) => GROUPS[name]!.of(route))
   const byStatus = new Map<number, ProblemCode[]>()
-  for (const code of problemsOf(route)) {
+  for (const code of problemsOf(route, groups)) {
     const { status } = problemTable[code]
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+    const codes = byStatus.get(status)
+    if (codes === undefined) byStatus.set(status, [code])
+    else codes.push(code)
   }
   const described = [...byStatus].map(([status, codes]) => {
-    const name = nameOfProblems(route, status, codes)
-    components.answer(name, problemResponse(status, codes))
+    const { name, response } = sharedProblem(groups, status, codes)
+    components.answer(name, response)
     return [String(status), { $ref: `#/components/responses/${name}` }] as const
   })
   return Object.fromEntries(described)
+}
+
+interface SharedProblem {
+  readonly name: string
+  readonly response: object
+}
+
+/** By groups and codes: the responses of all routes are some hundreds of different ones. */
+const sharedProblems = new Map<string, SharedProblem>()
+
+function sharedProblem(groups: readonly string[], status: number, codes: readonly ProblemCode[]): SharedProblem {
+  const named = groups.filter((name) => GROUPS[name]!.codes.some((code) => problemTable[code].status === status))
+  const key = `${named.join()} ${codes.join()}`
+  let shared = sharedProblems.get(key)
+  if (shared === undefined) {
+    shared = { name: nameOfProblems(named, status, codes), response: problemResponse(status, codes) }
+    sharedProblems.set(key, shared)
+  }
+  return shared
 }
 
 /** Generators derive file and type names from it. */
@@ -249,13 +276,8 @@ const NAME_CHARS_MAX = 100
  * `Problem409AnyIllegalMove`: the status, the groups with codes of that status, and the remaining codes, as many as
  * fit.
  */
-function nameOfProblems(route: Route, status: number, codes: readonly ProblemCode[]): string {
-  const known = new Set<ProblemCode>()
-  const groups = Object.entries(GROUPS).flatMap(([name, group]) => {
-    const ofStatus = group.of(route) ? group.codes.filter((code) => problemTable[code].status === status) : []
-    for (const code of ofStatus) known.add(code)
-    return ofStatus.length === 0 ? [] : [name]
-  })
+function nameOfProblems(groups: readonly string[], status: number, codes: readonly ProblemCode[]): string {
+  const known = new Set(groups.flatMap((name) => GROUPS[name]!.codes))
   const further = codes.filter((code) => !known.has(code)).map((code) => code.split('_').map(capital).join(''))
   const named = (count: number): string => {
     const rest = count === further.length ? [] : [`And${further.length - count}More`]
