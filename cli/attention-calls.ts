@@ -39,6 +39,17 @@ export interface News extends Partial<Pick<Listed, 'item'>> {
 /** Its time moves while it lasts, when another of the runners was the last to be heard; so the time does not name it. */
 const OF_NO_FIXED_TIME = 'no_runner_online'
 
+/**
+ * What names a call among those of the same thing and reason. An escalated campaign keeps its question while its owner
+ * pauses it, from when on it is listed with another time.
+ */
+function nameOf({ reason, since, campaign }: Document): string {
+  if (reason === OF_NO_FIXED_TIME) return ''
+  return reason === 'escalated'
+    ? `${campaign.cycles_completed} ${campaign.paused?.escalated ?? campaign.reason}`
+    : since
+}
+
 /** The calls of an item: an initiative calls for each of its questions, everything else once. */
 function callsOf(item: Document): readonly Call[] {
   const { kind, reason, project, since, initiative } = item
@@ -47,7 +58,7 @@ function callsOf(item: Document): readonly Call[] {
     key: [reason, kind, project, id, named].join(' '),
     ...{ kind, reason, id, project, since: from, what },
   })
-  if (reason !== 'asked') return [call(reason === OF_NO_FIXED_TIME ? '' : since, since, whatOf(item))]
+  if (reason !== 'asked') return [call(nameOf(item), since, whatOf(item))]
   return initiative.questions.map((question: Document) => {
     const alone = { ...item, initiative: { ...initiative, questions: [question] } }
     return call(question.id, question.at, whatOf(alone))

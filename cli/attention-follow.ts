@@ -2,6 +2,7 @@
  * `intendant attention --follow`: tells of each thing that begins to need a person, and if asked of each that no longer does. The
  * list decides: events only say when to read it again. It is also read each minute, since some reasons begin by time alone.
  */
+import type { Client } from '../engine/client.ts'
 import { type Backoff, mayHelpInTime, pauseAfter, retrying } from '../engine/retry.ts'
 import { watch } from '../engine/watch.ts'
 import { Calls, type News } from './attention-calls.ts'
@@ -12,7 +13,7 @@ import { type Facts, Hook, HookFailed, stopOn } from './hook.ts'
 import { list } from './lists.ts'
 import { INDENT, safe } from './print.ts'
 import { isPlaceLost, type StreamBreaks, streamBreaks } from './stream-breaks.ts'
-import { type AttentionFilter, keepTold, toldIn } from './told-file.ts'
+import { type AttentionFilter, ToldFile } from './told-file.ts'
 import type { Cli } from './world.ts'
 
 export interface Follower {
@@ -102,17 +103,15 @@ interface Telling {
 
 /** Reads and tells, one after the other, so that nothing is told that has ended meanwhile. */
 async function tellAll(cli: Cli, { follower, pace, hook, readings, breaks }: Telling): Promise<void> {
-  const { client, note } = cli
+  const { note } = cli
   const { filter, state, ended = false } = follower
   const { signal } = readings
-  const calls = new Calls(state === undefined ? [] : toldIn(state, filter), ended)
-  const keep = (): void => {
-    if (state !== undefined) keepTold(state, filter, calls.told)
-  }
+  const file = state === undefined ? undefined : new ToldFile(state, filter)
+  const calls = new Calls(file?.told ?? [], ended)
+  const keep = (): void => file?.keep(calls.told)
+  const client = abortedBy(signal, cli.client)
   const read = () => list(client, '/api/attention', Number.POSITIVE_INFINITY, { ...filter })
   const patience = { signal, mayHelp: mayHelpInTime, onRetry: breaks.broke }
-  // Whether the file can be written shows before anything is told.
-  keep()
   while (!signal.aborted) {
     if (readings.isDue) {
       const { items } = await readings.take(() => retrying(read, patience))
@@ -136,6 +135,11 @@ async function tellAll(cli: Cli, { follower, pace, hook, readings, breaks }: Tel
       if (!signal.aborted) note(`${news.call.reason} ${news.call.id}: ${error.message}; trying again`)
     }
   }
+}
+
+/** The same client, whose requests end with the signal. */
+function abortedBy(signal: AbortSignal, client: Client): Client {
+  return { ...client, request: (method, path, options) => client.request(method, path, { ...options, signal }) }
 }
 
 /** As printed with `--json`, and for the command: the item as listed, if it still is, with what is told of it. */

@@ -28,7 +28,7 @@ export function idOf(item: Document): string {
 export function whatOf(item: Document): string {
   const { reason, campaign, initiative, sentinel, work_item } = item
   const asked = {
-    escalated: campaign?.reason,
+    escalated: campaign?.paused?.escalated ?? campaign?.reason,
     paused: campaign?.reason,
     asked: initiative?.questions[0]?.text,
     close_proposed: initiative?.close_proposals[0]?.reason,

@@ -1,10 +1,10 @@
 /**
- * Files in which a command notes how far it has come, so that the next one continues there. A file is replaced as a whole: it
- * holds the last note or the one before, never a part. Only its owner may read it (mode 0600).
+ * Files in which a command notes how far it has come, so that the next one continues there. A file is replaced as a whole, so that it
+ * holds the last note or the one before, never a part; or a line is added, of which a crash may leave a part. Only its owner may read it (mode 0600).
  */
-import { readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync } from 'node:fs'
 import { describeError } from '../engine/errors.ts'
-import { replaceOwnerOnly } from '../storage/files/flush.ts'
+import { flushFile, replaceOwnerOnly } from '../storage/files/flush.ts'
 import { CliFailure, EXIT } from './exit.ts'
 
 /** Its text; undefined if it does not exist. Throws CliFailure. */
@@ -19,8 +19,20 @@ export function keptIn(file: string): string | undefined {
 
 /** It is on disk when this returns. Throws CliFailure. */
 export function keep(file: string, text: string): void {
+  written(file, () => replaceOwnerOnly(file, text))
+}
+
+/** Adds to it; likewise. */
+export function keepMore(file: string, text: string): void {
+  written(file, () => {
+    appendFileSync(file, text)
+    flushFile(file)
+  })
+}
+
+function written(file: string, write: () => void): void {
   try {
-    replaceOwnerOnly(file, text)
+    write()
   } catch (error) {
     throw new CliFailure(`${file} cannot be written: ${describeError(error)}.`, EXIT.failed, error)
   }

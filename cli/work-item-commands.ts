@@ -47,8 +47,7 @@ const close: BatchCommand = {
 
 const cancel: BatchCommand = {
   name: 'cancel',
-  description:
-    'Cancel items: waiting ones at once, a running one when its run has ended. A filter finds waiting.',
+  description: 'Cancel items: waiting ones at once, a running one when its run has ended. A filter finds waiting.',
   of: ITEMS,
   done: 'cancelled',
   states: [NOT_BEGUN, NOT_BEGUN],

@@ -108,6 +108,25 @@ t.test('each question of an initiative is told on its own', (t) => {
   t.end()
 })
 
+t.test('an escalated campaign that its owner pauses, and resumes, is told once; its next question is another', (t) => {
+  const campaign = (reason: string, since: string, more: object = {}): Document => ({
+    ...{ kind: 'campaign', reason: 'escalated', project: 'shop', since },
+    campaign: { name: 'pay', reason, cycles_completed: 2, ...more },
+  })
+  const asks = campaign('Net or gross?', MONDAY)
+  const paused = campaign('paused by ada', TUESDAY, { paused: { by: 'owner', escalated: 'Net or gross?' } })
+  const resumed = campaign('Net or gross?', TUESDAY)
+  const next = campaign('Net or gross?', TUESDAY, { cycles_completed: 3 })
+  const news = 'began pay Net or gross?'
+  t.same(toldOf(new Calls([], true), [asks], [paused], [resumed], [paused]), [[news], [], [], []])
+  t.same(toldOf(new Calls([], false), [paused], [campaign('Which tax?', TUESDAY)], [next]), [
+    [news],
+    ['began pay Which tax?'],
+    [news],
+  ])
+  t.end()
+})
+
 t.test('a stalled project is told once, even if the time of its last runner moves', (t) => {
   const stalled = (since: string): Document => ({
     ...{ kind: 'stalled_project', reason: 'no_runner_online', project: 'shop', since },

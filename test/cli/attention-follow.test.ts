@@ -1,5 +1,7 @@
 /** `intendant attention --follow`: what begins to need a person is told once, across crashes of both sides. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { type Follower, followAttention } from '../../cli/attention-follow.ts'
 import { openCli } from '../../cli/world.ts'
@@ -19,6 +21,15 @@ const text = (file: string): string => {
   } catch {
     return ''
   }
+}
+
+/** The ids that such a file says somebody was told of; the file is not touched. */
+const toldBy = (file: string): string[] => {
+  const [first, ...changes] = linesIn(file).map((line) => JSON.parse(line))
+  const told = new Map(first.told.map((call: any) => [call.key, call.id]))
+  for (const change of changes)
+    change.over === undefined ? told.set(change.told.key, change.told.id) : told.delete(change.over)
+  return [...told.values()] as string[]
 }
 
 /** Each line: what has changed, why, and for which. */
@@ -200,7 +211,7 @@ t.test(
       async () => linesIn(`${at}/all`),
       (lines) => lines.length > 4,
     )
-    const told = () => JSON.parse(text(`${at}/state`)).told.map(({ id }: any) => id)
+    const told = () => toldBy(`${at}/state`)
     t.same(told(), [first.id], 'noted once the command has succeeded')
     t.equal(linesIn(`${at}/all`).filter((line) => line.includes(first.id)).length, 1)
     t.match(JSON.parse(text(`${at}/${first.id}`)), { change: 'began', id: first.id, run_request: { id: first.id } })
@@ -265,6 +276,30 @@ t.test('a file of other filters, or of something else, is refused', async (t) =>
   t.match(await cli(envOf(s), ...argv, `${at}/none/state`), { code: 1, err: /cannot be written: ENOENT/ })
   for (const more of [['--exec', 'true'], ['--state', 'x'], ['--ended']])
     t.match(await cli(envOf(s), 'attention', ...more), { code: 2, err: /need --follow/ })
+})
+
+t.test('a stop does not wait for an answer', async (t) => {
+  let isAsked = false
+  const silent = createServer((request, response) => {
+    if (request.url!.startsWith('/api/watch')) {
+      response.writeHead(200).write(`data: ${JSON.stringify({ type: 'hello', cursor: 'e.0', oldest: 'e.0' })}\n\n`)
+    } else isAsked = true
+  })
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    silent.closeAllConnections()
+    silent.close()
+  })
+  const { port } = silent.address() as AddressInfo
+  const follow = following(t, { ENGINE_URL: `http://127.0.0.1:${port}`, ENGINE_TOKEN: 'x' }, {})
+  await until(
+    async () => isAsked,
+    (asked) => asked,
+  )
+  const before = performance.now()
+  await follow.stop()
+  t.ok(performance.now() - before < 10_000, 'an answer may take 30 s')
+  t.equal(follow.err(), '')
 })
 
 t.test('a stream that has lost its place begins anew', async (t) => {
