@@ -26,7 +26,7 @@ The five fields of --cron: minute, hour, day of the month, month, day of the wee
 service was not running for more than ten minutes is not made up for.`
 
 const CRON = ['--cron <pattern>', 'When: "MINUTE HOUR DAY MONTH WEEKDAY", as in "30 2 * * 1-5".'] as const
-const ZONE = ['--time-zone <zone>', 'The time zone of these times, such as Europe/Berlin.'] as const
+const ZONE = ['--time-zone <zone>', 'The IANA name of the time zone of these times, such as Europe/Berlin.'] as const
 
 const operand = (): Argument => new IdArgument('<name>', 'Its name.', SENTINEL)
 const text = (): Argument => new Argument('[text...]', 'What to do; or give it with --file.')

@@ -122,11 +122,22 @@ function isSound(
   return mayBePinned(service, exchange, item?.runner_id, '/item/runner_id')
 }
 
+/**
+ * An offset is no zone, although newer versions of Node.js take it for one: it does not know when clocks change, and
+ * the sentinel could not fall due after a move back to an older one.
+ */
+const OFFSET = /^[+-]/
+
 function calendarFault(cron: string, timeZone: string, nowMs: number) {
+  const zoneFault = (detail: string) => ({ pointer: '/time_zone', detail })
+  if (OFFSET.test(timeZone))
+    return zoneFault(
+      'must be the name of an IANA time zone, such as Europe/Berlin or Etc/GMT-2, not an offset from UTC',
+    )
   try {
     nextDue('0 0 * * *', timeZone, nowMs)
   } catch {
-    return { pointer: '/time_zone', detail: 'must be an IANA time zone, such as Europe/Berlin' }
+    return zoneFault('must be the name of an IANA time zone, such as Europe/Berlin')
   }
   try {
     if (nextDue(cron, timeZone, nowMs) !== undefined) return undefined

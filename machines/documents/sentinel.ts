@@ -20,7 +20,8 @@ const cron = Type.String({
 const timeZone = Type.String({
   minLength: 1,
   maxLength: ZONE_LENGTH_MAX,
-  description: 'The IANA time zone of its times, such as `Europe/Berlin`; `UTC` by default.',
+  description:
+    'The name of the IANA time zone of its times, such as `Europe/Berlin`, kept as it is given; no offset such as `+02:00`. `UTC` by default.',
 })
 
 const { objective, lane, base_ref, context, labels, runner_id, timeout_seconds } = workItemCreateBody.properties

@@ -78,6 +78,12 @@ t.test('what can never fall due, or is no pattern, zone or item, is refused', as
   t.match(await refused({ cron: '0 0 30 2 *' }), { detail: /never matches/ })
   for (const time_zone of ['', 'Mars/Olympus', 'Europe'])
     t.equal((await refused({ time_zone })).pointer, '/time_zone', time_zone)
+  for (const time_zone of ['+02:00', '-0530', '+02'])
+    t.match(await refused({ time_zone }), { pointer: '/time_zone', detail: /Etc\/GMT-2, not an offset from UTC/ })
+  for (const [n, time_zone] of ['europe/berlin', 'Asia/Calcutta', 'US/Eastern', 'Etc/GMT-2'].entries()) {
+    const made = await s.expect(201, 'POST', '/api/sentinels', { ...NIGHTLY, name: `zone-${n}`, time_zone })
+    t.equal(made.body.time_zone, time_zone, 'kept as it is given')
+  }
   t.equal((await refused({ item: { objective: ' ' } })).pointer, '/item/objective')
   t.equal((await refused({ item: { objective: 'x', kind: 'release' } })).pointer, '/item/kind')
   t.equal((await refused({ name: 'No Slug' })).pointer, '/name')
