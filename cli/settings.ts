@@ -179,7 +179,7 @@ interface SettingSources {
 /** @throws CliFailure naming the setting, where it was given, and what is expected. */
 export function loadSettings(sources: SettingSources): Settings {
   const home = resolveHome(sources.flags.home, sources.env)
-  const config = readConfig(home, sources.readFile ?? readIfThere)
+  const config = readConfig(home, sources.readFile ?? ((path) => readIfThere(path)))
   const values: Record<string, unknown> = { ...defaultSettings }
   /** Where each value was given, by field. */
   const from: Record<string, string> = {}
@@ -279,12 +279,14 @@ function readConfig(home: string, readFile: (path: string) => string | undefined
   return config as Record<string, unknown>
 }
 
-function readIfThere(path: string): string | undefined {
+/** Undefined if there is no such file. */
+export function readIfThere(path: string, read = (file: string) => readFileSync(file, 'utf8')): string | undefined {
   try {
-    return readFileSync(path, 'utf8')
+    return read(path)
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-    throw new CliFailure(`${path} cannot be read: ${(cause as Error).message}`, undefined, cause)
+    const whose = code === 'EACCES' ? '; run this as the user whose home it is, or give them the folder (chown -R)' : ''
+    throw new CliFailure(`${path} cannot be read: ${(cause as Error).message}${whose}`, undefined, cause)
   }
 }

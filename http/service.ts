@@ -24,6 +24,7 @@ import { Admission } from './admission.ts'
 import { BodyReader } from './bodies/body.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
+import { tellOfOpenFiles } from './open-files.ts'
 import { backupsOf } from './resources/backups.ts'
 import { PendingEntities } from './resources/pending-entities.ts'
 import type { ServiceContext } from './route.ts'
@@ -208,6 +209,7 @@ async function listen(
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
   log.info({ url, home: settings.home, lastSequence: runtime.journal.lastSequence }, 'listening')
   const stopTelling = tellOfRefusals(runtime, log, hasFailed)
+  const stopCounting = tellOfOpenFiles(runtime.platform, log, settings.home)
   tellOfSlowCommits(runtime, log)
   let stopped: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -215,6 +217,7 @@ async function listen(
     isClosing = true
     stopNoting()
     stopTelling()
+    stopCounting()
     server.stopListening()
     for (const callback of closing) callback()
     await answered(router, runtime.platform)

@@ -48,6 +48,7 @@ const doors: Record<string, RegExp> = {
   'storage/open-journal.ts': /^(http\/service|runtime\/offline\/offline)\.ts$/,
   'storage/home/home-paths.ts': /^http\/(admin-token|resources\/backups|file-metrics)\.ts$/,
   'storage/files/flush.ts': /^http\/admin-token\.ts$/,
+  'storage/files/free-descriptors.ts': /^http\/open-files\.ts$/,
   'storage/copies/backup.ts': /^http\/resources\/backups\.ts$/,
   'storage/copies/backup-manifest.ts': /^http\/resources\/backups\.ts$/,
   'storage/home/home-refused.ts': /^http\/resources\/backups\.ts$/,

@@ -2,6 +2,7 @@
  * Watches the free space of a home. A full disk can abort the process inside LMDB, so writes are refused while there
  * is still room to finish what was acknowledged and to start again.
  */
+import type { StatsFs } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import type { Platform } from '../platform.ts'
 
@@ -18,12 +19,22 @@ const CHECK_AFTER_BYTES = 8 * 1024 * 1024
  */
 const FORGETTING_BYTES_MIN = 64 * 1024 * 1024
 
+/** Files that a service must be able to make: the next ones of the log and the view, and those of a backup. */
+const FILES_MIN = 16
+
 /** What an unprivileged process may still use on the file system of `path`. */
 export function freeBytesOf(path: string): FreeBytes {
-  return async () => {
-    const { bavail, bsize } = await statfs(path)
-    return bavail * bsize
-  }
+  return async () => freeBytesIn(await statfs(path))
+}
+
+/** 0 where no file can be made, however many bytes are free. A file system that does not count its files has 0 `files`. */
+export function freeBytesIn({
+  bavail,
+  bsize,
+  files,
+  ffree,
+}: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>): number {
+  return files > 0 && ffree < FILES_MIN ? 0 : bavail * bsize
 }
 
 export class DiskReserve {

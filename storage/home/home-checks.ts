@@ -153,7 +153,7 @@ const DAMAGE = /MDB_(CORRUPTED|PAGE_NOTFOUND|CURSOR_FULL|BAD_TXN|INVALID|VERSION
 /** What to do about a disk that accepts no writes, by its error. */
 const DISK_FAILED: ReadonlyMap<number | undefined, string> = new Map([
   [EIO, 'repair the disk'],
-  [ENOSPC, 'free some space'],
+  [ENOSPC, 'free some space (or files, if `df -i` shows none free)'],
   [EDQUOT, 'free some space, or raise the quota,'],
   [EROFS, 'make it writable (in a systemd unit, name it in ReadWritePaths)'],
 ])

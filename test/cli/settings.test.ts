@@ -1,5 +1,5 @@
 import t from 'tap'
-import { loadSettings, resolveHome } from '../../cli/settings.ts'
+import { loadSettings, readIfThere, resolveHome } from '../../cli/settings.ts'
 import { readDuration, readSize, showDuration, showSize } from '../../cli/units.ts'
 import { defaultSettings } from '../../runtime/settings.ts'
 
@@ -40,6 +40,18 @@ t.test('a faulty setting is refused under the name it was given by, with what is
   t.throws(() => load({}, {}, { port: true }), /must be a string or a number/)
   t.throws(() => load({}, {}, '[]'), /must hold one JSON object/)
   t.throws(() => load({}, {}, '{'), /config.json is not JSON/)
+})
+
+t.test('a home of another user is named as such, and one without settings has none', async (t) => {
+  const failing = (code: string) => () => {
+    throw Object.assign(new Error(`${code}: no`), { code })
+  }
+  t.throws(() => readIfThere('/srv/x/config.json', failing('EACCES')), {
+    exitCode: 2,
+    message: /^\/srv\/x\/config.json cannot be read: EACCES: no; run this as the user whose home it is/,
+  })
+  t.throws(() => readIfThere('/srv/x/config.json', failing('EIO')), { message: /EIO: no$/ })
+  t.equal(readIfThere('/srv/x/config.json', failing('ENOENT')), undefined)
 })
 
 t.test('the room for bodies in flight must hold the largest body, or is refused naming both settings', async (t) => {

@@ -1,6 +1,6 @@
 /** When free space is checked, and what follows from it. */
 import t, { type Test } from 'tap'
-import { DiskReserve } from '../../../storage/home/disk-reserve.ts'
+import { DiskReserve, freeBytesIn } from '../../../storage/home/disk-reserve.ts'
 import { AdvanceablePlatform } from '../../platforms/advanceable.ts'
 
 const MIB = 1024 * 1024
@@ -76,3 +76,13 @@ t.test('when the file system gives no answer the last one stands, and each outag
   await reserve.check()
   t.same(told, ['no answer', 'no answer'])
 })
+
+t.test(
+  'a file system on which no more files can be made has nothing free, unless it does not count them',
+  async (t) => {
+    const room = { bavail: 3, bsize: 4096 }
+    t.equal(freeBytesIn({ ...room, files: 1000, ffree: 16 }), 12_288)
+    t.equal(freeBytesIn({ ...room, files: 1000, ffree: 15 }), 0)
+    t.equal(freeBytesIn({ ...room, files: 0, ffree: 0 }), 12_288, 'as btrfs answers')
+  },
+)

@@ -473,7 +473,7 @@ t.test('a home that this user may not read is not reported as damaged, nor as no
 
 t.test('a disk that is full or read-only is told apart from one that fails', (t) => {
   for (const [code, advice] of [
-    ['ENOSPC', /: free some space and start again/],
+    ['ENOSPC', /: free some space \(or files, if `df -i` shows none free\) and start again/],
     ['EDQUOT', /\(EDQUOT \(UNKNOWN: write\)\): free some space, or raise the quota, and start again/],
     ['EROFS', /: make it writable .*ReadWritePaths/],
     ['EIO', /: repair the disk and start again/],
