@@ -1,19 +1,17 @@
 /**
- * The one place that knows how schemas are written (TypeBox, JSON Schema draft 2020-12) and checked (ajv). Invariant: a
- * value that `compile`'s check accepts matches the schema's TypeScript type; nothing is coerced, filled in or removed.
- * A refused value gets a pointer and a sentence for each fault.
+ * The one place that knows how schemas are written (TypeBox, JSON Schema draft 2020-12), and what is said of a value
+ * that one refuses: a pointer and a sentence for each fault. Invariant: a value that `compile`'s check accepts matches
+ * the schema's TypeScript type; nothing is coerced, filled in or removed.
  *
  * Open maps stay data: keys like `__proto__` are own members after JSON.parse and harmless as long as nobody merges
  * such an object into another. Closed objects refuse them like any unknown member.
  */
 
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js'
-import formats from 'ajv-formats'
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 import type { Static, TProperties, TSchema } from 'typebox'
-import { canonical, escaped, NotJson } from './canonical.ts'
-import { takesMoreInPrompt } from './prompt-text.ts'
+import { escaped } from './canonical.ts'
 import { Type } from './schema-parts.ts'
-import { takesMoreThan } from './utf8.ts'
+import { BYTES_MAX, every, first, PROMPT_BYTES_MAX, validatorOf } from './validators.ts'
 
 export { type Static, type TSchema, Type }
 
@@ -31,36 +29,6 @@ export type Check = (value: unknown) => readonly Fault[]
 const FAULTS_MAX = 50
 /** For values with more members than this only the first fault is reported: listing all costs memory for each. */
 const LISTED_MEMBERS_MAX = 10_000
-
-const SETTINGS = {
-  strict: true,
-  // Rules (`requiredWith`) name members that the enclosing object declares.
-  strictRequired: false,
-  allowUnionTypes: true,
-  // Errors carry the value and the schema that refused it; the sentences are built from both.
-  verbose: true,
-} as const
-
-/** Custom keywords: JSON Schema's `maxLength` counts characters, not bytes. */
-const BYTES_MAX = 'x-max-bytes'
-const PROMPT_BYTES_MAX = 'x-max-prompt-bytes'
-
-/** Stops at the first fault; valid values are checked by this one only. */
-const first = prepared(new Ajv2020(SETTINGS))
-/** Collects every fault; used only after a value has failed. */
-const every = prepared(new Ajv2020({ ...SETTINGS, allErrors: true }))
-
-interface Compiled {
-  readonly bySchema: WeakMap<TSchema, ValidateFunction>
-  readonly byText: Map<string, ValidateFunction>
-}
-
-const validators = new Map<Ajv2020, Compiled>(
-  [first, every].map((ajv) => [ajv, { bySchema: new WeakMap(), byText: new Map() }]),
-)
-
-/** The RFC's grammar: ajv-formats checks the calendar, but accepts a space instead of the T and offsets like `+02`. */
-const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,30})?(Z|[+-]\d\d:\d\d)$/i
 
 const NO_FAULTS: readonly Fault[] = Object.freeze([])
 
@@ -80,17 +48,6 @@ export function compile(schema: TSchema): Check {
     explain(value)
     return faultsOf(explain.errors ?? [])
   }
-}
-
-function validatorOf(ajv: Ajv2020, schema: TSchema): ValidateFunction {
-  const { bySchema, byText } = validators.get(ajv)!
-  const known = bySchema.get(schema)
-  if (known !== undefined) return known
-  const text = JSON.stringify(schema)
-  const validator = byText.get(text) ?? ajv.compile(schema)
-  byText.set(text, validator)
-  bySchema.set(schema, validator)
-  return validator
 }
 
 /** A text of at most `bytesMax` bytes in UTF-8. */
@@ -217,51 +174,6 @@ function when(condition: object, consequence: object, otherwise: object): Rule {
 
 function told(member: string, values: readonly Scalar[]): string {
   return `${member} ${values.map(String).join(' or ')}`
-}
-
-function prepared(ajv: Ajv2020): Ajv2020 {
-  formats.default(ajv)
-  const calendar = formats.default.get('date-time', 'full') as { validate: (text: string) => boolean }
-  ajv.addFormat('date-time', { type: 'string', validate: (text) => RFC_3339.test(text) && calendar.validate(text) })
-  // Ajv's own `uniqueItems` calls `valueOf` on what it compares, so a client could send a member of that name to make
-  // the check throw.
-  ajv.removeKeyword('uniqueItems')
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    validate: (isAsked: boolean, items: readonly unknown[]) => !isAsked || areUnique(items),
-    error: { message: 'must NOT have duplicate items' },
-  })
-  const bounds = { [BYTES_MAX]: takesMoreThan, [PROMPT_BYTES_MAX]: takesMoreInPrompt }
-  for (const [keyword, takesMore] of Object.entries(bounds)) {
-    const validate = (bytesMax: number, text: string): boolean => !takesMore(text, bytesMax)
-    ajv.addKeyword({ keyword, type: 'string', schemaType: 'number', validate })
-  }
-  return ajv
-}
-
-/** Compares objects by canonical text: pairwise comparison of five thousand of them blocked the service for 4 s. */
-function areUnique(items: readonly unknown[]): boolean {
-  const plain = new Set<unknown>()
-  const objects = new Set<string>()
-  for (const item of items) {
-    if (typeof item === 'object' && item !== null) {
-      const text = textOf(item)
-      if (text !== undefined && objects.size === objects.add(text).size) return false
-    } else if (plain.size === plain.add(item).size) return false
-  }
-  return true
-}
-
-/** Undefined if the item is not JSON; other code reports that. */
-function textOf(item: object): string | undefined {
-  try {
-    return canonical(item)
-  } catch (error) {
-    if (!(error instanceof NotJson)) throw error
-    return undefined
-  }
 }
 
 /** Number of members and elements in a value; stops counting just past `bound`. */
