@@ -56,7 +56,7 @@ export class Applier {
   #writing: Fold | undefined
   /** True while anything is writing the view. */
   #busy = false
-  #applying: Promise<void> = Promise.resolve()
+  #running: Promise<unknown> = Promise.resolve()
   #failure: Error | undefined
   #timer: unknown
   #held = false
@@ -168,9 +168,9 @@ export class Applier {
     return true
   }
 
-  /** Resolves when no fold is being written, whether or not its write succeeded. */
+  /** Resolves when nothing is writing the view, whether or not what was written succeeded. Call it after `fail`. */
   async atRest(): Promise<void> {
-    await this.#applying.catch(() => {})
+    await this.#running
   }
 
   fail(error: Error): void {
@@ -197,7 +197,7 @@ export class Applier {
     this.#busy = true
     this.#platform.clearTimer(this.#timer)
     this.#timer = undefined
-    this.#run().catch((error: unknown) => this.#onFailure(error))
+    this.#running = this.#run().catch((error: unknown) => this.#onFailure(error))
   }
 
   async #run(): Promise<void> {
@@ -206,10 +206,8 @@ export class Applier {
       // Exclusive writes go before the pending fold, which may build on what they remove.
       const next = this.#exclusive.shift()
       if (next !== undefined) await next.write()
-      else if (!this.#pending.empty && (first || this.#hurried)) {
-        this.#applying = this.#apply()
-        await this.#applying
-      } else break
+      else if (!this.#pending.empty && (first || this.#hurried)) await this.#apply()
+      else break
       first = false
     }
     this.#busy = false

@@ -133,3 +133,35 @@ t.test('atRest resolves once the fold under way has ended, even if it failed', a
   fail(new Error('no space left'))
   await rest
 })
+
+t.test('atRest waits for a removal under way when the log fails, and for nothing that was not begun', async (t) => {
+  const begin = { epoch: 'e', batch: 0, sequence: 0 }
+  const view = { marker: () => undefined } as unknown as View
+  const applier = new Applier(
+    view,
+    begin,
+    new Timers().platform,
+    () => {},
+    (error) => error as Error,
+  )
+  let finish = (): void => {}
+  const removal = applier.exclusive(
+    () =>
+      new Promise<void>((resolve) => {
+        finish = resolve
+      }),
+  )
+  const second = t.rejects(
+    applier.exclusive(async () => t.fail('begun after the failure')),
+    { message: 'the log failed' },
+  )
+  let isAtRest = false
+  applier.fail(new Error('the log failed'))
+  const rest = applier.atRest().then(() => {
+    isAtRest = true
+  })
+  await turn()
+  t.equal(isAtRest, false, 'the removal still writes the view')
+  finish()
+  await Promise.all([removal, second, rest])
+})
