@@ -109,7 +109,12 @@ function checkRepository(clone: Clone): void {
 
 /** Does the work; resolves to whether it succeeded. Anything left behind in the clone or elsewhere is reported. */
 async function carryOut(run: Run): Promise<boolean> {
-  const { work, clone, worktree, base, remains } = run
+  const { work, clone, worktree, base, shell, stop, parent, remains } = run
+  // What it does can reach nobody any more, and its run may be another runner's soon.
+  const orphaned = parent.whenGone(() => {
+    shell.endAll()
+    stop.make()
+  })
   try {
     return await (work.isStep ? decide(run) : doTask(run))
   } catch (error) {
@@ -120,6 +125,8 @@ async function carryOut(run: Run): Promise<boolean> {
     giveUp(run, error)
     return false
   } finally {
+    clearInterval(orphaned)
+    shell.close()
     if (remains.mayGo || !worktree.isThere()) await worktree.takeDown(remains.keptAt !== work.branch)
     else worktree.leave()
   }

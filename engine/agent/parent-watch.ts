@@ -6,6 +6,9 @@
 import { readFileSync } from 'node:fs'
 import { statusOf } from '../process-status.ts'
 
+/** How often it is looked whether the runner is still there, in milliseconds. */
+const LOOK_MS = 1_000
+
 export class ParentWatch {
   readonly #parent = process.ppid
   /** Parent of the shell that is our parent; undefined if our parent is no shell. */
@@ -15,6 +18,16 @@ export class ParentWatch {
   get isGone(): boolean {
     if (process.ppid !== this.#parent) return true
     return this.#shellsParent !== undefined && statusOf(this.#parent)?.parent !== this.#shellsParent
+  }
+
+  /** Calls `act` once, when the runner is gone. Returns the timer, which does not keep the process alive. */
+  whenGone(act: () => void): NodeJS.Timeout {
+    const timer = setInterval(() => {
+      if (!this.isGone) return
+      clearInterval(timer)
+      act()
+    }, LOOK_MS)
+    return timer.unref()
   }
 }
 

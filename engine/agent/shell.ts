@@ -4,6 +4,7 @@ import { createWriteStream } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { LAST_OUTPUT_MS } from '../command.ts'
+import { Guard } from './guard.ts'
 import type { Report } from './report.ts'
 import type { StopRequest } from './stop-request.ts'
 import { goOn, tailOf } from './tail.ts'
@@ -22,6 +23,7 @@ interface ShellOptions {
 }
 
 interface Given {
+  /** The run's worktree: the same each time. */
   readonly cwd: string
   readonly input?: string
   /** File for its standard output; absent: this process's standard error. */
@@ -43,6 +45,7 @@ export interface Ended {
 
 export class Shell {
   readonly #options: ShellOptions
+  #guard: Guard | undefined
 
   constructor(options: ShellOptions) {
     this.#options = options
@@ -51,7 +54,9 @@ export class Shell {
   /** Runs a command with `/bin/sh -c`. Never rejects: a command that cannot be run counts as ended. */
   run(command: string, { cwd, input, transcript }: Given): Promise<Ended> {
     const { environment, stderr, report, stop } = this.#options
-    const child = spawn('/bin/sh', ['-c', command], { cwd, env: environment, stdio: ['pipe', 'pipe', 'pipe'] })
+    this.#guard ??= new Guard(cwd, environment)
+    const env = { ...environment, ...this.#guard.mark }
+    const child = spawn('/bin/sh', ['-c', command], { cwd, env, stdio: ['pipe', 'pipe', 'pipe'] })
     stop.running(() => child.kill('SIGKILL'))
     const printed = tailOf(child.stdout)
     const complained = tailOf(child.stderr)
@@ -84,6 +89,16 @@ export class Shell {
         resolve({ code, signal, bytes, printed: printed(), complained: complained() })
       })
     })
+  }
+
+  /** For an orphan: ends the running command, and all that the commands have started, which nobody else would. */
+  endAll(): void {
+    this.#guard?.endAll()
+  }
+
+  /** No more commands are run. */
+  close(): void {
+    this.#guard?.leave()
   }
 
   #file(path: string): Writable {

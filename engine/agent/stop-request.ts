@@ -5,7 +5,7 @@
  */
 
 /** How long a command may go on after a stop, in milliseconds: the rest of `--stop-grace` is for saving the work. */
-const STOP_MS = 5_000
+export const STOP_MS = 5_000
 
 export class StopRequest {
   /** Nothing is begun, landed or reported any more. The work is still saved. */

@@ -21,6 +21,7 @@ import {
   remoteOf,
   run,
   said,
+  startedUnder,
   task,
   WHO,
 } from './place.ts'
@@ -205,27 +206,13 @@ t.test('an orphaned agent lands nothing, because its run may belong to another r
   assertTidy(t, at)
 })
 
-/** For `--eval`: starts COMMAND as the bundled runner does, through a shell in a process group of its own. */
-const RUNNER = `
-import { spawn } from 'node:child_process'
-const child = spawn('/bin/sh', ['-c', process.env.COMMAND], { detached: true })
-process.stdin.pipe(child.stdin)
-child.stdout.resume()
-child.stderr.resume()
-`
-
 t.test(
   'an agent whose runner is killed during its gate lands nothing, even if the shell between them lives on',
   async (t) => {
     const { at, remote, lands, trunk } = landing(t)
     const [asked, go] = [join(at.folder, 'asked'), join(at.folder, 'go')]
     const GATE = `echo $PPID > '${go}.pid'; mv '${go}.pid' '${asked}'; until test -e '${go}'; do sleep 0.1; done`
-    const env = { ...at.environment, ...lands, COMMAND, AGENT: 'echo w > w', GATE }
-    const runner = spawn(process.execPath, ['--input-type=module', '--eval', RUNNER], {
-      env,
-      stdio: ['pipe', 'ignore', 'inherit'],
-    })
-    runner.stdin.end(JSON.stringify(task()))
+    const runner = startedUnder(t, at, task(), { ...lands, AGENT: 'echo w > w', GATE })
     await until(async () => existsSync(asked), Boolean)
     runner.kill('SIGKILL')
     await new Promise((ended) => runner.on('exit', ended))

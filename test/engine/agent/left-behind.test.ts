@@ -6,6 +6,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { statusOf } from '../../../engine/process-status.ts'
+import { lives } from '../../children-of.ts'
 import { until } from '../../until.ts'
 import {
   assertTidy,
@@ -37,9 +38,10 @@ const agentOf = ({ folder }: Place) => Number(readFileSync(join(folder, 'pid'), 
 const worktreesOf = ({ repository }: Place) => git(repository, 'worktree', 'list').split('\n').length - 1
 const branchesOf = (repository: string) =>
   git(repository, 'branch', '--format=%(refname:short)', '--list', 'intendant/*')
+const worktreeOf = ({ repository }: Place) => git(repository, 'worktree', 'list').split('\n')[1]!.split(' ')[0]!
 const lockOf = ({ repository }: Place) => join(repository, '.git/worktrees/work/locked')
 
-/** A run whose process was killed while its agent worked; the agent goes on until it is killed, too. */
+/** A run whose process is killed while its agent works, and the agent with it. */
 async function killed(t: Test, at: Place, environment: Record<string, string> = {}) {
   const one = begin(at, task(), { AGENT: AT_WORK, ...environment })
   await until(
@@ -54,22 +56,35 @@ async function killed(t: Test, at: Place, environment: Record<string, string> = 
   const lines = one.printed.out.trimEnd().split('\n')
   const [started] = said(t, { lines: lines.map((line) => JSON.parse(line)) } as unknown as Done, 'task_run_started')
   t.match(started, { branch: BRANCH, worktree: /\/intendant-[^/]+\/work$/ }, 'its work can be found')
-  return async (isWithAgent = true) => {
+  return async () => {
     one.child.kill('SIGKILL')
-    if (isWithAgent) process.kill(agentOf(at), 'SIGKILL')
     await new Promise((gone) => (one.child.signalCode === null ? one.child.once('exit', gone) : gone(undefined)))
+    await until(
+      async () => lives(agentOf(at)),
+      (isThere) => !isThere,
+    )
   }
+}
+
+function atWorkIn(t: Test, cwd: string) {
+  const person = spawn('sleep', ['60'], { cwd, stdio: 'ignore' })
+  t.teardown(() => person.kill('SIGKILL'))
+  return person
 }
 
 t.test('the work of a killed run is kept on its branch, and its worktree removed, but not while in use', async (t) => {
   const at = place(t)
-  const kill = await killed(t, at)
+  const kill = await killed(t, at, { AGENT: `mkdir in; ${AT_WORK}` })
   t.equal(run(at, next, IDLE).code, 0)
   t.equal(worktreesOf(at), 1, 'the process lives')
-  await kill(false)
-  t.equal(run(at, { ...next, attempt: 3 }, IDLE).code, 0)
-  t.equal(worktreesOf(at), 1, 'its agent is at work')
-  process.kill(agentOf(at), 'SIGKILL')
+  await kill()
+  for (const within of ['.', 'in']) {
+    const person = atWorkIn(t, join(worktreeOf(at), within))
+    t.equal(run(at, { ...next, attempt: 3 }, IDLE).code, 0)
+    t.equal(worktreesOf(at), 1, 'somebody is at work')
+    person.kill('SIGKILL')
+    await once(person, 'exit')
+  }
   const { code, stderr } = run(at, { ...next, attempt: 4 }, IDLE)
   t.equal(code, 0)
   t.match(stderr, `a run was killed: its work is in ${BRANCH}`)
@@ -77,13 +92,6 @@ t.test('the work of a killed run is kept on its branch, and its worktree removed
   t.equal(git(at.repository, 'show', `${BRANCH}:y`), 'mine')
   t.match(git(at.repository, 'log', '-1', '--format=%B', BRANCH), /^Intendant-Request: runreq_1$/m)
   assertTidy(t, at)
-})
-
-t.test('it is in use, too, while a process works in a folder inside it', async (t) => {
-  const at = place(t)
-  await (await killed(t, at, { AGENT: `mkdir in; cd in; ${AT_WORK}` }))(false)
-  t.equal(run(at, next, IDLE).code, 0)
-  t.equal(worktreesOf(at), 1)
 })
 
 t.test('it is pushed like that of other runs, and a task can continue from it at once', async (t) => {

@@ -101,6 +101,26 @@ export function begin({ environment }: Place, request: object, more: Record<stri
   return { child, printed, ended }
 }
 
+/** For `--eval`: starts COMMAND as the bundled runner does, through a shell in a process group of its own. */
+const RUNNER = `
+import { spawn } from 'node:child_process'
+const child = spawn('/bin/sh', ['-c', process.env.COMMAND], { detached: true })
+process.stdin.pipe(child.stdin)
+child.stdout.resume()
+child.stderr.resume()
+`
+
+/** A runner that starts the command, reads its output and does nothing else; it is killed when the test ends. */
+export function startedUnder(t: Test, { environment }: Place, request: object, more: Record<string, string>) {
+  const runner = spawn(process.execPath, ['--input-type=module', '--eval', RUNNER], {
+    env: { ...environment, ...more, COMMAND },
+    stdio: ['pipe', 'ignore', 'inherit'],
+  })
+  runner.stdin.end(JSON.stringify(request))
+  t.teardown(() => runner.kill('SIGKILL'))
+  return runner
+}
+
 /** Installs a `git` that runs these shell words before one kind of operation; returns the PATH that has it. */
 export function gitThat({ folder }: Place, what: string, does: string): string {
   const bin = join(folder, 'bin')
