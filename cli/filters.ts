@@ -156,6 +156,7 @@ function listRunners(print: Printer, runners: readonly Document[]): void {
 }
 
 /** The most important word about a runner's state. */
-function presenceOf({ state, presence }: Document): string {
-  return state === 'registered' ? (presence ?? state) : state
+function presenceOf({ state, presence, limited }: Document): string {
+  if (state !== 'registered') return state
+  return presence === 'online' && limited !== undefined ? 'limited' : (presence ?? state)
 }

@@ -36,11 +36,12 @@ const cancel: BatchCommand = {
 
 const requeue: BatchCommand = {
   name: 'requeue',
-  description: 'Hand lost runs out again. Make sure that their old runner is gone.',
+  description:
+    'Hand lost runs out again (make sure that their old runner is gone), or at once those that wait for their provider.',
   of: RUNS,
   done: 'requeued',
-  states: [['lost'], ['lost']],
-  takes: ({ state }) => state === 'lost',
+  states: [['lost', 'queued'], ['lost']],
+  takes: ({ state, waiting_because: why }) => state === 'lost' || why?.code === 'provider_unavailable',
   perform: (cli, { id }) => move(cli, id, 'requeue', {}),
 }
 

@@ -8,7 +8,7 @@ import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { IDS, listFiltered, RUNNERS } from './filters.ts'
 import { type Followed, followTo } from './follow.ts'
-import { said } from './print.ts'
+import { safe, said } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
 import { runRunner } from './runner-process.ts'
 import { askAndSave } from './runner-token.ts'
@@ -39,7 +39,9 @@ const NAME = ['--name <name>', 'Its display name.'] as const
 export function addRunners(program: Command, act: Act): void {
   const runner = program
     .command('runner')
-    .description('Runners: add, list, show, edit, drain, undrain, remove, token; with --id and --exec: be one.')
+    .description(
+      'Runners: add, list, show, edit, drain, undrain, unlimit, remove, token; with --id and --exec: be one.',
+    )
     .usage('--id ID --exec COMMAND [options]  |  runner COMMAND ...')
     .option('--id <id>', 'The id of this runner.')
     .option('--exec <command>', 'The shell command that does the work of one run.', shellCommand)
@@ -93,6 +95,7 @@ export function addRunners(program: Command, act: Act): void {
   runner.command('show').description('Show one runner and what it holds.').argument('<id>').action(act(show))
   batchCommand(runner, act, drain)
   batchCommand(runner, act, undrain)
+  batchCommand(runner, act, unlimit)
   runner
     .command('remove')
     .description('Remove a runner for good.')
@@ -171,6 +174,7 @@ function showRunner({ print }: Cli, body: Document): void {
     ['name', said(body.name)],
     ['state', print.state(body.state)],
     ['presence', body.presence === undefined ? undefined : print.state(body.presence)],
+    ['limited', limitOf(body)],
     ['last seen', body.last_seen_at],
     ['projects', body.allowed_projects.join(', ') || '(none)'],
     ['labels', body.labels.join(', ')],
@@ -180,6 +184,14 @@ function showRunner({ print }: Cli, body: Document): void {
     ['session', body.session === undefined ? undefined : `${body.session.instance} since ${body.session.started_at}`],
     ['in flight', (body.in_flight ?? []).join(', ')],
   ])
+}
+
+/** Until when its provider is unavailable, as far as is known, and what the provider said. */
+function limitOf({ limited }: Document): string | undefined {
+  if (limited === undefined) return undefined
+  const { code, message, until, is_stated, run_request_id } = limited
+  const who = is_stated ? 'as the provider said' : 'then it is tried again'
+  return `until ${until}, ${who} (${code}, by ${run_request_id}): ${safe(message)}`
 }
 
 const drain: BatchCommand = {
@@ -210,6 +222,18 @@ const undrain: BatchCommand = {
   takes: () => true,
   async perform({ client }, { id }) {
     const { body: document } = await client.request('PATCH', path(id), { body: { draining: false } })
+    return { document, line: `Runner ${id} takes work again.` }
+  },
+}
+
+const unlimit: BatchCommand = {
+  name: 'unlimit',
+  description: 'Give runners work again although their provider was unavailable: do not wait for the end of its limit.',
+  of: RUNNERS,
+  done: 'taking work again',
+  takes: ({ limited }) => limited !== undefined,
+  async perform({ client }, { id }) {
+    const { body: document } = await client.request('PATCH', path(id), { body: { limited: false } })
     return { document, line: `Runner ${id} takes work again.` }
   },
 }

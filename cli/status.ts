@@ -57,7 +57,9 @@ async function readinessOf(client: Client): Promise<Readiness> {
 interface Standing {
   readonly version?: string
   readonly started_at?: string
-  readonly runners?: Readonly<Record<'online' | 'draining' | 'gone' | 'never_seen' | 'slots' | 'slots_used', number>>
+  readonly runners?: Readonly<
+    Record<'online' | 'draining' | 'limited' | 'gone' | 'never_seen' | 'slots' | 'slots_used', number>
+  >
   readonly ledger?: Document
   readonly disk?: Readonly<Record<'free_bytes' | 'reserve_bytes', number>>
   readonly paused?: readonly string[]
@@ -117,6 +119,7 @@ function fleetOf(runners: readonly Document[]): NonNullable<Standing['runners']>
   return {
     online: there.length - draining,
     draining,
+    limited: there.filter(({ limited }) => limited !== undefined).length,
     gone: those('offline').length,
     never_seen: those('never_seen').length,
     slots: sum(({ capacity }) => capacity),
@@ -183,8 +186,9 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
   for (const text of critical) print.text(print.tint(`critical: ${safe(text)}`, 'bad'), '  ')
 }
 
-function fleetText({ online, draining, gone, never_seen: unseen }: NonNullable<Standing['runners']>): string {
-  return `${online} online, ${draining} draining, ${gone} offline${unseen > 0 ? `, ${unseen} never seen` : ''}`
+function fleetText({ online, draining, limited, gone, never_seen: unseen }: NonNullable<Standing['runners']>): string {
+  const resting = limited > 0 ? ` (${limited} limited by the provider)` : ''
+  return `${online} online${resting}, ${draining} draining, ${gone} offline${unseen > 0 ? `, ${unseen} never seen` : ''}`
 }
 
 function ledgerText({ running, max_running: max, waiting, held }: Document): string {

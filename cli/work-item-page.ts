@@ -118,6 +118,7 @@ export function adviceFor(item: Document): string[] {
       return [...retry, close]
     case 'running':
       // It only counts as running, and a person must decide.
+      if (why?.code === 'provider_unavailable') return [`intendant run-request requeue ${run}`, 'intendant runner list']
       return reason_code === 'run_lost'
         ? [`intendant run-request requeue ${run}`, `intendant run-request fail ${run} --message TEXT`]
         : []

@@ -307,6 +307,12 @@ function measureDispatch({ registry }: Metrics, { dispatcher }: ServiceContext):
     'Runners registered.',
     read(({ runners }) => runners.registered),
   )
+  gauge(
+    registry,
+    'intendant_runners_limited',
+    'Runners that are offered nothing since the provider of their agents is unavailable.',
+    read(({ runners }) => runners.limited),
+  )
   counter(
     registry,
     'intendant_poll_wakeups_total',

@@ -41,6 +41,7 @@ const machineSetup = setup({
   guards: {
     offerable: ({ context, event }) => rules.offerable(context, event as Of<'offer'>),
     unapproved: ({ context }) => !context.internal.approved,
+    waitsForProvider: ({ context }) => rules.isWaitingForProvider(context),
     notReady: ({ context }) => !context.internal.ready,
     holds: ({ context, event }) => rules.holds(context, event as Of<'accepted'>),
     holdsUnbegun: ({ context, event }) =>
@@ -82,6 +83,7 @@ const machineSetup = setup({
     create: assign(({ event }) => moves.create(event as Of<'create'>)),
     approve: assign(({ context, event }) => moves.approve(context, event as Of<'approve'>)),
     ready: assign(({ context }) => moves.ready(context)),
+    tryNow: assign(({ context, event }) => moves.tryNow(context, event as Of<'requeue'>)),
     offer: assign(({ context, event }) => moves.offer(context, event as Of<'offer'>)),
     accept: assign(({ context, event }) => moves.accept(context, event)),
     start: assign(({ context, event }) => moves.start(context, event)),
@@ -139,6 +141,9 @@ const machineSetup = setup({
     armTimeout: enqueueActions(({ context, enqueue }) => {
       if (context.asked.timeout_seconds !== undefined) enqueue({ type: 'schedule', params: moves.timeout(context) })
     }),
+    clearNotBefore: enqueueActions(({ enqueue }) => {
+      enqueue({ type: 'cancelTimer', params: { timer: 'not_before' } })
+    }),
     /** These two run before the move they belong to, while the context still shows which timers are set. */
     clearTimers: enqueueActions(({ context, enqueue }) => {
       for (const timer of moves.allTimers(context)) enqueue({ type: 'cancelTimer', params: { timer } })
@@ -156,10 +161,18 @@ const requeueOpenRun = ['clearAttemptTimers', endRun('queued'), ...again] as con
 const released = ['requeue', 'emitReleased', notify.waits, 'armExpiry'] as const
 const giveBack = ['clearAttemptTimers', ...released] as const
 const giveBackOpenRun = ['clearAttemptTimers', endRun('queued'), ...released] as const
-const retry = ['clearAttemptTimers', 'emitRetried', 'retry', ...notify.waitsAgain, armNotBefore, 'armExpiry'] as const
+const retry = [
+  'clearAttemptTimers',
+  'emitRetried',
+  'retry',
+  ...notify.waitsAgain,
+  armNotBefore,
+  'armExpiry',
+  notify.limited,
+] as const
 const retryOpenRun = [endRun('failed'), ...retry] as const
 const complete = ['clearTimers', 'complete', 'emitCompleted', ...notify.ended('completed'), 'endReportedRun'] as const
-const fail = ['clearTimers', 'fail', 'emitFailed', ...notify.ended('failed')] as const
+const fail = ['clearTimers', 'fail', 'emitFailed', ...notify.ended('failed'), notify.limited] as const
 const failOpenRun = [...fail, 'endReportedRun'] as const
 const cancelNow = ['clearTimers', 'cancelNow', 'emitCancelled', ...notify.ended('cancelled')] as const
 const stopped = ['clearTimers', 'endCancelled', 'emitCancelled', ...notify.ended('cancelled')] as const
@@ -191,6 +204,7 @@ export const runRequestMachine = machineSetup.createMachine({
         offer: { guard: 'offerable', target: 'offered', actions: ['offer', 'emitOffered'] },
         approve: { guard: 'unapproved', actions: ['approve', 'emitApproved'] },
         not_before_reached: { guard: 'notReady', actions: 'ready' },
+        requeue: { guard: 'waitsForProvider', actions: ['clearNotBefore', 'tryNow', 'emitRequeued', notify.requeued] },
         cancel: { target: 'cancelled', actions: cancelNow },
         expires_at_reached: { target: 'cancelled', actions: cancelNow },
         restored: { actions: ['fence', 'emitRequeued'] },
@@ -364,20 +378,9 @@ export const runRequestMachine = machineSetup.createMachine({
 
 export const runRequestModule: MachineModule<RunRequestContext, RunRequestBody> = {
   kind: 'run_request',
-  version: 6,
+  version: 7,
   machine: runRequestMachine,
-  migrations: {
-    // 2: members that never change are kept apart; an engine run is an actor only if something was reported on it.
-    1: runRequestMigrations[1],
-    // 3: waiting requests are indexed by demand.
-    2: (snapshot) => snapshot,
-    // 4: reports work that had begun while it was being stopped.
-    3: (snapshot) => snapshot,
-    // 5: the grace period of a stop is a deadline, no longer a timer.
-    4: (snapshot) => snapshot,
-    // 6: counts as begun if its runner reports it after a restore.
-    5: (snapshot) => snapshot,
-  },
+  migrations: runRequestMigrations,
   internal: INTERNAL_MESSAGES,
   repeats: rules.repeats,
   refusal: rules.refusal,

@@ -10,118 +10,24 @@ import {
   declaredActions,
   type Fact,
   type MachineModule,
-  type Message,
-  type MessageBody,
   type Refusal,
   type SendParams,
   type SnapshotOf,
   type Term,
 } from './machine.ts'
+import { creationRecord, creationRefusal, creationRepeat } from './repeated-create.ts'
 import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-} from './repeated-create.ts'
-import { type RunnerCredential, rotated } from './runner/credentials.ts'
-import { members, type Testimony } from './testimony.ts'
-
-export interface RunnerContext {
-  readonly id: string
-  readonly name?: string
-  readonly allowed_projects: readonly string[]
-  readonly labels: readonly string[]
-  readonly capacity: number
-  readonly trusted: boolean
-  readonly session?: { readonly instance: string; readonly version: string; readonly started_at: string } | undefined
-  readonly created_at: string
-  readonly updated_at?: string
-  readonly removed_at?: string
-  readonly internal: {
-    readonly credentials: readonly RunnerCredential[]
-    /** The presence that was last stated. */
-    readonly online: boolean
-    /** The last stated time at which it was certainly online. Absent if it never called. */
-    readonly seen_at?: string
-    readonly creation: CreationRecord
-  }
-}
-
-interface Terms {
-  readonly name?: string
-  readonly allowed_projects?: readonly string[]
-  readonly labels?: readonly string[]
-  readonly capacity?: number
-  readonly trusted?: boolean
-}
-
-interface CreateRunner extends CreateBody, Terms {
-  readonly draining?: boolean
-  readonly id: string
-  readonly credential_hash: string
-}
-
-/** Omitted members stay as they are. */
-interface UpdateRunner extends MessageBody, Terms {
-  readonly type: 'update'
-  readonly draining?: boolean
-}
-
-/** A run request, and the attempt of it that the runner holds. */
-export interface Holding {
-  readonly id: string
-  readonly attempt: number
-}
-
-interface RemoveRunner extends MessageBody {
-  readonly type: 'remove'
-  readonly in_flight: readonly Holding[]
-}
-
-interface RotateCredential extends MessageBody {
-  readonly type: 'rotate_credential'
-  readonly hash: string
-}
-
-/** A process of the runner started. */
-interface StartSession extends MessageBody {
-  readonly type: 'session'
-  readonly instance: string
-  readonly version: string
-  readonly in_flight: readonly Holding[]
-}
-
-/** The process reports that it ends: nothing of it keeps running. */
-interface EndSession extends MessageBody {
-  readonly type: 'end_session'
-  readonly instance: string
-  readonly in_flight: readonly Holding[]
-}
-
-export interface CameOnline extends MessageBody {
-  readonly type: 'came_online'
-}
-
-export interface WentOffline extends MessageBody {
-  readonly type: 'went_offline'
-  /** Its last call; absent if it has not called since the service started. */
-  readonly seen_at?: string
-}
-
-export type RunnerBody =
-  | CreateRunner
-  | UpdateRunner
-  | RemoveRunner
-  | RotateCredential
-  | StartSession
-  | EndSession
-  | CameOnline
-  | WentOffline
-type RunnerMessage = Message<RunnerBody>
-type Of<T extends RunnerBody['type']> = Message<Extract<RunnerBody, { type: T }>>
-
-const SETTABLE = ['name', 'allowed_projects', 'labels', 'capacity', 'trusted'] as const
+  type Holding,
+  type Of,
+  type RunnerBody,
+  type RunnerContext,
+  type RunnerMessage,
+  SETTABLE,
+  type Terms,
+} from './runner/context.ts'
+import { rotated } from './runner/credentials.ts'
+import { endOfLimit, LIMIT_TIMER, limitedBy, limitTimer } from './runner/limit.ts'
+import { runnerTestimony } from './runner/testimony.ts'
 
 /** The members that the message really changes. */
 function changeOf(context: RunnerContext, message: Of<'update'>): Terms {
@@ -129,6 +35,21 @@ function changeOf(context: RunnerContext, message: Of<'update'>): Terms {
   const next = Object.fromEntries(given.map((member) => [member, message[member]])) as Terms
   const names = changed<Terms>(context, next)
   return Object.fromEntries(Object.entries(next).filter(([member]) => names.includes(member)))
+}
+
+/** Whether the message ends a limit of the runner. */
+function lifts({ limited }: RunnerContext, message: RunnerMessage): boolean {
+  return message.type === 'update' && message.limited === false && limited !== undefined
+}
+
+/** Whether the message ends a limit of the runner, if one applies. */
+function ends(context: RunnerContext, message: RunnerMessage): boolean {
+  return message.type === 'update' ? lifts(context, message) : context.limited !== undefined
+}
+
+function endReason(message: RunnerMessage): string {
+  if (message.type === 'provider_answered') return `run ${message.run_request_id} of it has completed`
+  return message.type === 'update' ? 'an operator ended it' : 'its time is over'
 }
 
 /** Why the runner no longer holds what it held. */
@@ -154,7 +75,10 @@ const machineSetup = setup({
   guards: {
     drains: ({ event }) => (event as Of<'create' | 'update'>).draining === true,
     resumes: ({ event }) => (event as Of<'update'>).draining === false,
-    changes: ({ context, event }) => Object.keys(changeOf(context, event as Of<'update'>)).length > 0,
+    changes: ({ context, event }) =>
+      Object.keys(changeOf(context, event as Of<'update'>)).length > 0 || lifts(context, event as Of<'update'>),
+    thatLimit: ({ context, event }) => context.limited?.until === (event as Of<'limit_over'>).until,
+    hadOutages: ({ context }) => context.internal.outages !== undefined,
     newInstance: ({ context, event }) => (event as Of<'session'>).instance !== context.session?.instance,
     ownInstance: ({ context, event }) => (event as Of<'end_session'>).instance === context.session?.instance,
     offline: ({ context }) => !context.internal.online,
@@ -162,6 +86,13 @@ const machineSetup = setup({
   },
   actions: {
     ...declaredActions,
+    armLimit: enqueueActions(({ context, enqueue }) => {
+      enqueue({ type: 'schedule', params: limitTimer(context.limited!) })
+    }),
+    /** Runs before the limit ends. */
+    clearLimit: enqueueActions(({ context, event, enqueue }) => {
+      if (ends(context, event)) enqueue({ type: 'cancelTimer', params: { timer: LIMIT_TIMER } })
+    }),
     sendSessionStarted: enqueueActions(({ context, event, enqueue }) => {
       const { in_flight, type } = event as Of<keyof typeof GONE_BECAUSE>
       for (const held of in_flight)
@@ -178,6 +109,23 @@ const machineSetup = setup({
       return { id, ...(name === undefined ? {} : { name }), ...given }
     }),
     change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
+    limit: assign(({ context, event }) => limitedBy(context, event as Of<'limit'>)),
+    endLimit: assign(({ context }) => endOfLimit(context, 'time')),
+    noteProvider: assign(({ context }) => endOfLimit(context, 'run')),
+    lift: assign(({ context, event }) =>
+      lifts(context, event as Of<'update'>) ? endOfLimit(context, 'operator') : {},
+    ),
+    emitLimitEnded: enqueueActions(({ context, event, enqueue }, { state }: { state: string }) => {
+      if (!ends(context, event)) return
+      enqueue.emit({
+        type: 'runner_limit_ended',
+        payload: { runner_id: context.id, state, reason: endReason(event) },
+      })
+    }),
+    emitLimited: emit(({ context }, { state }: { state: string }) => ({
+      type: 'runner_limited',
+      payload: { runner_id: context.id, state, limited: { ...context.limited! } },
+    })),
     rotate: assign(({ context, event }) => ({
       updated_at: event.at,
       internal: {
@@ -196,6 +144,7 @@ const machineSetup = setup({
     remove: assign(({ context, event }) => ({
       removed_at: event.at,
       session: undefined,
+      limited: undefined,
       internal: { ...context.internal, credentials: [], online: false },
     })),
     comeOnline: assign(({ context, event }) => ({
@@ -213,7 +162,8 @@ const machineSetup = setup({
     /** Runs before the change that it reports; `state` is the state that follows. */
     emitChanged: emit(({ context, event }, { state, drain }: { state: string; drain: boolean }) => {
       const change = changeOf(context, event as Of<'update'>)
-      const names = [...Object.keys(change), ...(drain ? ['draining'] : [])]
+      const lifted = lifts(context, event as Of<'update'>)
+      const names = [...Object.keys(change), ...(drain ? ['draining'] : []), ...(lifted ? ['limited'] : [])]
       return {
         type: 'runner_updated',
         payload: { ...described({ ...context, ...change }), state, draining: state === 'draining', changed: names },
@@ -250,7 +200,13 @@ const machineSetup = setup({
 /** What a runner takes in both of its live states; only the stated state differs. */
 const living = <const State extends 'registered' | 'draining'>(state: State) =>
   ({
-    remove: { target: 'removed', actions: ['sendSessionStarted', 'remove', 'emitRemoved'] },
+    remove: { target: 'removed', actions: ['sendSessionStarted', 'clearLimit', 'remove', 'emitRemoved'] },
+    limit: { actions: ['limit', 'armLimit', { type: 'emitLimited', params: { state } }] },
+    limit_over: { guard: 'thatLimit', actions: [{ type: 'emitLimitEnded', params: { state } }, 'endLimit'] },
+    provider_answered: {
+      guard: 'hadOutages',
+      actions: ['clearLimit', { type: 'emitLimitEnded', params: { state } }, 'noteProvider'],
+    },
     rotate_credential: { actions: ['rotate', { type: 'emitRotated', params: { state } }] },
     session: {
       guard: 'newInstance',
@@ -265,7 +221,15 @@ const living = <const State extends 'registered' | 'draining'>(state: State) =>
   }) as const
 
 const registeredAs = (state: string) => ({ type: 'emitRegistered' as const, params: { state } })
-const stateChanges = (state: string, drain: boolean) => ({ type: 'emitChanged' as const, params: { state, drain } })
+/** An update; `state` is the state that follows. */
+const updates = (state: string, drain: boolean) =>
+  [
+    { type: 'emitChanged', params: { state, drain } },
+    'clearLimit',
+    { type: 'emitLimitEnded', params: { state } },
+    'change',
+    'lift',
+  ] as const
 
 const runnerMachine = machineSetup.createMachine({
   id: 'runner',
@@ -284,8 +248,8 @@ const runnerMachine = machineSetup.createMachine({
       on: {
         ...living('registered'),
         update: [
-          { guard: 'drains', target: 'draining', actions: [stateChanges('draining', true), 'change'] },
-          { guard: 'changes', actions: [stateChanges('registered', false), 'change'] },
+          { guard: 'drains', target: 'draining', actions: updates('draining', true) },
+          { guard: 'changes', actions: updates('registered', false) },
         ],
       },
     },
@@ -293,8 +257,8 @@ const runnerMachine = machineSetup.createMachine({
       on: {
         ...living('draining'),
         update: [
-          { guard: 'resumes', target: 'registered', actions: [stateChanges('registered', true), 'change'] },
-          { guard: 'changes', actions: [stateChanges('draining', false), 'change'] },
+          { guard: 'resumes', target: 'registered', actions: updates('registered', true) },
+          { guard: 'changes', actions: updates('draining', false) },
         ],
       },
     },
@@ -302,10 +266,16 @@ const runnerMachine = machineSetup.createMachine({
   },
 })
 
+/** What others say about a provider: no news for a removed runner. */
+const LIMIT_MESSAGES: ReadonlySet<string> = new Set(['limit', 'limit_over', 'provider_answered'])
+
 /** A word for a message that repeats one taken before and would change nothing. */
 function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerMessage): string | undefined {
   if (value === 'absent') return undefined
-  if (value === 'removed') return message.type === 'remove' ? 'already_removed' : undefined
+  if (value === 'removed') {
+    if (message.type === 'remove') return 'already_removed'
+    return LIMIT_MESSAGES.has(message.type) ? 'removed' : undefined
+  }
   switch (message.type) {
     case 'create':
       return creationRepeat(context.internal.creation, message)
@@ -314,13 +284,18 @@ function repeats({ value, context }: SnapshotOf<RunnerContext>, message: RunnerM
     case 'end_session':
       // A new process has begun, or this one has reported its end before.
       return message.instance === context.session?.instance ? undefined : 'not_its_session'
+    case 'limit_over':
+      return context.limited?.until === message.until ? undefined : 'not_its_limit'
+    case 'provider_answered':
+      return context.internal.outages === undefined ? 'already_answered' : undefined
     case 'came_online':
       return context.internal.online ? 'already_online' : undefined
     case 'went_offline':
       return context.internal.online ? undefined : 'already_offline'
     case 'update': {
       const drains = message.draining ?? value === 'draining'
-      const isSame = drains === (value === 'draining') && Object.keys(changeOf(context, message)).length === 0
+      const isDrain = drains !== (value === 'draining')
+      const isSame = !isDrain && !lifts(context, message) && Object.keys(changeOf(context, message)).length === 0
       return isSame ? 'unchanged' : undefined
     }
     default:
@@ -340,7 +315,8 @@ function terms({ value, context }: SnapshotOf<RunnerContext>): readonly Term[] {
 }
 
 function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
-  const { id, name, allowed_projects, labels, capacity, trusted, session, created_at, updated_at, removed_at } = context
+  const { id, name, allowed_projects, labels, capacity, trusted, session, limited } = context
+  const { created_at, updated_at, removed_at } = context
   return {
     id,
     ...(name === undefined ? {} : { name }),
@@ -350,6 +326,7 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
     capacity,
     trusted,
     draining: value === 'draining',
+    ...(limited === undefined ? {} : { limited: { ...limited } }),
     ...(session === undefined ? {} : { session: { ...session } }),
     created_at,
     ...(updated_at === undefined ? {} : { updated_at }),
@@ -357,41 +334,20 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
   }
 }
 
-/** Changes of credentials or of the session assert nothing about the terms. */
-const testimony: Testimony<RunnerContext> = {
-  idMember: 'runner_id',
-  types: new Set(['runner_registered', 'runner_updated', 'runner_removed', 'runner_online', 'runner_offline']),
-  aspects: ({ event_type, payload }) => {
-    if (event_type === 'runner_registered') return ['creation', 'state', 'terms']
-    if (event_type === 'runner_updated') return payload.labels === undefined ? ['state'] : ['state', 'terms']
-    return ['state', 'presence']
-  },
-  claims: (aspect, { payload }) => {
-    if (aspect === 'state') return { state: payload.state }
-    if (aspect === 'terms') return members(payload, ...SETTABLE)
-    return aspect === 'presence' ? { online: payload.presence === 'online' } : {}
-  },
-  held: ({ value, context }) => ({
-    state: value,
-    ...members(context, ...SETTABLE),
-    online: context.internal.online,
-  }),
-  madeAt: ({ created_at }) => created_at,
-}
-
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
-  version: 3,
+  version: 4,
   machine: runnerMachine,
-  // 2: a runner may be draining from the start; 3: a process may report its end. Stored snapshots are unchanged.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot },
-  internal: ['came_online', 'went_offline'],
+  // 2: a runner may be draining from the start; 3: a process may report its end; 4: its provider may be unavailable.
+  // Stored snapshots are unchanged.
+  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  internal: ['limit', 'limit_over', 'provider_answered', 'came_online', 'went_offline'],
   repeats,
   refusal,
   envelope: () => SYSTEM_ENVELOPE,
   terms,
   deadlineStates: [],
   deadlines: () => [],
-  testimony,
+  testimony: runnerTestimony,
   document,
 }

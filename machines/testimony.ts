@@ -7,7 +7,7 @@ import { canonical } from './canonical.ts'
 import type { SnapshotOf } from './machine.ts'
 
 /** What an event is about. The newest event of each aspect holds; one of `creation` voids everything said before it. */
-export const ASPECTS = ['creation', 'state', 'terms', 'presence', 'run'] as const
+export const ASPECTS = ['creation', 'state', 'terms', 'presence', 'limit', 'run'] as const
 export type Aspect = (typeof ASPECTS)[number]
 
 /** Plain JSON by member name. A member that is present but undefined asserts that the entity lacks it. */

@@ -37,6 +37,7 @@ const machineSetup = setup({
     ofRun: ({ context, event }) => rules.isOfRun(context, event),
     ownerDecides: ({ context, event }) => rules.isOfRun(context, event) && isForOwner(context),
     tellsOfSync: ({ context, event }) => rules.tellsOfSync(context, event as Of<'run_event'>),
+    tellsOfOutage: ({ context, event }) => rules.tellsOfOutage(context, event as Of<'run_event'>),
     tellsOfProvider: ({ context, event }) => rules.tellsOfProvider(context, event as Of<'run_event'>),
     isResultOfStopped: ({ context, event }) => rules.isResultOfStopped(context, event as Of<'run_event'>),
     landsByEvent: ({ context, event }) => rules.settlesAs(context, event, 'landed'),
@@ -259,6 +260,7 @@ export const workItemMachine = machineSetup.createMachine({
           { guard: 'preservesByEvent', target: 'preserved', actions: ['settleByEvent', ...settled('preserved')] },
           { guard: 'asksByEvent', target: 'needs_decision', actions: ['settleByEvent', ...settled('needs_decision')] },
           { guard: 'awaitsEnd', actions: 'awaitEnd' },
+          { guard: 'tellsOfOutage', actions: 'noteResult' },
           { guard: 'failsByEvent', target: 'failed', actions: ['settleByEvent', ...settled('failed')] },
           { guard: 'tellsOfProvider', actions: 'noteProvider' },
           { guard: 'tellsOfSync', actions: 'noteSync' },
@@ -309,7 +311,7 @@ export const workItemMachine = machineSetup.createMachine({
 
 export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
   kind: 'work_item',
-  version: 12,
+  version: 13,
   machine: workItemMachine,
   migrations: {
     // 2: takes more messages, and remembers more of a run.
@@ -334,6 +336,8 @@ export const workItemModule: MachineModule<WorkItemContext, WorkItemBody> = {
     10: (snapshot) => snapshot,
     // 12: maintenance notes why its checkout could not be brought up to date.
     11: (snapshot) => snapshot,
+    // 13: a result that tells of an outage of the provider settles nothing.
+    12: (snapshot) => snapshot,
   },
   internal: [
     'admit',

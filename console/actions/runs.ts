@@ -21,6 +21,13 @@ export const RUN_ACTIONS: readonly Action[] = [
     isGrave: true,
   },
   {
+    label: 'Try now',
+    explains: 'It is handed out again although its provider was unavailable.',
+    needs: ['work.operate'],
+    isOffered: (of) => of.waiting_because?.code === 'provider_unavailable',
+    path: run('requeue'),
+  },
+  {
     label: 'Fail',
     explains: 'It counts as failed, whatever its runner has done.',
     needs: ['work.operate'],
@@ -61,5 +68,13 @@ export const RUNNER_ACTIONS: readonly Action[] = [
     needs: ['runner.manage'],
     isOffered: (of) => of.state === 'draining',
     body: () => ({ draining: false }),
+  },
+  {
+    ...patchRunner,
+    label: 'Unlimit',
+    explains: 'It gets work again at once, although its provider was unavailable.',
+    needs: ['runner.manage'],
+    isOffered: (of) => of.limited !== undefined,
+    body: () => ({ limited: false }),
   },
 ]

@@ -98,7 +98,7 @@ export const runners: Kind = {
   columns: [
     link('Runner', byId, 'runner_id'),
     state('presence'),
-    cell('State', ({ state: now }) => <State of={now} />),
+    cell('State', ({ state: now, limited }) => <State of={now === 'registered' && limited ? 'limited' : now} />),
     cell('Slots', ({ in_flight, capacity }) => `${in_flight.length} of ${capacity}`),
     wide('Projects', ({ allowed_projects }) => allowed_projects.join(', ')),
     wide('Labels', ({ labels }) => labels.join(', ')),

@@ -1,6 +1,6 @@
 /** The outcome of a task as `task_run_completed` (SPEC 6.7). */
 import type { taskRunCompleted } from '../../machines/events/task.ts'
-import { NOT_BEGUN, PROVIDER_UNAVAILABLE, STOPPED } from '../../machines/run-request/failure.ts'
+import { NOT_BEGUN, PROVIDER_UNAVAILABLE, STOPPED, saysOutage } from '../../machines/run-request/failure.ts'
 import type { Static } from '../../machines/schema.ts'
 import { dispatcherOf, type Failure } from '../result.ts'
 import type { Run } from './run.ts'
@@ -14,6 +14,8 @@ import { endOf } from './tail.ts'
 export type TaskResult = Static<typeof taskRunCompleted> & {
   readonly failure_class?: string
   readonly failure_code?: string
+  /** When an unavailable provider is back, RFC 3339. */
+  readonly retry_after?: string
   /** Where the files are, if git failed to store them. */
   readonly worktree?: string
 }
@@ -27,7 +29,19 @@ export function notThere(message: string): Failure {
 }
 
 /** The outcome of an agent session that failed. `isKept`: the agent had changed something. */
-export function failedBy({ isThere, how, text, complaint }: SessionEnd, isKept: boolean): Outcome {
+export function failedBy({ isThere, limit, how, text, complaint }: SessionEnd, isKept: boolean): Outcome {
+  if (limit !== undefined) {
+    const { code: failure_code, message, ...when } = limit
+    const failure_class = isKept ? 'execution' : NOT_BEGUN
+    return {
+      verdict: 'runner_error',
+      summary: `${how}: ${message}`,
+      detail: message,
+      failure_class,
+      failure_code,
+      ...when,
+    }
+  }
   const detail = [how, endOf(text) || complaint].filter(Boolean).join(': ')
   const said = { verdict: 'runner_error', summary: how, detail } as const
   return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: PROVIDER_UNAVAILABLE }
@@ -48,8 +62,8 @@ export function stoppedWith({ worktree, remains: { keptAt, mayGo } }: Run): Outc
  * The failure of a run that must fail: one without an item to carry the verdict, or one whose agent is not available.
  */
 export function failureOf({ work, settings, remains }: Run, outcome: Outcome): Failure | undefined {
-  const { verdict, summary, diagnosis, detail, failure_code, land_blocked } = outcome
-  if (failure_code === PROVIDER_UNAVAILABLE) return notThere(endOf(detail!))
+  const { verdict, summary, diagnosis, detail, failure_class, failure_code, land_blocked } = outcome
+  if (saysOutage(failure_code)) return { class: failure_class!, code: failure_code!, message: endOf(detail!) }
   const code = verdict === 'complete' ? (settings.land === undefined ? undefined : land_blocked) : verdict
   const isItems = work.request.engine.payload.item_id !== undefined
   if (isItems || code === undefined || verdict === 'runner_error') return undefined
@@ -83,4 +97,7 @@ export function tellOutcome({ work, trunk, report, remains }: Run, from: string,
     ...dispatcherOf(work.request),
   } as TaskResult
   report.event(work.job.completed, work.job.tell(result, work.request.engine.payload))
+  // The service gives the run to a runner again when the provider is back, to go on from there.
+  const { preservation_ref, retry_after } = result
+  if (saysOutage(result.failure_code)) report.result({ preservation_ref, retry_after })
 }

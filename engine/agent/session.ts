@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { basename, resolve } from 'node:path'
 import { endInWords } from '../command.ts'
+import { type Limit, limitIn } from './limit.ts'
 import type { Run } from './run.ts'
 import { endOf } from './tail.ts'
 
@@ -14,6 +15,8 @@ const NOT_THERE = [126, 127]
 export interface SessionEnd {
   readonly isDone: boolean
   readonly isThere: boolean
+  /** Its provider gives no answers: it could not go on. */
+  readonly limit: Limit | undefined
   /** The agent's last output. */
   readonly text: string
   /** How it ended, for people. */
@@ -24,7 +27,7 @@ export interface SessionEnd {
 
 /** Launches the agent in the worktree, and reports the session. */
 export async function runSession(run: Run, prompt: string): Promise<SessionEnd> {
-  const { settings, work, worktree, shell, report } = run
+  const { settings, work, worktree, shell, report, stop } = run
   const { request, isStep, mayChange } = work
   const session_id = randomUUID()
   const transcript = resolve(settings.transcripts, `${session_id}.jsonl`)
@@ -42,19 +45,22 @@ export async function runSession(run: Run, prompt: string): Promise<SessionEnd> 
   })
   const ended = await shell.run(settings.agent, { cwd: worktree.path, input: prompt, transcript })
   const { code } = ended
-  const isDone = code === 0
   const isThere = code === null || !NOT_THERE.includes(code)
   const { text, cost } = lastWord(ended.printed)
-  const how = isThere ? (code === null ? {} : { exit_code: code }) : { error: `${name} could not be run` }
+  const said = { code, printed: text, complained: ended.complained }
+  const limit = isThere && !stop.isMade ? limitIn(said, settings.limit, Date.now()) : undefined
+  const isDone = code === 0 && limit === undefined
+  const exit = code === null ? {} : { exit_code: code }
+  const how = isThere ? { ...exit, ...(limit && { error: limit.message }) } : { error: `${name} could not be run` }
   report.event('agent_session_ended', {
     session_id,
-    status: isDone ? 'ok' : isThere ? 'agent_failed' : 'unavailable',
+    status: isDone ? 'ok' : isThere && limit === undefined ? 'agent_failed' : 'unavailable',
     ended_at: new Date().toISOString(),
     bytes_written: ended.bytes,
     ...how,
     ...(cost === undefined ? {} : { cost: { USD: cost, basis: 'as the agent says' } }),
   })
-  return { isDone, isThere, text, how: `the agent ${endInWords(ended)}`, complaint: endOf(ended.complained) }
+  return { isDone, isThere, limit, text, how: `the agent ${endInWords(ended)}`, complaint: endOf(ended.complained) }
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { limitPattern } from './limit.ts'
 import { Refused } from './refused.ts'
 
 export interface Settings {
@@ -17,6 +18,8 @@ export interface Settings {
   readonly push: string | undefined
   /** Trunk: the remote's branch on which work that passed lands; undefined: somebody else lands it. */
   readonly land: string | undefined
+  /** What an agent prints at its end if its provider is unavailable, beside what is known of common agents. */
+  readonly limit: RegExp | undefined
   /** Folder for transcripts. */
   readonly transcripts: string
 }
@@ -60,6 +63,12 @@ export const VARIABLES = [
     byDefault: 'none; somebody else lands the work',
   },
   {
+    name: 'AGENT_LIMIT',
+    shape: 'A regular expression',
+    help: 'What a failed agent prints at its end if its provider is unavailable; a group may hold a time or a duration',
+    byDefault: 'none; the messages of common agents, and exit code 75, are understood',
+  },
+  {
     name: 'TRANSCRIPTS',
     shape: 'A folder',
     help: 'Where the output of agents is kept, one file per session',
@@ -86,6 +95,7 @@ export function readSettings(environment: NodeJS.ProcessEnv): Settings {
     gate: given('GATE'),
     push,
     land: push === undefined ? undefined : given('LAND'),
+    limit: limitPattern(given('AGENT_LIMIT')),
     transcripts: given('TRANSCRIPTS') ?? join(tmpdir(), `intendant-transcripts-${process.getuid!()}`),
   }
 }

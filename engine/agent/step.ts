@@ -1,4 +1,5 @@
 /** The next step of a campaign or an initiative: the agent looks at trunk and decides. Its changes are not kept. */
+import { NOT_BEGUN } from '../../machines/run-request/failure.ts'
 import { decisionIn } from './answer.ts'
 import { campaignGates } from './gate.ts'
 import { notThere } from './outcome.ts'
@@ -16,13 +17,16 @@ export async function decide(run: Run): Promise<boolean> {
   const gate_results = await campaignGates(run)
   if (stop.isMade) return false
   const prompt = stepPrompt(work, gate_results)
-  const { isDone, isThere, text, how, complaint } = await runSession(run, prompt)
+  const { isDone, isThere, limit, text, how, complaint } = await runSession(run, prompt)
   if (stop.isMade) return false
   const message = endOf(`${how}: ${text || complaint}`)
   if (isDone) {
     const decision = decisionIn(text)
     const advice = { decision, gate_results, agent_provider: programOf(settings.agent), prompt }
     report.result(decision ? advice : { ...advice, errors: [message] })
+  } else if (limit !== undefined) {
+    const { code, message: words, retry_after } = limit
+    report.result({ retry_after, failure: { class: NOT_BEGUN, code, message: words } })
   } else report.failure(isThere ? { class: 'execution', code: 'agent_failed', message } : notThere(message))
   return isDone
 }

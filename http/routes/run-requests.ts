@@ -212,7 +212,8 @@ const moves: readonly Move[] = [
   {
     name: 'requeue',
     right: 'work.operate',
-    summary: 'Requeue a lost run request: it is handed out again as its next attempt.',
+    summary:
+      'Requeue a lost run request: it is handed out again as its next attempt. One that waits for its provider waits no longer.',
   },
   {
     name: 'fail',

@@ -13,7 +13,7 @@ import {
 } from '../../machines/documents/runner.ts'
 import { modules } from '../../machines/index.ts'
 import { nameTaken } from '../../machines/repeated-create.ts'
-import type { Holding, RunnerBody } from '../../machines/runner.ts'
+import type { Holding, RunnerBody } from '../../machines/runner/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { newSecret } from '../../runtime/access/secrets.ts'
 import type { Refused, SnapshotOf, Taken } from '../../runtime/api.ts'

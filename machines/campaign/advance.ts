@@ -1,4 +1,5 @@
 /** Opening an advance, ending one without an agent, and standing one down: what the other steps are built from. */
+import { statedEndMs } from '../run-request/failure.ts'
 import type { CampaignContext, CampaignMessage, Of, Start, TaskResult, Work } from './context.ts'
 import { type Draft, PROVIDER_TIMER } from './draft.ts'
 import { gatesOf } from './evidence.ts'
@@ -178,24 +179,10 @@ export function escalate(draft: Draft, message: CampaignMessage, reason: string)
 
 export function pauseForProvider(draft: Draft, message: CampaignMessage, reason: string, retryAfter: unknown): void {
   draft.unpause()
-  const dueMs = dueOf(retryAfter, message.atMs)
+  const dueMs = statedEndMs(retryAfter, message.atMs)
   const until = dueMs === undefined ? {} : { until: new Date(dueMs).toISOString() }
   draft.set({ paused: { by: 'provider', ...until } })
   if (dueMs !== undefined) draft.schedules.push({ timer: PROVIDER_TIMER, dueMs, message: { type: 'provider_back' } })
   draft.setReason(`its provider is unavailable: ${reason}`, message.at)
   draft.facts.push(facts.paused(draft.context, reason))
-}
-
-/** The longest pause that a provider may impose on a campaign, milliseconds: eight days. */
-const PROVIDER_PAUSE_MS_MAX = 691_200_000
-/** The shortest: a provider that says "now" and is still unavailable is not asked ten times a second. */
-const PROVIDER_PAUSE_MS_MIN = 30_000
-
-/** `retryAfter`: seconds from now, or a time. Undefined if neither or absurd: then an owner must resume it. */
-function dueOf(retryAfter: unknown, atMs: number): number | undefined {
-  // From a Run Result, which is an open object: the value may be an object that cannot even be converted to text.
-  if (typeof retryAfter !== 'number' && typeof retryAfter !== 'string') return undefined
-  const dueMs = typeof retryAfter === 'number' ? atMs + retryAfter * 1000 : Date.parse(retryAfter)
-  const isBelieved = dueMs >= atMs && dueMs <= atMs + PROVIDER_PAUSE_MS_MAX
-  return isBelieved ? Math.max(Math.round(dueMs), atMs + PROVIDER_PAUSE_MS_MIN) : undefined
 }

@@ -82,13 +82,19 @@ const retryPolicy = Type.Object(
       maxItems: FAILURE_CLASSES.length,
       uniqueItems: true,
       description:
-        'Failure classes after which it runs again, except with code `provider_unavailable` or `usage_limit`.',
+        'Failure classes after which it runs again, except with code `provider_unavailable` or `usage_limit`: see `wait_for_provider`.',
     }),
     backoff_seconds: Type.Number({
       minimum: 0,
       maximum: BACKOFF_SECONDS_MAX,
       description: 'Pause before the second run; doubled before each later run, up to an hour.',
     }),
+    wait_for_provider: Type.Optional(
+      Type.Boolean({
+        description:
+          'After a run that failed with code `provider_unavailable` or `usage_limit` it is queued again for when `retry_after` of the Run Result says, else after a pause of a minute, doubled each time up to half an hour. Such runs do not count as attempts; the hundredth fails it. Default false.',
+      }),
+    ),
   },
   {
     ...CLOSED,

@@ -32,6 +32,23 @@ const settable = {
   ),
 }
 
+const limited = Type.Object(
+  {
+    code: Type.String({ description: '`usage_limit` or `provider_unavailable`.' }),
+    message: Type.String({ description: 'What the run reported.' }),
+    since: time('When the first run reported it.'),
+    until: time('When it is offered work again.'),
+    is_stated: Type.Boolean({ description: 'The provider said so. If false, the service chose the pause.' }),
+    run_request_id: Type.String({ description: 'The run that reported it.' }),
+  },
+  {
+    title: 'LimitedRunner',
+    description:
+      'The provider of its agents is unavailable: it is offered nothing until then, or until a run of it completes or an operator ends the limit.',
+  },
+)
+export type LimitedRunner = Static<typeof limited>
+
 const draining = Type.Optional(
   Type.Boolean({ description: 'true: it finishes what it holds and gets nothing new. Default false.' }),
 )
@@ -43,7 +60,13 @@ export const runnerCreateBody = Type.Object(
 export type RunnerCreate = Static<typeof runnerCreateBody>
 
 export const runnerPatchBody = Type.Object(
-  { ...settable, draining },
+  {
+    ...settable,
+    draining,
+    limited: Type.Optional(
+      Type.Literal(false, { description: 'It is offered work again, whatever its provider said.' }),
+    ),
+  },
   { ...CLOSED, minProperties: 1, title: 'RunnerPatch' },
 )
 export type RunnerPatch = Static<typeof runnerPatchBody>
@@ -91,6 +114,7 @@ export const runnerKept = Type.Object({
       { title: 'RunnerProcess', description: 'The runner’s newest process; absent if it reported that it ended.' },
     ),
   ),
+  limited: Type.Optional(limited),
   created_at: time('When it was registered.'),
   updated_at: Type.Optional(time('When it last changed.')),
   removed_at: Type.Optional(time('When it was removed.')),

@@ -4,6 +4,7 @@ import { type Static, stringEnum, Type } from '../schema.ts'
 /** In the order in which a person would have to remove them. */
 const WAITING_CODES = [
   'passed_over',
+  'provider_unavailable',
   'not_before',
   'project_archived',
   'lane_paused',
@@ -16,6 +17,7 @@ const WAITING_CODES = [
   'no_capable_engine',
   'no_runner_online',
   'all_busy',
+  'limited',
   'draining',
   'next',
 ] as const

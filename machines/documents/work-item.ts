@@ -94,6 +94,7 @@ const WAITING_CODES = [
   'runner_removed',
   'next',
   'handed_out',
+  'provider_unavailable',
   'passed_over',
 ] as const
 export type ItemWaitingCode = (typeof WAITING_CODES)[number]

@@ -17,6 +17,16 @@ const payload = openObject(
     presence: Type.Optional(stringEnum(['online', 'offline'])),
     last_seen_at: Type.Optional(timestamp()),
     version: Type.Optional(Type.String()),
+    limited: Type.Optional(
+      openObject({
+        code: Type.String(),
+        message: Type.String(),
+        since: timestamp(),
+        until: timestamp(),
+        is_stated: Type.Boolean(),
+        run_request_id: Type.String(),
+      }),
+    ),
     reason: Type.Optional(Type.String()),
     changed: Type.Optional(Type.Array(Type.String(), { description: 'names of the members that changed' })),
   },
@@ -28,6 +38,12 @@ export const runnerEvents = {
   runner_updated: serviceEvent('own', 'grants, labels, capacity, drain or credential of a runner changed', payload),
   runner_removed: serviceEvent('own', 'a runner was removed', payload),
   runner_online: serviceEvent('own', 'a runner called after being offline', payload),
+  runner_limited: serviceEvent(
+    'own',
+    'the provider of its agents is unavailable: a runner is offered nothing until then',
+    payload,
+  ),
+  runner_limit_ended: serviceEvent('own', 'a runner is offered work again: see its reason', payload),
   runner_offline: serviceEvent(
     'own',
     'a runner went offline: it has not called for too long, or reported that it is ending',

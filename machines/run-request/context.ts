@@ -10,6 +10,11 @@ import type { By, Message, MessageBody, WithKnownEvents } from '../machine.ts'
 /** Unaccepted offers, and accepted attempts never started, after which it fails with class `dispatch`. */
 export const UNACCEPTED_OFFERS_MAX = 5
 export const LOST_ACCEPTS_MAX = 5
+/**
+ * After this many outages a request that waits for its provider fails, so that a person hears of it. At the pauses that
+ * the service chooses if nobody says how long an outage lasts, these are two days.
+ */
+export const OUTAGES_MAX = 100
 /** How many former holders are remembered, so that they may still read what they worked on. */
 export const HELD_BY_MAX = 32
 
@@ -48,6 +53,21 @@ export interface Made {
   readonly elsewhere?: true | undefined
   /** Keys of the further projects whose data its runner will see. */
   readonly told_of?: readonly string[] | undefined
+  /** A run that fails because its provider is unavailable is queued again for when it is back. */
+  readonly waits_for_provider?: true | undefined
+}
+
+/** The last outage after which a failed run was queued again. */
+export interface Outage {
+  /** How many there were. */
+  readonly count: number
+  readonly runner_id: string
+  readonly code: string
+  readonly message: string
+  /** Its `not_before`. */
+  readonly until: string
+  /** Where the runs so far have kept what they did; the next one begins there. */
+  readonly preservation_ref?: string | undefined
 }
 
 /** What the moves need and is never served. */
@@ -62,6 +82,8 @@ export interface RunRequestInternal {
   /** How many times a failed run was queued again by the retry policy. */
   readonly retries: number
   readonly last_post?: LastPost | undefined
+  /** Outages of its provider that it has waited for, or waits for. */
+  readonly outage?: Outage | undefined
   /** Who last requeued the request, so that a caller who lost the answer may ask again. */
   readonly requeued_by?: string | undefined
   /** Something was reported on this attempt's engine run, whose actor must be told how it ends. */
@@ -169,6 +191,8 @@ export interface CreateRunRequest extends MessageBody, Omit<RunRequestCreate, 'i
   readonly elsewhere?: true
   /** Keys of the further projects that its payload mentions: its runner must be allowed each of them. */
   readonly told_of?: readonly string[]
+  /** Waits for its provider whatever its retry policy says: for work items whose owner does not wait for it instead. */
+  readonly waits_for_provider?: true
 }
 
 interface RunnerPost extends MessageBody {

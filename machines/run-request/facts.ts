@@ -8,7 +8,7 @@ import type { OwnFact, RecordedFact } from '../machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './context.ts'
 import { lossOf } from './item.ts'
 import { retry } from './moves.ts'
-import { failureOf } from './rules.ts'
+import { failureOf, isOutage } from './rules.ts'
 
 /** `attempt` is the current one from `offered` to `lost`, and the next one in `requeued` and `released`. */
 export const facts = {
@@ -100,7 +100,9 @@ export const facts = {
         attempt,
         ...failureOf(c, message),
         not_before,
-        reason: 'it failed, and its retry policy requeues it',
+        reason: isOutage(message)
+          ? 'its provider is unavailable: it is queued again for when that is back'
+          : 'it failed, and its retry policy requeues it',
         run_request_id: c.id,
         state: 'queued',
       },

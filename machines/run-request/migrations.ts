@@ -20,5 +20,14 @@ export const runRequestMigrations = {
     // In that version every engine run is an actor, so it must be told of its end.
     const reported = context.engine_run_id === undefined ? {} : { reported: true }
     return { ...snapshot, context: { ...context, made, internal: { ...internal, ...reported } } }
-  },
+  }, // 3: waiting requests are indexed by demand.
+  2: (snapshot: unknown) => snapshot,
+  // 4: reports work that had begun while it was being stopped.
+  3: (snapshot: unknown) => snapshot,
+  // 5: the grace period of a stop is a deadline, no longer a timer.
+  4: (snapshot: unknown) => snapshot,
+  // 6: counts as begun if its runner reports it after a restore.
+  5: (snapshot: unknown) => snapshot,
+  // 7: tells its runner of an outage of the provider, and may wait for its end.
+  6: (snapshot: unknown) => snapshot,
 }

@@ -2,6 +2,7 @@
  * What each move of a run request changes and asks for: pure functions of (context, message). A change names only the
  * members that differ; only `requeue`, `retry` and `fence` change the attempt, and only upwards.
  */
+import { refIn } from '../documents/fields.ts'
 import type { Cancellation } from '../documents/run-request.ts'
 import { ID_DIGITS } from '../ids.ts'
 import { instantMs } from '../instant.ts'
@@ -12,12 +13,14 @@ import {
   type LastPost,
   type Made,
   type Of,
+  type Outage,
   type RunRequestContext,
   type RunRequestInternal,
   type RunRequestMessage,
   type Times,
 } from './context.ts'
-import { failureOf, retryMs, timedOut } from './rules.ts'
+import { statedEndMs } from './failure.ts'
+import { failureOf, isOutage, retryMs, timedOut } from './rules.ts'
 import { firstEngineRunOf, heldEngineRun } from './view.ts'
 
 type Change = Partial<RunRequestContext>
@@ -95,6 +98,7 @@ function madeOf(message: Of<'create'>): Made {
     limits: message.limits,
     elsewhere: message.elsewhere,
     told_of: message.told_of,
+    waits_for_provider: message.waits_for_provider,
   }
 }
 
@@ -119,6 +123,11 @@ export function approve({ times, internal }: RunRequestContext, { by, at }: Of<'
 
 export function ready({ internal }: RunRequestContext): Change {
   return { internal: { ...internal, ready: true } }
+}
+
+/** An operator does not wait until the provider is expected back. */
+export function tryNow({ internal }: RunRequestContext, { by }: Of<'requeue'>): Change {
+  return { internal: { ...internal, ready: true, requeued_by: by?.name } }
 }
 
 export function offer({ times, internal }: RunRequestContext, { at, runner_id }: Of<'offer'>): Change {
@@ -190,6 +199,7 @@ function remembering(
     lost_accepts: internal.lost_accepts,
     retries: internal.retries,
     last_post,
+    outage: internal.outage,
     requeued_by: internal.requeued_by,
     reported: internal.reported,
   }
@@ -284,16 +294,35 @@ export function fence({ attempt }: RunRequestContext): Change {
   return { attempt: attempt + RESTORED_ATTEMPTS }
 }
 
-/** Back to the queue after a failure, by the retry policy: after the backoff, with the dispatch counters reset. */
+/**
+ * Back to the queue after a failure, with the dispatch counters reset: after the backoff of the retry policy, or when
+ * its provider is expected back, which is no retry.
+ */
 export function retry(context: RunRequestContext, message: RunRequestMessage): Change {
   const back = withoutHolder(context)
-  const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, retries: back.internal.retries + 1 }
+  const not_before = new Date(retryMs(context, message)).toISOString()
+  const { retries } = back.internal
+  const why = isOutage(message) ? { outage: outageOf(context, message, not_before) } : { retries: retries + 1 }
+  const counted = { ready: false, unaccepted_offers: 0, lost_accepts: 0, ...why }
   const said = message.type === 'failed' ? { last_post: lastPost(context, message) } : {}
-  return {
-    ...back,
-    not_before: new Date(retryMs(context, message)).toISOString(),
-    internal: { ...back.internal, ...counted, ...said },
-  }
+  return { ...back, not_before, internal: { ...back.internal, ...counted, ...said } }
+}
+
+function outageOf({ internal }: RunRequestContext, message: Of<'failed'>, until: string): Outage {
+  const { code, message: words, runner_id, result } = message
+  const { count = 0, preservation_ref: before } = internal.outage ?? {}
+  const preservation_ref = refIn(result?.preservation_ref) ?? before
+  return { count: count + 1, runner_id, code: code!, message: words, until, preservation_ref }
+}
+
+/** Tells the runner that its provider is unavailable; undefined if the message says no such thing. */
+export function limitRunner({ id }: RunRequestContext, message: RunRequestMessage): SendParams | undefined {
+  if (!isOutage(message)) return undefined
+  const { code, message: words, runner_id, result } = message
+  const retry_after = statedEndMs(result?.retry_after, message.atMs)
+  const until = retry_after === undefined ? {} : { until: new Date(retry_after).toISOString() }
+  const told = { type: 'limit', run_request_id: id, code: code!, message: words, ...until } as const
+  return { to: { kind: 'runner', id: runner_id }, message: told }
 }
 
 export function noteReported({ internal }: RunRequestContext): Change {

@@ -1,8 +1,14 @@
-/** Which actors hear of a run request's moves: the work item it was created for and the brief it follows. */
+/** Which actors hear of a run request's moves: the work item it was created for, the brief it follows, its runner. */
 import { tellBriefAccepted, tellBriefEnded, tellBriefLost, tellBriefQueued, tellBriefStarted } from './brief.ts'
-import { tellEnded, tellLost, tellRequeued, tellStarted } from './item.ts'
+import { type Step, tellEnded, tellLost, tellRequeued, tellStarted } from './item.ts'
+import { limitRunner } from './moves.ts'
 
 export const waits = tellBriefQueued
+/** A failure that says that the provider is unavailable also concerns the runner. */
+export const limited = {
+  type: 'send' as const,
+  params: ({ context, event }: Step) => limitRunner(context, event),
+}
 export const accepted = tellBriefAccepted
 /** For work that had begun, which only a person or a retry policy hands out again. */
 export const requeued = tellRequeued

@@ -10,11 +10,12 @@ import { reusedKey } from '../repeated-create.ts'
 import {
   LOST_ACCEPTS_MAX,
   type Of,
+  OUTAGES_MAX,
   type RunRequestContext,
   type RunRequestMessage,
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
-import { OUTAGE_CODES } from './failure.ts'
+import { outageEndMs, saysOutage } from './failure.ts'
 import { isHeld, isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
@@ -151,23 +152,45 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
 /** The doubling backoff stops growing here, milliseconds: an hour. A longer first backoff is kept as it is. */
 const GROWN_PAUSE_MS_MAX = 3_600_000
 
-/** When the retry policy's next attempt may begin. The backoff doubles: retrying at the same pace does not help. */
-export function retryMs({ asked, internal }: RunRequestContext, { atMs }: RunRequestMessage): number {
+/** Whether its runner reports that the provider of the agent is unavailable: nothing is wrong with the work. */
+export function isOutage(message: RunRequestMessage): message is Of<'failed'> {
+  return message.type === 'failed' && saysOutage(message.code)
+}
+
+function waitsForProvider({ asked, made }: RunRequestContext): boolean {
+  return made.waits_for_provider === true || asked.retry?.wait_for_provider === true
+}
+
+/** Whether it is queued, and not offered until its provider is expected back. */
+export function isWaitingForProvider({ internal, not_before }: RunRequestContext): boolean {
+  return !internal.ready && internal.outage !== undefined && internal.outage.until === not_before
+}
+
+/**
+ * When a failed run's next attempt may begin: when its provider is expected back, or by the retry policy. The backoff
+ * doubles: retrying at the same pace does not help.
+ */
+export function retryMs(context: RunRequestContext, message: RunRequestMessage): number {
+  const { asked, internal } = context
+  const { atMs } = message
+  if (isOutage(message)) return outageEndMs(message.result?.retry_after, internal.outage?.count ?? 0, atMs)
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
 }
 
-/** Whether the retry policy requeues it: attempts and time are left for this class, and nobody asked for a stop. */
+/**
+ * Whether it is queued again after a failure, since nobody asked for a stop and time is left: because it waits for its
+ * provider, or because the retry policy has attempts left for this class.
+ */
 export function retries(context: RunRequestContext, message: RunRequestMessage): boolean {
   const { asked, internal } = context
   const { retry } = asked
-  if (retry === undefined || !internal.approved) return false
-  if (context.cancel !== undefined && !timedOut(context)) return false
-  const { class: failed, code = '' } = failureOf(context, message)
-  if (OUTAGE_CODES.has(code)) return false
+  if (!internal.approved || (context.cancel !== undefined && !timedOut(context))) return false
   // A retry would only be cancelled as expired, and nobody would hear that the run had failed.
   if (asked.expires_at !== undefined && instantMs(asked.expires_at) <= retryMs(context, message)) return false
-  return retry.on.includes(failed) && internal.retries + 1 < retry.max_attempts
+  const { class: failed, code } = failureOf(context, message)
+  if (saysOutage(code)) return waitsForProvider(context) && (internal.outage?.count ?? 0) + 1 < OUTAGES_MAX
+  return retry?.on.includes(failed) === true && internal.retries + 1 < retry.max_attempts
 }
 
 /** A word for a message that repeats one taken before; undefined if it is not a repeat. */
@@ -195,6 +218,7 @@ export function repeats(
       if (value === 'cancelling' && asksForMore(context, message)) return undefined
       return value === 'cancelled' || value === 'cancelling' ? `already_${value}` : undefined
     case 'requeue':
+      if (value === 'queued' && isWaitingForProvider(context)) return undefined
       return UNDER_WAY.has(value) && isLastToRequeue(context, message) ? 'already_requeued' : undefined
     case 'fail':
       return value === 'failed' && isSameFailure(context.failure, failureOf(context, message))

@@ -188,10 +188,14 @@ export function lose({ internal, run }: WorkItemContext, message: Of<'run_lost'>
   return { run: { ...run!, waits: undefined }, ...(internal.stopping ? {} : { reason }) }
 }
 
+/** Failures of earlier attempts that are remembered: a provider may be away a hundred times. */
+const FAILURES_MAX = 20
+
 export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
   const { attempt, failure, reason } = message
   const why = reason === undefined ? '' : `: ${reason}`
-  const failures = failure === undefined ? {} : { failures: [...(run!.failures ?? []), failure] }
+  const known = run!.failures ?? []
+  const failures = failure === undefined ? {} : { failures: [...known, failure].slice(-FAILURES_MAX) }
   return {
     ...(internal.stopping
       ? {}

@@ -46,6 +46,14 @@ export function isDecidedBySource({ source }: Pick<AskedItem, 'source'>): boolea
   return source.role === 'advance' || source.role === 'assessment'
 }
 
+/**
+ * Whether its run is to wait for an unavailable provider. A campaign waits itself, with its cycles and formations, and
+ * so does the source of an assessment.
+ */
+export function waitsForProvider(asked: Pick<AskedItem, 'source'>): boolean {
+  return !isDecidedBySource(asked) && asked.source.role !== 'cycle'
+}
+
 /** How the event settles the item; undefined if it is not the terminal event of the item's kind. */
 export function settlementOf(asked: AskedItem, eventType: string, payload: Payload): Settlement | undefined {
   if (isDecidedBySource(asked) || TERMINAL_EVENTS[asked.kind] !== eventType) return undefined

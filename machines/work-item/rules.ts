@@ -6,11 +6,11 @@
 import { isSettledItem, isTerminalItem, type SettledState } from '../documents/work-item.ts'
 import { type By, type Refusal, SERVICE_BY, type SnapshotOf } from '../machine.ts'
 import { creationRefusal, creationRepeat } from '../repeated-create.ts'
-import { STOPPED } from '../run-request/failure.ts'
+import { STOPPED, saysOutage } from '../run-request/failure.ts'
 import type { Of, WorkItemContext, WorkItemMessage } from './context.ts'
 import { closed, openResumption, settlementBy } from './moves.ts'
 import { cycleOf, initiativeOrigin } from './owner.ts'
-import { isDecidedBySource, syncFailureIn } from './results.ts'
+import { isDecidedBySource, syncFailureIn, waitsForProvider } from './results.ts'
 
 const RUN_MESSAGES: ReadonlySet<string> = new Set(['run_started', 'run_lost', 'run_requeued', 'run_event', 'run_ended'])
 
@@ -77,6 +77,15 @@ export function isResultOfStopped(context: WorkItemContext, message: Of<'run_eve
   const { event, discard_work } = message
   const isStopped = context.internal.stopping || discard_work === true || event.payload.failure_class === STOPPED
   return isStopped && isOfRun(context, message) && settlementBy(context, message) !== undefined
+}
+
+/**
+ * Whether the result says that the provider of the agent was unavailable, and the run itself says the same next: it is
+ * then tried again, or fails for good, and the item settles with it.
+ */
+export function tellsOfOutage(context: WorkItemContext, message: Of<'run_event'>): boolean {
+  const isOutage = waitsForProvider(context.asked) && saysOutage(message.event.payload.failure_code)
+  return isOutage && settlesAs(context, message, 'failed')
 }
 
 /**

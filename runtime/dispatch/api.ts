@@ -1,7 +1,7 @@
 /** The dispatcher as the rest of the service sees it. */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { Throttle } from '../../machines/machine.ts'
-import type { Holding } from '../../machines/runner.ts'
+import type { Holding } from '../../machines/runner/context.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'
 import type { Writer } from '../writers.ts'
@@ -40,7 +40,7 @@ export interface DispatchCounts {
   readonly offers: number
   readonly offersRefused: number
   readonly offersReturned: number
-  readonly runners: { readonly online: number; readonly registered: number }
+  readonly runners: { readonly online: number; readonly registered: number; readonly limited: number }
 }
 
 /** Keys of the projects that a reader may see, or all. Runners that work for none of them do not exist for it. */

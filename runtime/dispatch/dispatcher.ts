@@ -5,7 +5,7 @@
  * one request or runner holds up no other.
  */
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
-import type { Holding } from '../../machines/runner.ts'
+import type { Holding } from '../../machines/runner/context.ts'
 import type { CommittedStep, Runtime } from '../api.ts'
 import type { Guard, Health } from '../control/guard.ts'
 import { Retries } from '../control/retries.ts'
@@ -197,8 +197,7 @@ class RunRequestDispatcher implements Dispatcher {
 
   counts(): DispatchCounts {
     const { wakeups, offers } = this
-    const { online, registered } = this.fleet.census()
-    return { parkedPolls: this.polls.size, wakeups, ...offers.counts, runners: { online, registered } }
+    return { parkedPolls: this.polls.size, wakeups, ...offers.counts, runners: this.fleet.census() }
   }
 
   backlog(): readonly QueuedOfProject[] {

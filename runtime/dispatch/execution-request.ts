@@ -9,7 +9,7 @@ import type { RunRequestContext } from '../../machines/run-request/context.ts'
 /** `offerExpiresMs`: wall-clock end of the offer, milliseconds since the epoch. */
 export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerExpiresMs: number): ExecutionRequest {
   const { context } = snapshot
-  const { asked, trace_id } = context
+  const { asked, trace_id, internal } = context
   // A request without a span of its own uses the first half of its trace id: the same at every repeat.
   const span_id = context.made.span_id ?? trace_id.slice(0, 16)
   return {
@@ -28,7 +28,7 @@ export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerE
       entry_event: asked.entry_event,
       throttle: context.throttle,
       access: asked.access,
-      payload: asked.payload,
+      payload: continuing(asked.payload, internal.outage?.preservation_ref),
     },
     ...(asked.timeout_seconds === undefined ? undefined : { timeout_seconds: asked.timeout_seconds }),
     reporting: {
@@ -37,4 +37,9 @@ export function executionRequest(snapshot: SnapshotOf<RunRequestContext>, offerE
     },
     trace: { trace_id, span_id, traceparent: `00-${trace_id}-${span_id}-01` },
   }
+}
+
+/** An earlier run of the same request met an outage of its provider, and has kept what it had done by then. */
+function continuing(payload: Readonly<Record<string, unknown>>, base_ref: string | undefined) {
+  return base_ref === undefined ? payload : { ...payload, base_ref }
 }

@@ -2,11 +2,11 @@
  * The runners as the dispatcher sees them: what they may take, whether they can take it now, and whether they
  * are online. Presence and calls live in memory only; a call writes nothing.
  */
-import type { CameOnline, RunnerContext, WentOffline } from '../../machines/runner.ts'
+import type { CameOnline, ProviderAnswered, RunnerContext, WentOffline } from '../../machines/runner/context.ts'
 import type { Runtime } from '../api.ts'
 import { IndexHeap, type Positions } from '../collections/index-heap.ts'
 import { presenceRetryMs, stoodStillMs } from '../limits.ts'
-import type { RunnerSeen } from './api.ts'
+import type { DispatchCounts, RunnerSeen } from './api.ts'
 import { type Demand, pair, type Supply, unpairSupply } from './eligibility.ts'
 import { Runner, type RunnerState } from './runner.ts'
 import type { TimerWheel } from './wheel.ts'
@@ -81,16 +81,18 @@ export class Fleet {
     return slots
   }
 
-  /** How many runners are registered, and how many of them are online. */
-  census(): { readonly online: number; readonly registered: number } {
+  /** How many runners are registered, and how many of them are online or limited by their provider. */
+  census(): DispatchCounts['runners'] {
     let online = 0
     let registered = 0
+    let limited = 0
     for (const runner of this.runners.values()) {
       if (runner.supply === undefined) continue
       registered++
       if (runner.isOnline) online++
+      if (runner.limit !== undefined) limited++
     }
-    return { online, registered }
+    return { online, registered, limited }
   }
 
   /** Applies a committed step of the runner. */
@@ -99,6 +101,9 @@ export class Fleet {
     if (state === 'draining' && runner.state !== 'draining') runner.hasUnreportedNews = true
     runner.state = state
     runner.capacity = context.capacity
+    runner.limit = context.limited
+    runner.isAboutToBeLimited = false
+    runner.hadOutages = context.internal.outages !== undefined
     runner.registeredAt = context.created_at
     runner.seenAt = laterOf(context.internal.seen_at, context.session?.started_at)
     this.changeSupply(runner, state === 'removed' ? undefined : context)
@@ -202,6 +207,17 @@ export class Fleet {
     const isOnline = runner?.isOnline === true
     if (last_seen_at === undefined) return { presence: isOnline ? 'online' : 'never_seen' }
     return { presence: isOnline ? 'online' : 'offline', last_seen_at }
+  }
+
+  /** A run has completed on the runner: the provider of its agents answers again. */
+  providerAnswered(runner: Runner, run_request_id: string): void {
+    if (!runner.hadOutages) return
+    runner.hadOutages = false
+    const message: ProviderAnswered = { type: 'provider_answered', run_request_id }
+    this.runtime.ask({ kind: 'runner', id: runner.id }, message, (answer) => {
+      // The next run that completes says it again.
+      if (!answer.ok && answer.isPassing) runner.hadOutages = true
+    })
   }
 
   private readonly checkPresence = (runner: Runner, nowMs: number): void => {

@@ -3,8 +3,10 @@
  * failure. Notes what they change for the next `settle`. Invariant: an entity that cannot be taken in hides no other.
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { saysOutage } from '../../machines/run-request/failure.ts'
+import { isWaitingForProvider } from '../../machines/run-request/rules.ts'
 import { HELD_RUN_STATES, isHeld } from '../../machines/run-request/states.ts'
-import type { RunnerContext } from '../../machines/runner.ts'
+import type { RunnerContext } from '../../machines/runner/context.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Guard } from '../control/guard.ts'
@@ -16,7 +18,7 @@ import type { Polls } from './polls.ts'
 import type { ProjectFacts } from './project-facts.ts'
 import type { Queue } from './queue.ts'
 import { loadQueue } from './queue-loading.ts'
-import type { Runner, RunnerState } from './runner.ts'
+import type { Held, Runner, RunnerState } from './runner.ts'
 import type { Suspensions } from './suspensions.ts'
 
 /** What has changed since the last `settle`. */
@@ -115,6 +117,7 @@ export class Intake {
   private noteRequest(ref: ActorRef, { value, context }: SnapshotOf<RunRequestContext>): void {
     const { queue, holdings, holdBacks, changes, guard } = this.parts
     const held = holdings.get(context.id)
+    if (held !== undefined) this.noteProvider(held, value, context)
     if (value === 'queued') {
       // A step that happens beside an offer under way (an approval in the same turn) does not take the offer back.
       if (held !== undefined && held.state !== 'offering') holdings.drop(held)
@@ -132,6 +135,14 @@ export class Intake {
     else if (held !== undefined) holdings.drop(held)
     // Whether an offer can be delivered is not known yet.
     if (!guard.isClear && value !== 'offered') guard.passed([ref])
+  }
+
+  /** What the end of a run says of its runner's provider. Its own record says so in a later step. */
+  private noteProvider({ runner, attempt }: Held, value: string, context: RunRequestContext): void {
+    if (value === 'completed') this.parts.fleet.providerAnswered(runner, context.id)
+    else if (value === 'failed' && saysOutage(context.failure?.code)) runner.isAboutToBeLimited = true
+    else if (value === 'queued' && context.internal.last_post?.attempt === attempt && isWaitingForProvider(context))
+      runner.isAboutToBeLimited = true
   }
 
   private noteRunner({ value, context }: SnapshotOf<RunnerContext>): void {

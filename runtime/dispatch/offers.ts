@@ -111,8 +111,8 @@ export class Offers {
   }
 
   private whyTakenBack(held: Held, { context }: SnapshotOf<RunRequestContext>): TakenBack | undefined {
-    const { id, state, supply } = held.runner
-    const isItsOwn = state === 'registered' && supply !== undefined && mayTake(supply, id, criteriaOfRequest(context))
+    const { id, isGiven, supply } = held.runner
+    const isItsOwn = isGiven && supply !== undefined && mayTake(supply, id, criteriaOfRequest(context))
     return this.parts.suspensions.why(held) ?? (isItsOwn ? undefined : 'runner_changed')
   }
 

@@ -3,8 +3,9 @@
  * and what it has not been told. In memory only, and rebuilt from committed steps and calls.
  */
 import type { ExecutionRequest } from '../../machines/documents/execution-request.ts'
+import type { LimitedRunner } from '../../machines/documents/runner.ts'
 import type { HeldRunState } from '../../machines/run-request/states.ts'
-import type { Holding } from '../../machines/runner.ts'
+import type { Holding } from '../../machines/runner/context.ts'
 import type { ActorRef } from '../api.ts'
 import type { Supply } from './eligibility.ts'
 import { WheelEntry } from './wheel.ts'
@@ -69,6 +70,12 @@ export class Runner extends WheelEntry {
   pollOrder = 0
   /** The offer that it has not accepted yet, including one that is being committed. */
   offer: Held | undefined = undefined
+  /** Its provider is unavailable. */
+  limit: LimitedRunner | undefined = undefined
+  /** A run of it has reported that, and its own record does not say so yet. */
+  isAboutToBeLimited = false
+  /** Its provider was unavailable, and no run of it has completed since. */
+  hadOutages = false
   /** What uses one of its slots. */
   readonly held = new Set<Held>()
   /** Calls since the service started. */
@@ -100,7 +107,12 @@ export class Runner extends WheelEntry {
 
   /** It is online and takes new work. */
   get takesWork(): boolean {
-    return this.isOnline && this.state === 'registered'
+    return this.isOnline && this.isGiven
+  }
+
+  /** It may be offered work, as far as operators and its provider are concerned. */
+  get isGiven(): boolean {
+    return this.state === 'registered' && this.limit === undefined && !this.isAboutToBeLimited
   }
 
   /** It has a parked poll, or called so recently that the next poll may be on its way. */
@@ -114,7 +126,7 @@ export class Runner extends WheelEntry {
 
   /** Whether it could take an offer, given a poll to carry it. */
   get hasRoom(): boolean {
-    return this.state === 'registered' && this.offer === undefined && !this.isFull
+    return this.isGiven && this.offer === undefined && !this.isFull
   }
 
   /** An offer is on its way to one of its polls: none of them may end before it is known which. */

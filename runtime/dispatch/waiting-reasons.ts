@@ -2,10 +2,12 @@
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
  * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
  */
+import { reasonOf } from '../../machines/clipped.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { isWaitingForProvider } from '../../machines/run-request/rules.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
 import { committed } from '../control/committed.ts'
@@ -161,6 +163,7 @@ function beforeRunners(
   demand: Demand,
   now: Omit<DispatchState, 'visible'>,
 ): WaitingBecause | undefined {
+  if (isWaitingForProvider(context)) return { code: 'provider_unavailable', detail: providerWords(context) }
   if (!context.internal.ready && context.not_before !== undefined) {
     return { code: 'not_before', detail: `Not to be offered before ${context.not_before}.` }
   }
@@ -172,6 +175,12 @@ function beforeRunners(
     return { code: 'not_approved', detail: `Work with throttle full waits for an approval ${whichApproval(context)}.` }
   }
   return undefined
+}
+
+function providerWords({ internal }: RunRequestContext): string {
+  const { runner_id, code, message, until, count } = internal.outage!
+  const often = count === 1 ? '' : ` (${count} times so far)`
+  return `Tried again at ${until}: runner ${runner_id} reported ${code}${often}: ${reasonOf(message)}`
 }
 
 function busyRepository(
@@ -213,9 +222,10 @@ const DEPTH = {
   labelled: 4,
   capable: 5,
   online: 6,
-  silent: 7,
-  taking: 8,
-  free: 9,
+  limited: 7,
+  silent: 8,
+  taking: 9,
+  free: 10,
 } as const
 type Depth = (typeof DEPTH)[keyof typeof DEPTH]
 
@@ -236,6 +246,8 @@ function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
       return { code: 'no_runner_online', detail: `Offline: ${who}.` }
     case DEPTH.online:
       return { code: 'draining', detail: `Draining: ${who}.` }
+    case DEPTH.limited:
+      return { code: 'limited', detail: `Limited by the provider: ${limits(furthest)}.` }
     case DEPTH.silent:
       return { code: 'next', detail: `Goes to the next poll of ${who}, which is not polling now.` }
     case DEPTH.taking:
@@ -295,6 +307,7 @@ function depthOf(runner: Runner, criteria: Criteria, { fleet, matching, visible 
   if (!matching.isCapable(runner, criteria)) return DEPTH.labelled
   if (!runner.isOnline) return DEPTH.capable
   if (runner.state !== 'registered') return DEPTH.online
+  if (!runner.isGiven) return DEPTH.limited
   if (!runner.hasRoom) return DEPTH.taking
   return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
 }
@@ -316,6 +329,12 @@ function noneAllowed({ pin, project, furtherProjects }: Criteria, furthest: Furt
   if (furthest.depth === DEPTH.seen)
     return `No runner${pin === undefined ? '' : ` named ${pin}`} is allowed for ${project.key}${others}.`
   return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
+}
+
+/** The same, each with the end of its limit. */
+function limits({ count, runners }: Furthest): string {
+  const shown = runners.map(({ id, limit }) => (limit === undefined ? id : `${id} until ${limit.until}`)).join(', ')
+  return count === runners.length ? shown : `${shown} and ${count - runners.length} more`
 }
 
 /** Names a few, so that the sentence stays short. */

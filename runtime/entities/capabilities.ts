@@ -7,7 +7,7 @@
  */
 import type { EngineCapabilityContext } from '../../machines/engine-capability.ts'
 import type { Throttle } from '../../machines/machine.ts'
-import type { RunnerContext } from '../../machines/runner.ts'
+import type { RunnerContext } from '../../machines/runner/context.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Health } from '../control/guard.ts'

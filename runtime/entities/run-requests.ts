@@ -151,6 +151,7 @@ export function runRequestMessage(
     gather_id: undefined,
     elsewhere: brief?.isElsewhere === true ? true : undefined,
     told_of: undefined,
+    waits_for_provider: undefined,
     limits: { grace_ms: graceMs, late_events_ms: lateEventsMs, idempotency_ms: idempotencyMs },
     events: undefined,
   }

@@ -3,7 +3,7 @@ import type { RunRequestCreate } from '../../machines/documents/run-request.ts'
 import { deriveId } from '../../machines/ids.ts'
 import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
-import { isDecidedBySource } from '../../machines/work-item/results.ts'
+import { isDecidedBySource, waitsForProvider } from '../../machines/work-item/results.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import { runRequestMessage } from '../entities/run-requests.ts'
@@ -42,6 +42,7 @@ export function handOut(runtime: Runtime, item: WorkItemContext): WorkItemBody |
     // because a runner may still hold the hand-out of the same number from a log that was lost with a restore.
     id: deriveId('runreq', 'work_item', id, String(number), runtime.journal.epoch),
     work_item_id: id,
+    ...(waitsForProvider(asked) ? ({ waits_for_provider: true } as const) : {}),
     ...(asked.told_of === undefined ? {} : { told_of: asked.told_of }),
     // Submitting an item approves its run.
     approved: true,

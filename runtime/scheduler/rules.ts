@@ -243,6 +243,8 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Sched
       return 'the scheduler has not looked at it yet'
     case 'passed_over':
       return 'the scheduler failed on this item and will retry; see the service log'
+    case 'provider_unavailable':
+      return detail!
     case 'handed_out':
       return `handed out: ${subject}${detail === undefined ? '' : ` (${detail})`}`
     default:

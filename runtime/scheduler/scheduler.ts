@@ -33,7 +33,7 @@ import {
   wordsOf,
 } from './rules.ts'
 import { heldBack } from './sentinels.ts'
-import { type StalledParts, standAside, takeBack } from './stalled.ts'
+import { isDue, isNews, type StalledParts, standAside, takeBack } from './stalled.ts'
 import { LedgerWaitingItems } from './waiting-items.ts'
 
 /** Anything that was missed is found after this long. */
@@ -89,6 +89,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
       ledger,
       now: this,
       runState: (id) => committed(runtime, { kind: 'run_request', id })?.value,
+      isDue: (id) => isDue(committed(runtime, { kind: 'run_request', id })),
       each: (entry, act) => {
         if (!loop.leaves(entry.id)) guarded(entry, act)
       },
@@ -228,8 +229,9 @@ class ItemScheduler implements Scheduler, SchedulingView {
     if (state === 'submitted') return { code: 'submitted' }
     if (runId === undefined)
       return orRemoved(firstRule(entry, this), requirements, () => this.waiting.strandedBecause(id, visible))
-    const why = this.dispatcher.waitingBecause(runId, visible)?.detail
-    return { code: 'handed_out', subject: runId, ...(why === undefined ? {} : { detail: why }) }
+    const why = this.dispatcher.waitingBecause(runId, visible)
+    const code = why?.code === 'provider_unavailable' ? why.code : 'handed_out'
+    return { code, subject: runId, ...(why === undefined ? {} : { detail: why.detail }) }
   }
 
   /** An unreadable pause state permits nothing: every lane counts as paused. Throws any other error. */
@@ -285,7 +287,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
         if (after.value === 'paused') this.withhold(after.context.work?.item_id)
         return this.projects.forgetCampaign(ref.id)
       case 'run_request':
-        return before !== undefined && after.value !== before.value && this.ledger.waitingCount > 0
+        return before !== undefined && this.ledger.waitingCount > 0 && isNews(before, after)
       default:
         return false
     }

@@ -4,6 +4,8 @@
  * runners are silent, though not offline yet, gives up its repository only. More items of one repository may then be
  * handed out than may change it at once, which does no harm: the dispatcher offers no more than that.
  */
+import type { SnapshotOf } from '../../machines/machine.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import type { WorkItemBody } from '../../machines/work-item/context.ts'
 import type { Entry, Ledger } from './ledger.ts'
 import { lastingReason, type SchedulingView, takesBackFrom, whyNotBegun, whyTakenBack } from './rules.ts'
@@ -13,6 +15,8 @@ export interface StalledParts {
   readonly now: SchedulingView
   /** State of a run request; undefined if it does not exist. */
   runState(id: string): string | undefined
+  /** Whether the run request's `not_before`, if any, has come. */
+  isDue(id: string): boolean
   /** Runs `act` unless the item is to be left alone for now. */
   each(entry: Entry, act: () => void): void
   send(entry: Entry, message: WorkItemBody): void
@@ -32,14 +36,14 @@ export function takeBack(parts: StalledParts): void {
 
 /**
  * An item that had begun and waits for a runner again keeps its run but stands aside, taking no place, until a runner
- * can continue it. It yields its repository sooner, as does an item not yet begun: while no runner that may take it is
+ * can continue it and its time has come. It yields its repository sooner, as does an item not yet begun: while no runner that may take it is
  * heard.
  */
 export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts
   for (const entry of ledger.withoutRunner)
     parts.each(entry, () => {
-      const isStalled = whyNotBegun(entry, now) !== undefined
+      const isStalled = whyNotBegun(entry, now) !== undefined || !parts.isDue(entry.runId!)
       const yields = (isStalled || !now.isExpected(entry)) && parts.runState(entry.runId!) === 'queued'
       const isAside = isStalled && yields && entry.isWaitingAgain
       if (isAside === entry.isAside && yields === entry.yields) return
@@ -47,4 +51,14 @@ export function standAside(parts: StalledParts): void {
       entry.yields = yields
       parts.changed()
     })
+}
+
+/** Whether the run request's `not_before`, if any, has come. */
+export function isDue(run: SnapshotOf<RunRequestContext> | undefined): boolean {
+  return run?.context.internal.ready !== false
+}
+
+/** Whether a run request has moved, or may now be offered to a runner. */
+export function isNews(before: SnapshotOf<RunRequestContext>, after: SnapshotOf<RunRequestContext>): boolean {
+  return after.value !== before.value || isDue(after) !== isDue(before)
 }

@@ -19,6 +19,8 @@ const HELD = [
   { id: 'runreq_1', attempt: 1 },
   { id: 'runreq_2', attempt: 3 },
 ]
+const OUTAGE = { type: 'limit', run_request_id: 'runreq_1', code: 'usage_limit', message: 'none left' }
+const UNTIL = '2026-01-31T15:00:00.000Z'
 const M = {
   create: at(0, CREATE),
   'create (draining)': at(0, { ...CREATE, draining: true }),
@@ -31,13 +33,19 @@ const M = {
   end_session: at(3, { type: 'end_session', instance: 'i-1', in_flight: HELD }),
   came_online: at(4, { type: 'came_online' }),
   went_offline: at(5, { type: 'went_offline' }),
+  'limit (stated)': at(5, { ...OUTAGE, until: UNTIL }),
+  'limit (not stated)': at(5, OUTAGE),
+  limit_over: at(6, { type: 'limit_over', until: UNTIL }),
+  provider_answered: at(6, { type: 'provider_answered', run_request_id: 'runreq_2' }),
+  'update (unlimits)': at(6, { type: 'update', limited: false }),
   remove: at(6, { type: 'remove', in_flight: HELD.slice(0, 1) }),
 }
 const registered = after(module, [M.create])
 const connected = after(module, [M.create, M.came_online, M.session])
 const draining = after(module, [M.create, M['update (drains)']])
 const removed = after(module, [M.create, M.remove])
-const all = { registered, connected, draining, removed }
+const limited = after(module, [M.create, M['limit (stated)']])
+const all = { registered, connected, draining, removed, limited }
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
   t.matchSnapshot(table(module, { absent: absent(module), ...all }, M), 'runner')
@@ -103,5 +111,36 @@ t.test('documents and facts satisfy their schemas and never show a credential', 
       }
     }
   }
+  t.end()
+})
+
+t.test('a limit ends when its provider said, and one without a word after a pause that grows until a run completes', (t) => {
+  const ends = (snapshot: any, message: any): [any, string] => {
+    const stepped = step(module, snapshot, message)
+    return [stepped.snapshot, new Date(stepped.scheduled[0]!.dueMs).toISOString()]
+  }
+  t.equal(ends(registered, M['limit (stated)'])[1], UNTIL)
+  let snapshot: any = registered
+  const pauses: number[] = []
+  for (let times = 0; times < 7; times++) {
+    const [next, until] = ends(snapshot, at(times, OUTAGE))
+    pauses.push((Date.parse(until) - at(times, OUTAGE).atMs) / 60_000)
+    snapshot = step(module, next, at(times, { type: 'limit_over', until })).snapshot
+  }
+  t.strictSame(pauses, [1, 2, 4, 8, 16, 30, 30])
+  t.equal(step(module, snapshot, M.limit_over).repeat, 'not_its_limit')
+  const answered = step(module, snapshot, M.provider_answered).snapshot
+  t.equal(Date.parse(ends(answered, at(9, OUTAGE))[1]) - at(9, OUTAGE).atMs, 60_000, 'from the beginning')
+  t.end()
+})
+
+t.test('what further runs report of the same outage can only make a limit longer', (t) => {
+  const { limited } = step(module, after(module, [M.create, M['limit (stated)']]), at(7, OUTAGE)).snapshot.context
+  t.equal(limited.until, UNTIL)
+  const sooner = { ...OUTAGE, until: '2026-01-31T13:00:00.000Z' }
+  const later = { ...OUTAGE, until: '2026-01-31T18:00:00.000Z' }
+  const both = after(module, [M.create, at(5, later), at(6, sooner)])
+  t.equal(both.context.limited.until, later.until)
+  t.equal(step(module, both, at(8, { type: 'limit_over', until: sooner.until })).repeat, 'not_its_limit')
   t.end()
 })

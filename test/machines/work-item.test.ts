@@ -290,6 +290,18 @@ t.test('the result of a run that was stopped says where the work is, and the end
   t.end()
 })
 
+t.test('a result that tells of an outage of the provider settles nothing, unless a campaign waits for it', (t) => {
+  const outage = result('runner_error', { failure_code: 'usage_limit', preservation_ref: 'task/x' })
+  const noted = step(module, run(...RUNNING), runEvent(8, outage))
+  t.equal(noted.snapshot.value, 'running')
+  t.match(noted.snapshot.context, { disposition: { preservation_ref: 'task/x' } })
+  const ended = step(module, noted.snapshot, M['run_ended (failed)'])
+  t.match(payloadOf(ended.facts), { state: 'failed', disposition: { preservation_ref: 'task/x' } })
+  const broken = step(module, run(...RUNNING), runEvent(8, result('runner_error', { failure_code: 'git_failed' })))
+  t.equal(broken.snapshot.value, 'failed')
+  t.end()
+})
+
 t.test('nothing continues the work of a run that a person stopped itself, to discard its work', (t) => {
   const settled = (event: Message<any>, end: Message<any>, running = run(...RUNNING)) => {
     const noted = step(module, running, event).snapshot

@@ -1,0 +1,272 @@
+/** An unavailable provider over HTTP: runs wait for it, runners rest, and all of it ends by itself. */
+import t, { type Test } from 'tap'
+import { AdvanceablePlatform } from '../platforms/advanceable.ts'
+import { until } from '../until.ts'
+import {
+  AT,
+  COMPLETE,
+  finish,
+  fleet,
+  history,
+  inState,
+  type Runner,
+  reading,
+  submit,
+  take,
+  waits,
+} from './ledger-harness.ts'
+import { metric, startTestService, type TestService } from './service-harness.ts'
+
+const WORDS = 'You have hit your usage limit'
+const HOUR_MS = 3_600_000
+
+/** Takes the next request and starts it, in whichever attempt. */
+async function begin(s: TestService, runner: Runner): Promise<any> {
+  const request = await take(s, runner)
+  const { request_id, attempt } = request
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/started`, { attempt }, runner)
+  return request
+}
+
+async function limit(s: TestService, { token }: Runner, request: string, result: object = {}): Promise<any> {
+  const body = { class: 'dispatch', code: 'usage_limit', message: WORDS, result }
+  const { attempt } = (await s.expect(200, 'GET', `/api/run-requests/${request}`)).body
+  return (await s.expect(200, 'POST', `/api/run-requests/${request}/failed`, { attempt, ...body }, { token })).body
+}
+
+const runnerOf =
+  (s: TestService, id = 'r1') =>
+  async () =>
+    (await s.expect(200, 'GET', `/api/runners/${id}`)).body
+const poll = (s: TestService, { token }: Runner, id = 'r1') =>
+  s.call('GET', `/api/runners/${id}/run-requests/next`, undefined, { token })
+const eventsOf = async (s: TestService, type: string): Promise<any[]> =>
+  (await s.expect(200, 'GET', `/api/events?event_type=${type}&order=asc`)).body.items
+
+async function started(t: Test, ...projects: string[]) {
+  const platform = new AdvanceablePlatform()
+  const s = await startTestService(t, {}, { platform })
+  const runner = await fleet(s, ...(projects.length === 0 ? ['shop'] : projects))
+  return { s, runner, platform }
+}
+
+t.test('an item whose provider is limited waits until it is back, and then lands from what was kept', async (t) => {
+  const { s, runner, platform } = await started(t)
+  const { id } = await submit(s)
+  const { request_id } = await begin(s, runner)
+  const told = {
+    ...COMPLETE,
+    success: false,
+    landed: false,
+    verdict: 'runner_error',
+    detail: WORDS,
+    failure_code: 'usage_limit',
+  }
+  const event = {
+    event_type: 'task_run_completed',
+    occurred_at: AT,
+    payload: { ...told, preservation_ref: 'intendant/x' },
+  }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, { events: [event] }, runner)
+  const answer = await limit(s, runner, request_id, { retry_after: 7200, preservation_ref: 'intendant/x' })
+  t.match(answer.run_request, { state: 'queued', attempt: 2 })
+  const waiting = await until(reading(s, id), waits('provider_unavailable'))
+  t.match(waiting, { state: 'running', disposition: { preservation_ref: 'intendant/x' } })
+  t.match(waiting.waiting_because.detail, new RegExp(`r1 reported usage_limit: ${WORDS}`))
+  const run = (await s.expect(200, 'GET', `/api/run-requests/${request_id}`)).body
+  t.match(run.waiting_because, { code: 'provider_unavailable' })
+  const leftMs = Date.parse(run.not_before) - platform.wallMs()
+  t.ok(leftMs > 2 * HOUR_MS - 60_000 && leftMs <= 2 * HOUR_MS, 'for as long as the provider said')
+
+  platform.advance(2 * HOUR_MS - 60_000)
+  t.equal((await poll(s, runner)).status, 204)
+  platform.advance(61_000)
+  const again = await begin(s, runner)
+  t.match(again, { request_id, attempt: 2, engine: { payload: { base_ref: 'intendant/x' } } })
+  const landed = { events: [{ event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }], attempt: 2 }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/events`, landed, runner)
+  await inState(s, id, 'landed')
+  t.same(
+    (await history(s, id)).map(({ event_type }) => event_type),
+    ['work_item_submitted', 'work_item_started', 'work_item_settled'],
+  )
+})
+
+t.test('a limited runner is offered nothing, says until when, and takes work again by itself', async (t) => {
+  const { s, runner, platform } = await started(t)
+  await submit(s)
+  const other = await submit(s, { objective: 'Another', allow_duplicate: true })
+  const first = await begin(s, runner)
+  const until_at = new Date(platform.wallMs() + HOUR_MS).toISOString()
+  await limit(s, runner, first.request_id, { retry_after: until_at })
+  t.equal((await poll(s, runner)).status, 204, 'at once, before its record says so')
+  const limited = await until(runnerOf(s), ({ limited }) => limited !== undefined)
+  t.match(limited.limited, {
+    code: 'usage_limit',
+    message: WORDS,
+    until: until_at,
+    is_stated: true,
+    run_request_id: first.request_id,
+  })
+  t.match(await until(reading(s, other.id), waits('no_runner')), { state: 'queued' })
+  t.equal(await metric(s, 'intendant_runners_limited'), 1)
+  t.match(await eventsOf(s, 'runner_limited'), [{ payload: { runner_id: 'r1', limited: { until: until_at } } }])
+  const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' } }
+  const bare = await s.request('shop', greet)
+  const { waiting_because } = (await s.expect(200, 'GET', `/api/run-requests/${bare.id}`)).body
+  t.match(waiting_because, { code: 'limited', detail: new RegExp(`r1 until ${until_at}`) })
+
+  platform.advance(HOUR_MS + 1_000)
+  await until(runnerOf(s), ({ limited }) => limited === undefined)
+  t.match(await eventsOf(s, 'runner_limit_ended'), [{ payload: { reason: 'its time is over' } }])
+  t.equal((await poll(s, runner)).status, 200)
+})
+
+t.test('without a word of the provider the pauses grow, and a run that completes ends them', async (t) => {
+  const { s, runner, platform } = await started(t)
+  const { id } = await submit(s)
+  const pauses: number[] = []
+  for (let times = 0; times < 7; times++) {
+    const { request_id } = await begin(s, runner)
+    const { run_request } = await limit(s, runner, request_id)
+    pauses.push(Math.round((Date.parse(run_request.not_before) - platform.wallMs()) / 60_000))
+    const { limited } = await until(runnerOf(s), (one) => one.limited !== undefined)
+    t.equal(limited.is_stated, false)
+    platform.advance(Date.parse(limited.until) - platform.wallMs() + 1_000)
+    await until(runnerOf(s), (one) => one.limited === undefined)
+    await poll(s, runner)
+  }
+  t.same(pauses, [1, 2, 4, 8, 16, 30, 30])
+  const last = await begin(s, runner)
+  const events = [{ event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }]
+  const { attempt } = last
+  await s.expect(200, 'POST', `/api/run-requests/${last.request_id}/events`, { attempt, events }, runner)
+  await s.expect(200, 'POST', `/api/run-requests/${last.request_id}/completed`, { attempt, result: {} }, runner)
+  await inState(s, id, 'landed')
+  await submit(s, { objective: 'Another' })
+  const { request_id } = await begin(s, runner)
+  const { run_request } = await limit(s, runner, request_id)
+  t.ok(Date.parse(run_request.not_before) - platform.wallMs() <= 60_000)
+})
+
+t.test('a run that completes meanwhile ends the limit of its runner', async (t) => {
+  const { s, runner } = await started(t, 'shop', 'bank')
+  await submit(s)
+  const kept = await submit(s, { project: 'bank' })
+  const first = await begin(s, runner)
+  const second = await begin(s, runner)
+  const [shop, bank] = first.project.key === 'shop' ? [first, second] : [second, first]
+  await limit(s, runner, shop.request_id, { retry_after: 3600 })
+  await until(runnerOf(s), ({ limited }) => limited !== undefined)
+  await finish(s, runner, bank.request_id, { ...COMPLETE, project: 'bank' })
+  await inState(s, kept.id, 'landed')
+  await until(runnerOf(s), ({ limited }) => limited === undefined)
+  t.match(await eventsOf(s, 'runner_limit_ended'), [
+    { payload: { reason: `run ${bank.request_id} of it has completed` } },
+  ])
+})
+
+t.test('an operator ends a limit, and does not wait with a run', async (t) => {
+  const { s, runner } = await started(t)
+  const { id } = await submit(s)
+  const { request_id } = await begin(s, runner)
+  await limit(s, runner, request_id, { retry_after: 3600 })
+  await until(runnerOf(s), ({ limited }) => limited !== undefined)
+  t.notOk('limited' in (await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })).body)
+  t.match(await eventsOf(s, 'runner_limit_ended'), [{ payload: { reason: 'an operator ended it' } }])
+  t.equal((await poll(s, runner)).status, 204, 'the run itself still waits')
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/requeue`)
+  t.match(await begin(s, runner), { request_id, attempt: 2 })
+  t.match(await inState(s, id, 'running'), { reason: /running on r1 again/ })
+  t.match((await s.expect(422, 'PATCH', '/api/runners/r1', { limited: true })).body, {
+    errors: [{ pointer: '/limited' }],
+  })
+})
+
+t.test('an item that waits for its provider can be cancelled', async (t) => {
+  const { s, runner } = await started(t)
+  const { id } = await submit(s)
+  const { request_id } = await begin(s, runner)
+  await limit(s, runner, request_id, { retry_after: 3600 })
+  await until(reading(s, id), waits('provider_unavailable'))
+  await s.expect(200, 'POST', `/api/work-items/${id}/cancel`)
+  t.match(await inState(s, id, 'cancelled'), { reason: /cancelled by admin/ })
+})
+
+t.test('a waiting item holds no repository', async (t) => {
+  const { s, runner } = await started(t)
+  const token = await s.runner('r2', { trusted: true })
+  const second = { token }
+  await poll(s, second, 'r2')
+  const { id } = await submit(s)
+  const { request_id } = await begin(s, runner)
+  await limit(s, runner, request_id, { retry_after: 3600 })
+  await until(reading(s, id), waits('provider_unavailable'))
+  const other = await submit(s, { objective: 'Another' })
+  await until(reading(s, other.id), waits('handed_out'))
+  const next = await s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=5', undefined, second)
+  t.equal(next.body.engine.payload.item_id, other.id)
+})
+
+t.test('a run request waits for its provider if its retry policy says so, and fails at once otherwise', async (t) => {
+  const { s, runner } = await started(t)
+  const retry = { max_attempts: 2, on: ['execution'], backoff_seconds: 0 }
+  const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' } }
+  const failing = await s.request('shop', { ...greet, retry })
+  await begin(s, runner)
+  t.match((await limit(s, runner, failing.id)).run_request, { state: 'failed', failure: { code: 'usage_limit' } })
+  await until(runnerOf(s), ({ limited }) => limited !== undefined)
+  await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
+  const waiting = await s.request('shop', { ...greet, again: true, retry: { ...retry, wait_for_provider: true } })
+  t.equal((await begin(s, runner)).request_id, waiting.id)
+  t.match((await limit(s, runner, waiting.id, { retry_after: 90 })).run_request, { state: 'queued', attempt: 2 })
+})
+
+t.test('three runners land thirty items although their provider is limited twice', async (t) => {
+  const { s, platform } = await started(t)
+  const ids: string[] = []
+  for (let n = 0; n < 30; n++) ids.push((await submit(s, { objective: `Task ${n}` })).id)
+  const runners = [
+    { id: 'a', token: '' },
+    { id: 'b', token: '' },
+    { id: 'c', token: '' },
+  ]
+  await s.expect(204, 'DELETE', '/api/runners/r1')
+  await s.expect(200, 'PATCH', '/api/projects/shop', { max_writers: 3 })
+  for (const runner of runners) runner.token = await s.runner(runner.id, { trusted: true })
+  const outages = [10, 20]
+  let [attempts, landed, isAway] = [0, 0, false]
+  const once = new Map<string, number>()
+  for (let round = 0; landed < 30 && round < 300; round++) {
+    const { id, token } = runners[round % 3]!
+    const got = await s.call('GET', `/api/runners/${id}/run-requests/next?wait=1`, undefined, { token })
+    if (got.status === 204) {
+      const resting = await Promise.all(runners.map((one) => runnerOf(s, one.id)()))
+      if (!resting.every(({ limited }) => limited !== undefined)) continue
+      platform.advance(HOUR_MS)
+      isAway = false
+      await until(runnerOf(s, 'c'), ({ limited }) => limited === undefined)
+      continue
+    }
+    attempts++
+    const { request_id, attempt, engine } = got.body
+    if (landed === outages[0]) {
+      isAway = true
+      outages.shift()
+    }
+    if (isAway) {
+      await limit(s, { token }, request_id, { retry_after: 3000 })
+      continue
+    }
+    const events = [{ event_type: 'task_run_completed', occurred_at: AT, payload: COMPLETE }]
+    const path = `/api/run-requests/${request_id}`
+    await s.expect(200, 'POST', `${path}/events`, { attempt, events }, { token })
+    await s.expect(200, 'POST', `${path}/completed`, { attempt, result: {} }, { token })
+    once.set(engine.payload.item_id, (once.get(engine.payload.item_id) ?? 0) + 1)
+    landed++
+  }
+  for (const id of ids) t.equal((await reading(s, id)()).state, 'landed')
+  t.same([...once.values()], new Array(30).fill(1), 'none was done twice')
+  t.ok(attempts <= 36, `${attempts} attempts: each runner meets each outage once`)
+  t.same(await eventsOf(s, 'run_request_failed'), [])
+})
