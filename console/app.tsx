@@ -1,6 +1,6 @@
 /** The frame: signing in, the navigation, and the page that the address names. */
 import type { JSX } from 'preact'
-import { useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useErrorBoundary, useMemo, useRef, useState } from 'preact/hooks'
 import type { Right } from '../machines/rights.ts'
 import { Api, LIST_LIMIT_MAX, watching } from './api.ts'
 import type { Problem } from './document.ts'
@@ -11,7 +11,7 @@ import { EntityPage } from './pages/entity.tsx'
 import { EventsPage, TracePage } from './pages/events.tsx'
 import { ListPage } from './pages/list.tsx'
 import { neededBy, OverviewPage } from './pages/overview.tsx'
-import { Link, ProblemNote } from './parts/basics.tsx'
+import { Link, Loading, ProblemNote, Required } from './parts/basics.tsx'
 import { GoTo } from './parts/go-to.tsx'
 import { hrefIn, type Place, placeOf } from './place.ts'
 import type { Filter } from './recorded.ts'
@@ -37,6 +37,9 @@ export function App(): JSX.Element {
 
 function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (token: string) => void }): JSX.Element {
   const [refused, setRefused] = useState(problem)
+  useEffect(() => {
+    document.title = 'Sign in – Intendant'
+  }, [])
   async function enter(event: SubmitEvent): Promise<void> {
     event.preventDefault()
     const token = String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim()
@@ -54,13 +57,12 @@ function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (
       <form onSubmit={enter}>
         <div class="field">
           <label for="token">
-            Access token
-            <small>
-              On the service's machine the first one is in admin.token in its home. This tab keeps it until it is
-              closed.
-            </small>
+            Access token <Required />
           </label>
-          <input id="token" name="token" type="password" required autocomplete="off" />
+          <small id="token-hint">
+            On the service's machine the first one is in admin.token in its home. This tab keeps it until it is closed.
+          </small>
+          <input id="token" name="token" type="password" required autocomplete="off" aria-describedby="token-hint" />
         </div>
         <button type="submit" class="main">
           Sign in
@@ -74,17 +76,22 @@ function SignIn({ problem, onToken }: { problem: Problem | undefined; onToken: (
 function SignedIn({ token, onEnd }: { token: string; onEnd: (why?: Problem) => void }): JSX.Element {
   const api = useMemo(() => new Api(token, onEnd), [token])
   const [live, setLive] = useState<Live | undefined>(undefined)
+  const said = useRef<HTMLOutputElement>(null)
+  const say = useCallback((text: string): void => {
+    if (said.current !== null) said.current.textContent = text
+  }, [])
   useEffect(() => {
     const made = new Live(watching(token), interestOf(placeOf(location.hash).path[0] ?? ''))
     setLive(made)
     return () => made.close()
   }, [token])
-  if (live === undefined) return <p class="dim">Loading …</p>
+  if (live === undefined) return <Loading />
   const streamOf = (filter: Filter): Live => new Live(watching(token), filter, live.cursor)
-  const session = { api, live, streamOf, rights: undefined, project: undefined, projects: [] }
+  const session = { api, live, streamOf, say, rights: undefined, project: undefined, projects: [] }
   return (
     <SessionContext.Provider value={session}>
       <Frame onEnd={onEnd} />
+      <output class="unseen" ref={said} />
     </SessionContext.Provider>
   )
 }
@@ -127,11 +134,22 @@ function Frame({ onEnd }: { onEnd: (why?: Problem) => void }): JSX.Element {
   const attention = useResource('api/attention', { query: { project, limit: ATTENTION_SHOWN }, everyMs: EVERY_MS })
   const needed = neededBy(attention)
   useTitle(place, project, needed)
+  useToldNeed(attention.value && (needed ?? '0'), above.say)
   const main = useRef<HTMLElement>(null)
   useArrival(place, main)
   return (
     <SessionContext.Provider value={session}>
       <header class="top">
+        <a
+          class="skip"
+          href={place.href === '' ? '#/' : place.href}
+          onClick={(event) => {
+            event.preventDefault()
+            main.current?.focus()
+          }}
+        >
+          Skip to the content
+        </a>
         <Link class="brand" to="#/">
           Intendant
         </Link>
@@ -185,12 +203,25 @@ function useTitle({ path: [page = '', id] }: Place, project: string | undefined,
   useEffect(() => {
     document.title = title
   }, [title])
-  useEffect(
-    () => () => {
-      document.title = 'Intendant'
-    },
-    [],
-  )
+}
+
+/** A number that changes with each event would be nothing to listen to. */
+const TOLD_AFTER_MS = 3_000
+
+/** Says how much needs a person when that has become another number and stays it for a moment. */
+function useToldNeed(needed: string | undefined, say: (text: string) => void): void {
+  const last = useRef(needed)
+  useEffect(() => {
+    if (needed === undefined || needed === last.current) return
+    const isFirst = last.current === undefined
+    const tell = (): void => {
+      last.current = needed
+      if (!isFirst) say(needed === '0' ? 'Nothing needs you.' : `${needed} need you.`)
+    }
+    if (isFirst) return tell()
+    const timer = setTimeout(tell, TOLD_AFTER_MS)
+    return () => clearTimeout(timer)
+  }, [needed])
 }
 
 /** A page begins at its top, and those who use a keyboard or a screen reader are there. Its filters are not a page. */
@@ -246,7 +277,18 @@ function Page({ at: { path, query }, attention }: { at: Place; attention: Resour
   if (page === '') return <OverviewPage attention={attention} />
   if (page === 'events') return <EventsPage types={query.get('types') ?? undefined} />
   if (page === 'traces' && id !== undefined) return <TracePage key={id} id={id} />
-  if (!Object.hasOwn(KINDS, page)) return <p>There is no such page.</p>
+  if (!Object.hasOwn(KINDS, page)) return <NoPage />
   if (id === undefined) return <ListPage page={page} chosen={query.get('state') ?? undefined} />
   return <EntityPage key={`${page} ${id}`} page={page} id={id} />
+}
+
+function NoPage(): JSX.Element {
+  return (
+    <>
+      <h1>There is no such page</h1>
+      <p>
+        All begins at the <Link to="#/">overview</Link>.
+      </p>
+    </>
+  )
 }

@@ -13,6 +13,8 @@ export interface Session {
   readonly live: Live
   /** Opens a stream of its own for what the filter admits, from where `live` is. */
   readonly streamOf: (filter: Filter) => Live
+  /** Tells it to those who hear the page: what they cannot see has happened. */
+  readonly say: (text: string) => void
   /** What the token may do; undefined until the service has told. */
   readonly rights: ReadonlySet<Right> | undefined
   /** Key of the project to which the lists are narrowed, from the address; undefined: all. */

@@ -8,7 +8,9 @@ import { Linked, Loaded, Section, State } from '../parts/basics.tsx'
 import { History } from '../parts/events.tsx'
 import { Fields } from '../parts/fields.tsx'
 import { Output } from '../parts/output.tsx'
+import { Scroller } from '../parts/scroller.tsx'
 import { type Resource, useResource } from '../resource.ts'
+import { readable, shortOf } from '../words.ts'
 import { DriftOf } from './drift.tsx'
 import { OfProject } from './project.tsx'
 import { OfSentinel } from './sentinel.tsx'
@@ -17,7 +19,16 @@ export function EntityPage({ page, id }: { page: string; id: string }): JSX.Elem
   const kind = KINDS[page]!
   const { everyMs } = kind
   const resource = useResource(kind.path(id), everyMs === undefined ? {} : { everyMs })
-  return <Loaded from={resource}>{(of) => <Shown kind={kind} page={page} of={of} resource={resource} />}</Loaded>
+  return (
+    <>
+      {resource.value === undefined && (
+        <h1>
+          {kind.one} {readable(shortOf(id))}
+        </h1>
+      )}
+      <Loaded from={resource}>{(of) => <Shown kind={kind} page={page} of={of} resource={resource} />}</Loaded>
+    </>
+  )
 }
 
 interface ShownProps {
@@ -38,9 +49,11 @@ function Shown({ kind, page, of, resource }: ShownProps): JSX.Element {
         <p class="dim">
           {one} <code>{idOf(of)}</code>
         </p>
-        <h1>
-          <Linked text={titleOf(of)} />
-        </h1>
+        <Scroller class="title" label="Title">
+          <h1>
+            <Linked text={titleOf(of)} />
+          </h1>
+        </Scroller>
         {state !== undefined && (
           <p>
             <State of={state} /> <Linked text={whyOf(of)} />

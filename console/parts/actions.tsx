@@ -7,7 +7,7 @@ import type { Document, Problem } from '../document.ts'
 import { hrefOf } from '../place.ts'
 import { problemOf } from '../resource.ts'
 import { useGo, useSession } from '../session.ts'
-import { ProblemNote } from './basics.tsx'
+import { ProblemNote, Required } from './basics.tsx'
 
 interface Props {
   readonly actions: readonly Action[]
@@ -20,7 +20,7 @@ interface Props {
 export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
   const [chosen, choose] = useState<Chosen | undefined>(undefined)
   const group = useRef<HTMLDivElement>(null)
-  const { rights } = useSession()
+  const { rights, say } = useSession()
   const offered = rights === undefined ? [] : actions.filter(({ isOffered }) => isOffered(of))
   if (rights === undefined || (offered.length === 0 && chosen === undefined)) return null
   const refused = refusedIn(offered, rights)
@@ -47,6 +47,7 @@ export function Actions({ actions, of, onDone }: Props): JSX.Element | null {
             if (!isDone) return
             // The button that was pressed may go with the state: what takes its place is here.
             group.current?.focus()
+            say(`${chosen.action.label}: done.`)
             onDone?.()
           }}
         />
@@ -113,7 +114,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
         {fields
           .filter(({ choicesOf }) => choicesOf?.(of).length !== 0)
           .map((field) => (
-            <Input key={field.name} field={field} of={of} />
+            <Input key={field.name} field={field} of={of} fault={faultOf(field, problem)} />
           ))}
         {problem !== undefined && <ProblemNote of={problem} />}
         <div class="actions">
@@ -129,23 +130,41 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   )
 }
 
-function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
+/** What the service has said of the field: pointers name members of the body, of which a form sends some in another. */
+function faultOf({ name }: Field, problem: Problem | undefined): string | undefined {
+  return problem?.errors?.find(({ pointer }) => pointer?.split('/').at(-1) === name)?.detail
+}
+
+interface InputProps {
+  readonly field: Field
+  readonly of: Document
+  readonly fault?: string | undefined
+}
+
+function Input({ field, of, fault }: InputProps): JSX.Element {
   const { name, label, type, isRequired = false, hint, initial } = field
-  const common = { id: `field-${name}`, name, required: isRequired }
+  const id = `field-${name}`
+  const hints = [hint, type === 'time' ? 'In the time zone of this browser.' : undefined, fault].filter((one) => one)
+  const common = {
+    ...{ id, name, required: isRequired },
+    ...(hints.length === 0 ? {} : { 'aria-describedby': `${id}-hint` }),
+    ...(fault === undefined ? {} : { 'aria-invalid': true }),
+  }
   const given = initial?.(of) ?? ''
-  const hints = [hint, type === 'time' ? 'In the time zone of this browser.' : undefined].filter((one) => one)
   return (
     <div class={type === 'check' ? 'field check' : 'field'}>
-      <label for={common.id}>
-        {label}
-        {hints.length > 0 && <small>{hints.join(' ')}</small>}
-      </label>
+      <div>
+        <label for={id}>
+          {label} {isRequired && <Required />}
+        </label>
+        {hints.length > 0 && <small id={`${id}-hint`}>{hints.join(' ')}</small>}
+      </div>
       {type === 'long' && (
         <textarea {...common} rows={4}>
           {given}
         </textarea>
       )}
-      {type === 'choice' && <Choose {...common} field={field} of={of} given={given} />}
+      {type === 'choice' && <Choose common={common} field={field} of={of} given={given} />}
       {type === 'check' && <input {...common} type="checkbox" />}
       {type === 'text' && <input {...common} type="text" defaultValue={given} />}
       {type === 'number' && <input {...common} type="number" min={1} step={1} />}
@@ -155,22 +174,21 @@ function Input({ field, of }: { field: Field; of: Document }): JSX.Element {
 }
 
 interface ChooseProps {
-  readonly id: string
-  readonly name: string
-  readonly required: boolean
+  /** What every input has. */
+  readonly common: object
   readonly field: Field
   readonly of: Document
   readonly given: string
 }
 
 /** Without choices of its own or of the document: the projects. */
-function Choose({ id, name, required, field: { choices, choicesOf, none }, of, given }: ChooseProps): JSX.Element {
+function Choose({ common, field: { choices, choicesOf, none }, of, given }: ChooseProps): JSX.Element {
   const { projects } = useSession()
   const named = choices ?? projects.map(({ key }) => key as string)
   const offered: readonly Choice[] = choicesOf?.(of) ?? named.map((value) => ({ value, label: value }))
   const isGiven = offered.some(({ value }) => value === given)
   return (
-    <select id={id} name={name} required={required}>
+    <select {...common}>
       {(none !== undefined || !isGiven) && <option value="">{none ?? 'Choose …'}</option>}
       {offered.map(({ value, label }) => (
         <option key={value} value={value} selected={value === given}>

@@ -99,9 +99,18 @@ export function Loaded<T>({
     <>
       {problem !== undefined && <ProblemNote of={problem} />}
       {value !== undefined && children(value)}
-      {value === undefined && problem === undefined && <p class="dim">Loading …</p>}
+      {value === undefined && problem === undefined && <Loading />}
     </>
   )
+}
+
+export function Loading(): JSX.Element {
+  return <output class="dim">Loading …</output>
+}
+
+/** Stands in the label of a field that must be filled in. */
+export function Required(): JSX.Element {
+  return <span class="dim">(required)</span>
 }
 
 export function Section({ title, children }: { title: string; children: ComponentChildren }): JSX.Element {

@@ -6,6 +6,7 @@ import { useRecorded } from '../history.ts'
 import type { Filter } from '../recorded.ts'
 import { beginningOf, hrefFor, momentOf, printed, readable } from '../words.ts'
 import { Linked, Loaded, Ref } from './basics.tsx'
+import { Scroller } from './scroller.tsx'
 
 const SIZES = { page: 50, kept: 500 }
 
@@ -77,9 +78,9 @@ function Whole({ of }: { of: Document }): JSX.Element {
         {run !== undefined && <Ref to={run}>its run</Ref>}{' '}
         {typeof item === 'string' && hrefFor(item) !== undefined && <Ref to={item}>its work item</Ref>}
       </p>
-      <pre>
+      <Scroller class="printed" label="The whole event">
         <Linked text={JSON.stringify(of, undefined, 2)} />
-      </pre>
+      </Scroller>
     </>
   )
 }

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks'
 import type { Document } from '../document.ts'
 import { hrefFor, isState, isTime, readable, wordsOf } from '../words.ts'
 import { Linked, Moment, Ref, State } from './basics.tsx'
+import { Scroller } from './scroller.tsx'
 
 /** Texts longer than this, or of several lines, get a block of their own. */
 const INLINE_LENGTH_MAX = 160
@@ -78,9 +79,9 @@ function Text({ of, as }: { of: string; as: string }): JSX.Element {
   if (isTime(of)) return <Moment of={of} />
   if (isLong(of))
     return (
-      <div class="text">
+      <Scroller class="text" label={wordsOf(as)}>
         <Linked text={of} />
-      </div>
+      </Scroller>
     )
   if (hrefFor(of, as) !== undefined) return <Ref to={of} as={as} />
   return <Linked text={of} />

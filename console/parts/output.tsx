@@ -5,6 +5,7 @@ import type { Document } from '../document.ts'
 import { useRecorded } from '../history.ts'
 import { endOf, printed } from '../words.ts'
 import { Loaded } from './basics.tsx'
+import { Scroller } from './scroller.tsx'
 
 /** Events whose text is shown: each has at most 64 KiB, so that their length alone is no bound. */
 const SIZES = { page: 200, kept: 200 }
@@ -25,7 +26,7 @@ export function Output({ run }: { run: string }): JSX.Element {
 }
 
 function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JSX.Element {
-  const box = useRef<HTMLPreElement>(null)
+  const box = useRef<HTMLDivElement>(null)
   const isAtEnd = useRef(true)
   const whole = textOf(of)
   const text = endOf(whole, LENGTH_MAX)
@@ -39,15 +40,16 @@ function Printed({ of, isCut }: { of: readonly Document[]; isCut: boolean }): JS
       {(isCut || text !== whole) && (
         <p class="dim">The last part. All of it: intendant run-request log {of[0]?.run_request_id}</p>
       )}
-      <pre
-        class="output"
-        ref={box}
+      <Scroller
+        class="printed output"
+        label="Output"
+        box={box}
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
           isAtEnd.current = scrollTop + clientHeight >= scrollHeight - 8
         }}
       >
         {shown}
-      </pre>
+      </Scroller>
     </>
   )
 }

@@ -2,6 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import type { Document } from '../document.ts'
 import { readable } from '../words.ts'
+import { Scroller } from './scroller.tsx'
 
 export interface Column {
   readonly head: string
@@ -27,7 +28,7 @@ function shown(content: ComponentChildren): ComponentChildren {
 export function Table({ label, rows, columns, keyOf, none }: Props): JSX.Element {
   if (rows.length === 0) return <p class="dim">{none}</p>
   return (
-    <div class="scroll">
+    <Scroller class="scroll" label={`${label}, to scroll`}>
       <table aria-label={label}>
         <thead>
           <tr>
@@ -50,6 +51,6 @@ export function Table({ label, rows, columns, keyOf, none }: Props): JSX.Element
           ))}
         </tbody>
       </table>
-    </div>
+    </Scroller>
   )
 }

@@ -425,7 +425,7 @@ t.test('a page begins at its top, has a title, and is reached by an id or the fi
   t.equal(page.hash, `#/items/${id}`)
   await page.press('Sign out')
   await page.shows('Access token')
-  await page.isTitled('Intendant')
+  await page.isTitled('Sign in – Intendant')
   t.same(page.faults, [])
 })
 
@@ -545,7 +545,7 @@ t.test('every kind of thing has a list, a page, and its history', async (t) => {
     [`#/traces/${run.trace.trace_id}`, 'work_item_submitted'],
     ['#/events', 'initiative_added'],
     ['#/events?types=campaign_added', 'campaign_added'],
-    ['#/nowhere', 'There is no such page.'],
+    ['#/nowhere', 'There is no such page'],
   ] as const) {
     page.go(hash)
     await page.shows(text)
@@ -641,7 +641,7 @@ t.test('what a run prints is added to what is shown, which is not read again', a
     await page.shows(`line ${n}`)
     await setTimeout(1_000)
   }
-  t.equal(page.find('pre.output').textContent, 'line 0\nline 1\nline 2\nline 3\n')
+  t.equal(page.find('.output').textContent, 'line 0\nline 1\nline 2\nline 3\n')
   t.equal(page.requests.filter((path) => path.includes('run_output')).length, 1)
   t.same(page.faults, [])
 })
@@ -661,7 +661,7 @@ t.test('of much that a run prints the last part is shown, and where all of it is
   await page.signIn(s.admin)
   page.go(`#/runs/${run.request_id}`)
   await page.shows('All of it: intendant run-request log')
-  const shown = page.find('pre.output').textContent
+  const shown = page.find('.output').textContent
   t.match(shown, /^a line of the output\n/)
   t.ok(shown.endsWith('the end\n'))
   t.ok(shown.length > 130_000 && shown.length <= 131_072, String(shown.length))
