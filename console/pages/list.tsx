@@ -56,7 +56,8 @@ function CostOfToday({ project }: { project: string | undefined }): JSX.Element 
   if (value === undefined) return null
   const all: readonly Document[] = value.items
   const recent = sessionsSince(all, now - DAY_MS)
-  const isWhole = value.next_cursor === undefined || recent.length < all.length
+  // In the order of their beginnings: one that began before all of these may have ended since then.
+  const isWhole = value.next_cursor === undefined
   const cost = costOf(recent)
   return (
     <p>
