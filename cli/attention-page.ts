@@ -1,5 +1,5 @@
 /** What needs a person, for people: what it is called, what it asks, and the commands that help. */
-import { lastOf } from '../machines/sentinel/last.ts'
+import { skippingOf } from '../machines/sentinel/last.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import type { Document } from './document.ts'
 import { called } from './hypotheses.ts'
@@ -34,7 +34,7 @@ export function whatOf(item: Document): string {
     close_proposed: initiative?.close_proposals[0]?.reason,
     needs_decision: work_item?.reason,
     failed: work_item?.reason,
-    skipping: sentinel && `${sentinel.skipping?.times} times in a row: ${lastOf(sentinel)}`,
+    skipping: sentinel && skippingOf(sentinel),
   }[reason as string]
   if (asked === undefined) return cut(aboutOf(item), ABOUT_COLUMNS)
   const words = safe(String(asked))

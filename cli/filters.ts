@@ -4,8 +4,8 @@
  */
 import { type Command, Option } from 'commander'
 import type { QueryValue } from '../engine/client.ts'
-import { LANES } from '../machines/documents/run-request.ts'
 import { WORK_ITEM_KINDS } from '../machines/documents/work-item.ts'
+import { LANES } from '../machines/run-request/lanes.ts'
 import { collectFrom, past } from './arguments.ts'
 import type { Document } from './document.ts'
 import { type Kind, RUN_REQUEST, RUNNER, WORK_ITEM } from './ids.ts'

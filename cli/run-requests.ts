@@ -1,6 +1,7 @@
 /** `intendant run-request`: work given to a runner by a person, and what becomes of it. */
 import { type Command, Option } from 'commander'
-import { ACCESSES, LANES } from '../machines/documents/run-request.ts'
+import { ACCESSES } from '../machines/documents/run-request.ts'
+import { LANES } from '../machines/run-request/lanes.ts'
 import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import {
   collect,

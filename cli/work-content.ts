@@ -1,6 +1,6 @@
 /** What a work item asks for, from the command line: shared by those that submit one now and those that will. */
 import { type Command, Option } from 'commander'
-import { LANES } from '../machines/documents/run-request.ts'
+import { LANES } from '../machines/run-request/lanes.ts'
 import { collect, duration, jsonObject } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'

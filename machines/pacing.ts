@@ -4,7 +4,6 @@
  */
 import { assign, emit, setup } from 'xstate'
 import type { Pacing } from './documents/pacing.ts'
-import { LANES, type Lane } from './documents/run-request.ts'
 import { SYSTEM_ENVELOPE } from './envelope.ts'
 import {
   type ActorRef,
@@ -16,6 +15,7 @@ import {
   type MessageBody,
   type SnapshotOf,
 } from './machine.ts'
+import { LANES, type Lane } from './run-request/lanes.ts'
 import type { Testimony } from './testimony.ts'
 
 export const PACING: ActorRef = { kind: 'pacing', id: 'pacing' }

@@ -1,4 +1,5 @@
 /** What can be done to work items, and to the lanes in which they wait. */
+import { LANES } from '../../machines/run-request/lanes.ts'
 import {
   type Anew,
   anew,
@@ -119,8 +120,6 @@ function isRetriable(of: Document): boolean {
 function isContinued({ resumptions = [] }: Document): boolean {
   return resumptions.some(({ state }: Document) => state === undefined)
 }
-
-export const LANES = ['interactive', 'campaign', 'maintenance'] as const
 
 export const NEW_TASK: Action = {
   label: 'New task',

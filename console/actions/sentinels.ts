@@ -1,8 +1,8 @@
 /** What can be done about sentinels, which submit work by the clock. */
+import { LANES } from '../../machines/run-request/lanes.ts'
 import { RECURRING_KINDS } from '../../machines/sentinel/kinds.ts'
 import type { Document } from '../document.ts'
 import { type Action, type Field, inState, project } from './action.ts'
-import { LANES } from './items.ts'
 
 const path = (of: Document): string => `api/sentinels/${encodeURIComponent(of.name)}`
 const move = (name: string) => (of: Document) => `${path(of)}/${name}`

@@ -3,8 +3,8 @@ import type { JSX } from 'preact'
 import { lastOf } from '../../machines/sentinel/last.ts'
 import { SENTINEL_ACTIONS } from '../actions/sentinels.ts'
 import type { Document } from '../document.ts'
-import { ItemState } from '../parts/item-state.tsx'
-import { wordsOf } from '../words.ts'
+import { Ref, State } from '../parts/basics.tsx'
+import { shortOf, wordsOf } from '../words.ts'
 import { age, at, byName, cell, eachState, type Kind, link, project, state, wide } from './kind.tsx'
 
 function whenOf({ cron, time_zone }: Document): string {
@@ -12,11 +12,16 @@ function whenOf({ cron, time_zone }: Document): string {
 }
 
 /** The item of the last time and how that is or ended, or why there is none. */
-function CameTo({ of: { skipped, item_id: item } }: { of: Document }): JSX.Element {
+function CameTo({ of: { skipped, item_id: item, item_state: now } }: { of: Document }): JSX.Element {
   return (
     <>
       {skipped !== undefined && `nothing: ${wordsOf(skipped)} `}
-      {item !== undefined && <ItemState id={item} />}
+      {item !== undefined && (
+        <Ref to={item}>
+          <code>{shortOf(item)}</code>
+        </Ref>
+      )}{' '}
+      {now !== undefined && <State of={now} />}
     </>
   )
 }

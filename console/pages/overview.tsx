@@ -1,8 +1,10 @@
 /** The first page: how the service is, what needs a person, what runs, and what waits and why. */
 import type { JSX } from 'preact'
 import { UNFINISHED_STATUSES } from '../../machines/campaign/states.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
-import { LANES, pauseLane } from '../actions/items.ts'
+import { skippingOf } from '../../machines/sentinel/last.ts'
+import { pauseLane } from '../actions/items.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
@@ -212,10 +214,8 @@ function saysOf(entry: Document): string {
 }
 
 function ofSentinel({ reason, sentinel }: Document): string | undefined {
-  if (reason === 'failing') return 'Its last three items have failed, or wait for a decision or to be resumed.'
-  if (reason !== 'skipping') return undefined
-  const { last, skipping } = sentinel
-  return `It submitted nothing ${skipping?.times} times in a row. The last time: ${last?.skipped} ${last?.item_id ?? ''}`.trim()
+  if (reason === 'failing') return 'its last items have failed, or wait for a decision or to be resumed'
+  return reason === 'skipping' ? skippingOf(sentinel) : undefined
 }
 
 interface LedgerProps {

@@ -39,6 +39,7 @@ import { briefDocument } from '../resources/formation-briefs.ts'
 import { governedBy, governingBrief } from '../resources/governing-brief.ts'
 import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
 import { runRequestDocumentOf } from '../resources/run-request-answers.ts'
+import { sentinelDocumentOf } from '../resources/sentinel-answers.ts'
 import { stalledProjects } from '../resources/stalled-projects.ts'
 import { isCoveredByResumption, isFailureCovered, workItemDocumentOf } from '../resources/work-item-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
@@ -123,7 +124,7 @@ const initiative = {
 
 const sentinel = {
   kind: 'sentinel',
-  document: (_: ServiceContext, snapshot: SnapshotOf<any>) => modules.sentinel.document(snapshot),
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>) => sentinelDocumentOf(service, snapshot),
 } as const
 
 const noRunner = {

@@ -1,10 +1,10 @@
 /** Pacing: what runs, what waits and why; lanes paused and resumed. */
 
 import { type Pacing, type PacingBody, pacingBody, pacingDocument } from '../../machines/documents/pacing.ts'
-import { LANES } from '../../machines/documents/run-request.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import type { Messages } from '../../machines/messages.ts'
 import { lanesOf, PACING, type PacingContext } from '../../machines/pacing.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import { readable } from '../../runtime/reader.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../machines/documents/sentinel.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
 import { nextDue } from '../../machines/sentinel/calendar.ts'
-import { type SentinelBody, type SentinelContext, sentinelModule } from '../../machines/sentinel.ts'
+import type { SentinelBody, SentinelContext } from '../../machines/sentinel.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Reply, Taken } from '../../runtime/api.ts'
 import { leaveToSubmit } from '../../runtime/scheduler/sentinels.ts'
@@ -23,6 +23,7 @@ import { located, markCursor, notFound, onAccepted, onNamed, refuseBody } from '
 import { type Move, type Moved, moveRoute, tellMoved } from '../resources/moves.ts'
 import { mayBePinned } from '../resources/pinned-runner.ts'
 import { activeProject, statedProject, takesWork } from '../resources/projects.ts'
+import { sentinelDocumentOf } from '../resources/sentinel-answers.ts'
 import type { Route, ServiceContext } from '../route.ts'
 import type { Exchange } from '../wire/exchange.ts'
 
@@ -39,7 +40,7 @@ const sentinels: Moved<Sentinel> = {
   answer: one,
   find: visibleSentinel,
   refOf: ({ context }) => ({ kind: 'sentinel', id: context.name }),
-  documentOf: (_service, _exchange, sentinel) => sentinelModule.document(sentinel),
+  documentOf: (service, _exchange, sentinel) => sentinelDocumentOf(service, sentinel),
 }
 
 const body = { schema: sentinelMoveBody, optional: true } as const
@@ -105,7 +106,7 @@ function create(service: ServiceContext, exchange: Exchange): void {
   const reply = onNamed(service, exchange, {
     kind: 'sentinel',
     path: `/api/sentinels/${name}`,
-    documentOf: sentinelModule.document,
+    documentOf: (snapshot) => sentinelDocumentOf(service, snapshot),
     isSeen: () => findSentinel(service, exchange.principal, name) !== undefined,
   })
   createNamed(service, exchange, key.key, named, reply)
@@ -170,7 +171,7 @@ function listRoute(service: ServiceContext): Route {
         matches: ({ value }) => isAmong(state, value),
       })
       if (request === undefined) return
-      answerList(service, exchange, request, sentinelModule.document)
+      answerList(service, exchange, request, (snapshot) => sentinelDocumentOf(service, snapshot))
     },
   }
 }
@@ -189,7 +190,7 @@ function readRoute(service: ServiceContext): Route {
       const sentinel = visibleSentinel(service, exchange)
       if (sentinel === undefined) return
       markCursor(service, exchange)
-      exchange.answer(200, sentinelModule.document(sentinel))
+      exchange.answer(200, sentinelDocumentOf(service, sentinel))
     },
   }
 }
@@ -258,7 +259,7 @@ function fireOnce(service: ServiceContext, exchange: Exchange, { context }: Sent
   }
   const taken = ({ snapshot, repeat }: Taken): void => {
     if (repeat !== undefined) exchange.setHeader('Idempotent-Replay', 'true')
-    exchange.answer(200, sentinelModule.document(snapshot))
+    exchange.answer(200, sentinelDocumentOf(service, snapshot))
   }
   const answered = onAccepted(service, exchange, taken)
   const reply: Reply = (answer) => {

@@ -1,6 +1,5 @@
 /** Work items: submitted, listed, read. The actions of owners are in work-item-moves. */
 
-import { LANES } from '../../machines/documents/run-request.ts'
 import {
   SOURCE_KINDS,
   type Source,
@@ -14,6 +13,7 @@ import {
 import { validatePayload } from '../../machines/events/index.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { MessageBody } from '../../machines/machine.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
 import { stringEnum, Type } from '../../machines/schema.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'

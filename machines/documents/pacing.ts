@@ -1,7 +1,7 @@
 /** Pacing's documents: which lanes to pause or resume, and the view of what runs and what waits. */
+import { LANES } from '../run-request/lanes.ts'
 import { type Static, stringEnum, Type } from '../schema.ts'
 import { by, CLOSED, time } from './fields.ts'
-import { LANES } from './run-request.ts'
 import { itemWaitingBecause, WORK_ITEM_STATES } from './work-item.ts'
 
 const lane = stringEnum(LANES, { description: 'The lane.' })

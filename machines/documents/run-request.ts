@@ -3,6 +3,7 @@
  * are closed; a runner's posts carry the fencing token.
  */
 import { postedEventSchema } from '../events/envelope.ts'
+import { LANES } from '../run-request/lanes.ts'
 import { RUN_REQUEST_STATES } from '../run-request/states.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
@@ -41,8 +42,6 @@ export const FAILURE_CLASSES = ['validation', 'dispatch', 'execution', 'safety',
 export type FailureClass = (typeof FAILURE_CLASSES)[number]
 export const ACCESSES = ['full', 'read_only'] as const
 export type Access = (typeof ACCESSES)[number]
-export const LANES = ['interactive', 'campaign', 'maintenance'] as const
-export type Lane = (typeof LANES)[number]
 
 const failureClass = stringEnum(FAILURE_CLASSES, {
   description:

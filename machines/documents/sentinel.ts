@@ -2,7 +2,7 @@
 import { closedObject, type Static, stringEnum, Type } from '../schema.ts'
 import { RECURRING_KINDS } from '../sentinel/kinds.ts'
 import { by, CLOSED, name, SLUG_PATTERN, time } from './fields.ts'
-import { itemId, workItemCreateBody } from './work-item.ts'
+import { itemId, WORK_ITEM_STATES, workItemCreateBody } from './work-item.ts'
 
 export const SENTINEL_STATES = ['active', 'paused', 'removed'] as const
 export const SKIP_CODES = ['duplicate', 'missed', 'project_archived'] as const
@@ -67,23 +67,27 @@ export type SentinelPatch = Static<typeof sentinelPatchBody>
 /** Body of pause, resume, fire and remove. */
 export const sentinelMoveBody = Type.Object({}, { ...CLOSED, title: 'SentinelMove' })
 
+const lastMembers = {
+  due_at: Type.Optional(time('The time at which it fell due; absent if it was fired by hand.')),
+  at: time('When it was handled.'),
+  item_id: Type.Optional(
+    itemId('The item that it submitted, or, with `duplicate`, the unsettled one unless that was only on its way.'),
+  ),
+  skipped: Type.Optional(
+    stringEnum(SKIP_CODES, {
+      description:
+        'Why it submitted nothing: an unsettled item asks for the same; the service was not running at the time; its project is archived.',
+    }),
+  ),
+}
+const LAST = { description: 'The last time that it fell due or was fired.' }
+const lastFiring = closedObject(lastMembers, LAST)
+/** As it is recorded. */
+export type LastFiring = Static<typeof lastFiring>
 const last = closedObject(
-  {
-    due_at: Type.Optional(time('The time at which it fell due; absent if it was fired by hand.')),
-    at: time('When it was handled.'),
-    item_id: Type.Optional(
-      itemId('The item that it submitted, or, with `duplicate`, the unsettled one unless that was only on its way.'),
-    ),
-    skipped: Type.Optional(
-      stringEnum(SKIP_CODES, {
-        description:
-          'Why it submitted nothing: an unsettled item asks for the same; the service was not running at the time; its project is archived.',
-      }),
-    ),
-  },
-  { description: 'The last time that it fell due or was fired.' },
+  { ...lastMembers, item_state: Type.Optional(stringEnum(WORK_ITEM_STATES, { description: 'How that item is.' })) },
+  LAST,
 )
-export type LastFiring = Static<typeof last>
 export type SkipCode = (typeof SKIP_CODES)[number]
 
 const skipping = closedObject(

@@ -2,6 +2,7 @@
  * The work item's documents (SPEC 3.1, 6.9): what a caller submits, what an operator decides about it, and what readers
  * see. Request bodies are closed.
  */
+import { LANES } from '../run-request/lanes.ts'
 import { anyObject, type Static, stringEnum, Type } from '../schema.ts'
 import {
   by,
@@ -18,7 +19,7 @@ import {
   time,
   traceId,
 } from './fields.ts'
-import { LANES, TIMEOUT_SECONDS_MAX } from './run-request.ts'
+import { TIMEOUT_SECONDS_MAX } from './run-request.ts'
 import { usageDocument } from './usage.ts'
 
 export const WORK_ITEM_STATES = [

@@ -3,6 +3,7 @@
  * payload names the request and its new state; the other members are what changed.
  */
 import { OUTPUT_BYTES_MAX } from '../bounds.ts'
+import { LANES } from '../run-request/lanes.ts'
 import { RUN_REQUEST_STATES } from '../run-request/states.ts'
 import { anyObject, count, openObject, shortText, stringEnum, Type, timestamp } from '../schema.ts'
 import { engineEvent, serviceEvent } from './event-type.ts'
@@ -29,7 +30,7 @@ const created = openObject({
   payload: Type.Optional(anyObject()),
   throttle: Type.Optional(stringEnum(['full', 'dry_run'])),
   access: Type.Optional(stringEnum(['full', 'read_only'])),
-  lane: Type.Optional(stringEnum(['interactive', 'campaign', 'maintenance'])),
+  lane: Type.Optional(stringEnum(LANES)),
   priority: Type.Optional(Type.Integer()),
   labels: Type.Optional(Type.Array(Type.String())),
   requested_by: Type.Optional(Type.Unknown()),

@@ -2,8 +2,8 @@
  * The work-item ledger (SPEC 6.9): six events report one durable record at different points of its life, with one
  * payload shape; the type names the point, and `state` is the item's state (SPEC 3.1).
  */
-import { LANES } from '../documents/run-request.ts'
 import { OPERATOR_COMMANDS, SETTLED_STATES, WORK_ITEM_KINDS, WORK_ITEM_STATES } from '../documents/work-item.ts'
+import { LANES } from '../run-request/lanes.ts'
 import { never, onlyWith, openObject, stringEnum, Type, timestamp } from '../schema.ts'
 import { serviceEvent } from './event-type.ts'
 

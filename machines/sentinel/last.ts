@@ -2,6 +2,7 @@
 
 /** The part of a sentinel's document that tells it. */
 interface Told {
+  readonly skipping?: { readonly times: number }
   readonly last?: { readonly item_id?: string; readonly skipped?: 'duplicate' | 'missed' | 'project_archived' }
 }
 
@@ -18,4 +19,9 @@ export function lastOf({ last }: Told): string {
     default:
       return 'submitted nothing: its project is archived'
   }
+}
+
+/** Why one needs a person that has submitted nothing time after time. */
+export function skippingOf(of: Told): string {
+  return `${of.skipping?.times} times in a row: ${lastOf(of)}`
 }

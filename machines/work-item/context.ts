@@ -3,7 +3,7 @@
  * plus `internal`, which the moves need and which is never served.
  */
 
-import type { Failure, Lane } from '../documents/run-request.ts'
+import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import type {
   Disposition,
@@ -16,6 +16,7 @@ import type {
 import type { By, Message, MessageBody } from '../machine.ts'
 import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 import type { CreateRunRequest } from '../run-request/context.ts'
+import type { Lane } from '../run-request/lanes.ts'
 
 /** What was asked for: fixed at creation, never changed. */
 export interface AskedItem {

@@ -1,7 +1,7 @@
 /** Items that nobody owns: what a person submits, and what a sentinel submits in a person's stead. */
-import type { Lane } from '../documents/run-request.ts'
 import type { Source, WorkItemKind } from '../documents/work-item.ts'
 import type { By, SendParams } from '../machine.ts'
+import type { Lane } from '../run-request/lanes.ts'
 import type { CreateWorkItem } from './context.ts'
 import type { ItemIds } from './owner.ts'
 

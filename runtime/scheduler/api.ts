@@ -1,7 +1,7 @@
 /** The scheduler as the rest of the service sees it. */
-import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
+import type { Lane } from '../../machines/run-request/lanes.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { FindRows } from '../collections/newest.ts'
 import type { Health } from '../control/guard.ts'

@@ -5,10 +5,10 @@
  */
 
 import { digestOf } from '../../machines/digest.ts'
-import type { Lane } from '../../machines/documents/run-request.ts'
 import type { WorkItemKind } from '../../machines/documents/work-item.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
+import type { Lane } from '../../machines/run-request/lanes.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import { entryOf } from '../../machines/work-item/entry.ts'
 import { cycleOf } from '../../machines/work-item/owner.ts'

@@ -3,7 +3,7 @@
  * it, so a tick asks them once per line and walks only open lines: ten thousand items behind one busy repository
  * cost it nothing. Items that wait for a time, or for other items, are checked one by one.
  */
-import type { Lane } from '../../machines/documents/run-request.ts'
+import type { Lane } from '../../machines/run-request/lanes.ts'
 import { IndexHeap } from '../collections/index-heap.ts'
 import { SortedList } from '../collections/sorted-list.ts'
 import type { RunnerRequirements } from '../dispatch/api.ts'

@@ -3,10 +3,10 @@
  * Invariant: what it decides on is durable, and each decision is a message to the item, whose own step makes the
  * run request. So a failed write starts nothing, and of two schedulers one wins.
  */
-import { LANES } from '../../machines/documents/run-request.ts'
 import type { ItemWaitingBecause } from '../../machines/documents/work-item.ts'
 import type { SnapshotOf } from '../../machines/machine.ts'
 import { PACING, type PacingContext } from '../../machines/pacing.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
 import type { WorkItemBody, WorkItemContext } from '../../machines/work-item/context.ts'
 import type { ActorRef, CommittedStep, Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'

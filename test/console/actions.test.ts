@@ -2,10 +2,11 @@
 import t from 'tap'
 import { type Action, lackedFor, refusedIn } from '../../console/actions/action.ts'
 import { CAMPAIGN_ACTIONS, INITIATIVE_ACTIONS } from '../../console/actions/campaigns.ts'
-import { ITEM_ACTIONS, LANES, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
+import { ITEM_ACTIONS, NEW_TASK, pauseLane } from '../../console/actions/items.ts'
 import { BRIEF_ACTIONS, DRIFT_ACTIONS, HYPOTHESIS_ACTIONS, RECORD_ACTIONS } from '../../console/actions/meaning.ts'
 import { RUN_ACTIONS, RUNNER_ACTIONS } from '../../console/actions/runs.ts'
 import { NEW_SENTINEL, SENTINEL_ACTIONS } from '../../console/actions/sentinels.ts'
+import { LANES } from '../../machines/run-request/lanes.ts'
 import { startTestService } from '../http/service-harness.ts'
 
 const of = { id: 'x', name: 'x', project: 'p', intent_record: { id: 'x' } }

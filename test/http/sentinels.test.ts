@@ -112,8 +112,10 @@ t.test('fired by hand, it submits its item in the name of the caller, once until
     source: { kind: 'sentinel', ref: 'nightly' },
     submitted_by: { name: 'admin' },
   })
+  const [listed] = (await s.expect(200, 'GET', '/api/sentinels')).body.items
+  t.match(listed.last, { item_id, item_state: 'queued' }, 'a list tells how the item is')
   const again = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
-  t.match(again, { fired: 1, last: { skipped: 'duplicate', item_id } })
+  t.match(again, { fired: 1, last: { skipped: 'duplicate', item_id, item_state: 'queued' } })
   const { request_id } = await begin(s, runner)
   await finish(
     s,

@@ -17,7 +17,7 @@ const paused = {
   created_at: AT,
 }
 const active = { ...paused, state: 'active', next_at: NEXT }
-const fired = { ...active, last: { at: AT, item_id: ITEM_ID }, fired: 1 }
+const fired = { ...active, last: { at: AT, item_id: ITEM_ID, item_state: 'queued' }, fired: 1 }
 
 export const sentinelExamples: Readonly<Record<string, Example>> = {
   'POST /api/sentinels': { body: { name: 'nightly', project: 'greeter', ...when, item }, answer: active },

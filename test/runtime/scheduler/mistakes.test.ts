@@ -1,6 +1,6 @@
 /** Programming errors in the scheduler's ticks, injected here because it should have none. */
 import t from 'tap'
-import { LANES } from '../../../machines/documents/run-request.ts'
+import { LANES } from '../../../machines/run-request/lanes.ts'
 import { readFailureToldMs, setAsideRetryMs, tickRetryMsMax } from '../../../runtime/limits.ts'
 import { Quarantined } from '../../../runtime/reader.ts'
 import { JournalFailure } from '../../../storage/journal.ts'

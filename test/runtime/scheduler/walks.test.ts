@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import t from 'tap'
-import type { Lane } from '../../../machines/documents/run-request.ts'
+import type { Lane } from '../../../machines/run-request/lanes.ts'
 import { itemId, World } from './world.ts'
 
 const WALKS = Number(process.env.WALKS ?? 60)

@@ -1,10 +1,10 @@
 /** A scheduler on the real actor system and a journal in memory; the dispatcher's answers are set by the test. */
 
-import type { Lane } from '../../../machines/documents/run-request.ts'
 import { projectIdOf } from '../../../machines/ids.ts'
 import { modules } from '../../../machines/index.ts'
 import type { SnapshotOf } from '../../../machines/machine.ts'
 import { PACING } from '../../../machines/pacing.ts'
+import type { Lane } from '../../../machines/run-request/lanes.ts'
 import type { CreateWorkItem, WorkItemContext } from '../../../machines/work-item/context.ts'
 import type { ActorRef, Answer, Runtime } from '../../../runtime/api.ts'
 import type { Dispatcher, RepositoryHolder, RunnerRequirements } from '../../../runtime/dispatch/api.ts'
