@@ -5,6 +5,7 @@
 import { type Journal, JournalFailure } from '../storage/journal.ts'
 import type { Actor, ActorTable, Mail } from './actor.ts'
 import { quarantined } from './answers.ts'
+import type { Platform } from './api.ts'
 import type { Batch } from './batch.ts'
 import type { IsolatedSteps } from './isolated-steps.ts'
 import * as limits from './limits.ts'
@@ -14,6 +15,7 @@ import type { SetAside } from './set-aside.ts'
 const NOBODY: ReturnType<Ready['take']> = { begun: [], fresh: [] }
 
 interface FillingParts {
+  readonly platform: Pick<Platform, 'monotonicMs'>
   readonly journal: Journal
   readonly actors: ActorTable
   readonly ready: Ready
@@ -49,12 +51,14 @@ export class Filling {
   }
 
   private stepSome(actors: readonly Actor[], stepsMax: number, batch: Batch): void {
+    const { platform, ready } = this.parts
+    const endMs = platform.monotonicMs() + limits.stepsMsPerBatchMax
     const eventsMax = batch.events.length + limits.eventsPerBatchMax
     const charsMax = batch.chars + limits.charsPerBatchMax
     for (const actor of actors) {
       const hasRoom = batch.events.length < eventsMax && batch.chars < charsMax
-      if (hasRoom && batch.steps.length < stepsMax) this.stepActor(actor, batch)
-      else this.parts.ready.push(actor)
+      if (hasRoom && batch.steps.length < stepsMax && platform.monotonicMs() < endMs) this.stepActor(actor, batch)
+      else ready.push(actor)
     }
   }
 

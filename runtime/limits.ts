@@ -44,6 +44,12 @@ export const eventsPerBatchMax = 10_000
  */
 export const charsPerBatchMax = 4 * 1024 * 1024
 
+/**
+ * Time for the steps of existing actors in one commit, and again for those of new ones: whatever a step costs, all
+ * others wait no longer for a turn. Most turns need a few milliseconds.
+ */
+export const stepsMsPerBatchMax = 25
+
 /** Steps of one actor in one commit, so that a hot actor shares the turn. */
 export const stepsPerActorPerBatchMax = 128
 
@@ -96,9 +102,19 @@ export const clockAheadAtStartMsMax = 86_400_000
 /** A clock further ahead is believed once it has stood for this long: time for a person to see the warning. */
 export const clockBelievedAfterMs = 6 * 3_600_000
 
-/** Timers read into memory at once (some 4 ms; half as many again in a crowded millisecond), and fired in one turn. */
+/** Timers read into memory at once (some 4 ms; half as many again in a crowded millisecond). */
 export const timersPerReadMax = 2_000
-export const timersPerTurnMax = 1_000
+
+/**
+ * Timers, and again deadlines, that fall due in one turn: more only wait in mailboxes, where callers wait behind them.
+ * These keep the log busy.
+ */
+export const timersPerTurnMax = 250
+/** So many still fall due in each turn when callers alone keep the service busy. */
+export const timersPerTurnMin = 20
+
+/** Messages of the scheduler under way: callers wait behind them, and more would do no more work. */
+export const asksUnderWayMax = 200
 
 /** More of a crowded millisecond is read once most of what was read is used up, or after this long at the latest. */
 export const timersStuckMs = 1_000

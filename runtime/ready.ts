@@ -13,6 +13,11 @@ export class Ready {
     return this.#begun.length === 0 && this.#fresh.length === 0
   }
 
+  /** Existing entities with mail. */
+  get begunCount(): number {
+    return this.#begun.length
+  }
+
   push(actor: Actor): void {
     const first = actor.next
     if (first?.body.type === 'create' && first.source.from === 'outside') this.#fresh.push(actor)

@@ -95,8 +95,15 @@ class ActorRuntime implements Runtime {
       enqueue: (actor) => this.enqueue(actor),
     })
     const { ready, isolated, setAside } = this
-    this.filling = new Filling({ journal, actors, ready, isolated, setAside })
-    this.due = new DueWork({ platform, journal, settings, log, deliver: (ref, mail) => this.deliver(ref, mail) })
+    this.filling = new Filling({ platform, journal, actors, ready, isolated, setAside })
+    this.due = new DueWork({
+      platform,
+      journal,
+      settings,
+      log,
+      waiting: () => ready.begunCount,
+      deliver: (ref, mail) => this.deliver(ref, mail),
+    })
   }
 
   start(): void {

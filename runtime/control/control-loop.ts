@@ -7,7 +7,7 @@
 import type { ActorKind, ActorRef, MessageBody } from '../../machines/machine.ts'
 import type { Messages } from '../../machines/messages.ts'
 import type { Answer, Runtime } from '../api.ts'
-import { refusedPauseMs } from '../limits.ts'
+import { asksUnderWayMax, refusedPauseMs } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import { Alarm } from '../time/alarm.ts'
 import { Guard, type Health } from './guard.ts'
@@ -79,6 +79,19 @@ export class ControlLoop<K extends ActorKind> {
     return this.asked.has(id) || this.isBackedOff(id)
   }
 
+  /** Whether as much is under way as may be: a tick follows an answer. */
+  get isFull(): boolean {
+    return this.asked.size >= asksUnderWayMax
+  }
+
+  /** Those of the entries that are not to be left alone, until as much is under way as may be. */
+  *askable<T extends { readonly id: string }>(entries: Iterable<T>): Generator<T> {
+    for (const entry of entries) {
+      if (this.isFull) return
+      if (!this.leaves(entry.id)) yield entry
+    }
+  }
+
   /** Whether the actor is passed over after a failure. */
   isBackedOff(id: string): boolean {
     return this.guard.isBackedOff({ kind: this.parts.kind, id })
@@ -100,6 +113,7 @@ export class ControlLoop<K extends ActorKind> {
     this.asked.add(id)
     try {
       this.runtime.ask(ref, message as MessageBody, (answer) => {
+        if (this.isFull) this.wake()
         this.asked.delete(id)
         if (answer.ok) this.guard.passed([ref])
         else this.refused(ref, answer)

@@ -93,6 +93,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
       each: (entry, act) => {
         if (!loop.leaves(entry.id)) guarded(entry, act)
       },
+      isFull: () => loop.isFull,
       send: (entry, message) => this.send(entry, message),
       changed: () => this.changed(),
     }
@@ -318,9 +319,10 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** Before any other rule: an item waiting for one that can never land needs a decision. */
   private settleDead(): void {
-    for (const entry of this.ledger.suspects) {
-      this.ledger.suspects.delete(entry)
-      if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.settleIfDead(entry))
+    const { suspects } = this.ledger
+    for (const entry of this.loop.askable(suspects)) {
+      suspects.delete(entry)
+      this.loop.guarded(refOf(entry), () => this.settleIfDead(entry))
     }
   }
 
@@ -332,8 +334,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
   }
 
   private admit(): void {
-    for (const entry of this.ledger.submitted) {
-      if (this.loop.leaves(entry.id)) continue
+    for (const entry of this.loop.askable(this.ledger.submitted)) {
       this.loop.guarded(refOf(entry), () => {
         const reason = lastingReason(firstRule(entry, this), entry, this)
         this.send(entry, { type: 'admit', reason })
@@ -344,9 +345,8 @@ class ItemScheduler implements Scheduler, SchedulingView {
   /** In order, as long as there is room: what starts earlier in a tick counts for what comes later. */
   private start(): void {
     const isOpen = (entry: Entry): boolean => this.hasPlace(entry) && !this.isLineLeft(entry)
-    for (const entry of this.ledger.queued.open(isOpen)) {
-      if (!this.loop.leaves(entry.id)) this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
-    }
+    for (const entry of this.loop.askable(this.ledger.queued.open(isOpen)))
+      this.loop.guarded(refOf(entry), () => this.startIfNext(entry))
   }
 
   /**

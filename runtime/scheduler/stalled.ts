@@ -19,6 +19,8 @@ export interface StalledParts {
   isDue(id: string): boolean
   /** Runs `act` unless the item is to be left alone for now. */
   each(entry: Entry, act: () => void): void
+  /** Whether as much is under way as may be. */
+  isFull(): boolean
   send(entry: Entry, message: WorkItemBody): void
   changed(): void
 }
@@ -26,12 +28,14 @@ export interface StalledParts {
 /** Items that no runner has begun go back to the queue and wait with the others. */
 export function takeBack(parts: StalledParts): void {
   const { ledger, now, send } = parts
-  for (const entry of ledger.handedOut)
+  for (const entry of ledger.handedOut) {
+    if (parts.isFull()) return
     parts.each(entry, () => {
       const rule = whyTakenBack(entry, now)
       if (rule === undefined || !takesBackFrom(rule, parts.runState(entry.runId!))) return
       send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) })
     })
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Journal } from '../../storage/journal.ts'
 import { type Actor, actorKey, type Mail } from '../actor.ts'
 import type { Platform } from '../api.ts'
 import type { BatchedStep, Settled } from '../batch.ts'
-import { clockRecheckMs, stoodStillMs, timersPerTurnMax, turnsHeardBeforeDue } from '../limits.ts'
+import { clockRecheckMs, stoodStillMs, timersPerTurnMax, timersPerTurnMin, turnsHeardBeforeDue } from '../limits.ts'
 import type { Logger } from '../log.ts'
 import type { Reader } from '../reader.ts'
 import type { Settings } from '../settings.ts'
@@ -28,6 +28,8 @@ interface DueWorkParts {
   readonly journal: Journal
   readonly settings: Settings
   readonly log: Logger
+  /** How many existing entities wait for their next step. */
+  readonly waiting: () => number
   /** Puts what fell due into its actor's mailbox. */
   readonly deliver: (ref: ActorRef, mail: Mail) => void
 }
@@ -152,11 +154,12 @@ export class DueWork {
   }
 
   private fire(): void {
-    const { platform, deliver } = this.parts
-    this.timers.takeDue(platform.wallMs(), timersPerTurnMax, ({ ref, name, generation, message }) =>
+    const { platform, waiting, deliver } = this.parts
+    const limit = Math.max(timersPerTurnMin, timersPerTurnMax - waiting())
+    this.timers.takeDue(platform.wallMs(), limit, ({ ref, name, generation, message }) =>
       deliver(ref, { body: this.amended(ref, message), source: { from: 'timer', name, generation } }),
     )
-    this.deadlines.takeDue(platform.monotonicMs(), this.unheard, timersPerTurnMax, (ref, deadline, isDue) => {
+    this.deadlines.takeDue(platform.monotonicMs(), this.unheard, limit, (ref, deadline, isDue) => {
       const body = this.amended(ref, deadline.message)
       deliver(ref, { body, source: { from: 'deadline', name: deadline.name, isDue } })
     })

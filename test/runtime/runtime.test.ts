@@ -18,6 +18,7 @@ import {
   mailboxDepthMax,
   newStepsPerBatchMin,
   sendersRememberedMax,
+  stepsMsPerBatchMax,
   stepsPerBatchMax,
   stoodStillMs,
 } from '../../runtime/limits.ts'
@@ -617,6 +618,47 @@ t.test('one commit holds a bounded amount of text, whether it comes from many ac
     t.ok(sizes.length <= 1 + (48 * body.length) / charsPerBatchMax, 'in few commits')
   }
 })
+
+t.test(
+  'a turn steps for a bounded time, however long a step takes, and always something old and something new',
+  (t) => {
+    const platform = new ManualPlatform()
+    let stepMs = 0
+    const slow: MachineModule = {
+      ...toyModule,
+      repeats: (snapshot, message) => {
+        platform.nowMs += stepMs
+        return toyModule.repeats(snapshot, message as never)
+      },
+    }
+    const { runtime, say } = open({ platform, modules: { ...modules, project: slow } })
+    for (let n = 0; n < 20; n++) say(`old${n}`, create(`old${n}`))
+    const turns: string[][] = []
+    runtime.onCommit((steps) => turns.push(steps.map(({ ref }) => ref.id)))
+    for (const [ms, each] of [
+      [10, Math.ceil(stepsMsPerBatchMax / 10)],
+      [1_000, 1],
+    ] as const) {
+      stepMs = ms
+      turns.length = 0
+      for (let n = 0; n < 20; n++) {
+        runtime.ask({ kind: 'project', id: `old${n}` }, { type: 'bump' } as never, () => {})
+        runtime.ask({ kind: 'project', id: `new${ms}-${n}` }, create(`new${ms}-${n}`) as never, () => {})
+      }
+      platform.run()
+      const first = turns[0]!
+      t.equal(first.filter((id) => id.startsWith('old')).length, each, `${ms} ms a step`)
+      t.equal(first.filter((id) => id.startsWith('new')).length, each)
+      t.equal(turns.flat().length, 40, 'the others follow, once each')
+      t.same(
+        turns.flat().filter((id) => id.startsWith('old')),
+        Array.from({ length: 20 }, (_, n) => `old${n}`),
+        'in order',
+      )
+    }
+    t.end()
+  },
+)
 
 t.test('a full mailbox refuses with 503 overloaded, and everything accepted is still stepped', async (t) => {
   const { runtime, platform, say } = open()

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { projectIdOf } from '../../../machines/ids.ts'
+import { PACING } from '../../../machines/pacing.ts'
 import { exclusiveRepository } from '../../../machines/run-request/demand.ts'
-import { retentionSweepMs } from '../../../runtime/limits.ts'
+import { asksUnderWayMax, retentionSweepMs } from '../../../runtime/limits.ts'
 import { JournalFailure } from '../../../storage/journal.ts'
-import { itemId, World } from './world.ts'
+import { BY, itemId, World } from './world.ts'
 
 /** Advances the clock, and lets retention sweep what has become old enough. */
 async function sweep({ platform }: World, ms: number): Promise<void> {
@@ -323,6 +324,52 @@ t.test('an item submitted without a reason is admitted, and given its reason to 
   const { value, context } = world.item(id)
   t.equal(value, 'queued')
   t.equal(context.reason, 'lane interactive is paused')
+  t.end()
+})
+
+t.test('of a mass of items, the scheduler asks a bounded number at a time, and all in the end', (t) => {
+  const world = new World({ maxRunning: 1_000 })
+  const count = 2 * asksUnderWayMax + 50
+  const projects = Array.from({ length: count }, (_, n) => `p${n}`)
+  for (const key of projects) world.project(key)
+  world.pause('interactive')
+  world.scheduler.close()
+  const ids = projects.map((key) => world.submit(key, { reason: undefined } as never))
+  /** Turns until all are as wanted; the most that were under way in one of them. */
+  const most = (next: World, isDone: (id: string) => boolean): number => {
+    let most = 0
+    for (let turn = 0; !ids.every(isDone); turn++) {
+      if (turn === 1_000) return Number.NaN
+      if (next.platform.runOnce() === 0) next.platform.ring(1_000)
+      most = Math.max(most, next.runtime.load.messagesInFlight)
+    }
+    return most
+  }
+  const next = new World({ maxRunning: 1_000 }, world)
+  t.ok(
+    ids.every((id) => next.item(id).value === 'queued'),
+    'all are admitted',
+  )
+  next.runtime.ask(
+    { kind: 'pacing', id: PACING.id },
+    { type: 'resume', lanes: ['interactive'], by: BY } as never,
+    () => {},
+  )
+  t.equal(
+    most(next, (id) => next.isHandedOut(id)),
+    asksUnderWayMax,
+    'handed out',
+  )
+  next.runtime.ask(
+    { kind: 'pacing', id: PACING.id },
+    { type: 'pause', lanes: ['interactive'], by: BY } as never,
+    () => {},
+  )
+  t.equal(
+    most(next, (id) => !next.isHandedOut(id)),
+    asksUnderWayMax,
+    'taken back',
+  )
   t.end()
 })
 

@@ -17,7 +17,7 @@ import { ManualPlatform } from '../../platforms/manual.ts'
 import { MemoryJournal } from '../../storage/memory.ts'
 import { mistaken } from '../mistaken.ts'
 
-const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
+export const BY = { id: 'tok_1', name: 'ann', origin: 'here' }
 
 export function itemId(n: number): string {
   return `wi_${n.toString(16).padStart(24, '0')}`

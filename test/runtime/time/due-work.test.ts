@@ -1,11 +1,19 @@
 import t from 'tap'
 import type { Actor } from '../../../runtime/actor.ts'
 import type { BatchedStep } from '../../../runtime/batch.ts'
-import { timersPerReadMax, timersStuckMs, turnsHeardBeforeDue } from '../../../runtime/limits.ts'
+import {
+  timersPerReadMax,
+  timersPerTurnMax,
+  timersPerTurnMin,
+  timersStuckMs,
+  turnsHeardBeforeDue,
+} from '../../../runtime/limits.ts'
 import { silentLogger } from '../../../runtime/log.ts'
 import { defaultSettings } from '../../../runtime/settings.ts'
 import { DueWork } from '../../../runtime/time/due-work.ts'
 import { ManualPlatform } from '../../platforms/manual.ts'
+
+const waiting = (): number => 0
 
 t.test('thousands of timers due in one millisecond are all delivered, page after page', async (t) => {
   const platform = new ManualPlatform()
@@ -27,7 +35,7 @@ t.test('thousands of timers due in one millisecond are all delivered, page after
       due.wait()
     })
   const settings = { ...defaultSettings, home: '/nowhere' }
-  const due = new DueWork({ platform, journal: journal as never, settings, log: silentLogger, deliver })
+  const due = new DueWork({ platform, journal: journal as never, settings, log: silentLogger, waiting, deliver })
   due.wait()
   platform.advance(49)
   t.equal(rows.size, 6 * timersPerReadMax)
@@ -52,7 +60,7 @@ t.test('an actor whose renewal arrives in the turns before its deadline is deliv
   const delivered: string[] = []
   const settings = { ...defaultSettings, home: '/nowhere' }
   const deliver = ({ id }: { readonly id: string }): void => void delivered.push(id)
-  const due = new DueWork({ platform, journal: journal as never, settings, log: silentLogger, deliver })
+  const due = new DueWork({ platform, journal: journal as never, settings, log: silentLogger, waiting, deliver })
   const lease = {
     name: 'lease',
     key: '1',
@@ -89,7 +97,7 @@ t.test('an actor whose renewal arrives in the turns before its deadline is deliv
 t.test('passed counts only deadlines that a machine accepted as new', async (t) => {
   const platform = new ManualPlatform()
   const settings = { ...defaultSettings, home: '/nowhere' }
-  const due = new DueWork({ platform, journal: {} as never, settings, log: silentLogger, deliver: () => {} })
+  const due = new DueWork({ platform, journal: {} as never, settings, log: silentLogger, waiting, deliver: () => {} })
   const lease = { from: 'deadline', name: 'lease', isDue: () => true }
   const settled = [
     [lease, { ok: true }],
@@ -108,4 +116,39 @@ t.test('passed counts only deadlines that a machine accepted as new', async (t) 
       ['offer', 1],
     ],
   )
+})
+
+t.test('a mass of timers falls due in turns, as far as other work leaves room, and always a few of them', (t) => {
+  const platform = new ManualPlatform()
+  const dueMs = platform.wallMs()
+  const rows = Array.from({ length: 1_000 }, (_, n) => ({
+    kind: 'work_item',
+    id: `wi_${n}`,
+    name: 'n',
+    dueMs,
+    generation: 1,
+    message: {},
+  }))
+  const journal = { timers: () => rows.splice(0), refuses: () => undefined }
+  const settings = { ...defaultSettings, home: '/nowhere' }
+  const others = [0, timersPerTurnMax - 30, timersPerTurnMax, 10_000]
+  const fired: number[] = []
+  const due = new DueWork({
+    platform,
+    journal: journal as never,
+    settings,
+    log: silentLogger,
+    // Asked once each time.
+    waiting: () => others[fired.push(0) - 1] ?? 0,
+    deliver: () => void fired[fired.length - 1]!++,
+  })
+  due.wait()
+  platform.advance(50)
+  t.same(fired.slice(0, 4), [timersPerTurnMax, 30, timersPerTurnMin, timersPerTurnMin])
+  t.equal(
+    fired.reduce((sum, count) => sum + count),
+    1_000,
+    'all in the end',
+  )
+  t.end()
 })
