@@ -68,7 +68,7 @@ t.test('OPERATIONS.md names every metric of the program and no others', async (t
 
 t.test('docs/RUNNERS.md lists every variable of `intendant agent` and no others', (t) => {
   const [, section = ''] = page('docs/RUNNERS.md').split('\n### A coding agent as its command\n')
-  const told = [...section.matchAll(/^\| `([A-Z]+)` \|/gm)].map(([, name]) => name)
+  const told = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
   t.same(
     told,
     VARIABLES.map(({ name }) => name),

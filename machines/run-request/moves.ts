@@ -125,11 +125,6 @@ export function ready({ internal }: RunRequestContext): Change {
   return { internal: { ...internal, ready: true } }
 }
 
-/** An operator does not wait until the provider is expected back. */
-export function tryNow({ internal }: RunRequestContext, { by }: Of<'requeue'>): Change {
-  return { internal: { ...internal, ready: true, requeued_by: by?.name } }
-}
-
 export function offer({ times, internal }: RunRequestContext, { at, runner_id }: Of<'offer'>): Change {
   const isKnown = internal.held_by.includes(runner_id)
   const held_by = isKnown ? internal.held_by : [...internal.held_by, runner_id].slice(-HELD_BY_MAX)
@@ -284,6 +279,12 @@ export function requeue(context: RunRequestContext, message: RunRequestMessage):
   }
   if (message.type === 'requeue') return { ...back, internal: { ...internal, requeued_by: message.by?.name } }
   return back
+}
+
+/** The same, for an operator who does not wait until the provider is expected back. */
+export function tryNow(context: RunRequestContext, message: Of<'requeue'>): Change {
+  const { internal, ...back } = requeue(context, message)
+  return { ...back, not_before: undefined, internal: { ...internal!, ready: true } }
 }
 
 /** More attempts than a request can have had between a backup and its restore. */

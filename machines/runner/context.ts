@@ -93,7 +93,7 @@ export interface WentOffline extends MessageBody {
 }
 
 /** From a run request: its runner says that the provider is unavailable. */
-export interface LimitRunner extends MessageBody {
+interface LimitRunner extends MessageBody {
   readonly type: 'limit'
   readonly run_request_id: string
   readonly code: string

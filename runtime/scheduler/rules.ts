@@ -119,6 +119,12 @@ function noRunner(item: WaitingItem, now: SchedulingView): Rule | undefined {
   return now.hasRunner(item) ? undefined : { code: 'no_runner' }
 }
 
+/** An item that waits for a runner to begin its run. `why`: the run's own reason. */
+export function handedOut(runId: string, why: WaitingBecause | undefined): Rule {
+  const code = why?.code === 'provider_unavailable' ? why.code : 'handed_out'
+  return { code, subject: runId, ...(why === undefined ? {} : { detail: why.detail }) }
+}
+
 interface Pinned {
   /** The only runner that may take it. */
   readonly pin: string | undefined

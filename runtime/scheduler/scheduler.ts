@@ -23,6 +23,7 @@ import { ProjectCache } from './project-cache.ts'
 import { Repositories } from './repositories.ts'
 import {
   firstRule,
+  handedOut,
   isLineHeld,
   lastingReason,
   orRemoved,
@@ -33,7 +34,7 @@ import {
   wordsOf,
 } from './rules.ts'
 import { heldBack } from './sentinels.ts'
-import { isDue, isNews, type StalledParts, standAside, takeBack } from './stalled.ts'
+import { isNews, type StalledParts, standAside, takeBack } from './stalled.ts'
 import { LedgerWaitingItems } from './waiting-items.ts'
 
 /** Anything that was missed is found after this long. */
@@ -88,8 +89,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     this.stalled = {
       ledger,
       now: this,
-      runState: (id) => committed(runtime, { kind: 'run_request', id })?.value,
-      isDue: (id) => isDue(committed(runtime, { kind: 'run_request', id })),
+      run: (id) => committed(runtime, { kind: 'run_request', id }),
       each: (entry, act) => {
         if (!loop.leaves(entry.id)) guarded(entry, act)
       },
@@ -219,7 +219,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
 
   /** Its run had begun and has no runner now. */
   private waitsAgain({ isWaitingAgain, runId }: Entry): boolean {
-    return isWaitingAgain && this.stalled.runState(runId!) === 'queued'
+    return isWaitingAgain && this.stalled.run(runId!)?.value === 'queued'
   }
 
   /** What keeps an item of the ledger from running: its own state, or the first rule. */
@@ -230,9 +230,7 @@ class ItemScheduler implements Scheduler, SchedulingView {
     if (state === 'submitted') return { code: 'submitted' }
     if (runId === undefined)
       return orRemoved(firstRule(entry, this), requirements, () => this.waiting.strandedBecause(id, visible))
-    const why = this.dispatcher.waitingBecause(runId, visible)
-    const code = why?.code === 'provider_unavailable' ? why.code : 'handed_out'
-    return { code, subject: runId, ...(why === undefined ? {} : { detail: why.detail }) }
+    return handedOut(runId, this.dispatcher.waitingBecause(runId, visible))
   }
 
   /** An unreadable pause state permits nothing: every lane counts as paused. Throws any other error. */

@@ -13,10 +13,8 @@ import { lastingReason, type SchedulingView, takesBackFrom, whyNotBegun, whyTake
 export interface StalledParts {
   readonly ledger: Ledger
   readonly now: SchedulingView
-  /** State of a run request; undefined if it does not exist. */
-  runState(id: string): string | undefined
-  /** Whether the run request's `not_before`, if any, has come. */
-  isDue(id: string): boolean
+  /** The run request; undefined if it does not exist. */
+  run(id: string): SnapshotOf<RunRequestContext> | undefined
   /** Runs `act` unless the item is to be left alone for now. */
   each(entry: Entry, act: () => void): void
   /** Whether as much is under way as may be. */
@@ -32,7 +30,7 @@ export function takeBack(parts: StalledParts): void {
     if (parts.isFull()) return
     parts.each(entry, () => {
       const rule = whyTakenBack(entry, now)
-      if (rule === undefined || !takesBackFrom(rule, parts.runState(entry.runId!))) return
+      if (rule === undefined || !takesBackFrom(rule, parts.run(entry.runId!)?.value)) return
       send(entry, { type: 'take_back', reason: lastingReason(rule, entry, now) })
     })
   }
@@ -47,8 +45,9 @@ export function standAside(parts: StalledParts): void {
   const { ledger, now } = parts
   for (const entry of ledger.withoutRunner)
     parts.each(entry, () => {
-      const isStalled = whyNotBegun(entry, now) !== undefined || !parts.isDue(entry.runId!)
-      const yields = (isStalled || !now.isExpected(entry)) && parts.runState(entry.runId!) === 'queued'
+      const run = parts.run(entry.runId!)
+      const isStalled = whyNotBegun(entry, now) !== undefined || !isDue(run)
+      const yields = (isStalled || !now.isExpected(entry)) && run?.value === 'queued'
       const isAside = isStalled && yields && entry.isWaitingAgain
       if (isAside === entry.isAside && yields === entry.yields) return
       entry.isAside = isAside
@@ -58,7 +57,7 @@ export function standAside(parts: StalledParts): void {
 }
 
 /** Whether the run request's `not_before`, if any, has come. */
-export function isDue(run: SnapshotOf<RunRequestContext> | undefined): boolean {
+function isDue(run: SnapshotOf<RunRequestContext> | undefined): boolean {
   return run?.context.internal.ready !== false
 }
 

@@ -176,7 +176,7 @@ t.test('an operator ends a limit, and does not wait with a run', async (t) => {
   t.match(await eventsOf(s, 'runner_limit_ended'), [{ payload: { reason: 'an operator ended it' } }])
   t.equal((await poll(s, runner)).status, 204, 'the run itself still waits')
   await s.expect(200, 'POST', `/api/run-requests/${request_id}/requeue`)
-  t.match(await begin(s, runner), { request_id, attempt: 2 })
+  t.match(await begin(s, runner), { request_id, attempt: 3 })
   t.match(await inState(s, id, 'running'), { reason: /running on r1 again/ })
   t.match((await s.expect(422, 'PATCH', '/api/runners/r1', { limited: true })).body, {
     errors: [{ pointer: '/limited' }],

@@ -598,25 +598,31 @@ t.test('every stated fact is in the catalogue and satisfies its schema', (t) => 
   t.end()
 })
 
-t.test('a request that waits for its provider counts no attempt, builds on what was kept, and gives up after a hundred', (t) => {
-  const retry = { max_attempts: 1, on: ['execution'] as const, backoff_seconds: 0, wait_for_provider: true }
-  let snapshot = run(at(0, { ...CREATE, retry }))
-  let last: ReturnType<typeof step> | undefined
-  let times = 0
-  for (; snapshot.value === 'queued'; times++) {
-    const held = { runner_id: RUNNER, attempt: snapshot.context.attempt }
-    const now = (message: object) => at(times * 10_000, message as { type: string })
-    const offered = step(module, snapshot, now({ type: 'offer', runner_id: RUNNER })).snapshot
-    const result = times === 0 ? { retry_after: 7200, preservation_ref: 'intendant/x' } : {}
-    last = step(module, offered, now({ ...M.failed, ...held, code: 'usage_limit', result, digest: `d-${times}` }))
-    t.match(last.sends.at(-1), { to: { kind: 'runner', id: RUNNER }, message: { type: 'limit', code: 'usage_limit' } })
-    snapshot = last.snapshot
-    if (times === 0) t.equal(last.scheduled[0]!.dueMs, now({ type: '' }).atMs + 7_200_000)
-    if (snapshot.value !== 'queued') break
-    t.match(snapshot.context.internal, { retries: 0, outage: { preservation_ref: 'intendant/x', count: times + 1 } })
-    snapshot = step(module, snapshot, now({ type: 'not_before_reached' })).snapshot
-  }
-  t.equal(times, 99)
-  t.match(last!.snapshot, { value: 'failed', context: { failure: { code: 'usage_limit' } } })
-  t.end()
-})
+t.test(
+  'a request that waits for its provider counts no attempt, builds on what was kept, and gives up after a hundred',
+  (t) => {
+    const retry = { max_attempts: 1, on: ['execution'] as const, backoff_seconds: 0, wait_for_provider: true }
+    let snapshot = run(at(0, { ...CREATE, retry }))
+    let last: ReturnType<typeof step> | undefined
+    let times = 0
+    for (; snapshot.value === 'queued'; times++) {
+      const held = { runner_id: RUNNER, attempt: snapshot.context.attempt }
+      const now = (message: object) => at(times * 10_000, message as { type: string })
+      const offered = step(module, snapshot, now({ type: 'offer', runner_id: RUNNER })).snapshot
+      const result = times === 0 ? { retry_after: 7200, preservation_ref: 'intendant/x' } : {}
+      last = step(module, offered, now({ ...M.failed, ...held, code: 'usage_limit', result, digest: `d-${times}` }))
+      t.match(last.sends.at(-1), {
+        to: { kind: 'runner', id: RUNNER },
+        message: { type: 'limit', code: 'usage_limit' },
+      })
+      snapshot = last.snapshot
+      if (times === 0) t.equal(last.scheduled[0]!.dueMs, now({ type: '' }).atMs + 7_200_000)
+      if (snapshot.value !== 'queued') break
+      t.match(snapshot.context.internal, { retries: 0, outage: { preservation_ref: 'intendant/x', count: times + 1 } })
+      snapshot = step(module, snapshot, now({ type: 'not_before_reached' })).snapshot
+    }
+    t.equal(times, 99)
+    t.match(last!.snapshot, { value: 'failed', context: { failure: { code: 'usage_limit' } } })
+    t.end()
+  },
+)

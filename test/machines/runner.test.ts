@@ -114,25 +114,28 @@ t.test('documents and facts satisfy their schemas and never show a credential', 
   t.end()
 })
 
-t.test('a limit ends when its provider said, and one without a word after a pause that grows until a run completes', (t) => {
-  const ends = (snapshot: any, message: any): [any, string] => {
-    const stepped = step(module, snapshot, message)
-    return [stepped.snapshot, new Date(stepped.scheduled[0]!.dueMs).toISOString()]
-  }
-  t.equal(ends(registered, M['limit (stated)'])[1], UNTIL)
-  let snapshot: any = registered
-  const pauses: number[] = []
-  for (let times = 0; times < 7; times++) {
-    const [next, until] = ends(snapshot, at(times, OUTAGE))
-    pauses.push((Date.parse(until) - at(times, OUTAGE).atMs) / 60_000)
-    snapshot = step(module, next, at(times, { type: 'limit_over', until })).snapshot
-  }
-  t.strictSame(pauses, [1, 2, 4, 8, 16, 30, 30])
-  t.equal(step(module, snapshot, M.limit_over).repeat, 'not_its_limit')
-  const answered = step(module, snapshot, M.provider_answered).snapshot
-  t.equal(Date.parse(ends(answered, at(9, OUTAGE))[1]) - at(9, OUTAGE).atMs, 60_000, 'from the beginning')
-  t.end()
-})
+t.test(
+  'a limit ends when its provider said, and one without a word after a pause that grows until a run completes',
+  (t) => {
+    const ends = (snapshot: any, message: any): [any, string] => {
+      const stepped = step(module, snapshot, message)
+      return [stepped.snapshot, new Date(stepped.scheduled[0]!.dueMs).toISOString()]
+    }
+    t.equal(ends(registered, M['limit (stated)'])[1], UNTIL)
+    let snapshot: any = registered
+    const pauses: number[] = []
+    for (let times = 0; times < 7; times++) {
+      const [next, until] = ends(snapshot, at(times, OUTAGE))
+      pauses.push((Date.parse(until) - at(times, OUTAGE).atMs) / 60_000)
+      snapshot = step(module, next, at(times, { type: 'limit_over', until })).snapshot
+    }
+    t.strictSame(pauses, [1, 2, 4, 8, 16, 30, 30])
+    t.equal(step(module, snapshot, M.limit_over).repeat, 'not_its_limit')
+    const answered = step(module, snapshot, M.provider_answered).snapshot
+    t.equal(Date.parse(ends(answered, at(9, OUTAGE))[1]) - at(9, OUTAGE).atMs, 60_000, 'from the beginning')
+    t.end()
+  },
+)
 
 t.test('what further runs report of the same outage can only make a limit longer', (t) => {
   const { limited } = step(module, after(module, [M.create, M['limit (stated)']]), at(7, OUTAGE)).snapshot.context

@@ -1,6 +1,7 @@
 import t from 'tap'
 import { type Ended, limitIn } from '../../../engine/agent/limit.ts'
 import { endIn } from '../../../engine/agent/limit-end.ts'
+import { git, place, run, said, task } from './place.ts'
 
 const NOW = Date.parse('2026-01-31T12:00:00Z')
 const failed = (complained: string, printed = ''): Ended => ({ code: 1, printed, complained })
@@ -132,4 +133,25 @@ t.test('ends are read from words, and nonsense is none', async (t) => {
   )
   for (const text of ['', 'resets soon', 'resets 25:99', 'resets 3pm (Nowhere/Land)', 'try again', 'resets Foo 3, 1pm'])
     t.equal(read(text), undefined, text)
+})
+
+t.test('a task whose agent meets a limit fails its run, with what was done kept on its branch', (t) => {
+  const at = place(t)
+  const agent = 'echo half > half; echo "5-hour limit reached ∙ resets 2099-01-31T15:00:00Z"; exit 1'
+  const done = run(at, task(), { AGENT: agent, GATE: 'true' })
+  t.equal(done.code, 1)
+  const [told] = said(t, done, 'task_run_completed')
+  const retry_after = '2099-01-31T15:00:00.000Z'
+  const outage = { failure_class: 'execution', failure_code: 'usage_limit', retry_after }
+  t.match(told, { verdict: 'runner_error', detail: /^5-hour limit reached/, preservation_ref: 'intendant/runreq_1-1', ...outage })
+  t.match(said(t, done, 'agent_session_ended'), [{ status: 'unavailable', error: /^5-hour limit/, exit_code: 1 }])
+  const failure = { class: 'execution', code: 'usage_limit', message: /^5-hour limit reached/ }
+  t.match(done.lines.at(-1), { failure, retry_after, preservation_ref: 'intendant/runreq_1-1' })
+  t.equal(git(at.repository, 'show', 'intendant/runreq_1-1:half'), 'half')
+
+  const other = run(at, { ...task(), attempt: 2 }, { AGENT: 'echo no credits; exit 3', AGENT_LIMIT: 'NO credits' })
+  t.match(other.lines.at(-1), { failure: { class: 'dispatch', code: 'usage_limit', message: 'no credits' } })
+  const wrong = run(at, task(), { AGENT: 'true', AGENT_LIMIT: '(' })
+  t.match(wrong.lines, [{ failure: { class: 'dispatch', code: 'not_configured', message: /AGENT_LIMIT/ } }])
+  t.end()
 })

@@ -22,7 +22,7 @@ const serviceOwned = names(`
   initiative_steered initiative_action_requested initiative_owner_action_recorded initiative_added initiative_decided initiative_completed initiative_cancelled
   finding_recorded finding_consumed
   project_created project_updated
-  runner_registered runner_updated runner_removed runner_online runner_offline
+  runner_registered runner_updated runner_removed runner_online runner_offline runner_limited runner_limit_ended
   run_request_created run_request_approved run_request_offered run_request_accepted run_request_started
   run_request_completed run_request_failed run_request_cancel_requested run_request_cancelled run_request_lost
   run_request_requeued run_request_released

@@ -225,9 +225,13 @@ export class Runner extends Client {
   }
 
   private failure({ advice }: Work): object {
-    const isOutage = advice !== undefined && this.chance.chance(0.4)
-    const code = isOutage ? { code: 'provider_unavailable' } : {}
-    return { class: this.chance.pick(FAILURE_CLASSES), message: 'it broke', ...code }
+    const isOutage = this.chance.chance(0.4)
+    const failed = { class: this.chance.pick(FAILURE_CLASSES), message: 'it broke' }
+    if (!isOutage) return failed
+    // An adviser's campaign waits for its owner if nobody says how long.
+    const isTold = advice === undefined && this.chance.chance(0.5)
+    const code = this.chance.pick(['provider_unavailable', 'usage_limit'])
+    return { ...failed, code, ...(isTold ? { result: { retry_after: this.chance.int(1, 90) } } : {}) }
   }
 
   private resultOf(entryEvent: string, project: string, isCycle: boolean): object {

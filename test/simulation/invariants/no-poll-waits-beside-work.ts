@@ -23,7 +23,7 @@ export const noPollWaitsBesideWork: MakeInvariant = (world) => {
   }
 
   const mayTake = (runner: RunnerModel, request: RequestModel): boolean => {
-    if (runner.state !== 'registered') return false
+    if (runner.state !== 'registered' || runner.limited) return false
     if (request.pin !== undefined && request.pin !== runner.id) return false
     const toldOf = world.snapshots.get(request.id)?.context.made.told_of ?? []
     const isAllowed = (project: string): boolean => runner.projects.includes('*') || runner.projects.includes(project)

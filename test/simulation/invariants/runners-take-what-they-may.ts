@@ -1,6 +1,6 @@
 /**
  * A runner is offered only work that it may take, and no more than it has room for: capacity, labels, projects, trust,
- * approval, pin; one unaccepted offer at a time; nothing while it drains.
+ * approval, pin; one unaccepted offer at a time; nothing while it drains, or while its provider is away.
  */
 import type { LoggedEvent } from '../model/mirror.ts'
 import { HELD, type RequestModel } from '../model/requests.ts'
@@ -33,6 +33,7 @@ export const runnersTakeWhatTheyMay: MakeInvariant = (world) => ({
     if (event.atMs - runner.changedMs < TURN_MS) return
     if (held >= runner.capacity) throw wrong(event, `it holds ${held} of ${runner.capacity}`)
     if (runner.state !== 'registered') throw wrong(event, `the runner is ${runner.state}`)
+    if (runner.limited) throw wrong(event, 'the provider of the runner is away')
     checkTerms(event, request, runner)
   },
 })

@@ -1,6 +1,7 @@
 /**
  * A work item is handed out as one run request at a time, and an owner's advances or assessments likewise; an item
- * starts only once its dependencies have landed, and comes to an end. Nothing in a paused lane is offered.
+ * starts only once its dependencies have landed, and comes to an end. Nothing in a paused lane is offered. No item fails
+ * because a provider was away, unless an owner waits for that itself.
  */
 import { ITEM_ENDS } from '../model/items.ts'
 import { SETTLED } from '../model/requests.ts'
@@ -8,6 +9,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'the ledger keeps its rules'
+const OUTAGE = /provider_unavailable|usage_limit/
 /** A decision is made in one turn and committed in the next. */
 const TURN_MS = 1
 
@@ -35,6 +37,11 @@ export const theLedgerKeepsItsRules: MakeInvariant = (world) => {
         const request = world.requests.byId.get(payload.run_request_id)
         const isPaused = request !== undefined && world.items.pausedLanes.has(request.lane)
         if (isPaused && atMs - world.items.pacedMs > TURN_MS) throw new Violation(NAME, `in a paused lane: ${text}`)
+      }
+      if (type === 'work_item_settled' && payload.state === 'failed' && OUTAGE.test(payload.reason)) {
+        const run = world.snapshots.get(runs.get(payload.item_id) ?? '')?.context
+        const waits = run?.made.waits_for_provider === true && run.cancel === undefined
+        if (waits) throw new Violation(NAME, `failed for an outage: ${text}`)
       }
       if (type !== 'work_item_started') return
       const { item_id: id, depends_on: dependsOn = [] } = payload

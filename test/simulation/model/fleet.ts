@@ -9,6 +9,8 @@ export interface RunnerModel {
   projects: readonly string[]
   trusted: boolean
   online: boolean
+  /** Its provider is away. */
+  limited: boolean
   /** When its terms last changed, virtual. */
   changedMs: number
 }
@@ -28,6 +30,7 @@ export class Fleet {
         projects,
         trusted,
         online: false,
+        limited: false,
         changedMs: atMs,
       })
       return
@@ -36,6 +39,11 @@ export class Fleet {
     if (runner === undefined) return
     if (type === 'runner_online' || type === 'runner_offline') {
       runner.online = type === 'runner_online'
+      return
+    }
+    if (type === 'runner_limited' || type === 'runner_limit_ended') {
+      runner.limited = type === 'runner_limited'
+      runner.changedMs = atMs
       return
     }
     if (runner.state !== payload.state) runner.changedMs = atMs

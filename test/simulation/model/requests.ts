@@ -66,7 +66,7 @@ const MOVES: Readonly<
   run_request_cancel_requested: { from: ['accepted', 'started', 'cancelling'], to: 'cancelling' },
   run_request_cancelled: { from: ['queued', 'offered', 'cancelling', 'lost'], to: 'cancelled' },
   run_request_lost: { from: ['started'], to: 'lost' },
-  run_request_requeued: { from: ['offered', 'accepted', 'started', 'cancelling', 'lost'], to: 'queued' },
+  run_request_requeued: { from: ['queued', 'offered', 'accepted', 'started', 'cancelling', 'lost'], to: 'queued' },
   run_request_released: { from: ['offered', 'accepted'], to: 'queued' },
 }
 
