@@ -72,8 +72,13 @@ export function moment(text: string): string | FromNow {
 
 /** The same for the past: a duration counts back from now. */
 export function past(text: string): string | FromNow {
-  const at = moment(text)
-  return at instanceof FromNow ? new FromNow(-at.ms) : at
+  const ms = readDuration(text)
+  if (ms !== undefined) return new FromNow(-ms)
+  try {
+    return moment(text)
+  } catch {
+    throw new InvalidArgumentError('A time such as 2030-01-31T08:00:00Z, or a duration such as 2h, is expected.')
+  }
 }
 
 /** RFC 3339, kept to the letter: events are identified by their time as written. */

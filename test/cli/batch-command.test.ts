@@ -154,6 +154,7 @@ t.test('failed items go back to the queue by a filter, once, and their campaigns
   const old = [await failed('A'), await failed('B')]
   t.match(await any('queue', 'retry', '--project', 'shop', '--older-than', '1h'), { code: 0, out: /^No item that can/ })
   t.match(await any('queue', 'retry', '--project', 'bank', '--yes'), { code: 0, out: /^No item that can/ })
+  t.match(await any('queue', 'retry', '--older-than', 'x'), { code: 2, err: /or a duration such as 2h, is expected/ })
   const retried = await any('queue', 'retry', '--project', 'shop', '--newer-than', '1h', '--yes', '--json')
   t.equal(retried.code, 0, retried.err)
   t.same(idsOf(retried.out), old.map(({ id }) => id).sort())
