@@ -54,6 +54,8 @@ export interface Action {
   readonly opens?: (made: Document) => readonly string[]
   /** It is about what the document says: refused if the document has changed since it was shown (`If-Match`). */
   readonly isOfVersion?: true
+  /** It can be done to many at once: nothing in its form is about one of them. */
+  readonly isForMany?: true
   /** It ends something or cannot be taken back. */
   readonly isGrave?: true
 }

@@ -47,6 +47,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Retry',
+    isForMany: true,
     explains: 'The same work is submitted again as a new item, and this one is closed.',
     needs: ['work.submit', 'work.operate'],
     isOffered: (of) => isRetriable(of) && of.state !== 'cancelled',
@@ -56,6 +57,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Retry',
+    isForMany: true,
     explains: 'The same work is submitted again as a new item.',
     needs: ['work.submit'],
     isOffered: (of) => isRetriable(of) && of.state === 'cancelled',
@@ -65,6 +67,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Hold',
+    isForMany: true,
     explains: 'It does not start until somebody releases it.',
     needs: ['work.operate'],
     isOffered: inState('queued'),
@@ -72,6 +75,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Release',
+    isForMany: true,
     explains: 'It returns to the queue.',
     needs: ['work.operate'],
     isOffered: (of) => of.state === 'held' || (of.state === 'needs_decision' && of.started_at === undefined),
@@ -95,6 +99,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Close',
+    isForMany: true,
     explains: 'Nothing more is to be done about it.',
     needs: ['work.operate'],
     isOffered: inState('preserved', 'needs_decision', 'failed'),
@@ -104,6 +109,7 @@ export const ITEM_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Cancel',
+    isForMany: true,
     explains: 'If it waits, it ends at once; if it is running, when its runner has stopped.',
     needs: ['work.operate'],
     isOffered: inState('submitted', 'queued', 'held', 'running'),

@@ -7,6 +7,7 @@ const run = (move: string) => (of: Document) => `api/run-requests/${of.id}/${mov
 export const RUN_ACTIONS: readonly Action[] = [
   {
     label: 'Approve',
+    isForMany: true,
     explains: 'It may make changes, and goes to a runner.',
     needs: ['approve.full'],
     isOffered: (of) => of.waiting_because?.code === 'not_approved',
@@ -14,6 +15,7 @@ export const RUN_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Requeue',
+    isForMany: true,
     explains: 'It is handed out again. Its runner has not been heard from: the work may have been done already.',
     needs: ['work.operate'],
     isOffered: inState('lost'),
@@ -29,6 +31,7 @@ export const RUN_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Fail',
+    isForMany: true,
     explains: 'It counts as failed, whatever its runner has done.',
     needs: ['work.operate'],
     isOffered: inState('lost'),
@@ -38,6 +41,7 @@ export const RUN_ACTIONS: readonly Action[] = [
   },
   {
     label: 'Cancel',
+    isForMany: true,
     explains: 'If it waits, it ends at once; otherwise its runner is told to stop.',
     needs: ['work.operate'],
     isOffered: inState('queued', 'offered', 'accepted', 'started'),

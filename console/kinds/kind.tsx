@@ -34,6 +34,8 @@ export interface Kind {
   readonly output?: (of: Document) => string | undefined
   /** Members that its page does not list, since they are shown otherwise. */
   readonly without?: readonly string[]
+  /** Rows of its list can be selected, for what can be done to many. */
+  readonly isSelectable?: true
   /** It changes without an event: read again at this interval. */
   readonly everyMs?: number
 }

@@ -4,13 +4,14 @@ import { useState } from 'preact/hooks'
 import type { Action } from '../actions/action.ts'
 import { NEW_TASK } from '../actions/items.ts'
 import { NEW_SENTINEL } from '../actions/sentinels.ts'
-import { LIST_LIMIT_MAX } from '../api.ts'
+import { type Api, LIST_LIMIT_MAX } from '../api.ts'
 import { costOf, sessionsSince } from '../costs.ts'
 import type { Document, Query } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
 import { Link, Loaded } from '../parts/basics.tsx'
+import { SelectableTable } from '../parts/selection.tsx'
 import { Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
 import { useNow, useResource } from '../resource.ts'
@@ -92,22 +93,59 @@ interface RowsProps {
 /** Also stands on the pages of a project and of a sentinel. */
 export function Rows({ kind, project, chosen, query = {} }: RowsProps): JSX.Element {
   const [limit, setLimit] = useState(PAGE)
-  const { list, isPerProject, isGlobal, stateMember = 'state', everyMs, columns, idOf, many } = kind
+  const {
+    list,
+    isPerProject,
+    isGlobal,
+    stateMember = 'state',
+    everyMs,
+    columns,
+    idOf,
+    many,
+    isSelectable = false,
+    actions = [],
+  } = kind
   const ofProject = isPerProject === true || isGlobal === true ? undefined : project
-  const resource = useResource(list(project ?? ''), {
-    query: { ...query, project: ofProject, [stateMember]: chosen, limit },
+  const { api } = useSession()
+  const path = list(project ?? '')
+  const filter: Query = { ...query, project: ofProject, [stateMember]: chosen }
+  const resource = useResource(path, {
+    query: { ...filter, limit },
     ...(everyMs === undefined ? {} : { everyMs }),
   })
+  const table = { label: many, columns, keyOf: idOf, none: `No ${many.toLowerCase()}.` }
   return (
     <Loaded from={resource}>
       {({ items, next_cursor: more }) => (
         <>
-          <Table label={many} rows={items} columns={columns} keyOf={idOf} none={`No ${many.toLowerCase()}.`} />
+          {isSelectable ? (
+            <SelectableTable
+              {...table}
+              rows={items}
+              targetOf={(of) => ({ of, actions })}
+              readAll={more === undefined ? undefined : () => everyOf(api, path, filter)}
+              onDone={resource.reload}
+            />
+          ) : (
+            <Table {...table} rows={items} />
+          )}
           {more !== undefined && <More limit={limit} onMore={setLimit} />}
         </>
       )}
     </Loaded>
   )
+}
+
+/** All that the filter admits, page by page. */
+async function everyOf(api: Api, path: string, filter: Query): Promise<readonly Document[]> {
+  const all: Document[] = []
+  let cursor: string | undefined
+  do {
+    const { items, next_cursor: next } = await api.get(path, { ...filter, limit: LIST_LIMIT_MAX, cursor })
+    all.push(...items)
+    cursor = next
+  } while (cursor !== undefined)
+  return all
 }
 
 function More({ limit, onMore }: { limit: number; onMore: (limit: number) => void }): JSX.Element {

@@ -4,13 +4,16 @@ import { UNFINISHED_STATUSES } from '../../machines/campaign/states.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { skippingOf } from '../../machines/sentinel/last.ts'
-import { pauseLane } from '../actions/items.ts'
+import type { Action } from '../actions/action.ts'
+import { ITEM_ACTIONS, pauseLane } from '../actions/items.ts'
+import { RUN_ACTIONS } from '../actions/runs.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
 import type { Document } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
 import { Age, Link, Linked, Loaded, Ref, Section, State } from '../parts/basics.tsx'
+import { SelectableTable } from '../parts/selection.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { hrefOf } from '../place.ts'
 import { EVERY_MS, type Resource, useResource } from '../resource.ts'
@@ -53,7 +56,15 @@ export function OverviewPage({ attention }: { attention: Resource }): JSX.Elemen
         <Loaded from={attention}>
           {({ items, next_cursor: more }) => (
             <>
-              <Table label="Needs you" rows={items} columns={ATTENTION} keyOf={keyOf} none="Nothing needs you." />
+              <SelectableTable
+                label="Needs you"
+                rows={items}
+                columns={ATTENTION}
+                keyOf={keyOf}
+                none="Nothing needs you."
+                targetOf={(entry) => ({ of: subjectOf(entry), actions: ACTIONS[entry.kind] ?? [] })}
+                onDone={attention.reload}
+              />
               {more !== undefined && <p class="dim">The first {items.length}. All: intendant attention</p>}
             </>
           )}
@@ -172,6 +183,9 @@ function idOf(entry: Document): string {
   const { id, name, key, intent_record } = subjectOf(entry)
   return intent_record?.id ?? id ?? name ?? key ?? ''
 }
+
+/** What can be done to many of them at once. */
+const ACTIONS: Readonly<Record<string, readonly Action[]>> = { run_request: RUN_ACTIONS, work_item: ITEM_ACTIONS }
 
 /** Under which name its id leads to its page. */
 const AS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Action, type Choice, type Field, lackedFor, refusedIn } from '../actions/action.ts'
-import { newKey } from '../api.ts'
+import { type Api, newKey } from '../api.ts'
 import type { Document, Problem } from '../document.ts'
 import { hrefOf } from '../place.ts'
 import { problemOf } from '../resource.ts'
@@ -75,7 +75,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
   // One key for what is filled in: sending it again after a lost answer makes nothing twice.
   const key = useRef(newKey())
   const isDone = useRef(false)
-  const { label, explains, fields = [], opens, isGrave, isOfVersion } = action
+  const { label, explains, fields = [], opens, isGrave } = action
 
   useEffect(() => dialog.current?.showModal(), [])
 
@@ -85,12 +85,7 @@ function Confirm({ action, of, onClose }: ConfirmProps): JSX.Element {
     setProblem(undefined)
     const filled = filledIn(new FormData(event.currentTarget as HTMLFormElement), fields)
     try {
-      const made =
-        (await action.send?.(api, filled, of)) ??
-        (await api.change(action.method ?? 'POST', action.path(of), action.body?.(filled, of) ?? filled, {
-          idempotencyKey: opens && key.current,
-          version: isOfVersion && of.version,
-        }))
+      const made = await sent(api, action, filled, of, opens && key.current)
       isDone.current = true
       dialog.current?.close()
       if (opens !== undefined) go(hrefOf(opens(made)))
@@ -141,7 +136,7 @@ interface InputProps {
   readonly fault?: string | undefined
 }
 
-function Input({ field, of, fault }: InputProps): JSX.Element {
+export function Input({ field, of, fault }: InputProps): JSX.Element {
   const { name, label, type, isRequired = false, hint, initial } = field
   const id = `field-${name}`
   const hints = [hint, type === 'time' ? 'In the time zone of this browser.' : undefined, fault].filter((one) => one)
@@ -199,8 +194,24 @@ function Choose({ common, field: { choices, choicesOf, none }, of, given }: Choo
   )
 }
 
+/** What the action made or changed, as the service answers it. Rejects with `Refused`. */
+export async function sent(
+  api: Api,
+  action: Action,
+  filled: Document,
+  of: Document,
+  idempotencyKey?: string,
+): Promise<Document> {
+  const { method = 'POST', path, body, send, isOfVersion } = action
+  const version = isOfVersion && of.version
+  return (
+    (await send?.(api, filled, of)) ??
+    (await api.change(method, path(of), body?.(filled, of) ?? filled, { idempotencyKey, version }))
+  )
+}
+
 /** What was filled in, as the API takes it; fields left empty are left out. */
-function filledIn(form: FormData, fields: readonly Field[]): Document {
+export function filledIn(form: FormData, fields: readonly Field[]): Document {
   const body: Document = {}
   for (const { name, type } of fields) {
     const value = form.get(name)
