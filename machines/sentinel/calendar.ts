@@ -10,9 +10,21 @@ const DAY_MS = 86_400_000
 const YEARS_MAX = 40
 /** Zones whose formatters are kept. Callers may spell one in many ways, and each takes some 20 KB. */
 const ZONES_MAX = 500
+/** Answers kept, some 200 bytes each. */
+const ANSWERS_MAX = 1_000
 
 type Format = Pick<Intl.DateTimeFormat, 'format'>
 const formats = new Map<string, Format>()
+
+/** What was found for a time: it holds for every later time before `dueMs`. */
+interface Answer {
+  readonly afterMs: number
+  readonly dueMs: number
+  readonly text: string
+}
+
+/** The last answer for each pattern and zone. Most sentinels share a pattern, and finding a time takes 0.2 ms. */
+const answers = new Map<string, Answer>()
 
 /**
  * The first time behind `afterMs` (milliseconds since the epoch) at which the pattern, of five fields, matches, as
@@ -21,6 +33,18 @@ const formats = new Map<string, Format>()
  * the zone.
  */
 export function nextDue(cron: string, timeZone: string, afterMs: number): string | undefined {
+  const key = `${timeZone} ${cron}`
+  const known = answers.get(key)
+  if (known !== undefined && known.afterMs <= afterMs && afterMs < known.dueMs) return known.text
+  const dueMs = found(cron, timeZone, afterMs)
+  if (dueMs === undefined) return undefined
+  const answer = { afterMs, dueMs, text: new Date(dueMs).toISOString() }
+  if (answers.size >= ANSWERS_MAX) answers.clear()
+  answers.set(key, answer)
+  return answer.text
+}
+
+function found(cron: string, timeZone: string, afterMs: number): number | undefined {
   const format = formatOf(timeZone)
   // Times that were left out a moment ago, and still come, stand before what the clocks show now.
   const offsetMs = Math.min(offsetAt(format, afterMs), offsetAt(format, afterMs - DAY_MS))
@@ -28,7 +52,7 @@ export function nextDue(cron: string, timeZone: string, afterMs: number): string
   const pattern = new Cron(`0 ${cron} ${year}-${year + YEARS_MAX}`, { utcOffset: 0, mode: '7-part' })
   for (let shown = pattern.nextRun(new Date(afterMs + offsetMs)); shown !== null; shown = pattern.nextRun(shown)) {
     const dueMs = momentOf(format, shown.getTime())
-    if (dueMs > afterMs) return new Date(dueMs).toISOString()
+    if (dueMs > afterMs) return dueMs
   }
   return undefined
 }

@@ -221,3 +221,16 @@ t.test('in every zone it is the next time at which the clocks first show what th
   )
   t.end()
 })
+
+t.test('in whatever order a pattern is asked about, each time has its own answer', (t) => {
+  const periodMs = 20 * 60_000
+  const times = fc.array(fc.integer({ min: 0, max: 5 * periodMs }), { minLength: 2, maxLength: 20 })
+  const next = (ms: number) => Date.parse(nextDue('*/20 * * * *', 'UTC', ms)!)
+  const expected = (ms: number) => (Math.floor(ms / periodMs) + 1) * periodMs
+  const isRight = (ms: number): boolean => next(ms) === expected(ms)
+  const edges = [periodMs, periodMs - 1, periodMs + 1, 2 * periodMs, 0, periodMs]
+  t.ok(edges.every(isRight), 'at the edges')
+  fc.assert(fc.property(times, (asked) => asked.every(isRight)))
+  t.equal(nextDue('*/20 * * * *', 'Asia/Kathmandu', 0), '1970-01-01T00:10:00.000Z', 'each zone has its own')
+  t.end()
+})
