@@ -9,8 +9,8 @@ const READ_ONLY = { advance: 'campaign_advance_requested', assessment: 'initiati
 export const READ_ONLY_ENTRY_EVENTS: ReadonlySet<string> = new Set(Object.values(READ_ONLY))
 
 /**
- * By kind: entry events with the submitter's own payload, to which the ledger adds only the item's id, and the ref that
- * it begins at if it has one.
+ * By kind: entry events with the submitter's own payload, to which the ledger adds the item's id, what it is for, and the
+ * ref that it begins at if it has one. `objective` and `context` in that payload stay as they are.
  */
 const SUBMITTED = { release: 'release_requested', remediation: 'main_branch_audited' } as const
 
@@ -42,7 +42,7 @@ export function entryOf({ id, project, asked }: Item): Entry {
       return changing('maintenance_requested', { item_id: id, project, objective, ...begins, ...told })
     case 'release':
     case 'remediation':
-      return changing(SUBMITTED[kind], { ...payload, ...begins, item_id: id })
+      return changing(SUBMITTED[kind], { objective, ...told, ...payload, ...begins, item_id: id })
     default:
       return changing('execution_requested', {
         item_id: id,

@@ -62,10 +62,14 @@ t.test('maintenance is done like a task, and its own event says what came of it'
 t.test('a vulnerability is removed like a task is done, and its own event says what came of it', async (t) => {
   const { at, lands } = landing(t)
   const seen = join(at.folder, 'seen')
-  const request = asked('main_branch_audited', { cve: 'CVE-2026-1', dirty: true, package: 'left-pad' })
+  const request = asked('main_branch_audited', {
+    ...{ cve: 'CVE-2026-1', dirty: true, package: 'left-pad' },
+    ...{ objective: 'Keep to version 1', context: { reported_by: 'scan' } },
+  })
   const done = run(at, request, { ...lands, AGENT: `cat > '${seen}'; echo 2 > lock; echo 'Now 1.3.1'` })
   const prompt = readFileSync(seen, 'utf8')
-  t.match(prompt, /^Remove the vulnerability CVE-2026-1 from this project\n/)
+  t.match(prompt, /^Remove the vulnerability CVE-2026-1 from this project\n\nKeep to version 1\n/)
+  t.match(prompt, /"context": \{\n {4}"reported_by": "scan"/)
   t.match(prompt, /"package": "left-pad"/)
   t.match(said(t, done, 'remediation_started'), [{ branch: BRANCH }])
   t.match(said(t, done, 'remediation_completed'), [

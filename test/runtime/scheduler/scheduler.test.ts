@@ -72,8 +72,8 @@ t.test('each kind and role is handed out with its entry event, access and payloa
     ['task', {}, 'execution_requested', 'full'],
     ['major_upgrade', {}, 'execution_requested', 'full'],
     ['maintenance', { context: { a: 1 }, base_ref: 'older' }, 'maintenance_requested', 'full'],
-    ['release', { payload: { bump: 'minor' } }, 'release_requested', 'full'],
-    ['remediation', { payload: { cve: 'CVE-1' }, base_ref: 'older' }, 'main_branch_audited', 'full'],
+    ['release', { payload: { bump: 'minor', objective: 'own' } }, 'release_requested', 'full'],
+    ['remediation', { payload: { cve: 'CVE-1' }, context: { a: 1 }, base_ref: 'older' }, 'main_branch_audited', 'full'],
     [
       'campaign_cycle',
       { source: { kind: 'campaign', ref: 'spring', role: 'cycle', cycle: 3 } },
@@ -98,11 +98,12 @@ t.test('each kind and role is handed out with its entry event, access and payloa
     const id = world.submit(`p${n}`, { kind, ...more } as never)
     const { asked } = world.run(id).context
     t.match(asked, { entry_event: entryEvent, access }, `${kind} ${entryEvent}`)
-    if (kind === 'release') t.same(asked.payload, { bump: 'minor', item_id: id })
+    if (kind === 'release') t.same(asked.payload, { bump: 'minor', objective: 'own', item_id: id })
     const { objective } = world.item(id).context.asked
     const maintained = { item_id: id, project: `p${n}`, objective, base_ref: 'older', context: { a: 1 } }
     if (kind === 'maintenance') t.same(asked.payload, maintained)
-    if (kind === 'remediation') t.same(asked.payload, { cve: 'CVE-1', base_ref: 'older', item_id: id })
+    const remedied = { cve: 'CVE-1', item_id: id, objective, base_ref: 'older', context: { a: 1 } }
+    if (kind === 'remediation') t.same(asked.payload, remedied)
     if (entryEvent === 'execution_requested' && kind === 'campaign_cycle')
       t.match(asked.payload, { campaign: 'spring', campaign_cycle: 3, item_id: id })
     if (access === 'read_only') t.same(asked.payload, (more as { payload: object }).payload)
