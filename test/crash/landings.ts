@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { BINARY } from '../binary.ts'
 import { Random } from '../random.ts'
-import { ask } from './client.ts'
+import { ask, type Heard } from './client.ts'
 import { ServiceProcess } from './service-process.ts'
 
 interface LandingsOptions {
@@ -171,8 +171,8 @@ class Landings {
     const url = `${this.#service.url}${path}`
     const what = { method, url, token: this.#service.adminToken, headers, ...(body === undefined ? {} : { body }) }
     for (let tries = 1; ; tries++) {
-      const { status, body: said } = await ask(what)
-      // A machine with other load may be slow for a while.
+      const { status, body: said } = await ask(what).catch(unanswered)
+      // A machine with other load may be slow for a while. All that is asked here may be repeated.
       if (status === 503 && tries < TRIES_MAX) await pause(1_000)
       else if (status < 300 || status === 409) return said
       else throw new Error(`${method} ${path}: ${status} ${JSON.stringify(said)}`)
@@ -325,7 +325,7 @@ class Landings {
     if (landed_commit !== undefined) {
       if (!this.#does(bare, 'merge-base', '--is-ancestor', landed_commit, 'main')) fault('its commit is not on trunk')
       if (!this.#does(bare, 'cat-file', '-e', `main:${file}`)) fault('its file is not on trunk')
-    } else if (state === 'landed') fault('it has landed nothing')
+    } else if (state === 'landed') fault(`it has landed nothing, and its file is on trunk ${added.length} times`)
     const isKept = (ref: string): boolean => all.some((one) => this.#does(one, 'cat-file', '-e', `${ref}:${file}`))
     if (
       preservation_ref !== undefined &&
@@ -364,6 +364,11 @@ class Landings {
     const folders = readdirSync(this.#path('tmp')).filter((name) => !name.includes('transcripts'))
     if (folders.length > 0) this.#fault(`folders are left: ${folders.join(', ')}`)
   }
+}
+
+/** A connection that the service has closed, or an answer that came too late, counts as a request to ask again. */
+function unanswered(error: Error): Pick<Heard, 'status' | 'body'> {
+  return { status: 503, body: { title: error.message } }
 }
 
 /** It may have ended by itself. */
