@@ -143,7 +143,12 @@ t.test('a task whose agent meets a limit fails its run, with what was done kept 
   const [told] = said(t, done, 'task_run_completed')
   const retry_after = '2099-01-31T15:00:00.000Z'
   const outage = { failure_class: 'execution', failure_code: 'usage_limit', retry_after }
-  t.match(told, { verdict: 'runner_error', detail: /^5-hour limit reached/, preservation_ref: 'intendant/runreq_1-1', ...outage })
+  t.match(told, {
+    verdict: 'runner_error',
+    detail: /^5-hour limit reached/,
+    preservation_ref: 'intendant/runreq_1-1',
+    ...outage,
+  })
   t.match(said(t, done, 'agent_session_ended'), [{ status: 'unavailable', error: /^5-hour limit/, exit_code: 1 }])
   const failure = { class: 'execution', code: 'usage_limit', message: /^5-hour limit reached/ }
   t.match(done.lines.at(-1), { failure, retry_after, preservation_ref: 'intendant/runreq_1-1' })
