@@ -149,6 +149,22 @@ t.test('without a word of the provider the pauses grow, and a run that completes
   t.ok(Date.parse(run_request.not_before) - platform.wallMs() <= 60_000)
 })
 
+t.test('a poll that waits while a run of its runner meets a limit gets nothing', async (t) => {
+  const { s, runner } = await started(t)
+  await s.expect(200, 'PATCH', '/api/runners/r1', { capacity: 1 })
+  const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' } }
+  const first = await s.request('shop', greet)
+  await s.request('shop', { ...greet, payload: { name: 'Bea' } })
+  await begin(s, runner)
+  const parked = s.call('GET', '/api/runners/r1/run-requests/next?wait=2', undefined, { token: runner.token })
+  await until(
+    () => metric(s, 'intendant_parked_polls'),
+    (count) => count === 1,
+  )
+  await limit(s, runner, first.id, { retry_after: 3600 })
+  t.equal((await parked).status, 204)
+})
+
 t.test('a run that completes meanwhile ends the limit of its runner', async (t) => {
   const { s, runner } = await started(t, 'shop', 'bank')
   await submit(s)
