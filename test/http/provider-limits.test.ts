@@ -163,6 +163,7 @@ t.test('a poll that waits while a run of its runner meets a limit gets nothing',
   )
   await limit(s, runner, first.id, { retry_after: 3600 })
   t.equal((await parked).status, 204)
+  t.equal((await eventsOf(s, 'run_request_offered')).length, 1, 'not even an offer that is taken back')
 })
 
 t.test('a run that completes meanwhile ends the limit of its runner', async (t) => {
