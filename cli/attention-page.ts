@@ -118,7 +118,10 @@ function lapsedAdvice({ id, lapsed }: Document): string {
 
 /** The runners that may take the work and are away. It goes on by itself once one of them, or a new one, connects. */
 function awayAdvice({ project, because: why }: Document): string {
-  const start = 'Start one on its machine (intendant runner list shows when each was last seen)'
+  const start =
+    why?.code === 'limited'
+      ? 'See whether its agent is installed and its provider answers, then intendant runner unlimit ID'
+      : 'Start one on its machine (intendant runner list shows when each was last seen)'
   return `${why?.detail ?? ''} ${start}, or intendant runner add ID --project ${project} --save-token (with the labels and --trusted that it needs)`.trim()
 }
 

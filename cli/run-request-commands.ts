@@ -36,8 +36,7 @@ const cancel: BatchCommand = {
 
 const requeue: BatchCommand = {
   name: 'requeue',
-  description:
-    'Hand lost runs out again (make sure that their old runner is gone), or at once those that wait for their provider.',
+  description: 'Hand lost runs out again (if their old runner is gone), or those that wait for their provider.',
   of: RUNS,
   done: 'requeued',
   states: [['lost', 'queued'], ['lost']],

@@ -228,7 +228,7 @@ const undrain: BatchCommand = {
 
 const unlimit: BatchCommand = {
   name: 'unlimit',
-  description: 'Give runners work again although their provider was unavailable: do not wait for the end of its limit.',
+  description: 'Give runners work again at once, although their provider is unavailable.',
   of: RUNNERS,
   done: 'taking work again',
   takes: ({ limited }) => limited !== undefined,

@@ -65,7 +65,7 @@ export const VARIABLES = [
   {
     name: 'AGENT_LIMIT',
     shape: 'A regular expression',
-    help: 'What a failed agent prints at its end if its provider is unavailable; a group may hold a time or a duration',
+    help: 'What a failed agent prints if its provider is unavailable; a group may hold when it is back',
     byDefault: 'none; the messages of common agents, and exit code 75, are understood',
   },
   {

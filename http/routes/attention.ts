@@ -173,7 +173,7 @@ const REASONS = {
     kind: 'project',
     called: 'stalled_project',
     advice:
-      'its work waits only for a runner, and none that may take it has called for minutes: start one of those named in `because`, or register another',
+      'its work waits only for a runner, and none that may take it has called for minutes, or an agent’s provider has been unavailable for an hour (`limited`): see to those named in `because`, or register another',
     projects: ({ context }: SnapshotOf<any>) => [context.key],
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
     find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => stalledProjects(scheduler, sees),

@@ -46,9 +46,12 @@ export interface DispatchCounts {
 /** Keys of the projects that a reader may see, or all. Runners that work for none of them do not exist for it. */
 export type Visible = '*' | ReadonlySet<string>
 
-/** For work that some runners may take: none of them has been heard for a while. */
+/**
+ * For work that some runners may take: none of them has been heard for a while, or those that have are limited by their
+ * providers, for an hour at least and nobody knows until when.
+ */
 export interface Absence {
-  /** When the last of them was heard or, if none ever was, registered (RFC 3339). */
+  /** When the last of them was heard or, if none ever was, registered; when the last of them was limited (RFC 3339). */
   readonly since: string
   readonly because: WaitingBecause
 }
@@ -62,9 +65,12 @@ export interface Stranding {
    * `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
-  /** Undefined unless some runners may take such work and all of them are offline and have been silent for a while. */
+  /** Undefined unless some runners may take such work and all of them are away or limited, and have been for a while. */
   absence(requirements: RunnerRequirements): Absence | undefined
-  /** The same for queued run requests that lack only a runner: one per key of a project that `sees` admits. */
+  /**
+   * The same for queued run requests that lack only a runner, or wait for their provider: one per key of a project that
+   * `sees` admits.
+   */
   absences(sees: (project: string) => boolean): Map<string, Absence>
 }
 

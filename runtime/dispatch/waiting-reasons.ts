@@ -47,6 +47,8 @@ const PASSED_OVER: WaitingBecause = {
 
 /** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
 export const absenceMsMin = 300_000
+/** So long may a provider be unavailable that does not say until when: then perhaps the agent is not installed. */
+export const outageMsMin = 3_600_000
 
 export class WaitingReasons implements Stranding {
   private readonly runtime: Runtime
@@ -128,13 +130,25 @@ export class WaitingReasons implements Stranding {
 
   absences(sees: (project: string) => boolean): Map<string, Absence> {
     const found = new Map<string, Absence>()
+    const retried = this.retriedDemands()
     for (const demand of this.queue.allDemands()) {
       const { key } = demand.project
-      if (demand.ready.size === 0 || found.has(key) || !sees(key) || this.now.matching.isBlocked(demand)) continue
+      if (demand.ready.size === 0 && !retried.has(demand)) continue
+      if (found.has(key) || !sees(key) || this.now.matching.isBlocked(demand)) continue
       const absence = this.absenceFor(demand)
       if (absence !== undefined) found.set(key, absence)
     }
     return found
+  }
+
+  /** Those of queued requests by whose runs runners were limited. */
+  private retriedDemands(): ReadonlySet<Demand> {
+    const demands = new Set<Demand>()
+    for (const { limit } of this.now.fleet.all()) {
+      const demand = limit && this.queue.demandOfRequest(limit.run_request_id)
+      if (demand !== undefined) demands.add(demand)
+    }
+    return demands
   }
 
   private absenceFor(criteria: Criteria): Absence | undefined {
@@ -142,16 +156,23 @@ export class WaitingReasons implements Stranding {
     if (matching.hasTaker(criteria)) return undefined
     const now: Registry = { fleet, matching, visible: '*' }
     const furthest = furthestOf(criteria, now)
-    if (furthest.depth !== DEPTH.capable) return undefined
+    const isLimited = furthest.depth === DEPTH.limited
+    if (!isLimited && furthest.depth !== DEPTH.capable) return undefined
     let since = ''
     for (const runner of candidates(criteria, fleet)) {
-      if (depthOf(runner, criteria, now) < DEPTH.capable) continue
-      const heardAt = fleet.heardAt(runner)
-      if (heardAt > since) since = heardAt
+      if (depthOf(runner, criteria, now) < furthest.depth) continue
+      const at = isLimited ? outageSince(runner) : fleet.heardAt(runner)
+      if (at === undefined) return undefined
+      if (at > since) since = at
     }
-    const isLong = this.runtime.platform.wallMs() - instantMs(since) >= absenceMsMin
+    const isLong = this.runtime.platform.wallMs() - instantMs(since) >= (isLimited ? outageMsMin : absenceMsMin)
     return isLong ? { since, because: withoutRunner(criteria, furthest) } : undefined
   }
+}
+
+/** Since when its provider is unavailable; undefined if that ends by itself, as the provider said, or is only about to begin. */
+function outageSince({ limit }: Runner): string | undefined {
+  return limit === undefined || limit.is_stated ? undefined : limit.since
 }
 
 /**

@@ -287,3 +287,37 @@ t.test('three runners land thirty items although their provider is limited twice
   t.ok(attempts <= 36, `${attempts} attempts: each runner meets each outage once`)
   t.same(await eventsOf(s, 'run_request_failed'), [])
 })
+
+t.test('a person is called once nobody has known for an hour when the provider is back', async (t) => {
+  const { s, runner, platform } = await started(t)
+  const called = async (): Promise<any[]> =>
+    (await s.expect(200, 'GET', '/api/attention?reason=no_runner_online')).body.items
+  await submit(s)
+  const sinceMs = platform.wallMs()
+  for (let pauses = 0; pauses < 6; pauses++) {
+    const { request_id } = await begin(s, runner)
+    await limit(s, runner, request_id)
+    const { limited } = await until(runnerOf(s), ({ limited }) => limited !== undefined)
+    t.same(await called(), [], 'not yet')
+    if (pauses < 5) platform.advance(Date.parse(limited.until) - platform.wallMs() + 1_000)
+    else platform.advance(sinceMs + HOUR_MS + 60_000 - platform.wallMs())
+    await poll(s, runner)
+  }
+  const [call, ...others] = await called()
+  t.match(call, { kind: 'stalled_project', project: 'shop', because: { code: 'limited', detail: /r1 until/ } })
+  t.ok(Date.parse(call.since) - sinceMs < 60_000, 'since the first run that said so')
+  t.same(others, [])
+  await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
+  t.same(await called(), [])
+})
+
+t.test('nobody is called for a limit whose end the provider has stated', async (t) => {
+  const { s, runner, platform } = await started(t)
+  await submit(s)
+  const { request_id } = await begin(s, runner)
+  await limit(s, runner, request_id, { retry_after: 5 * 3600 })
+  await until(runnerOf(s), ({ limited }) => limited !== undefined)
+  platform.advance(2 * HOUR_MS)
+  await poll(s, runner)
+  t.same((await s.expect(200, 'GET', '/api/attention?reason=no_runner_online')).body.items, [])
+})
