@@ -24,7 +24,7 @@ export const OF_WORK: readonly string[] = [
   ...of('initiative', 'cancelled'),
   ...of('finding', 'recorded', 'consumed'),
   ...of('pacing', 'paused', 'resumed'),
-  ...of('runner', 'registered', 'updated', 'removed', 'online', 'offline'),
+  ...of('runner', 'registered', 'updated', 'removed', 'online', 'offline', 'limited', 'limit_ended'),
   ...of('agent_session', 'started', 'ended'),
   'engine_run_opened',
   // Results of runs, which become those of items.
@@ -37,7 +37,7 @@ export const OF_SENTINELS: readonly string[] = [
   ...SENTINELS,
   ...ITEMS,
   ...RUNS,
-  ...of('runner', 'online', 'offline'),
+  ...of('runner', 'online', 'offline', 'limited', 'limit_ended'),
   ...of('pacing', 'paused', 'resumed'),
 ]
 

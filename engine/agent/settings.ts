@@ -66,7 +66,7 @@ export const VARIABLES = [
     name: 'AGENT_LIMIT',
     shape: 'A regular expression',
     help: 'What a failed agent prints if its provider is unavailable; a group may hold when it is back',
-    byDefault: 'none; the messages of common agents, and exit code 75, are understood',
+    byDefault: 'none; common agents and exit code 75 are understood',
   },
   {
     name: 'TRANSCRIPTS',

@@ -36,7 +36,7 @@ const limited = Type.Object(
   {
     code: Type.String({ description: '`usage_limit` or `provider_unavailable`.' }),
     message: Type.String({ description: 'What the run reported.' }),
-    since: time('When the first run reported it.'),
+    since: time('When a run first reported it; through all pauses that the service chose, until a run completes.'),
     until: time('When it is offered work again.'),
     is_stated: Type.Boolean({ description: 'The provider said so. If false, the service chose the pause.' }),
     run_request_id: Type.String({ description: 'The run that reported it.' }),

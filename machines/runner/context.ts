@@ -26,6 +26,8 @@ export interface RunnerContext {
     readonly creation: CreationRecord
     /** Outages of its provider since a run of it last completed: each pause is longer than the one before. */
     readonly outages?: number | undefined
+    /** When the first of them was reported whose end nobody has stated. */
+    readonly outages_since?: string | undefined
   }
 }
 

@@ -20,22 +20,26 @@ type Change = Partial<RunnerContext>
  */
 export function limitedBy({ limited, internal }: RunnerContext, message: Of<'limit'>): Change {
   const { run_request_id, code, message: words, until, at, atMs } = message
-  const { outages = 0 } = internal
+  const { outages = 0, outages_since = at } = internal
   if (limited !== undefined) {
     const isLater = until !== undefined && (!limited.is_stated || until > limited.until)
     return isLater ? { limited: { ...limited, run_request_id, code, message: words, until, is_stated: true } } : {}
   }
   const end = until ?? new Date(outageEndMs(undefined, outages, atMs)).toISOString()
   const is_stated = until !== undefined
+  const since = is_stated ? at : outages_since
   return {
-    limited: { code, message: words, since: at, until: end, is_stated, run_request_id },
-    internal: { ...internal, outages: outages + 1 },
+    limited: { code, message: words, since, until: end, is_stated, run_request_id },
+    internal: { ...internal, outages: outages + 1, ...(is_stated ? {} : { outages_since }) },
   }
 }
 
 /** After its time alone the provider may still be away: the next pause is longer. */
 export function endOfLimit({ internal }: RunnerContext, why: LimitEnd): Change {
-  return { limited: undefined, internal: why === 'time' ? internal : { ...internal, outages: undefined } }
+  return {
+    limited: undefined,
+    internal: why === 'time' ? internal : { ...internal, outages: undefined, outages_since: undefined },
+  }
 }
 
 export function limitTimer({ until }: LimitedRunner): ScheduleParams {

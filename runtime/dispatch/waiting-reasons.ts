@@ -48,7 +48,7 @@ const PASSED_OVER: WaitingBecause = {
 /** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
 export const absenceMsMin = 300_000
 /** So long may a provider be unavailable that does not say until when: then perhaps the agent is not installed. */
-export const outageMsMin = 3_600_000
+const outageMsMin = 3_600_000
 
 export class WaitingReasons implements Stranding {
   private readonly runtime: Runtime
