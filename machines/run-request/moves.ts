@@ -20,7 +20,7 @@ import {
   type Times,
 } from './context.ts'
 import { statedEndMs } from './failure.ts'
-import { failureOf, isOutage, retryMs, timedOut } from './rules.ts'
+import { failureOf, isOutage, limitsRunner, retryMs, timedOut } from './rules.ts'
 import { firstEngineRunOf, heldEngineRun } from './view.ts'
 
 type Change = Partial<RunRequestContext>
@@ -316,9 +316,10 @@ function outageOf({ internal }: RunRequestContext, message: Of<'failed'>, until:
   return { count: count + 1, runner_id, code: code!, message: words, until, preservation_ref }
 }
 
-/** Tells the runner that its provider is unavailable; undefined if the message says no such thing. */
-export function limitRunner({ id }: RunRequestContext, message: RunRequestMessage): SendParams | undefined {
-  if (!isOutage(message)) return undefined
+/** Tells the runner that its provider is unavailable; undefined if the message says no such thing, or it is not the runner's concern. */
+export function limitRunner(context: RunRequestContext, message: RunRequestMessage): SendParams | undefined {
+  if (!isOutage(message) || !limitsRunner(context)) return undefined
+  const { id } = context
   const { code, message: words, runner_id, result } = message
   const retry_after = statedEndMs(result?.retry_after, message.atMs)
   const until = retry_after === undefined ? {} : { until: new Date(retry_after).toISOString() }

@@ -161,6 +161,14 @@ function waitsForProvider({ asked, made }: RunRequestContext): boolean {
   return made.waits_for_provider === true || asked.retry?.wait_for_provider === true
 }
 
+/**
+ * Whether an outage of its provider also keeps its runner from other work. What a campaign or an initiative has asked
+ * for concerns these alone: they wait by themselves, and another may use another provider on the same runner.
+ */
+export function limitsRunner(context: RunRequestContext): boolean {
+  return context.asked.work_item_id === undefined || waitsForProvider(context)
+}
+
 /** Whether it is queued, and not offered until its provider is expected back. */
 export function isWaitingForProvider({ internal, not_before }: RunRequestContext): boolean {
   return !internal.ready && internal.outage !== undefined && internal.outage.until === not_before

@@ -4,7 +4,7 @@
  */
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { saysOutage } from '../../machines/run-request/failure.ts'
-import { isWaitingForProvider } from '../../machines/run-request/rules.ts'
+import { isWaitingForProvider, limitsRunner } from '../../machines/run-request/rules.ts'
 import { HELD_RUN_STATES, isHeld } from '../../machines/run-request/states.ts'
 import type { RunnerContext } from '../../machines/runner/context.ts'
 import type { ActorRef, CommittedStep, Runtime, SnapshotOf } from '../api.ts'
@@ -140,7 +140,8 @@ export class Intake {
   /** What the end of a run says of its runner's provider. Its own record says so in a later step. */
   private noteProvider({ runner, attempt }: Held, value: string, context: RunRequestContext): void {
     if (value === 'completed') this.parts.fleet.providerAnswered(runner, context.id)
-    else if (value === 'failed' && saysOutage(context.failure?.code)) runner.isAboutToBeLimited = true
+    else if (value === 'failed' && saysOutage(context.failure?.code) && limitsRunner(context))
+      runner.isAboutToBeLimited = true
     else if (value === 'queued' && context.internal.last_post?.attempt === attempt && isWaitingForProvider(context))
       runner.isAboutToBeLimited = true
   }

@@ -145,7 +145,6 @@ t.test('an unavailable provider pauses the campaign and costs no cycle', async (
   t.match(waking.body.items[0], { kind: 'campaign', reason: 'paused', project: 'shop', campaign: { name: 'pay' } })
   await move(s, 'resume')
   t.same((await s.expect(200, 'GET', '/api/attention?reason=paused')).body.items, [])
-  await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
   await form(s, runner, done)
   await comesTo(s, 'completed')
 })

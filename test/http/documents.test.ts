@@ -247,7 +247,8 @@ t.test('every refusal code of a machine or of the runtime is in the problem tabl
   t.ok(codes.size > 10)
   for (const code of codes) {
     const isKnown = (PROBLEM_CODES as readonly string[]).includes(code)
-    const isWaitingCode = /^(not_before|lane_paused|repository_busy|no_|all_busy|draining|next)/.test(code)
+    const isWaitingCode =
+      /^(not_before|lane_paused|repository_busy|no_|all_busy|draining|next|limited$|provider_unavailable$)/.test(code)
     t.ok(isKnown || isWaitingCode, code)
   }
   t.equal(codeOfRefusal('unheard_of'), 'internal_error')
