@@ -17,7 +17,7 @@ export const runnerTestimony: Testimony<RunnerContext> = {
     'runner_limit_ended',
   ]),
   aspects: ({ event_type, payload }) => {
-    if (event_type === 'runner_registered') return ['creation', 'state', 'terms']
+    if (event_type === 'runner_registered') return ['creation', 'state', 'terms', 'limit']
     if (event_type === 'runner_updated') return payload.labels === undefined ? ['state'] : ['state', 'terms']
     if (event_type === 'runner_removed') return ['state', 'presence', 'limit']
     return LIMIT_EVENTS.has(event_type) ? ['state', 'limit'] : ['state', 'presence']

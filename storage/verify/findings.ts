@@ -18,7 +18,7 @@ export interface Assertion {
   readonly aspects: readonly number[]
 }
 
-export const ASPECTS_MAX = 5
+export const ASPECTS_MAX = 6
 
 /** An entity's record, to be compared with its events. */
 export interface Witness {

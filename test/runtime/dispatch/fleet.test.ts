@@ -245,7 +245,7 @@ t.test('the backlog tells per project how many requests wait and how old the old
       ['beta', 1, 1],
     ],
   )
-  t.same([runners, parkedPolls], [{ online: 0, registered: 1 }, 0])
+  t.same([runners, parkedPolls], [{ online: 0, registered: 1, limited: 0 }, 0])
 })
 
 t.test('online capacity counts only the slots of online runners that may take the work', async (t) => {
@@ -265,9 +265,9 @@ t.test('the census counts registered runners, and those of them that are online'
   const before = world({ r1: {}, r2: {}, r3: {} })
   startedBy(before, 'r1')
   startedBy(before, 'r2')
-  t.same(before.dispatcher.counts().runners, { online: 2, registered: 3 })
+  t.same(before.dispatcher.counts().runners, { online: 2, registered: 3, limited: 0 })
   before.fake.runner('r1', { state: 'removed' })
   before.fake.run()
-  t.same(before.dispatcher.counts().runners, { online: 1, registered: 2 })
+  t.same(before.dispatcher.counts().runners, { online: 1, registered: 2, limited: 0 })
   t.equal(restarted(before).dispatcher.counts().runners.registered, 2, 'its run is still there')
 })

@@ -4,6 +4,7 @@ import { loadSettings } from '../../../cli/settings.ts'
 import { prepareEvent } from '../../../machines/events/envelope.ts'
 import { projectIdOf } from '../../../machines/ids.ts'
 import type { ActorKind } from '../../../machines/machine.ts'
+import { ASPECTS } from '../../../machines/testimony.ts'
 import type { Runtime } from '../../../runtime/api.ts'
 import { withRuntime } from '../../../runtime/offline/offline.ts'
 import { fenceRestored } from '../../../runtime/offline/restore.ts'
@@ -11,6 +12,7 @@ import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
 import { restoreFiles } from '../../../storage/copies/backup.ts'
 import { openEnvironments } from '../../../storage/home/home-environments.ts'
 import { systemPlatform } from '../../../storage/platform.ts'
+import { ASPECTS_MAX } from '../../../storage/verify/findings.ts'
 import { verifyHome } from '../../../storage/verify/verify.ts'
 import { command } from '../../cli/processes.ts'
 import { CREATE } from '../../machines/run-request-samples.ts'
@@ -109,6 +111,11 @@ t.test('verify finds nothing wrong with a home that the service wrote, or with a
   t.same((await verifyHome(restored, verifyHooks())).findings, [])
 })
 
+t.test('verify has a place for each aspect of which events speak', (t) => {
+  t.ok(ASPECTS.length <= ASPECTS_MAX)
+  t.end()
+})
+
 t.test('a record that differs from its newest event is reported with the event and the difference', async (t) => {
   const sound = await lived(t)
   const cases: [string, string, (record: any) => unknown, RegExp][] = [
@@ -125,6 +132,12 @@ t.test('a record that differs from its newest event is reported with the event a
       'r1',
       (record) => inContext({ internal: { ...record.s.context.internal, online: false } })(record),
       /runner_online, says online true, the record has false/,
+    ],
+    [
+      'runner',
+      'r1',
+      inContext({ limited: { until: '2026-02-01T00:00:00.000Z' } }),
+      /runner_registered, says limited_until null, the record has "2026-02-01/,
     ],
     ['token', TOKEN, inContext({ rights: ['view'] }), /token_created, says rights \[\], the record has \["view"\]/],
     ['token', TOKEN, inState('revoked'), /token_created, says state "active", the record has "revoked"/],
