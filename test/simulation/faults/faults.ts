@@ -86,8 +86,14 @@ export const faults: readonly Fault[] = [
   fault(
     'a runner is offered a second request beside the first',
     'runtime/dispatch/runner.ts',
-    "this.state === 'registered' && this.offer === undefined && !this.isFull",
-    "this.state === 'registered' && !this.isFull",
+    'this.isGiven && this.offer === undefined && !this.isFull',
+    'this.isGiven && !this.isFull',
+  ),
+  fault(
+    'a runner whose provider is away is offered work',
+    'runtime/dispatch/runner.ts',
+    "this.state === 'registered' && this.limit === undefined && !this.isAboutToBeLimited",
+    "this.state === 'registered'",
   ),
   fault(
     'the attempt is not raised when a request is queued again',
