@@ -5,7 +5,6 @@
  */
 import type { Platform } from '../runtime/api.ts'
 import { listRowsPerTurnMax } from '../runtime/limits.ts'
-import { LIST_WAIT_MS } from '../storage/journal.ts'
 import { turn } from '../storage/platform.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
@@ -16,9 +15,11 @@ import type { Exchange } from './wire/exchange.ts'
  */
 const TURNS_POLLED = 4
 export const POLL_MS = 2
+/** The longest that a request waits for what it depends on, milliseconds. */
+const WAIT_MS = 250
 
 /**
- * Calls back as soon as `isSo` holds, or after {@link LIST_WAIT_MS} if it never does; not at all once the client has
+ * Calls back as soon as `isSo` holds, or after {@link WAIT_MS} if it never does; not at all once the client has
  * gone.
  */
 export function pollUntil(platform: Platform, exchange: Exchange, isSo: () => boolean, then: () => void): void {
@@ -26,7 +27,7 @@ export function pollUntil(platform: Platform, exchange: Exchange, isSo: () => bo
     then()
     return
   }
-  const untilMs = platform.monotonicMs() + LIST_WAIT_MS
+  const untilMs = platform.monotonicMs() + WAIT_MS
   let turnsLeft = TURNS_POLLED
   const lookLater = (): void => {
     const look = exchange.later(() => {

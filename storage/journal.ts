@@ -117,7 +117,7 @@ export interface ListQuery {
   readonly after?: { readonly order: string; readonly id: string }
   /** Answer from the view as it is, a moment old, without waiting for it to catch up. */
   readonly mayLag?: true
-  /** Wait for the view as long as it takes, without the 250 ms limit. */
+  /** Wait for the view as long as it takes, without limit. */
   readonly waits?: true | undefined
 }
 
@@ -239,7 +239,7 @@ export interface Journal extends LogIdentity {
 
   /**
    * A page of an index. Waits until the view has reached the last acknowledged batch, unless `mayLag` is set. Without
-   * `waits` it rejects with ViewBehind after 250 ms.
+   * `waits` it rejects with ViewBehind after LIST_WAIT_MS.
    */
   list(query: ListQuery): Promise<ListPage>
   /** Number of entities under (kind, index, value). */
@@ -303,8 +303,11 @@ export interface Journal extends LogIdentity {
   close(): Promise<void>
 }
 
-/** How long a reader waits for acknowledged batches that are not in the view yet. */
-export const LIST_WAIT_MS = 250
+/**
+ * How long a list waits for acknowledged batches that are not in the view yet, milliseconds: some times what the view
+ * may lag behind before writes wait for it.
+ */
+export const LIST_WAIT_MS = 1_500
 
 /** The view did not reach the last acknowledged batch in time: 503, retry. */
 export class ViewBehind extends Error {
