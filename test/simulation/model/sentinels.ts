@@ -9,7 +9,7 @@ export interface SentinelModel {
   state: 'active' | 'paused' | 'removed'
   /** When it falls due next, by the service's clock; undefined unless it is active. */
   nextMs: number | undefined
-  /** When it fell due last, unless it was fired by hand since. */
+  /** When it fell due last: no time comes twice, also if the clock is set back. */
   lastMs: number
   /** How many items it has submitted since it was added. */
   fired: number
@@ -55,7 +55,7 @@ export class Sentinels {
       if (Date.parse(due) !== known.nextMs) throw wrong(event, `and not at ${known.nextMs}`)
       known.lastMs = known.nextMs
       known.nextMs = nextOf(known.everyMinutes, Math.max(atMs, known.nextMs))
-    } else known.lastMs = 0
+    }
     const isMissed = due !== undefined && atMs - Date.parse(due) > GRACE_MS
     if (isMissed !== (skipped === 'missed')) throw wrong(event, `though it is ${atMs - Date.parse(due)} ms late`)
     if (skipped !== undefined) return
