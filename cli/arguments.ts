@@ -55,13 +55,17 @@ export const DISCARD_WORK = [
   'Tell its runner to discard uncommitted work; the bundled runner leaves that to its command.',
 ] as const
 
-export const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+const RFC_3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/
+
+/** Whether it is a time (RFC 3339): Date.parse alone accepts nearly anything, and 10 is the first of October 2001. */
+export function isTime(text: string): boolean {
+  return RFC_3339.test(text) && !Number.isNaN(Date.parse(text))
+}
 
 /** A time as RFC 3339, or a duration from now, which becomes one before the command runs. */
 export function moment(text: string): string | FromNow {
   const ms = readDuration(text)
-  // Date.parse accepts nearly anything: 10 is the first of October 2001.
-  const at = ms !== undefined ? Date.now() + ms : RFC_3339.test(text) ? Date.parse(text) : Number.NaN
+  const at = ms !== undefined ? Date.now() + ms : isTime(text) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at) || at > 8.64e15) {
     throw new InvalidArgumentError(
       'A time such as 2030-01-31T08:00:00Z, or a duration from now such as 2h, is expected.',
@@ -83,7 +87,7 @@ export function past(text: string): string | FromNow {
 
 /** RFC 3339, kept to the letter: events are identified by their time as written. */
 export function time(text: string): string {
-  if (RFC_3339.test(text) && !Number.isNaN(Date.parse(text))) return text
+  if (isTime(text)) return text
   throw new InvalidArgumentError('A time such as 2030-01-31T08:00:00Z is expected.')
 }
 

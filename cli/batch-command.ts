@@ -82,16 +82,12 @@ async function run(cli: Cli, given: readonly string[], options: any, batch: Batc
     return undefined
   }
   const atRefusal = stopAtRefusal ? 'stop' : 'continue'
-  const ids = isPiped ? pipedIds(of.kind) : [...new Set(given)]
-  if (!isFiltered)
-    return await settled(
-      performAll(
-        cli,
-        dryRun ? rehearsal(batch) : deed,
-        ids.map((id) => ({ id })),
-        atRefusal,
-      ),
-    )
+  if (!isFiltered) {
+    const ids = isPiped ? pipedIds(of.kind) : [...new Set(given)]
+    const named = ids.map((id) => ({ id }))
+    await performAll(cli, dryRun ? rehearsal(batch) : deed, named, atRefusal)
+    return undefined
+  }
   const found = await find(cli, batch, options)
   if (found.length === 0) {
     if (!cli.json) cli.print.line(`No ${of.noun} that can be ${batch.done} matches.`)
@@ -99,18 +95,8 @@ async function run(cli: Cli, given: readonly string[], options: any, batch: Batc
   }
   if (dryRun) return void tellFound(cli, batch, found)
   if (!(await isSure(cli, batch, found, options))) return EXIT.failed
-  return await settled(
-    performAll(
-      cli,
-      deed,
-      found.map((document) => ({ id: document.id, found: document })),
-      atRefusal,
-    ),
-  )
-}
-
-async function settled(work: Promise<void>): Promise<undefined> {
-  await work
+  const targets = found.map((document) => ({ id: document.id, found: document }))
+  await performAll(cli, deed, targets, atRefusal)
   return undefined
 }
 

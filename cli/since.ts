@@ -1,7 +1,7 @@
 /** Where a reading of events begins: at a cursor as given, or at a time, for which the service is asked for the cursor. */
 import { InvalidArgumentError } from 'commander'
 import type { Client, QueryValue } from '../engine/client.ts'
-import { RFC_3339 } from './arguments.ts'
+import { isTime } from './arguments.ts'
 import { cursorAfter, pages } from './lists.ts'
 import { FromNow } from './service-clock.ts'
 import { readDuration } from './units.ts'
@@ -11,7 +11,7 @@ export function since(text: string): string | FromNow {
   const ms = readDuration(text)
   if (ms !== undefined) return new FromNow(-ms)
   // No cursor begins like a date.
-  if (/^\d{4}-/.test(text) && !(RFC_3339.test(text) && !Number.isNaN(Date.parse(text))))
+  if (/^\d{4}-/.test(text) && !isTime(text))
     throw new InvalidArgumentError('A time such as 2030-01-31T08:00:00Z, or a duration such as 24h, is expected.')
   return text
 }
@@ -25,7 +25,7 @@ export async function cursorOf(
   since: string,
   filters: Readonly<Record<string, QueryValue>>,
 ): Promise<string> {
-  if (!RFC_3339.test(since)) return since
+  if (!isTime(since)) return since
   for await (const { body } of pages(client, '/api/events', { ...filters, order: 'desc' })) {
     const newer = body.items.findIndex((event: any) => Date.parse(event.recorded_at) < Date.parse(since))
     if (newer >= 0)

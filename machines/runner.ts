@@ -26,7 +26,7 @@ import {
   type Terms,
 } from './runner/context.ts'
 import { rotated } from './runner/credentials.ts'
-import { endOfLimit, LIMIT_TIMER, limitedBy, limitTimer } from './runner/limit.ts'
+import { LIMIT_TIMER, limitedBy, limitTimer, outagesOver, UNLIMITED } from './runner/limit.ts'
 import { runnerTestimony } from './runner/testimony.ts'
 
 /** The members that the message really changes. */
@@ -110,11 +110,9 @@ const machineSetup = setup({
     }),
     change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
     limit: assign(({ context, event }) => limitedBy(context, event as Of<'limit'>)),
-    endLimit: assign(({ context }) => endOfLimit(context, 'time')),
-    noteProvider: assign(({ context }) => endOfLimit(context, 'run')),
-    lift: assign(({ context, event }) =>
-      lifts(context, event as Of<'update'>) ? endOfLimit(context, 'operator') : {},
-    ),
+    endLimit: assign(UNLIMITED),
+    noteProvider: assign(({ context }) => outagesOver(context)),
+    lift: assign(({ context, event }) => (lifts(context, event as Of<'update'>) ? outagesOver(context) : {})),
     emitLimitEnded: enqueueActions(({ context, event, enqueue }, { state }: { state: string }) => {
       if (!ends(context, event)) return
       enqueue.emit({

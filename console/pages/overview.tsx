@@ -8,7 +8,7 @@ import type { Action } from '../actions/action.ts'
 import { ITEM_ACTIONS, pauseLane } from '../actions/items.ts'
 import { RUN_ACTIONS } from '../actions/runs.ts'
 import { LIST_LIMIT_MAX } from '../api.ts'
-import type { Document } from '../document.ts'
+import { type Document, idIn } from '../document.ts'
 import type { Kind } from '../kinds/kind.tsx'
 import { KINDS } from '../kinds.ts'
 import { Actions } from '../parts/actions.tsx'
@@ -176,12 +176,7 @@ function subjectOf(entry: Document): Document {
 }
 
 function keyOf(entry: Document): string {
-  return `${entry.kind} ${entry.reason} ${entry.project} ${idOf(entry)}`
-}
-
-function idOf(entry: Document): string {
-  const { id, name, key, intent_record } = subjectOf(entry)
-  return intent_record?.id ?? id ?? name ?? key ?? ''
+  return `${entry.kind} ${entry.reason} ${entry.project} ${idIn(subjectOf(entry))}`
 }
 
 /** What can be done to many of them at once. */
@@ -201,7 +196,10 @@ const ATTENTION: readonly Column[] = [
   {
     head: 'What',
     cell: (entry) => (
-      <Ref to={entry.kind === 'stalled_project' ? subjectOf(entry).key : idOf(entry)} as={AS[entry.kind] ?? ''}>
+      <Ref
+        to={entry.kind === 'stalled_project' ? subjectOf(entry).key : idIn(subjectOf(entry))}
+        as={AS[entry.kind] ?? ''}
+      >
         {aboutOf(entry)}
       </Ref>
     ),

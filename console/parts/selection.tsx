@@ -2,7 +2,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Action, lackedFor } from '../actions/action.ts'
-import type { Document, Problem } from '../document.ts'
+import { type Document, idIn, type Problem } from '../document.ts'
 import { type RefusedOne, selectedAfter, sendMany } from '../many.ts'
 import { problemOf } from '../resource.ts'
 import { useSession } from '../session.ts'
@@ -69,7 +69,7 @@ export function SelectableTable({ targetOf, readAll, onDone, ...table }: Props):
       return (
         <input
           type="checkbox"
-          aria-label={`Select ${nameOf(targetOf(row).of)}`}
+          aria-label={`Select ${idIn(targetOf(row).of)}`}
           checked={selected.has(key)}
           onClick={({ currentTarget: { checked: isOn }, shiftKey }) => {
             select(selectedAfter(selected, keys, { key, from: shiftKey ? last.current : undefined, isOn }))
@@ -107,19 +107,18 @@ export function SelectableTable({ targetOf, readAll, onDone, ...table }: Props):
   )
 }
 
-function nameOf({ id, name, key, intent_record }: Document): string {
-  return intent_record?.id ?? id ?? name ?? key ?? ''
-}
-
 /** The things to which an action of this label is offered, each with its own. */
 type Offer = readonly { readonly of: Document; readonly action: Action }[]
 
 function offersOf(targets: readonly Target[]): ReadonlyMap<string, Offer> {
-  const offers = new Map<string, Offer>()
+  const offers = new Map<string, Offer[number][]>()
   for (const { of, actions } of targets)
     for (const action of actions)
-      if (action.isForMany === true && action.isOffered(of))
-        offers.set(action.label, [...(offers.get(action.label) ?? []), { of, action }])
+      if (action.isForMany === true && action.isOffered(of)) {
+        const offer = offers.get(action.label)
+        if (offer === undefined) offers.set(action.label, [{ of, action }])
+        else offer.push({ of, action })
+      }
   return offers
 }
 
@@ -245,8 +244,8 @@ function Told({
       </p>
       <ul class="cards">
         {refused.map(({ of, problem: { title, detail } }) => (
-          <li key={nameOf(of)}>
-            <Ref to={nameOf(of)} /> {detail ?? title}
+          <li key={idIn(of)}>
+            <Ref to={idIn(of)} /> {detail ?? title}
           </li>
         ))}
       </ul>

@@ -9,7 +9,7 @@ import { LIST_MAX, TEXT_LENGTH_MAX } from '../documents/fields.ts'
 import type { Failure } from '../documents/run-request.ts'
 import type { RunResult } from '../documents/run-result.ts'
 import { gateResult } from '../events/gates.ts'
-import { OUTAGE_CODES, PROVIDER_UNAVAILABLE } from '../run-request/failure.ts'
+import { PROVIDER_UNAVAILABLE, saysOutage } from '../run-request/failure.ts'
 import { compile, openObject, requiredWith, stringEnum, Type } from '../schema.ts'
 import type { CampaignContext, Of } from './context.ts'
 import { type Gate, gatesOf } from './evidence.ts'
@@ -62,7 +62,7 @@ const RED_OUTPUT_CHARS_MAX = 512
 
 /** Words saying that the provider is unavailable, from a failure or a formation's last agent; undefined if none do. */
 export function outageOf(failure: Failure | undefined, outage?: string): string | undefined {
-  if (failure?.code !== undefined && OUTAGE_CODES.has(failure.code)) return `${failure.code}: ${failure.message}`
+  if (failure !== undefined && saysOutage(failure.code)) return `${failure.code}: ${failure.message}`
   return outage === undefined ? undefined : `${PROVIDER_UNAVAILABLE}: ${outage}`
 }
 

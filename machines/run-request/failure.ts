@@ -22,7 +22,7 @@ export function saysNotBegun(failureClass: unknown): boolean {
 export const USAGE_LIMIT = 'usage_limit'
 
 /** Codes for an unavailable provider: nothing is wrong with the work, and retrying at once is pointless. */
-export const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, USAGE_LIMIT])
+const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, USAGE_LIMIT])
 
 /** Whether the failure is that a provider gave no answer, so that waiting is what helps. */
 export function saysOutage(code: unknown): boolean {

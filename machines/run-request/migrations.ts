@@ -20,7 +20,8 @@ export const runRequestMigrations = {
     // In that version every engine run is an actor, so it must be told of its end.
     const reported = context.engine_run_id === undefined ? {} : { reported: true }
     return { ...snapshot, context: { ...context, made, internal: { ...internal, ...reported } } }
-  }, // 3: waiting requests are indexed by demand.
+  },
+  // 3: waiting requests are indexed by demand.
   2: (snapshot: unknown) => snapshot,
   // 4: reports work that had begun while it was being stopped.
   3: (snapshot: unknown) => snapshot,

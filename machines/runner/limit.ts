@@ -9,9 +9,6 @@ import type { Of, RunnerContext } from './context.ts'
 
 export const LIMIT_TIMER = 'limit'
 
-/** Why a limit ended: its time was over, a run completed meanwhile, or an operator ended it. */
-type LimitEnd = 'time' | 'run' | 'operator'
-
 type Change = Partial<RunnerContext>
 
 /**
@@ -34,12 +31,12 @@ export function limitedBy({ limited, internal }: RunnerContext, message: Of<'lim
   }
 }
 
-/** After its time alone the provider may still be away: the next pause is longer. */
-export function endOfLimit({ internal }: RunnerContext, why: LimitEnd): Change {
-  return {
-    limited: undefined,
-    internal: why === 'time' ? internal : { ...internal, outages: undefined, outages_since: undefined },
-  }
+/** Its time is over. The provider may still be away: the next pause is longer. */
+export const UNLIMITED: Change = { limited: undefined }
+
+/** The provider answers, or an operator says so: the next pause is as short as the first. */
+export function outagesOver({ internal }: RunnerContext): Change {
+  return { ...UNLIMITED, internal: { ...internal, outages: undefined, outages_since: undefined } }
 }
 
 export function limitTimer({ until }: LimitedRunner): ScheduleParams {

@@ -268,7 +268,7 @@ function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
     case DEPTH.online:
       return { code: 'draining', detail: `Draining: ${who}.` }
     case DEPTH.limited:
-      return { code: 'limited', detail: `Limited by the provider: ${limits(furthest)}.` }
+      return { code: 'limited', detail: `Limited by the provider: ${names(furthest, withLimit)}.` }
     case DEPTH.silent:
       return { code: 'next', detail: `Goes to the next poll of ${who}, which is not polling now.` }
     case DEPTH.taking:
@@ -352,14 +352,12 @@ function noneAllowed({ pin, project, furtherProjects }: Criteria, furthest: Furt
   return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
 }
 
-/** The same, each with the end of its limit. */
-function limits({ count, runners }: Furthest): string {
-  const shown = runners.map(({ id, limit }) => (limit === undefined ? id : `${id} until ${limit.until}`)).join(', ')
-  return count === runners.length ? shown : `${shown} and ${count - runners.length} more`
+function withLimit({ id, limit }: Runner): string {
+  return limit === undefined ? id : `${id} until ${limit.until}`
 }
 
 /** Names a few, so that the sentence stays short. */
-function names({ count, runners }: Furthest): string {
-  const shown = runners.map((runner) => runner.id).join(', ')
+function names({ count, runners }: Furthest, nameOf = ({ id }: Runner): string => id): string {
+  const shown = runners.map((runner) => nameOf(runner)).join(', ')
   return count === runners.length ? shown : `${shown} and ${count - runners.length} more`
 }

@@ -34,18 +34,21 @@ class Timers {
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
-const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
-
-t.test('held batches are not written, and waitForRoom does not wait because of them', async (t) => {
-  const begin = { epoch: 'e', batch: 0, sequence: 0 }
-  const view = { marker: () => undefined } as unknown as View
-  const applier = new Applier(
-    view,
-    begin,
+/** One with nothing to write, whose timers never go off by themselves. */
+function idle(): Applier {
+  return new Applier(
+    { marker: () => undefined } as unknown as View,
+    { epoch: 'e', batch: 0, sequence: 0 },
     new Timers().platform,
     () => {},
     (error) => error as Error,
   )
+}
+
+const batchOf = (batch: number) => ({ batch, firstSequence: batch, lastSequence: batch, steps: [] })
+
+t.test('held batches are not written, and waitForRoom does not wait because of them', async (t) => {
+  const applier = idle()
   const steps = Array.from({ length: 1_000 }, (_, i) => step(`a${i}`, 1))
   for (let batch = 1; batch <= 40; batch += 1) applier.hold({ ...batchOf(batch), steps })
   t.ok(applier.backlogMs() > 400, 'a large backlog, as while nothing is appended')
@@ -135,15 +138,7 @@ t.test('atRest resolves once the fold under way has ended, even if it failed', a
 })
 
 t.test('atRest waits for a removal under way when the log fails, and for nothing that was not begun', async (t) => {
-  const begin = { epoch: 'e', batch: 0, sequence: 0 }
-  const view = { marker: () => undefined } as unknown as View
-  const applier = new Applier(
-    view,
-    begin,
-    new Timers().platform,
-    () => {},
-    (error) => error as Error,
-  )
+  const applier = idle()
   let finish = (): void => {}
   const removal = applier.exclusive(
     () =>
