@@ -2,7 +2,8 @@
  * What killed runs have left in the clone: each worktree whose process is gone is taken over by the next run, its work
  * is kept as that of any interrupted run, and the worktree is removed. Never one that a process still works in.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clone } from './clone.ts'
 import { isOutside } from './git.ts'
@@ -10,7 +11,7 @@ import { keep, pushBranch } from './keep.ts'
 import { NO_CONFLICTS } from './merge.ts'
 import { disown, isWorkedIn, leftIn, own, type Unsaved } from './owner.ts'
 import type { Run, Tools } from './run.ts'
-import { FOLDER, takeDown, WITHIN, Worktree } from './worktree.ts'
+import { FOLDER, isUnbegun, takeDown, WITHIN, Worktree } from './worktree.ts'
 
 /** A worktree that is now this process's. */
 interface Left {
@@ -27,6 +28,7 @@ export async function clearLeftBehind(tools: Tools & Pick<Run, 'shell'>): Promis
       if (stop.isMade) return
       await settle(tools, left)
     }
+    clearFolders()
   } catch (error) {
     if (!isOutside(error)) throw error
     report.note(error.message)
@@ -39,9 +41,10 @@ function takeOver(clone: Clone): readonly Left[] {
   const taken: Left[] = []
   for (const name of existsSync(all) ? readdirSync(all) : []) {
     const gitFolder = join(all, name)
-    const unsaved = leftIn(gitFolder)
+    const path = pathOf(gitFolder)
+    if (path === undefined) continue
+    const unsaved = isUnbegun(dirname(path)) ? undefined : leftIn(gitFolder)
     if (unsaved === null) continue
-    const path = dirname(resolve(gitFolder, readFileSync(join(gitFolder, 'gitdir'), 'utf8').trimEnd()))
     // Moved by a person, it is theirs: what lies around it is not ours to remove.
     const isOurs = basename(path) === WITHIN && basename(dirname(path)).startsWith(FOLDER)
     if (!isOurs || (existsSync(path) && isWorkedIn(path))) continue
@@ -49,6 +52,20 @@ function takeOver(clone: Clone): readonly Left[] {
     taken.push({ path, gitFolder, unsaved })
   }
   return taken
+}
+
+/** The path of the worktree; undefined if git has not noted it (yet). */
+function pathOf(gitFolder: string): string | undefined {
+  const link = join(gitFolder, 'gitdir')
+  return existsSync(link) ? dirname(resolve(gitFolder, readFileSync(link, 'utf8').trimEnd())) : undefined
+}
+
+/** Removes the folders of runs that were killed before git had made a worktree there. */
+function clearFolders(): void {
+  for (const name of readdirSync(tmpdir()).filter((name) => name.startsWith(FOLDER))) {
+    const folder = join(tmpdir(), name)
+    if (isUnbegun(folder) && !existsSync(join(folder, WITHIN))) rmSync(folder, { recursive: true, force: true })
+  }
 }
 
 async function settle(tools: Tools & Pick<Run, 'shell'>, { path, gitFolder, unsaved }: Left): Promise<void> {

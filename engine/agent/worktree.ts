@@ -8,6 +8,7 @@ import { join, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { POLL_MS } from './clone-lock.ts'
 import { GitFailed, gitFailureOf, NO_HOOKS } from './git.ts'
+import { holderOf, isGone, isLinked } from './holder.ts'
 import { disown, own, type Unsaved } from './owner.ts'
 import { Refused } from './refused.ts'
 import type { Tools } from './run.ts'
@@ -15,6 +16,8 @@ import type { Tools } from './run.ts'
 /** How the name of a run's folder begins, and the name of its worktree in it. */
 export const FOLDER = 'intendant-'
 export const WITHIN = 'work'
+/** In a run's folder until its worktree is known to be its own: a link that names the process (`holder.ts`). */
+const BEGINS = 'begins'
 /** How long a background process left by a command may still hold a lock in the worktree, in milliseconds. */
 const LOCK_MS = 1_000
 const GONE = "the worktree's .git was removed"
@@ -41,18 +44,20 @@ export class Worktree {
   static async add(tools: Tools, base: string): Promise<Worktree> {
     const { settings, work, git, clone } = tools
     needed(() => mkdirSync(settings.transcripts, { recursive: true, mode: 0o700 }))
-    const folder = needed(() => mkdtempSync(join(tmpdir(), FOLDER)))
-    const path = join(folder, WITHIN)
     const as = work.isStep ? ['--detach'] : ['-b', work.branch]
-    const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as, path, base]
+    const add = ['worktree', 'add', '--quiet', '--no-checkout', ...as]
     // Done in turn, since git commands that list all worktrees fail at a half-created one. The checkout takes longer,
     // but concerns nobody else.
-    const notAdded = await clone.withLock(() =>
-      gitFailureOf(() => {
-        clone.run(...add)
+    const { folder, path, notAdded } = await clone.withLock(() => {
+      const folder = needed(() => newFolder(tools))
+      const path = join(folder, WITHIN)
+      const notAdded = gitFailureOf(() => {
+        clone.run(...add, path, base)
         tools.report.quietly(() => own(gitFolderOf(tools, path), undefined))
-      }),
-    )
+        needed(() => rmSync(join(folder, BEGINS), { force: true }))
+      })
+      return { folder, path, notAdded }
+    })
     // A filter (LFS) may fetch the files.
     const fault = notAdded ?? (await git.overNetwork(path, [...NO_HOOKS, 'checkout', '--quiet', '--force']))
     if (fault === undefined) return new Worktree(tools, path)
@@ -145,6 +150,21 @@ export class Worktree {
     const ofBranch = resolve(this.gitFolder, '../../refs/heads', `${this.#tools.work.branch}.lock`)
     return [...own.map((name) => join(this.gitFolder, name)), ofBranch].filter((lock) => existsSync(lock))
   }
+}
+
+/** A folder for a run. Until it begins, whoever finds the folder can tell whether its process was killed. */
+function newFolder({ report }: Tools): string {
+  const folder = mkdtempSync(join(tmpdir(), FOLDER))
+  report.quietly(() => isLinked(join(folder, BEGINS)))
+  return folder
+}
+
+/** Whether the folder is that of a run of this user which was killed before its agent began: nothing in it is needed. */
+export function isUnbegun(folder: string): boolean {
+  const link = join(folder, BEGINS)
+  const holder = holderOf(link)
+  const { uid } = lstatSync(link, { throwIfNoEntry: false }) ?? {}
+  return holder !== undefined && uid === process.geteuid!() && isGone(holder)
 }
 
 /** Creates something that the run cannot begin without. */

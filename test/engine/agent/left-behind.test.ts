@@ -113,6 +113,17 @@ t.test('nothing is kept of a run that was killed before its agent began, or of w
   t.equal(git(early.repository, 'rev-parse', BRANCH), early.base)
   assertTidy(t, early)
 
+  // With its folder alone, or with a worktree that nobody has marked as its own.
+  const GIT = `PATH='${process.env.PATH}' git "$@"; kill -9 $PPID; exit 1`
+  for (const does of ['kill -9 $PPID; exit 1', `case "$*" in *--no-checkout*) ${GIT};; esac`]) {
+    const barely = place(t)
+    const PATH = gitThat(barely, 'worktree', does)
+    t.equal(run(barely, task(), { ...IDLE, PATH }).code, null)
+    t.equal(readdirSync(join(barely.folder, 'tmp')).length, 1, 'it has left a folder')
+    t.equal(run(barely, next, IDLE).code, 0)
+    assertTidy(t, barely)
+  }
+
   const judged = place(t)
   const GATE = 'echo junk > z; kill -9 $PPID'
   t.equal(run(judged, task(), { AGENT: 'echo mine > y', GATE }).code, null)
