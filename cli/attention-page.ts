@@ -1,5 +1,5 @@
 /** What needs a person, for people: what it is called, what it asks, and the commands that help. */
-import { skippingOf } from '../machines/sentinel/last.ts'
+import { failingOf, skippingOf, unscheduledOf } from '../machines/sentinel/last.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import type { Document } from './document.ts'
 import { called } from './hypotheses.ts'
@@ -34,6 +34,8 @@ export function whatOf(item: Document): string {
     close_proposed: initiative?.close_proposals[0]?.reason,
     needs_decision: work_item?.reason,
     failed: work_item?.reason,
+    failing: sentinel?.failing && failingOf(sentinel),
+    unscheduled: sentinel && unscheduledOf(sentinel),
     skipping: sentinel && skippingOf(sentinel),
   }[reason as string]
   if (asked === undefined) return cut(aboutOf(item), ABOUT_COLUMNS)
@@ -86,7 +88,9 @@ export function adviceFor(item: Document, id: string): string {
     case 'paused':
       return campaignAdvice(item.campaign).join(', or ')
     case 'failing':
-      return `intendant queue --source sentinel:${id}, then intendant sentinel edit ${id} TEXT, or pause ${id}`
+      return failingAdvice(item.sentinel)
+    case 'unscheduled':
+      return `intendant sentinel edit ${id} --time-zone ZONE, or start the service with a newer Node.js: then it goes on by itself`
     case 'skipping':
       return skippingAdvice(item.sentinel)
     case 'hypothesis':
@@ -98,9 +102,17 @@ export function adviceFor(item: Document, id: string): string {
   }
 }
 
+/** Why the newest of its items failed, and how to have it submit something else or nothing. */
+function failingAdvice({ name, failing }: Document): string {
+  const newest = failing?.items.at(-1)?.item_id
+  const look = newest === undefined ? `intendant queue --source sentinel:${name}` : `intendant queue show ${newest}`
+  return `${look}, then intendant sentinel edit ${name} TEXT, or pause ${name}`
+}
+
 /** What stands in its way, if that is known, and how to have it fall due less often or not at all. */
 function skippingAdvice({ name, last }: Document): string {
-  const look = last?.item_id === undefined ? '' : `intendant queue show ${last.item_id}, then `
+  const awake = last?.skipped === 'missed' ? 'keep the service running at these times, or ' : ''
+  const look = last?.item_id === undefined ? awake : `intendant queue show ${last.item_id}, then `
   return `${look}intendant sentinel edit ${name} --cron PATTERN, or pause ${name}`
 }
 

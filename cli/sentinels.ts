@@ -1,7 +1,7 @@
 /** `intendant sentinel`: work that is submitted again and again, by the clock. */
 import { Argument, type Command } from 'commander'
 import { RECURRING_KINDS } from '../machines/sentinel/kinds.ts'
-import { lastOf } from '../machines/sentinel/last.ts'
+import { failingOf, lastOf, unscheduledOf } from '../machines/sentinel/last.ts'
 import { LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure } from './exit.ts'
@@ -60,7 +60,7 @@ export function addSentinels(program: Command, act: Act): void {
     .action(act(listAll))
   group
     .command('show')
-    .description('Show a sentinel: when it falls due, what it submits, and what came of the last time.')
+    .description('Show a sentinel: when it falls due, what it submits, and what came of the last times.')
     .addArgument(operand())
     .action(act(show))
   const edit = group
@@ -128,7 +128,7 @@ async function post(
 ): Promise<void> {
   const { body } = await client.request('POST', path(name, `/${move}`), { body: {}, headers })
   if (json) return print.json(body)
-  print.line(move === 'fire' ? `${body.name}: ${lastOf(body)}.` : told(print, body))
+  print.line(move === 'fire' ? safe(`${body.name}: ${lastOf(body)}.`) : told(print, body))
 }
 
 function told(print: Printer, { name, state, next_at }: Document): string {
@@ -145,7 +145,7 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
     one.project,
     one.next_at ?? '-',
     safe(`${one.cron} ${one.time_zone}`),
-    lastOf(one),
+    safe(lastOf(one)),
     safe(one.item.objective),
   ])
   print.table(
@@ -159,15 +159,17 @@ async function listAll({ client, json, print }: Cli, _: readonly any[], options:
 async function show({ client, json, print }: Cli, [name]: readonly any[]): Promise<void> {
   const { body } = await client.request('GET', path(name))
   if (json) return print.json(body)
-  const { item, last, skipping } = body
+  const { item, last, skipping, failing } = body
+  const isUnscheduled = body.state === 'active' && body.next_at === undefined
   print.fields([
     ['name', body.name],
     ['project', body.project],
     ['state', print.state(body.state)],
     ['when', safe(`${body.cron}, ${body.time_zone}`)],
-    ['next', body.next_at],
-    ['last', last === undefined ? lastOf(body) : `${last.due_at ?? last.at}: ${lastOf(body)}`],
+    ['next', isUnscheduled ? safe(`none: ${unscheduledOf(body)}`) : body.next_at],
+    ['last', last === undefined ? lastOf(body) : safe(`${last.due_at ?? last.at}: ${lastOf(body)}`)],
     ['skipping', skipping && `${skipping.times} times in a row since ${skipping.since}`],
+    ['failing', failing && safe(failingOf(body))],
     ['submitted', String(body.fired)],
     ['work', safe(item.objective)],
     ['kind', item.kind],

@@ -167,7 +167,7 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
   ],
   bad: [
     ...['failed', 'lost', 'needs_decision', 'escalated', 'agent_failed', 'unavailable', 'interrupted', 'contradicted'],
-    ...['no_runner', 'no_runner_online', 'offline', 'rejected', 'failing'],
+    ...['no_runner', 'no_runner_online', 'offline', 'rejected', 'failing', 'unscheduled'],
   ],
   quiet: [],
 }

@@ -10,6 +10,7 @@ import type { Platform, Runtime } from '../runtime/api.ts'
 import { createDispatcher } from '../runtime/dispatch/dispatcher.ts'
 import { AgentSessions } from '../runtime/entities/agent-sessions.ts'
 import { Capabilities } from '../runtime/entities/capabilities.ts'
+import { SentinelTimes } from '../runtime/entities/sentinel-times.ts'
 import { createRuntime } from '../runtime/runtime.ts'
 import { createScheduler } from '../runtime/scheduler/scheduler.ts'
 import type { Settings } from '../runtime/settings.ts'
@@ -166,6 +167,7 @@ async function listen(
   const scheduler = toClose(createScheduler(runtime, dispatcher, log))
   const sessions = toClose(new AgentSessions(runtime, log))
   const steward = toClose(createSteward(runtime, log))
+  toClose(new SentinelTimes(runtime, log))
   const principals = await createPrincipals(runtime)
   await ensureAdminToken(runtime, log, options.saveAdminToken)
   await sessions.recover()

@@ -1,35 +1,30 @@
 /**
  * The sentinel: a named cron trigger that submits a work item each time it falls due. Invariants: each due time submits
- * at most one item, whose id derives from it; one that was missed is never made up for.
+ * at most one item, unless the clock that showed it was wrong by more than a day or somebody resumes the sentinel after
+ * that; one that was missed is never made up for.
  */
 import { assign, emit, enqueueActions, setup } from 'xstate'
 import { changed } from './changed.ts'
-import type { LastFiring, Sentinel, SentinelCreate, SkipCode, Skipping } from './documents/sentinel.ts'
+import type { LastFiring, Sentinel, SkipCode } from './documents/sentinel.ts'
 import { projectEnvelope } from './envelope.ts'
 import { instantMs } from './instant.ts'
 import {
-  type By,
   declaredActions,
   type Fact,
   type FactEnvelope,
   type MachineModule,
   type Message,
-  type MessageBody,
   type OwnFact,
   type Refusal,
   type SendParams,
   type SnapshotOf,
   type Term,
 } from './machine.ts'
-import {
-  type CreateBody,
-  type CreationRecord,
-  creationRecord,
-  creationRefusal,
-  creationRepeat,
-} from './repeated-create.ts'
-import { nextDue } from './sentinel/calendar.ts'
+import { creationRecord, creationRefusal, creationRepeat } from './repeated-create.ts'
+import { knowsZone, unknownZone } from './sentinel/calendar.ts'
+import type { SentinelBody, SentinelContext } from './sentinel/context.ts'
 import { needTerms, recentAfter, skippingAfter } from './sentinel/needs.ts'
+import { forgetting, mayComeSooner, nextOf, reckoned } from './sentinel/times.ts'
 import { members, type Testimony } from './testimony.ts'
 import { type ItemIds, itemIds } from './work-item/owner.ts'
 import { submitItem } from './work-item/submitted.ts'
@@ -37,81 +32,6 @@ import { submitItem } from './work-item/submitted.ts'
 /** How late it may fall due and still submit its item: a restart of the service must not cost a night's work. */
 export const LATE_MS_MAX = 600_000
 
-export interface SentinelContext {
-  readonly name: string
-  readonly project: string
-  readonly project_id: string
-  readonly cron: string
-  readonly time_zone: string
-  readonly item: SentinelCreate['item']
-  /** Who added it or has changed it last: its items are submitted in that name. */
-  readonly by: By
-  readonly created_at: string
-  readonly updated_at?: string | undefined
-  /** Undefined unless it is active. */
-  readonly next_at?: string | undefined
-  readonly last?: LastFiring | undefined
-  readonly skipping?: Skipping | undefined
-  readonly fired: number
-  readonly internal: {
-    readonly creation: CreationRecord
-    /** The latest time at which it fell due: it does so once, even if the clock is set back. */
-    readonly due_at?: string
-    /** The last items that it has submitted since somebody has looked after it, oldest first. */
-    readonly recent?: readonly string[]
-  }
-}
-
-/** Why nothing is to be submitted now, although the service runs. */
-export interface WhyNot {
-  readonly code: Exclude<SkipCode, 'missed'>
-  /** The unsettled item that asks for the same; absent while that is on its way. */
-  readonly item_id?: string
-}
-
-interface CreateSentinel extends CreateBody {
-  readonly name: string
-  readonly project: string
-  readonly project_id: string
-  readonly cron: string
-  readonly time_zone: string
-  readonly item: SentinelCreate['item']
-}
-
-/** Omitted members stay as they are. */
-interface UpdateSentinel extends MessageBody {
-  readonly type: 'update'
-  readonly cron?: string
-  readonly time_zone?: string
-  readonly item?: SentinelCreate['item']
-}
-
-/** From its timer. The runtime adds `why_not`. */
-interface FallDue extends MessageBody {
-  readonly type: 'fall_due'
-  readonly due_at: string
-  readonly why_not?: WhyNot
-}
-
-/** From a person: submit the item now, whatever the time. */
-interface Fire extends MessageBody {
-  readonly type: 'fire'
-  readonly why_not?: WhyNot
-}
-
-interface Pause extends MessageBody {
-  readonly type: 'pause'
-}
-
-interface Resume extends MessageBody {
-  readonly type: 'resume'
-}
-
-interface Remove extends MessageBody {
-  readonly type: 'remove'
-}
-
-export type SentinelBody = CreateSentinel | UpdateSentinel | FallDue | Fire | Pause | Resume | Remove
 type SentinelMessage = Message<SentinelBody>
 type Of<T extends SentinelBody['type']> = Message<Extract<SentinelBody, { type: T }>>
 type Change = Partial<SentinelContext>
@@ -128,14 +48,9 @@ function changeOf(context: SentinelContext, message: Of<'update'>): Change {
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name)))
 }
 
-/** Behind the latest time at which it fell due, even if the clock was set back since then. */
-function nextOf({ cron, time_zone, internal }: SentinelContext, nowMs: number): string | undefined {
-  const afterMs = internal.due_at === undefined ? nowMs : Math.max(nowMs, instantMs(internal.due_at))
-  return nextDue(cron, time_zone, afterMs)
-}
-
 function created(message: Of<'create'>): SentinelContext {
   const { name, project, project_id, cron, time_zone, item, by, at, atMs } = message
+  const internal = { creation: creationRecord(message) }
   return {
     name,
     project,
@@ -149,41 +64,55 @@ function created(message: Of<'create'>): SentinelContext {
     updated_at: undefined,
     last: undefined,
     skipping: undefined,
-    next_at: nextDue(cron, time_zone, atMs),
+    next_at: nextOf({ cron, time_zone, internal }, atMs),
     fired: 0,
-    internal: { creation: creationRecord(message) },
+    internal,
   }
 }
 
 /** Why this firing submits nothing; undefined if it submits its item. */
-function skipOf(message: Of<'fall_due'> | Of<'fire'>): SkipCode | undefined {
-  const isMissed = message.type === 'fall_due' && message.atMs - instantMs(message.due_at) > LATE_MS_MAX
-  return isMissed ? 'missed' : message.why_not?.code
+function skipOf({ time_zone }: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): SkipCode | undefined {
+  if (message.type === 'fall_due') {
+    if (!knowsZone(time_zone)) return 'unknown_time_zone'
+    if (message.atMs - instantMs(message.due_at) > LATE_MS_MAX) return 'missed'
+  }
+  return message.why_not?.code
 }
 
-/** The ids of the item that it submits now. They derive from the occasion: a repeat of that makes no second item. */
-function idsOf({ name, created_at }: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): ItemIds {
-  return itemIds('sentinel', name, created_at, message.type === 'fall_due' ? message.due_at : `by hand ${message.at}`)
+/**
+ * The ids of the item that it submits now. They derive from the occasion: a repeat of that makes no second item. One of
+ * the same time that comes again, after the clock was wrong, is another, since it has submitted more by then.
+ */
+function idsOf({ name, created_at, fired }: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): ItemIds {
+  const occasion = message.type === 'fall_due' ? [fired, message.due_at] : ['by hand', message.at]
+  return itemIds('sentinel', name, created_at, occasion.join(' '))
 }
 
 function fired(context: SentinelContext, message: Of<'fall_due'> | Of<'fire'>): Change {
-  const skipped = skipOf(message)
-  const item_id = skipped === undefined ? idsOf(context, message).item_id : message.why_not?.item_id
+  const skipped = skipOf(context, message)
+  const submitted = skipped === undefined ? idsOf(context, message).item_id : undefined
+  const item_id = skipped === 'duplicate' ? message.why_not?.item_id : submitted
   const last: LastFiring = {
     ...(message.type === 'fall_due' ? { due_at: message.due_at } : {}),
     at: message.at,
-    ...(item_id === undefined || skipped === 'missed' ? {} : { item_id }),
+    ...(item_id === undefined ? {} : { item_id }),
     ...(skipped === undefined ? {} : { skipped }),
   }
   const skipping = skippingAfter(context.skipping, message, skipped)
-  if (skipped !== undefined) return { last, skipping }
-  const internal = { ...context.internal, recent: recentAfter(context.internal.recent, item_id!) }
+  if (submitted === undefined) return { last, skipping }
+  const internal = { ...context.internal, recent: recentAfter(context.internal.recent, submitted) }
   return { last, skipping, fired: context.fired + 1, internal }
 }
 
 /** Somebody has looked after it: what has gone wrong so far calls for nobody any more. */
-function lookedAfter({ internal }: SentinelContext): Change {
-  return { skipping: undefined, internal: { ...internal, recent: [] } }
+function lookedAfter<C extends Pick<SentinelContext, 'internal'>>(context: C): C & { skipping: undefined } {
+  return { ...context, skipping: undefined, internal: { ...context.internal, recent: [] } }
+}
+
+/** It waits for the next time by the clock as it is now: one that it has fallen due at and that lies ahead comes again. */
+function started(context: SentinelContext, { at, atMs }: SentinelMessage): Change {
+  const internal = forgetting(context.internal, atMs)
+  return lookedAfter({ updated_at: at, internal, next_at: nextOf({ ...context, internal }, atMs) })
 }
 
 function movedOn(context: SentinelContext, { due_at, atMs }: Of<'fall_due'>): Change {
@@ -203,8 +132,9 @@ function submission(context: SentinelContext, message: Of<'fall_due'> | Of<'fire
   })
 }
 
-function stateFact(type: string, { name, cron, time_zone }: SentinelContext, state: Sentinel['state']): OwnFact {
-  return { type, payload: { sentinel: name, state, cron, time_zone } }
+function stateFact(type: string, context: SentinelContext, state: Sentinel['state']): OwnFact {
+  const { name, cron, time_zone, next_at } = context
+  return { type, payload: { sentinel: name, state, cron, time_zone, ...(next_at === undefined ? {} : { next_at }) } }
 }
 
 function updateFact(context: SentinelContext, state: Sentinel['state'], names: readonly string[]): OwnFact {
@@ -229,6 +159,8 @@ const machineSetup = setup({
       const { cron, time_zone } = changeOf(context, event as Of<'update'>)
       return cron !== undefined || time_zone !== undefined
     },
+    comesSooner: ({ context, event }) => reckoned(context, event.atMs) !== undefined,
+    isZoneKnown: ({ context }) => knowsZone(context.time_zone),
     isItsTime: ({ context, event }) => context.next_at === (event as Of<'fall_due'>).due_at,
   },
   actions: {
@@ -242,7 +174,7 @@ const machineSetup = setup({
     }),
     submit: enqueueActions(({ context, event, enqueue }) => {
       const message = event as Of<'fire'>
-      if (skipOf(message) === undefined) enqueue({ type: 'send', params: submission(context, message) })
+      if (skipOf(context, message) === undefined) enqueue({ type: 'send', params: submission(context, message) })
     }),
   },
 }).extend({
@@ -250,13 +182,10 @@ const machineSetup = setup({
     create: assign(({ event }) => created(event as Of<'create'>)),
     change: assign(({ context, event }) => {
       const { by = context.by, at } = event
-      return { ...changeOf(context, event as Of<'update'>), ...lookedAfter(context), by, updated_at: at }
+      return { ...lookedAfter(context), ...changeOf(context, event as Of<'update'>), by, updated_at: at }
     }),
-    start: assign(({ context, event }) => ({
-      ...lookedAfter(context),
-      updated_at: event.at,
-      next_at: nextOf(context, event.atMs),
-    })),
+    start: assign(({ context, event }) => started(context, event)),
+    reckon: assign(({ context, event }) => reckoned(context, event.atMs)!),
     stop: assign(({ event }) => ({ updated_at: event.at, next_at: undefined })),
     note: assign(({ context, event }) => fired(context, event as Of<'fire'>)),
     moveOn: assign(({ context, event }) => movedOn(context, event as Of<'fall_due'>)),
@@ -267,15 +196,27 @@ const machineSetup = setup({
       const change = changeOf(context, event as Of<'update'>)
       return updateFact({ ...context, ...change }, state, Object.keys(change))
     }),
-    emitMoved: emit(({ context }, { state }: { state: Sentinel['state'] }) => updateFact(context, state, ['state'])),
+    /** The same, if it falls due at other times from then on. */
+    emitRetimed: emit(({ context, event }) => {
+      const change = changeOf(context, event as Of<'update'>)
+      const changed = { ...context, ...change }
+      return updateFact({ ...changed, ...started(changed, event) }, 'active', Object.keys(change))
+    }),
+    emitMoved: emit(({ context }, { state, changed }: { state: Sentinel['state']; changed: 'state' | 'next_at' }) =>
+      updateFact(context, state, [changed]),
+    ),
     emitFiring: emit(({ context }) => firingFact(context)),
   },
 })
 
 const changedIn = (state: Sentinel['state']) => ({ type: 'emitChanged' as const, params: { state } })
-const moved = (state: Sentinel['state']) => ({ type: 'emitMoved' as const, params: { state } })
+const moved = (state: Sentinel['state'], changed: 'state' | 'next_at' = 'state') => ({
+  type: 'emitMoved' as const,
+  params: { state, changed },
+})
 const add = { target: 'active', actions: ['create', 'emitAdded', 'arm'] } as const
-const fire = { actions: ['note', 'emitFiring', 'submit'] } as const
+// An item's id derives from what was submitted before it.
+const fire = { actions: ['submit', 'note', 'emitFiring'] } as const
 const remove = { target: 'removed', actions: ['stop', 'emitRemoved', 'arm'] } as const
 
 const sentinelMachine = machineSetup.createMachine({
@@ -287,11 +228,12 @@ const sentinelMachine = machineSetup.createMachine({
     active: {
       on: {
         update: [
-          { guard: 'changesTime', actions: [changedIn('active'), 'change', 'start', 'arm'] },
+          { guard: 'changesTime', actions: ['emitRetimed', 'change', 'start', 'arm'] },
           { guard: 'changes', actions: [changedIn('active'), 'change'] },
         ],
         pause: { target: 'paused', actions: ['stop', moved('paused'), 'arm'] },
-        fall_due: { guard: 'isItsTime', actions: ['note', 'moveOn', 'emitFiring', 'submit', 'arm'] },
+        reckon: { guard: 'comesSooner', actions: ['reckon', moved('active', 'next_at'), 'arm'] },
+        fall_due: { guard: 'isItsTime', actions: ['submit', 'note', 'moveOn', 'emitFiring', 'arm'] },
         fire,
         remove,
       },
@@ -299,7 +241,7 @@ const sentinelMachine = machineSetup.createMachine({
     paused: {
       on: {
         update: { guard: 'changes', actions: [changedIn('paused'), 'change'] },
-        resume: { target: 'active', actions: ['start', moved('active'), 'arm'] },
+        resume: { guard: 'isZoneKnown', target: 'active', actions: ['start', moved('active'), 'arm'] },
         fire,
         remove,
       },
@@ -312,6 +254,8 @@ const sentinelMachine = machineSetup.createMachine({
 function repeats({ value, context }: SnapshotOf<SentinelContext>, message: SentinelMessage): string | undefined {
   if (value === 'absent') return undefined
   if (message.type === 'create') return creationRepeat(context.internal.creation, message)
+  if (message.type === 'reckon')
+    return mayComeSooner({ status: 'active', value, context }, message.atMs) ? undefined : 'unchanged'
   if (message.type === 'remove') return value === 'removed' ? 'already_removed' : undefined
   if (value === 'removed') return undefined
   if (message.type === 'pause') return value === 'paused' ? 'already_paused' : undefined
@@ -321,6 +265,8 @@ function repeats({ value, context }: SnapshotOf<SentinelContext>, message: Senti
 }
 
 function refusal({ value, context }: SnapshotOf<SentinelContext>, message: SentinelMessage): Refusal | undefined {
+  if (value === 'paused' && message.type === 'resume' && !knowsZone(context.time_zone))
+    return { code: 'illegal_move', detail: unknownZone(context.time_zone) }
   if (value === 'absent' || message.type !== 'create') return undefined
   return creationRefusal(context.internal.creation, message, { what: 'sentinel', isIdFromKey: false })
 }
@@ -330,12 +276,12 @@ function envelope({ project }: SentinelContext): FactEnvelope {
 }
 
 function terms({ value, context }: SnapshotOf<SentinelContext>): readonly Term[] {
-  const { project, created_at: order, skipping, internal } = context
+  const { project, created_at: order } = context
   return [
     { index: 'all', value: '', order },
     { index: 'project', value: project, order },
     { index: 'state', value, order },
-    ...(value === 'active' ? needTerms(skipping, internal.recent, order) : []),
+    ...(value === 'active' ? needTerms(context, order) : []),
   ]
 }
 
@@ -370,11 +316,15 @@ const testimony: Testimony<SentinelContext> = {
 
 export const sentinelModule: MachineModule<SentinelContext, SentinelBody> = {
   kind: 'sentinel',
-  version: 2,
+  version: 3,
   machine: sentinelMachine,
-  // Version 1 counted neither skipped times nor items: counting begins with the next.
-  migrations: { 1: (snapshot) => snapshot },
-  internal: ['fall_due'],
+  migrations: {
+    // It counted neither skipped times nor items: counting begins with the next.
+    1: (snapshot) => snapshot,
+    // What it knows is the same; an item's id derives from more since then.
+    2: (snapshot) => snapshot,
+  },
+  internal: ['fall_due', 'reckon'],
   repeats,
   refusal,
   envelope,

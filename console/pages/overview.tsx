@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { UNFINISHED_STATUSES } from '../../machines/campaign/states.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
-import { skippingOf } from '../../machines/sentinel/last.ts'
+import { failingOf, skippingOf, unscheduledOf } from '../../machines/sentinel/last.ts'
 import type { Action } from '../actions/action.ts'
 import { ITEM_ACTIONS, pauseLane } from '../actions/items.ts'
 import { RUN_ACTIONS } from '../actions/runs.ts'
@@ -226,7 +226,8 @@ function saysOf(entry: Document): string {
 }
 
 function ofSentinel({ reason, sentinel }: Document): string | undefined {
-  if (reason === 'failing') return 'its last items have failed, or wait for a decision or to be resumed'
+  if (reason === 'failing') return failingOf(sentinel)
+  if (reason === 'unscheduled') return unscheduledOf(sentinel)
   return reason === 'skipping' ? skippingOf(sentinel) : undefined
 }
 

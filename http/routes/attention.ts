@@ -13,8 +13,8 @@ import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
 import { initiativeDocument } from '../../machines/documents/initiative.ts'
 import { projectDocument } from '../../machines/documents/project.ts'
 import { runRequestDocument } from '../../machines/documents/run-request.ts'
-import { sentinelDocument } from '../../machines/documents/sentinel.ts'
-import { type WaitingBecause, waitingBecause } from '../../machines/documents/waiting-because.ts'
+import { type Failing, sentinelDocument } from '../../machines/documents/sentinel.ts'
+import { waitingBecause } from '../../machines/documents/waiting-because.ts'
 import { workItemDocument } from '../../machines/documents/work-item.ts'
 import { attentionSince, driftOf } from '../../machines/drift/document.ts'
 import type { FormationBriefContext } from '../../machines/formation-brief/context.ts'
@@ -24,16 +24,16 @@ import type { InitiativeContext } from '../../machines/initiative/context.ts'
 import { attentionSince as askedSince } from '../../machines/initiative/view.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
 import { stringEnum, type TSchema, Type } from '../../machines/schema.ts'
-import type { SentinelContext } from '../../machines/sentinel.ts'
+import type { SentinelContext } from '../../machines/sentinel/context.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
-import type { ActorKind, SnapshotOf } from '../../runtime/api.ts'
-import type { FindRows } from '../../runtime/collections/newest.ts'
+import type { SnapshotOf } from '../../runtime/api.ts'
 import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { failureOf } from '../../runtime/entities/failing-sentinels.ts'
 import { maySee } from '../access.ts'
 import { utcNow } from '../clock.ts'
 import { isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
+import type { Moment, Reason } from '../resources/attention-reason.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
 import { briefDocument } from '../resources/formation-briefs.ts'
 import { governedBy, governingBrief } from '../resources/governing-brief.ts'
@@ -45,53 +45,6 @@ import { isCoveredByResumption, isFailureCovered, workItemDocumentOf } from '../
 import type { Route, ServiceContext } from '../route.ts'
 import { answerSections, type Section } from '../sections.ts'
 import type { Exchange } from '../wire/exchange.ts'
-
-/**
- * One reason to call for a person. Unless `find` finds its entities in memory, they are in an index of their kind under
- * the reason's name: `attention`, or `state` if only some entities of that state need somebody (`isOf`).
- */
-interface Reason {
-  readonly kind: ActorKind
-  /** The reason shown, if several entries with different kinds share one. */
-  readonly reason?: string
-  /** The kind shown, if it is not the entity's. */
-  readonly called?: string
-  /** What to do about it, for the documents. */
-  readonly advice: string
-  /** Rows whose order is a time in the future are not due yet. */
-  readonly isTimed?: true
-  /** Whether an entity of that state needs somebody. */
-  isOf?(snapshot: SnapshotOf<any>): boolean
-  /**
-   * Computed, current details of a row that no record holds: once per row, since it takes reads. Undefined: not listed.
-   */
-  moment?(service: ServiceContext, snapshot: SnapshotOf<any>): Moment | undefined
-  /** Whether the reader may see it, if that depends on more than its project. */
-  isFor?(reader: Principal, snapshot: SnapshotOf<any>): boolean
-  /** Whether another item already covers it, so that it is left out. */
-  isCoveredElsewhere?(service: ServiceContext, snapshot: SnapshotOf<any>): boolean
-  /** Keys of the projects that it concerns, the one it is listed under first; default: the entity's. */
-  projects?(snapshot: SnapshotOf<any>): readonly string[]
-  since(snapshot: SnapshotOf<any>, moment?: Moment): string
-  /** Finds the entities in memory, in projects whose key `sees` admits. */
-  find?(service: ServiceContext, sees: (project: string) => boolean): Found
-  /** Why, if the document does not say so. */
-  because?(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal): WaitingBecause | undefined
-  /** The brief that governs it, if the document has only the brief's id. */
-  governor?(service: ServiceContext, snapshot: SnapshotOf<any>): object | undefined
-  document(service: ServiceContext, snapshot: SnapshotOf<any>, reader: Principal, moment?: Moment): object
-}
-
-interface Moment {
-  readonly since: string
-  readonly because?: WaitingBecause
-}
-
-interface Found {
-  readonly rows: FindRows
-  /** The `moment` of each row. */
-  moment?(snapshot: SnapshotOf<any>): Moment | undefined
-}
 
 const runRequest = {
   kind: 'run_request',
@@ -124,7 +77,8 @@ const initiative = {
 
 const sentinel = {
   kind: 'sentinel',
-  document: (service: ServiceContext, snapshot: SnapshotOf<any>) => sentinelDocumentOf(service, snapshot),
+  document: (service: ServiceContext, snapshot: SnapshotOf<any>, _: Principal, moment?: Moment) =>
+    sentinelDocumentOf(service, snapshot, moment as Failing | undefined),
 } as const
 
 const noRunner = {
@@ -202,14 +156,20 @@ const REASONS = {
   failing: {
     ...sentinel,
     advice:
-      'its last three items have failed, or wait for a decision or to be resumed: see to these, and change what it submits, or pause it',
+      'its last three items, which `failing` names, have failed, or wait for a decision or to be resumed: see to these, and change what it submits, or pause it',
     moment: ({ runtime }: ServiceContext, snapshot: SnapshotOf<any>) => failureOf(runtime, snapshot),
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
+  },
+  unscheduled: {
+    ...sentinel,
+    advice:
+      'it falls due no more, since the Node.js of the service does not know its time zone: give it another zone, or run the service on a Node.js that knows it; then it goes on by itself',
+    since: ({ context }: SnapshotOf<SentinelContext>) => context.last?.at ?? context.created_at,
   },
   skipping: {
     ...sentinel,
     advice:
-      'it has submitted nothing the last three times that it fell due, and for an hour: see to the item that its `last` names, have it fall due less often, or pause it',
+      'it has submitted nothing the last three times that it fell due, and for an hour: as its `last` says, see to the item that this names, or keep the service running at these times; or have it fall due at other times, or pause it',
     isTimed: true,
     since: ({ context }: SnapshotOf<SentinelContext>) => context.skipping!.since,
   },

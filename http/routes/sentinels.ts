@@ -11,10 +11,11 @@ import {
   sentinelPatchBody,
 } from '../../machines/documents/sentinel.ts'
 import type { MessageBody, SnapshotOf } from '../../machines/machine.ts'
-import { nextDue } from '../../machines/sentinel/calendar.ts'
-import type { SentinelBody, SentinelContext } from '../../machines/sentinel.ts'
+import { knowsZone, nextDue, unknownZone } from '../../machines/sentinel/calendar.ts'
+import type { SentinelBody, SentinelContext } from '../../machines/sentinel/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { Reply, Taken } from '../../runtime/api.ts'
+import { failureOf } from '../../runtime/entities/failing-sentinels.ts'
 import { leaveToSubmit } from '../../runtime/scheduler/sentinels.ts'
 import { maySee } from '../access.ts'
 import { askerOf, askNamed, createNamed, IDEMPOTENCY_HEADER, readIdempotencyKey } from '../idempotency.ts'
@@ -46,7 +47,14 @@ const sentinels: Moved<Sentinel> = {
 const body = { schema: sentinelMoveBody, optional: true } as const
 const moves: readonly Move<Sentinel>[] = [
   { name: 'pause', summary: 'Pause a sentinel: it no longer falls due. Items that it has submitted stay.', body },
-  { name: 'resume', summary: 'Resume a paused sentinel, from the next time that its pattern matches.', body },
+  {
+    name: 'resume',
+    summary: 'Resume a paused sentinel, from the next time that its pattern matches.',
+    description:
+      'If the clock was set back, a time at which it has fallen due, and that lies ahead now, comes again. ' +
+      'Refused (`illegal_move`) while the Node.js of the service does not know its time zone: change that first.',
+    body,
+  },
   { name: 'remove', summary: 'Remove a sentinel. It stays readable, and its name may be used again.', body },
 ]
 
@@ -71,8 +79,9 @@ function createRoute(service: ServiceContext): Route {
     summary: 'Add a sentinel: each time that its cron pattern matches, it submits a work item.',
     description:
       'Whoever adds it, or changes it last, is the submitter of its items. It submits nothing while an unsettled item of ' +
-      'the project asks for the same, while its project is archived, or for a time that passed more than ten minutes ago ' +
-      'because the service was not running: what was missed is not made up for.',
+      'the project asks for the same, while its project is archived, for a time that passed more than ten minutes ago ' +
+      'because the service was not running, or if its Node.js does not know the time zone (a newer one did): what was ' +
+      'skipped is not made up for.',
     access: { right: 'work.submit' },
     body: { schema: sentinelCreateBody },
     headers: [IDEMPOTENCY_HEADER],
@@ -112,15 +121,38 @@ function create(service: ServiceContext, exchange: Exchange): void {
   createNamed(service, exchange, key.key, named, reply)
 }
 
+/** What it is to submit; undefined if that stays as it is. */
+interface Asked {
+  readonly item?: SentinelPatch['item'] | undefined
+}
+
 /** What a schema cannot check. Answers the problem and says false. */
 function isSound(
   service: ServiceContext,
   exchange: Exchange,
-  { cron, time_zone, item }: Pick<SentinelContext, 'cron' | 'time_zone'> & Pick<SentinelPatch, 'item'>,
+  { cron, time_zone, item }: Pick<SentinelContext, 'cron' | 'time_zone'> & Asked,
 ): boolean {
   const fault = calendarFault(cron, time_zone, service.runtime.platform.wallMs())
   if (fault !== undefined) return refuseBody(exchange, fault.pointer, fault.detail)
+  return isRunnerSound(service, exchange, { item })
+}
+
+function isRunnerSound(service: ServiceContext, exchange: Exchange, { item }: Asked): boolean {
   return mayBePinned(service, exchange, item?.runner_id, '/item/runner_id')
+}
+
+/** Its times are looked at if they change: what it submits may also be changed where its time zone is unknown. */
+function isPatchSound(
+  service: ServiceContext,
+  exchange: Exchange,
+  { context }: Sentinel,
+  patch: SentinelPatch,
+): boolean {
+  const { cron, time_zone, item } = patch
+  if (cron === undefined && time_zone === undefined) return isRunnerSound(service, exchange, patch)
+  if (time_zone === undefined && !knowsZone(context.time_zone))
+    return refuseBody(exchange, '/time_zone', `must be given, since ${unknownZone(context.time_zone)}`)
+  return isSound(service, exchange, { cron: cron ?? context.cron, time_zone: time_zone ?? context.time_zone, item })
 }
 
 /**
@@ -135,11 +167,7 @@ function calendarFault(cron: string, timeZone: string, nowMs: number) {
     return zoneFault(
       'must be the name of an IANA time zone, such as Europe/Berlin or Etc/GMT-2, not an offset from UTC',
     )
-  try {
-    nextDue('0 0 * * *', timeZone, nowMs)
-  } catch {
-    return zoneFault('must be the name of an IANA time zone, such as Europe/Berlin')
-  }
+  if (!knowsZone(timeZone)) return zoneFault('must be the name of an IANA time zone, such as Europe/Berlin')
   try {
     if (nextDue(cron, timeZone, nowMs) !== undefined) return undefined
     return { pointer: '/cron', detail: 'never matches: no such day is coming' }
@@ -182,7 +210,7 @@ function readRoute(service: ServiceContext): Route {
     path: PATH,
     operation: 'readSentinel',
     area: AREA,
-    summary: 'Read a sentinel: when it falls due next, and what came of the last time.',
+    summary: 'Read a sentinel: when it falls due next, and what came of the last times.',
     access: { right: 'view' },
     answers: { 200: one },
     problems: ['not_found'],
@@ -190,7 +218,7 @@ function readRoute(service: ServiceContext): Route {
       const sentinel = visibleSentinel(service, exchange)
       if (sentinel === undefined) return
       markCursor(service, exchange)
-      exchange.answer(200, sentinelDocumentOf(service, sentinel))
+      exchange.answer(200, sentinelDocumentOf(service, sentinel, failureOf(service.runtime, sentinel)))
     },
   }
 }
@@ -211,9 +239,7 @@ function patchRoute(service: ServiceContext): Route {
       const sentinel = visibleSentinel(service, exchange)
       if (sentinel === undefined) return
       const patch = exchange.body as SentinelPatch
-      const { cron, time_zone } = { ...sentinel.context, ...patch }
-      if (!isSound(service, exchange, { cron, time_zone, ...(patch.item === undefined ? {} : { item: patch.item }) }))
-        return
+      if (!isPatchSound(service, exchange, sentinel, patch)) return
       tellMoved(service, exchange, sentinels, sentinel, { type: 'update', ...patch })
     },
   }

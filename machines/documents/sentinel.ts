@@ -2,10 +2,10 @@
 import { closedObject, type Static, stringEnum, Type } from '../schema.ts'
 import { RECURRING_KINDS } from '../sentinel/kinds.ts'
 import { by, CLOSED, name, SLUG_PATTERN, time } from './fields.ts'
-import { itemId, WORK_ITEM_STATES, workItemCreateBody } from './work-item.ts'
+import { itemId, OPEN_STATES, WORK_ITEM_STATES, workItemCreateBody } from './work-item.ts'
 
 export const SENTINEL_STATES = ['active', 'paused', 'removed'] as const
-export const SKIP_CODES = ['duplicate', 'missed', 'project_archived'] as const
+export const SKIP_CODES = ['duplicate', 'missed', 'project_archived', 'unknown_time_zone'] as const
 
 const PATTERN_LENGTH_MAX = 256
 const ZONE_LENGTH_MAX = 64
@@ -76,7 +76,7 @@ const lastMembers = {
   skipped: Type.Optional(
     stringEnum(SKIP_CODES, {
       description:
-        'Why it submitted nothing: an unsettled item asks for the same; the service was not running at the time; its project is archived.',
+        'Why it submitted nothing: an unsettled item asks for the same; the service was not running at the time; its project is archived; the Node.js of the service does not know its time zone.',
     }),
   ),
 }
@@ -102,6 +102,25 @@ const skipping = closedObject(
 )
 export type Skipping = Static<typeof skipping>
 
+const failing = closedObject(
+  {
+    since: time('When the newest of these ended.'),
+    items: Type.Array(
+      closedObject({
+        item_id: itemId('The item.'),
+        state: stringEnum(OPEN_STATES, { description: 'How it is.' }),
+        reason: Type.String({ description: 'One line: why.' }),
+      }),
+      { description: 'The last three, oldest first.' },
+    ),
+  },
+  {
+    description:
+      'Its last items, apart from any that is under way, if they have all failed, or wait for a decision or to be resumed; only where one sentinel is read, and in `GET /api/attention`.',
+  },
+)
+export type Failing = Static<typeof failing>
+
 export const sentinelDocument = Type.Object(
   {
     name: Type.String({ description: 'Its name.' }),
@@ -110,9 +129,12 @@ export const sentinelDocument = Type.Object(
     cron,
     time_zone: timeZone,
     item,
-    next_at: Type.Optional(time('When it falls due next; only of an active one.')),
+    next_at: Type.Optional(
+      time('When it falls due next; only of an active one, and not while its time zone is unknown to the service.'),
+    ),
     last: Type.Optional(last),
     skipping: Type.Optional(skipping),
+    failing: Type.Optional(failing),
     fired: Type.Integer({ minimum: 0, description: 'How many items it has submitted.' }),
     by: Type.Object(by.properties, {
       ...CLOSED,

@@ -44,6 +44,21 @@ export function nextDue(cron: string, timeZone: string, afterMs: number): string
   return answer.text
 }
 
+/** Whether this Node.js can tell the times of a zone. One that a newer Node.js has taken may be unknown to it. */
+export function knowsZone(timeZone: string): boolean {
+  try {
+    formatOf(timeZone)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is wrong with a sentinel whose stored zone is unknown, and what to do. */
+export function unknownZone(timeZone: string): string {
+  return `the Node.js ${process.versions.node} of the service does not know its time zone ${timeZone}: change that, or use a newer Node.js`
+}
+
 function found(cron: string, timeZone: string, afterMs: number): number | undefined {
   const format = formatOf(timeZone)
   // Times that were left out a moment ago, and still come, stand before what the clocks show now.

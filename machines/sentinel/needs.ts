@@ -5,6 +5,7 @@
 import type { SkipCode, Skipping } from '../documents/sentinel.ts'
 import { instantMs } from '../instant.ts'
 import type { Term } from '../machine.ts'
+import type { SentinelContext } from './context.ts'
 
 /** Called for if it has submitted nothing so many times in a row, and for so long. */
 const SKIPPED_IN_A_ROW = 3
@@ -25,7 +26,9 @@ export function skippingAfter(
 ): Skipping | undefined {
   if (type === 'fire' && skipped !== undefined) return before
   if (skipped === undefined || skipped === 'project_archived') return undefined
-  return { times: (before?.times ?? 0) + 1, since: before?.since ?? at }
+  if (before === undefined) return { times: 1, since: at }
+  // A clock that was set right since then had been ahead.
+  return { times: before.times + 1, since: before.since < at ? before.since : at }
 }
 
 /** Its last items, oldest first: as many as it takes to tell whether they keep failing. */
@@ -33,9 +36,10 @@ export function recentAfter(before: readonly string[] = [], itemId: string): rea
   return [...before, itemId].slice(-RECENT_MAX)
 }
 
-/** Rows of the index `attention`. How its items have ended is looked up when such a row is read. */
-export function needTerms(skipping: Skipping | undefined, recent: readonly string[] = [], order: string): Term[] {
+/** Rows of the index `attention` of an active one. How its items have ended is looked up when such a row is read. */
+export function needTerms({ next_at, skipping, internal: { recent = [] } }: SentinelContext, order: string): Term[] {
   const rows: Term[] = []
+  if (next_at === undefined) rows.push({ index: 'attention', value: 'unscheduled', order })
   if (skipping !== undefined && skipping.times >= SKIPPED_IN_A_ROW) {
     const calledAt = new Date(instantMs(skipping.since) + SKIPPING_MS_MIN).toISOString()
     rows.push({ index: 'attention', value: 'skipping', order: calledAt })

@@ -1,7 +1,7 @@
 /** What keeps a sentinel from submitting its item now, as only the running service knows it. */
 
 import type { ActorRef, MessageBody } from '../../machines/machine.ts'
-import type { SentinelContext, WhyNot } from '../../machines/sentinel.ts'
+import type { SentinelContext, WhyNot } from '../../machines/sentinel/context.ts'
 import type { Runtime } from '../api.ts'
 import { committed } from '../control/committed.ts'
 import type { Scheduler } from './api.ts'

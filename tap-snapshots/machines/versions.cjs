@@ -82,7 +82,7 @@ runner version 4: 86307a65c34ae216
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > sentinel 1`] = `
-sentinel version 2: e2ad5506843c9593
+sentinel version 3: 5d53d1b17c5cde1d
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > token 1`] = `

@@ -554,18 +554,35 @@ t.test(
     }
     const told = (reason: string) => ({ kind: 'sentinel', reason, project: 'shop', since: at(1), sentinel })
     const missed = { ...sentinel, last: { at: at(1), skipped: 'missed' } }
-    const items = [told('failing'), told('skipping'), { ...told('skipping'), sentinel: missed }]
+    const failed = ['failed', 'needs_decision', 'failed'].map((state, n) => ({
+      item_id: `wi_${`${n}`.repeat(24)}`,
+      state,
+      reason: `the agent ended with exit code ${n}`,
+    }))
+    const items = [
+      { ...told('failing'), sentinel: { ...sentinel, failing: { since: at(1), items: failed } } },
+      told('skipping'),
+      { ...told('skipping'), sentinel: missed },
+      { ...told('unscheduled'), sentinel: { ...sentinel, time_zone: 'Mars/Olympus' } },
+    ]
     const { env } = await service(t, ({ url }) => [200, { items: url.startsWith('/api/attention') ? items : [] }])
     const lines = (await cli(env, 'attention')).out.split('\n')
     t.match(
       lines[1],
-      /^failing +nightly +shop .* Update the dependencies +intendant queue --source sentinel:nightly, then intendant sentinel edit nightly TEXT, or pause nightly$/,
+      /^failing +nightly +shop .* its last 3 items: failed, needs_decision, failed; the newest, wi_2+: the agent ended with exit code 2 +intendant queue show wi_2+, then intendant sentinel edit nightly TEXT, or pause nightly$/,
     )
     t.match(
       lines[2],
       /^skipping +nightly +shop .* 3 times in a row: submitted nothing: wi_\w+ asks for .* intendant queue show wi_\w+, then intendant sentinel edit nightly --cron PATTERN, or pause nightly$/,
     )
-    t.match(lines[3], /3 times in a row: submitted nothing: the service was not running then +intendant sentinel edit/)
+    t.match(
+      lines[3],
+      /3 times in a row: submitted nothing: the service was not running then +keep the service running at these times, or intendant sentinel edit nightly --cron PATTERN/,
+    )
+    t.match(
+      lines[4],
+      /^unscheduled +nightly .* does not know the time zone Mars\/Olympus +intendant sentinel edit nightly --time-zone ZONE, or start/,
+    )
   },
 )
 

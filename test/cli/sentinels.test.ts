@@ -49,6 +49,7 @@ t.test('sentinel list and show tell when each falls due and what came of the las
     [{ at: NIGHTLY.next_at, item_id: ITEM, skipped: 'duplicate' }, 'asks for the same and has not settled'],
     [{ at: NIGHTLY.next_at, skipped: 'missed' }, 'the service was not running then'],
     [{ at: NIGHTLY.next_at, skipped: 'project_archived' }, 'its project is archived'],
+    [{ at: NIGHTLY.next_at, skipped: 'unknown_time_zone' }, 'the service does not know the time zone UTC'],
   ] as const
   for (const [last, words] of lasts) {
     const one = { ...NIGHTLY, ...(last === undefined ? {} : { last }) }
@@ -62,6 +63,19 @@ t.test('sentinel list and show tell when each falls due and what came of the las
     t.ok(shown.out.includes(words), words)
     t.match(shown.out, /labels +linux, gpu/)
   }
+})
+
+t.test('sentinel show tells which items failed and why, and why there is no next time', async (t) => {
+  const items = ['failed', 'failed', 'preserved'].map((state) => ({ item_id: ITEM, state, reason: 'exit code 1' }))
+  const { next_at: _, ...rest } = NIGHTLY
+  const one = { ...rest, time_zone: 'Mars/Olympus', failing: { since: NIGHTLY.created_at, items } }
+  const { env } = await service(t, () => [200, one])
+  const { out } = await cli(env, 'sentinel', 'show', 'nightly')
+  t.match(out, /^next +none: the Node.js of the service does not know the time zone Mars\/Olympus$/m)
+  t.match(
+    out,
+    new RegExp(`^failing +its last 3 items: failed, failed, preserved; the newest, ${ITEM}: exit code 1$`, 'm'),
+  )
 })
 
 t.test('sentinel edit replaces what is submitted as a whole, or leaves it as it is', async (t) => {

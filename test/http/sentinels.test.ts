@@ -1,5 +1,8 @@
 /** Sentinels over HTTP: added, changed, fired; what falls due while the service is down. */
 import t, { type Test } from 'tap'
+import { loadSettings } from '../../cli/settings.ts'
+import { projectIdOf } from '../../machines/ids.ts'
+import { withRuntime } from '../../runtime/offline/offline.ts'
 import { systemPlatform } from '../../storage/platform.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { MemoryJournal } from '../storage/memory.ts'
@@ -305,18 +308,23 @@ t.test(
       await until(reading(s, last.item_id), ({ state }) => state === 'failed')
       return last.item_id
     }
-    await fail()
+    const first = await fail()
     const second = await fail()
     t.same(await called(s, 'failing'), [])
     const third = await fail()
     const { settled_at: since } = await reading(s, third)()
-    const failing = [{ kind: 'sentinel', reason: 'failing', project: 'shop', since, sentinel: { name: 'nightly' } }]
+    const reason = 'run ended without its project_maintenance_completed'
+    const items = [first, second, third].map((item_id) => ({ item_id, state: 'failed', reason }))
+    const sentinel = { name: 'nightly', failing: { since, items } }
+    const failing = [{ kind: 'sentinel', reason: 'failing', project: 'shop', since, sentinel }]
     t.match(await called(s, 'failing'), failing)
+    t.same((await s.expect(200, 'GET', PATH)).body.failing, sentinel.failing)
     const { last } = (await s.expect(200, 'POST', `${PATH}/fire`, {})).body
     await until(reading(s, last.item_id), ({ state }) => state === 'queued')
     t.match(await called(s, 'failing'), failing, 'another is under way')
     await s.expect(200, 'POST', `/api/work-items/${last.item_id}/cancel`, {})
     t.same(await called(s, 'failing'), [], 'a cancelled one has not failed')
+    t.notOk('failing' in (await s.expect(200, 'GET', PATH)).body)
     await s.expect(200, 'PATCH', PATH, { item: { objective: 'Tidy up', kind: 'maintenance' } })
     for (let n = 0; n < 3; n++) await fail()
     t.match(await called(s, 'failing'), [{ sentinel: { name: 'nightly' } }])
@@ -325,3 +333,46 @@ t.test(
     t.equal((await reading(s, second)()).state, 'failed')
   },
 )
+
+t.test('a sentinel in a zone that the service does not know says so, and takes another zone', async (t) => {
+  const home = t.testdir()
+  const platform = new AdvanceablePlatform()
+  const first = await startOnDisk(t, home, { platform })
+  await first.project('shop')
+  await first.service.close()
+  const stored = { name: 'abroad', project: 'shop', project_id: projectIdOf('shop'), cron: '0 * * * *' }
+  const more = { by: { id: 'tok_1', name: 'ann' }, time_zone: 'Mars/Olympus', item: { objective: 'Sweep' } }
+  await withRuntime(loadSettings({ flags: { home }, env: {} }), async (runtime) => {
+    const answer = await runtime.askAsync({ kind: 'sentinel', id: 'abroad' }, {
+      type: 'create',
+      ...stored,
+      ...more,
+    } as never)
+    t.ok(answer.ok)
+  })
+  const s = await startOnDisk(t, home, { platform })
+  const path = '/api/sentinels/abroad'
+  const { body: sentinel } = await s.expect(200, 'GET', path)
+  t.match(sentinel, { state: 'active', time_zone: 'Mars/Olympus' })
+  t.notOk('next_at' in sentinel)
+  t.same(await called(s, 'unscheduled'), [
+    { kind: 'sentinel', reason: 'unscheduled', project: 'shop', since: sentinel.created_at, sentinel },
+  ])
+  platform.advance(180_000)
+  t.notOk('next_at' in (await s.expect(200, 'GET', path)).body)
+  t.match(await s.expect(200, 'PATCH', path, { item: { objective: 'Sweep well' } }), { body: { state: 'active' } })
+  t.match((await s.expect(422, 'PATCH', path, { cron: '30 * * * *' })).body, {
+    code: 'invalid_body',
+    errors: [{ pointer: '/time_zone', detail: /^must be given, since the Node.js .* Mars\/Olympus/ }],
+  })
+  t.match((await s.expect(200, 'POST', `${path}/fire`, {})).body, { fired: 1 })
+  await s.expect(200, 'POST', `${path}/pause`, {})
+  t.same(await called(s, 'unscheduled'), [])
+  t.match((await s.expect(409, 'POST', `${path}/resume`, {})).body, {
+    code: 'illegal_move',
+    state: 'paused',
+    detail: /does not know its time zone Mars\/Olympus/,
+  })
+  await s.expect(200, 'PATCH', path, { time_zone: 'Europe/Berlin' })
+  t.match((await s.expect(200, 'POST', `${path}/resume`, {})).body, { state: 'active', next_at: /:00:00\.000Z$/ })
+})

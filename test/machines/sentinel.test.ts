@@ -47,12 +47,24 @@ const M = {
   'fall_due (archived)': due(0, { why_not: { code: 'project_archived' } }),
   'fall_due (of an earlier pattern)': due(0, {}, '2020-01-01T00:00:00.000Z'),
   remove: at(6, { type: 'remove' }),
+  reckon: at(7, { type: 'reckon' }),
 }
 const paused = after(module, [M.create, M.pause])
+/** Fell due by a clock that was a year ahead, which has been set right since. */
+const YEAR_MS = 365 * 86_400_000
+const missed = step(module, created, due(YEAR_MS)).snapshot
+const far = step(module, missed, due(0, {}, missed.context.next_at)).snapshot
+/** In a process whose Node.js does not know the zone. */
+const zoned = <S extends { context: any }>(snapshot: S): S => ({
+  ...snapshot,
+  context: { ...snapshot.context, time_zone: 'Mars/Olympus' },
+})
 const removed = after(module, [M.create, M.remove])
 
 t.test('every message in every state has the outcome that the table shows', (t) => {
-  t.matchSnapshot(table(module, { absent: absent(module), active: created, paused, removed }, M), 'sentinel')
+  const unknown = { 'active, zone unknown': zoned(created), 'paused, zone unknown': zoned(paused) }
+  const states = { absent: absent(module), active: created, 'active, silent': far, paused, removed, ...unknown }
+  t.matchSnapshot(table(module, states, M), 'sentinel')
   t.end()
 })
 
@@ -125,9 +137,77 @@ t.test('after a long stop it waits for the next time to come, and makes up for n
 t.test('a clock that was set back does not have it fall due twice for one time', (t) => {
   const { snapshot } = step(module, created, due(-3_600_000))
   t.ok(snapshot.context.next_at > DUE)
+  for (const message of [M.fire, M.reckon, M['update (item)']])
+    t.ok(step(module, snapshot, message).snapshot.context.next_at > DUE, message.type)
+  t.end()
+})
+
+t.test('somebody who resumes it then, or changes its times, has the time come again, for another item', (t) => {
+  const first = step(module, created, due()).snapshot
   const zone = at(2, { type: 'update', time_zone: 'Etc/UTC' })
-  for (const messages of [[M.pause, M.resume], [zone], [M.fire, M.pause, M.resume]])
-    t.ok(after(module, [M.create, due(), ...messages]).context.next_at > DUE, messages[0]!.type)
+  for (const messages of [[M.pause, M.resume], [zone], [M.fire, M.pause, M.resume]]) {
+    const before = after(module, [M.create, due(), ...messages])
+    t.equal(before.context.next_at, DUE, messages[0]!.type)
+    const { snapshot, sends } = step(module, before, due())
+    t.equal(sends.length, 1)
+    t.not(snapshot.context.last.item_id, first.context.last.item_id)
+  }
+  const { facts } = step(module, first, zone)
+  t.match(facts, [{ type: 'sentinel_updated', payload: { changed: ['time_zone'], next_at: DUE } }])
+  t.end()
+})
+
+t.test('one that has fallen due, or was added, by a clock far ahead is not silent until that time', (t) => {
+  t.ok(Date.parse(far.context.next_at) > Date.parse(DUE) + YEAR_MS)
+  const { snapshot, facts, scheduled } = step(module, far, M.reckon)
+  t.equal(snapshot.context.next_at, DUE)
+  t.match(facts, [{ type: 'sentinel_updated', payload: { changed: ['next_at'], state: 'active', next_at: DUE } }])
+  t.match(scheduled, [{ dueMs: Date.parse(DUE) }])
+  t.equal(step(module, snapshot, M.reckon).repeat, 'unchanged')
+  const item = step(module, snapshot, due()).snapshot.context.last.item_id
+  t.not(item, far.context.last.item_id)
+  t.equal(after(module, [at(YEAR_MS / 1_000, CREATE), M.reckon]).context.next_at, DUE, 'added then')
+  t.equal(step(module, missed, M.reckon).snapshot.context.next_at, '2026-01-02T02:30:00.000Z', 'missed today')
+  const skipped = due(0, duplicate, missed.context.next_at)
+  const { since } = after(module, [at(0, CREATE), due(YEAR_MS), skipped, M.reckon, due(0, duplicate)]).context.skipping
+  t.ok(since < '2026-01-02', 'what it has skipped since then counts from a time that has come')
+  t.end()
+})
+
+t.test('a time that has come and was not handled yet is not passed over', (t) => {
+  const { next_at, internal } = created.context
+  const late = { ...M.reckon, atMs: Date.parse(next_at) + 60_000 }
+  t.equal(step(module, created, late).repeat, 'unchanged')
+  t.equal(internal.due_at, undefined)
+  t.end()
+})
+
+t.test(
+  'one whose zone this Node.js does not know skips its time, calls somebody, and goes on where it is known',
+  (t) => {
+    const { snapshot, sends, facts } = step(module, zoned(created), M.fall_due)
+    t.same(sends, [])
+    t.match(facts, [{ type: 'sentinel_skipped', payload: { due_at: DUE, skipped: 'unknown_time_zone' } }])
+    t.notOk('next_at' in (facts[0] as any).payload)
+    t.match(snapshot.context, { next_at: undefined, last: { skipped: 'unknown_time_zone' } })
+    t.match(module.terms(snapshot).at(-1), { index: 'attention', value: 'unscheduled' })
+    t.equal(step(module, snapshot, M.reckon).repeat, 'unchanged')
+    t.equal(step(module, snapshot, M.fire).sends.length, 1, 'by hand it submits all the same')
+    const late = step(module, zoned(created), M['fall_due (too late)'])
+    t.equal(late.snapshot.context.last.skipped, 'unknown_time_zone', 'also if it is late')
+    const known = { ...snapshot, context: { ...snapshot.context, time_zone: 'UTC' } }
+    const going = step(module, known, { ...M.reckon, atMs: Date.parse(DUE) + 1 })
+    t.equal(Date.parse(going.snapshot.context.next_at), Date.parse(DUE) + 86_400_000)
+    t.notOk(module.terms(going.snapshot).some(({ index }) => index === 'attention'))
+    const moved = step(module, snapshot, at(8, { type: 'update', time_zone: 'UTC' }))
+    t.equal(moved.snapshot.context.next_at, DUE)
+    t.equal(step(module, zoned(paused), M.resume).refused, 'illegal_move')
+    t.end()
+  },
+)
+
+t.test('what older versions have stored is taken as it is', (t) => {
+  for (const version of [1, 2]) t.equal(module.migrations[version]!(created), created)
   t.end()
 })
 

@@ -2,8 +2,9 @@
 import type { HomeRefused } from '../../storage/home/home-refused.ts'
 import type { Deed, DiskWorld, Phase } from './disk/disk.ts'
 import type { Change } from './disk/environment.ts'
+import { AHEAD_MS } from './model/sentinels.ts'
 import { CLEAR, type Weather } from './network.ts'
-import type { Random } from './random.ts'
+import { Random } from './random.ts'
 import type { Timeline } from './timeline.ts'
 import type { World } from './world.ts'
 
@@ -13,6 +14,15 @@ const CRASHES_MAX = 4
 const IMPATIENCE = 0.04
 const IMPATIENT_MS_MAX = 0.4
 const STORMY: Readonly<Weather> = { requestLost: 0.08, answerLost: 0.1, doubled: 0.1, wayMsMax: 3_000 }
+
+/** The share of worlds with sentinels in which the clock is days ahead for some seconds, about this many. */
+const FAR_SHARE = 0.3
+const FAR_DAYS = 3
+/** From when it is calm until these days pass at once, so that what was to wait for the time that the clock showed ends. */
+const DAYS_PASS_MS = 240_000
+/** Draws of its own, so that all other worlds are what they were. */
+const FAR_STREAM = 77
+const MINUTE_MS = 60_000
 
 interface Trap {
   /** Phases that still pass before it strikes. */
@@ -28,6 +38,8 @@ export class Fate implements DiskWorld {
   lastTroubleMs = 0
   wasClockSet = false
   clockSetMs = Number.NEGATIVE_INFINITY
+  /** It was days ahead for a while. */
+  wasFarAhead = false
   /** By how much it was set forward in total. */
   clockForwardMs = 0
   /** By how much it was set back in total: what was due before waits that much longer. */
@@ -37,6 +49,8 @@ export class Fate implements DiskWorld {
   private trap: Trap | undefined
   private crashes = 0
   private isActive = false
+  /** By how much the clock is to be set back again. */
+  private farAheadMs = 0
   private isFull = false
   /** The phase that was last struck, until the next start. */
   private lastPhase: Phase | undefined
@@ -51,10 +65,14 @@ export class Fate implements DiskWorld {
     this.isActive = true
     this.setWeather()
     this.troubleLater()
+    const { plan, seed } = this.world
+    if (plan.sentinels > 0) this.farAhead(new Random(seed, FAR_STREAM), plan.stormMs)
   }
 
   end(): void {
     this.isActive = false
+    this.setRight()
+    if (this.wasFarAhead) this.timeline.in(DAYS_PASS_MS, () => this.turnClock(FAR_DAYS * AHEAD_MS))
     this.trap = undefined
     this.world.network.weather = { ...CLEAR }
     this.emptyDisk()
@@ -157,9 +175,32 @@ export class Fate implements DiskWorld {
 
   /** NTP, a person, a machine that slept: mostly by a little, at times by a lot, forward or back. */
   private setClock(): void {
-    const { random, world } = this
+    const { random } = this
     const byMs =
       random.pick([-1, 1]) * (random.chance(0.3) ? random.skewed(60_000, 3_600_000) : random.skewed(1, 20_000))
+    this.turnClock(byMs)
+  }
+
+  /** A machine that has just booted: days ahead, and just before a full minute, at which sentinels fall due. */
+  private farAhead(random: Random, stormMs: number): void {
+    if (!random.chance(FAR_SHARE)) return
+    this.timeline.in(random.between(0, stormMs / 2), () => {
+      if (!this.isActive) return
+      const toMs = this.world.wallMs + FAR_DAYS * AHEAD_MS
+      this.farAheadMs = Math.ceil(toMs / MINUTE_MS) * MINUTE_MS - random.int(500, 4_000) - this.world.wallMs
+      this.turnClock(this.farAheadMs)
+      this.wasFarAhead = true
+      this.timeline.in(random.between(2_000, 12_000), () => this.setRight())
+    })
+  }
+
+  private setRight(): void {
+    if (this.farAheadMs > 0) this.turnClock(-this.farAheadMs)
+    this.farAheadMs = 0
+  }
+
+  private turnClock(byMs: number): void {
+    const { world } = this
     world.setClock(byMs)
     this.wasClockSet = true
     this.clockForwardMs += Math.max(0, byMs)

@@ -391,6 +391,18 @@ export const faults: readonly Fault[] = [
     "actions: ['start', moved('active')] },\n",
   ),
   fault(
+    'a resumed sentinel waits for the time that a clock far ahead had shown',
+    'machines/sentinel.ts',
+    '  const internal = forgetting(context.internal, atMs)\n',
+    '  const { internal } = context\n',
+  ),
+  fault(
+    'a sentinel that has reckoned by a clock far ahead is silent until then',
+    'machines/sentinel/times.ts',
+    '  const internal = forgetting(context.internal, nowMs + AHEAD_MS_MAX)\n',
+    '  const { internal } = context\n',
+  ),
+  fault(
     'a time that a sentinel missed is made up for',
     'machines/sentinel.ts',
     'message.atMs - instantMs(message.due_at) > LATE_MS_MAX',

@@ -1,8 +1,10 @@
 /**
  * A sentinel submits one item each time that it falls due or is fired, which it says, and none while work that asks for
- * the same waits; while the service is there and nothing troubles it, it falls due in time.
+ * the same waits; while the service is there and nothing troubles it, it falls due in time, and does not wait for the
+ * time that a clock showed which was days ahead.
  */
 import { ITEM_ENDS } from '../model/items.ts'
+import { AHEAD_MS } from '../model/sentinels.ts'
 import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
@@ -11,6 +13,8 @@ const NAME = 'sentinels submit once'
 const SLACK_MS = 2_000
 /** The service looks at a clock that was set once a minute at the latest. */
 const CLOCK_MS = 61_000
+/** By then sentinels that had reckoned by a clock far ahead have reckoned anew, the service being there all the time. */
+const RECKONED_MS = 2 * CLOCK_MS
 
 export const sentinelsSubmitOnce: MakeInvariant = (world) => {
   /** What the items ask for, by id. */
@@ -46,7 +50,10 @@ export const sentinelsSubmitOnce: MakeInvariant = (world) => {
     looks() {
       const { nowMs } = world.timeline
       if (nowMs - world.quietSinceMs < SLACK_MS || nowMs - world.fate.clockSetMs < CLOCK_MS + SLACK_MS) return
-      for (const { name, nextMs } of world.sentinels.byName.values()) {
+      for (const { name, nextMs, everyMinutes } of world.sentinels.byName.values()) {
+        const silentMs = (nextMs ?? 0) - world.wallMs - everyMinutes * 60_000
+        if (silentMs > AHEAD_MS && nowMs - world.fate.clockSetMs >= RECKONED_MS)
+          throw new Violation(NAME, `${name} is silent for ${silentMs} ms more than it should be`)
         const lateMs = world.wallMs - (nextMs ?? Number.POSITIVE_INFINITY)
         if (lateMs >= SLACK_MS) throw new Violation(NAME, `${name} was due ${lateMs} ms ago`)
       }
