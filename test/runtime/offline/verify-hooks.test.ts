@@ -10,6 +10,7 @@ import { withRuntime } from '../../../runtime/offline/offline.ts'
 import { fenceRestored } from '../../../runtime/offline/restore.ts'
 import { verifyHooks } from '../../../runtime/offline/verify-hooks.ts'
 import { restoreFiles } from '../../../storage/copies/backup.ts'
+import type { Environments } from '../../../storage/environments.ts'
 import { openEnvironments } from '../../../storage/home/home-environments.ts'
 import { systemPlatform } from '../../../storage/platform.ts'
 import { ASPECTS_MAX } from '../../../storage/verify/findings.ts'
@@ -82,6 +83,14 @@ async function tamper(home: string, kind: string, id: string, change: (record: a
     else view.snapshots.put([kind, id], JSON.stringify(changed))
   })
   await close()
+}
+
+/** Looks into the view of a closed home, or changes it behind the service's back. */
+async function inView<T>(home: string, act: (view: Environments['view']) => T | Promise<T>): Promise<T> {
+  const { view, close } = await openEnvironments(home, () => {})
+  const done = await act(view)
+  await close()
+  return done
 }
 
 const inContext = (members: object) => (record: any) => {
@@ -171,6 +180,55 @@ t.test('a record that differs from its newest event is reported with the event a
     const found = await assertions(home)
     t.match(found, [{ code: 'assertion_wrong', where: `${kind} ${id}`, detail }], `${kind} ${detail}`)
     t.match(found[0]?.detail, /^event \d+, /)
+  }
+})
+
+t.test('a row that a sentinel should not have, or lacks, in any list of sentinels is reported', async (t) => {
+  const sound = await lived(t)
+  await withRuntime(settingsOf(sound), async (runtime) => {
+    const times = { cron: '0 2 1 1 *', time_zone: 'Mars/Olympus' }
+    const abroad = { name: 'abroad', project: 'acme', project_id: PROJECT, ...times, item: { objective: 'Sweep' } }
+    await tell(runtime, 'sentinel', 'abroad', 'create', abroad)
+    await tell(runtime, 'sentinel', 'busy', 'create', { ...abroad, name: 'busy', time_zone: 'UTC' })
+    for (let times = 0; times < 3; times++) {
+      await tell(runtime, 'sentinel', 'nightly', 'fire')
+      const { next_at: due_at } = runtime.read({ kind: 'sentinel', id: 'busy' })!.context
+      await tell(runtime, 'sentinel', 'busy', 'fall_due', { due_at, why_not: { code: 'duplicate' } })
+    }
+  })
+  const lists = async (home: string) =>
+    (await verifyHome(home, verifyHooks())).findings.map(({ code, where }) => `${code} ${where}`)
+  t.same(await lists(sound), [])
+  const rows = await inView(sound, (view) => [...view.entities.getKeys({})].filter(([kind]) => kind === 'sentinel'))
+  t.same(
+    new Set(rows.map(([, index, value]) => `${index} ${value}`.trim())),
+    new Set([
+      'all',
+      'project acme',
+      'state active',
+      'attention failing',
+      'attention skipping',
+      'attention unscheduled',
+    ]),
+  )
+  for (const [n, row] of rows.entries()) {
+    const [kind, index, value, , id] = row as string[]
+    const elsewhere = [kind!, index!, value!, 'elsewhere', id!]
+    for (const [change, key] of [
+      ['put', elsewhere],
+      ['remove', row],
+    ] as const) {
+      const home = `${t.testdirName}/${change}${n}`
+      cpSync(sound, home, { recursive: true })
+      await inView(home, (view) =>
+        view.env.commit(() => {
+          if (change === 'put') view.entities.put(key as never, '')
+          else view.entities.remove(key as never)
+        }),
+      )
+      const found = (await lists(home)).join('\n')
+      t.match(found, new RegExp(`sentinel ${id}`), `${change} ${index} ${value}`)
+    }
   }
 })
 
