@@ -1,14 +1,16 @@
 /** A backup made under load, and the home restored from it. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { command } from '../cli/processes.ts'
 import { Random } from '../random.ts'
 import { backUp, type Load } from './actors.ts'
-import { documentsAgreeWith, holdsWhatWasTold, verified, wholeLog } from './check.ts'
+import { documentsAgreeWith, holdsWhatWasTold, verified, type WholeLog, wholeLog } from './check.ts'
 import { ask } from './client.ts'
 import { gather, PROJECT } from './crowd.ts'
-import { Memory, nowNs } from './memory.ts'
+import { factOf, Memory, nowNs } from './memory.ts'
 import { ServiceProcess } from './service-process.ts'
+import { firedOnce } from './timekeepers.ts'
 
 /** Answers before and after the backup: enough that all kinds of work are under way. */
 const ANSWERS = 400
@@ -30,6 +32,13 @@ async function everyRequest(service: ServiceProcess): Promise<{ id: string; stat
     if (body.next_cursor === undefined) return found
     cursor = `&cursor=${body.next_cursor}`
   }
+}
+
+/** What was exported into this folder. */
+function inFiles(folder: string): WholeLog {
+  const lines = readdirSync(folder).flatMap((file) => readFileSync(`${folder}/${file}`, 'utf8').trim().split('\n'))
+  const facts = lines.map((line) => factOf(JSON.parse(line)))
+  return { facts, before: 0, last: facts.length }
 }
 
 t.test(
@@ -56,6 +65,8 @@ t.test(
     const begunNs = nowNs()
     const before = memory.told.length
     await backUp(load, 'under-load')
+    const exported = await command('export', `${root}/exported`, '--home', `${root}/home`)
+    t.equal(exported.code, 0, exported.err)
     const during = memory.told.length - before
     await answers(memory, ANSWERS)
     closing = true
@@ -80,6 +91,8 @@ t.test(
     const log = await wholeLog(as)
     t.same(holdsWhatWasTold(memory.until(begunNs), log), [])
     t.same(await documentsAgreeWith(as, log), [])
+    t.same(await firedOnce(as, log), [])
+    t.same(holdsWhatWasTold(memory.until(begunNs), inFiles(`${root}/exported`)), [], 'an export under load has it, too')
     const { lost, fenced } = JSON.parse(out)
     const requests = await everyRequest(restored)
     const unsettled = requests.filter(({ state }) => !SETTLED.includes(state))

@@ -22,7 +22,8 @@ export interface Service {
   readonly token: string
 }
 
-async function get({ url, token }: Service, path: string) {
+/** Throws unless the answer is 200. */
+export async function get({ url, token }: Service, path: string) {
   const heard = await ask({ method: 'GET', url: url + path, token })
   if (heard.status !== 200) throw new Error(`${path} was answered ${heard.status} ${JSON.stringify(heard.body)}`)
   return heard
@@ -164,7 +165,7 @@ async function itemFaults(service: Service, { facts }: WholeLog): Promise<string
  * What a service does by itself as soon as it is up (taking back work that nobody can begin) may come between reading
  * the log and the documents: only a disagreement that persists is a fault.
  */
-async function settledFaults(
+export async function settledFaults(
   service: Service,
   log: WholeLog,
   find: (service: Service, log: WholeLog) => Promise<string[]>,

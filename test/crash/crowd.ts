@@ -1,6 +1,6 @@
 /**
  * A whole load around one service: runners, requesters, submitters, operators, reviewers, formers, owners of campaigns
- * and a watcher, started together.
+ * and of sentinels, and a watcher, started together.
  */
 
 import type { Random } from '../random.ts'
@@ -9,6 +9,7 @@ import { campaigner } from './campaigners.ts'
 import { type Formed, type Former, former } from './formers.ts'
 import { submitter } from './ledger.ts'
 import { type Reviewed, reviewer } from './reviewers.ts'
+import { timekeeper } from './timekeepers.ts'
 
 const RUNNERS = 12
 const REQUESTERS = 4
@@ -17,6 +18,7 @@ const REVIEWERS = 2
 const SUBMITTERS = 3
 const FORMERS = 2
 const CAMPAIGNERS = 2
+const TIMEKEEPERS = 2
 export const PROJECT = 'crash'
 /** The project of the formers, whose runners take no other work. */
 export const FORMED_PROJECT = 'formed'
@@ -62,6 +64,7 @@ export async function gather(load: Load, name: string, random: Random): Promise<
   const closed = heard(load, [
     ...Array.from({ length: REQUESTERS }, (_, i) => requester(load, `${name}-${i}`)),
     ...Array.from({ length: SUBMITTERS }, (_, i) => submitter(load, `${name}-item-${i}`, random)),
+    ...Array.from({ length: TIMEKEEPERS }, (_, i) => timekeeper(load, `${name}-sentinel-${i}`)),
     ...Array.from({ length: OPERATORS }, () => operator(load, random, ids)),
     ...Array.from({ length: REVIEWERS }, (_, i) => reviewer(load, `${name}-r${i}`, reviewed)),
     ...workers.map((_, i) => campaigner(missions, `${name}-campaign-${i}`, worked)),

@@ -22,5 +22,6 @@ t.test(`nothing acknowledged is lost in ${KILLS} kills (seed ${seed})`, { timeou
   t.ok(report.completed > KILLS, `runs were completed (${report.completed})`)
   t.ok(report.reviewed > KILLS / 4, `hypotheses were reviewed (${report.reviewed})`)
   t.ok(report.worked > 0, `campaigns were worked off (${report.worked})`)
+  t.ok(report.fired > 1, `sentinels were fired (${report.fired})`)
   t.ok(report.formed > 1, `briefs were formed (${report.formed})`)
 })

@@ -15,6 +15,7 @@ import { briefsHoldTogether } from './formers.ts'
 import { Memory } from './memory.ts'
 import { intentHoldsTogether } from './reviewers.ts'
 import { ServiceProcess } from './service-process.ts'
+import { firedOnce } from './timekeepers.ts'
 
 export interface KillOptions {
   readonly kills: number
@@ -36,6 +37,8 @@ export interface KillReport {
   readonly formed: number
   /** Campaigns that were worked off. */
   readonly worked: number
+  /** Firings of sentinels by hand that were acknowledged. */
+  readonly fired: number
   readonly events: number
   readonly servedMs: number
   readonly forgotten: number
@@ -136,6 +139,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     faults.push(...holdsWhatWasTold(memory, watched), ...watchAgreesWith(memory, log))
     faults.push(...(await documentsAgreeWith({ url: service.url, token }, log)))
     faults.push(...(await itemsAgreeWith({ url: service.url, token }, log)))
+    faults.push(...(await firedOnce({ url: service.url, token }, log)))
     const code = await service.stop()
     if (code !== 0) faults.push(`a graceful stop ended with ${code}: ${service.errors}`)
     backups += memory.backups.length
@@ -144,6 +148,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     const reviewed = crowd.reviewed.accepted.size
     const formed = crowd.formed.length
     const worked = crowd.worked.length
+    const fired = memory.told.filter(({ key }) => key.startsWith('sentinel_fired')).length
     return {
       faults,
       aims,
@@ -151,6 +156,7 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
       reviewed,
       formed,
       worked,
+      fired,
       events: log.last,
       servedMs,
       forgotten: log.before,
@@ -160,7 +166,19 @@ export async function killAgainAndAgain({ kills, seed, home, say }: KillOptions)
     // A service that does not start again is the worst fault.
     faults.push(...memory.faults, (error as Error).message)
     say(`  ${(error as Error).message}`)
-    return { faults, aims, completed: 0, reviewed: 0, formed: 0, worked: 0, events: 0, servedMs, forgotten: 0, backups }
+    return {
+      faults,
+      aims,
+      completed: 0,
+      reviewed: 0,
+      formed: 0,
+      worked: 0,
+      fired: 0,
+      events: 0,
+      servedMs,
+      forgotten: 0,
+      backups,
+    }
   } finally {
     stopping = true
     await service.kill()

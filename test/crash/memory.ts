@@ -15,6 +15,8 @@ export interface Fact {
   /** The work item that it names, and the state that it states. */
   readonly itemId: string | undefined
   readonly itemState: string | undefined
+  /** The sentinel that it is about, the time at which that fell due, and the item that it names. */
+  readonly sentinel: { readonly name: string; readonly dueAt?: string; readonly itemId?: string } | undefined
   /** Its subject, where that is a brief or an observation. */
   readonly subject: string | undefined
   readonly recordedMs: number
@@ -40,6 +42,7 @@ export function factOf(event: any): Fact {
   const payload = event.payload ?? {}
   const isMove = event.event_type.startsWith('run_request_')
   const isOfItem = event.event_type.startsWith('work_item_')
+  const isOfSentinel = event.event_type.startsWith('sentinel_')
   return {
     id: event.id,
     type: event.event_type,
@@ -49,6 +52,7 @@ export function factOf(event: any): Fact {
     greeting: typeof payload.greeting === 'string' ? payload.greeting : undefined,
     itemId: isOfItem ? payload.item_id : undefined,
     itemState: isOfItem ? payload.state : undefined,
+    sentinel: isOfSentinel ? { name: payload.sentinel, dueAt: payload.due_at, itemId: payload.item_id } : undefined,
     subject: payload.observation_id ?? payload.formation_brief_id,
     recordedMs: Date.parse(event.recorded_at),
   }
@@ -59,6 +63,7 @@ export function keysOf(fact: Fact): string[] {
   const keys = [fact.id]
   if (fact.greeting !== undefined) keys.push(`greeting ${fact.greeting}`)
   if (fact.itemId !== undefined) keys.push(`${fact.type} ${fact.itemId}`)
+  if (fact.sentinel !== undefined) keys.push(`${fact.type} ${fact.sentinel.itemId ?? fact.sentinel.name}`)
   if (fact.subject !== undefined) keys.push(`${fact.type} ${fact.subject}`)
   if (fact.requestId !== undefined) keys.push(`${fact.type} ${fact.requestId}`)
   if (fact.requestId !== undefined && fact.attempt !== undefined)

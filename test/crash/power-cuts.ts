@@ -17,6 +17,7 @@ import { Disk, type Image, writeImage } from './disk.ts'
 import { Memory, nowNs } from './memory.ts'
 import { ServiceProcess } from './service-process.ts'
 import { buildShim, shimmed } from './shim.ts'
+import { firedOnce } from './timekeepers.ts'
 import { readTrace } from './trace.ts'
 
 export interface PowerCutOptions {
@@ -181,6 +182,7 @@ async function look(home: string, known: Memory, random: Random): Promise<string
     faults.push(...holdsWhatWasTold(known, log), ...watchAgreesWith(known, log))
     faults.push(...(await watchResumes(at, known, log)))
     faults.push(...(await documentsAgreeWith(at, log)))
+    faults.push(...(await firedOnce(at, log)))
     faults.push(...(await carriesOn(at)))
     if (random.chance(0.25)) {
       const code = await service.stop()
