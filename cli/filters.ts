@@ -9,6 +9,7 @@ import { LANES } from '../machines/run-request/lanes.ts'
 import { collectFrom, past } from './arguments.ts'
 import type { Document } from './document.ts'
 import { type Kind, RUN_REQUEST, RUNNER, WORK_ITEM } from './ids.ts'
+import { limitOf } from './limits.ts'
 import { listWhere } from './lists.ts'
 import { type Printer, safe } from './print.ts'
 import { listItems } from './work-item-page.ts'
@@ -142,6 +143,7 @@ function listRuns(print: Printer, runs: readonly Document[]): void {
 }
 
 function listRunners(print: Printer, runners: readonly Document[]): void {
+  const areLimited = runners.some(({ limited }) => limited !== undefined)
   const rows = runners.map((runner) => [
     runner.id,
     print.state(presenceOf(runner)),
@@ -150,8 +152,9 @@ function listRunners(print: Printer, runners: readonly Document[]): void {
     print.age(runner.last_seen_at) || 'never',
     runner.allowed_projects.join(',') || '(none)',
     runner.labels.join(','),
+    ...(areLimited ? [limitOf(runner) ?? ''] : []),
   ])
-  const headings = ['ID', 'STATE', 'BUSY', 'TRUSTED', 'SEEN', 'PROJECTS', 'LABELS']
+  const headings = ['ID', 'STATE', 'BUSY', 'TRUSTED', 'SEEN', 'PROJECTS', 'LABELS', ...(areLimited ? ['LIMITED'] : [])]
   print.table(headings, rows, 'No runners yet. Register one with: intendant runner add ID --project KEY')
 }
 

@@ -7,6 +7,7 @@ import { AWAITED_RUN_STATES } from '../machines/run-request/states.ts'
 import { collect, ORIGIN, waitingTime } from './arguments.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
+import { awayIn, placesText } from './limits.ts'
 import { list } from './lists.ts'
 import { safe } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
@@ -46,7 +47,7 @@ async function show({ client, json, print }: Cli): Promise<void> {
   const { body } = await client.request('GET', '/api/pacing')
   if (json) return print.json(body)
   printLanes({ print }, body)
-  print.line(`\n${body.running_count} of ${body.max_running} running or handed out, ${body.waiting_count} waiting.`)
+  print.line(`\n${placesText(body.running_count, body.max_running, awayIn(body))}, ${body.waiting_count} waiting.`)
   printItems(print, 'Running', body.running, ({ since }) => since)
   printItems(print, 'Waiting', body.waiting, ({ since }) => since)
 }

@@ -11,6 +11,7 @@ import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { IDS, ITEMS, listFiltered, stateOption } from './filters.ts'
 import { IdArgument, WORK_ITEM } from './ids.ts'
+import { awayIn, limitedText, placesText } from './limits.ts'
 import { ALL, inStates, list } from './lists.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
@@ -119,7 +120,7 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   const { project, source, done } = options
   const query = { project, source }
   const terminalMax = json ? ALL : done
-  const [running, waiting, open, terminal, campaigns, pacing, rows, runs] = await Promise.all([
+  const [running, waiting, open, terminal, campaigns, { body: pacing }, rows, runs] = await Promise.all([
     inStates(client, '/api/work-items', RUNNING, ALL, query),
     inStates(client, '/api/work-items', WAITING_STATES, ALL, query),
     inStates(client, '/api/work-items', OPEN_STATES, ALL, query),
@@ -140,7 +141,10 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   if (json) return print.json({ ...lists, outside: runs, attention })
   const called = new Set(attention.map(({ work_item }) => work_item?.id))
   const needing = lists.open.filter(({ id }) => called.has(id))
-  for (const line of inRoom(summary({ runs, attention, needing }, pacing.body, cli), print.columns)) print.line(line)
+  // Nothing can run: perhaps since the providers of those that could are away.
+  const limited = pacing.max_running === 0 ? (await list(client, '/api/runners', ALL)).items : []
+  const parts = summary({ runs, attention, needing, limited }, pacing, cli)
+  for (const line of inRoom(parts, print.columns)) print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)
   printItems(print, 'Waiting', lists.waiting, (item) => item.submitted_at)
   printItems(print, 'Needs you', needing, (item) => item.settled_at)
@@ -163,12 +167,14 @@ async function unfinished({ client }: Cli, project?: string, source?: string): P
 }
 
 function summary(
-  lists: Record<'runs' | 'attention' | 'needing', Document[]>,
+  lists: Record<'runs' | 'attention' | 'needing' | 'limited', readonly Document[]>,
   pacing: Document,
   { print }: Cli,
 ): string[] {
-  const { max_running: max, running_count: running, waiting_count: waiting, paused, unreadable } = pacing
-  const parts = [`${running} of ${max} running or handed out`, `${waiting} waiting`]
+  const { waiting_count: waiting, paused, unreadable } = pacing
+  const parts = [placesText(pacing.running_count, pacing.max_running, awayIn(pacing)), `${waiting} waiting`]
+  const limited = limitedText(lists.limited)
+  if (limited !== undefined) parts.push(print.tint(`limited: ${limited}`, 'warn'))
   if (lists.runs.length > 0)
     parts.push(`also ${counted(lists.runs.length, 'run')} outside the ledger${ofRuns(lists.runs)}`)
   const needs = lists.attention.length

@@ -8,7 +8,8 @@ import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { IDS, listFiltered, RUNNERS } from './filters.ts'
 import { type Followed, followTo } from './follow.ts'
-import { safe, said } from './print.ts'
+import { limitOf } from './limits.ts'
+import { said } from './print.ts'
 import { LEAVING } from './run-request-wait.ts'
 import { runRunner } from './runner-process.ts'
 import { askAndSave } from './runner-token.ts'
@@ -184,14 +185,6 @@ function showRunner({ print }: Cli, body: Document): void {
     ['session', body.session === undefined ? undefined : `${body.session.instance} since ${body.session.started_at}`],
     ['in flight', (body.in_flight ?? []).join(', ')],
   ])
-}
-
-/** Until when its provider is unavailable, as far as is known, and what the provider said. */
-function limitOf({ limited }: Document): string | undefined {
-  if (limited === undefined) return undefined
-  const { code, message, until, is_stated, run_request_id } = limited
-  const who = is_stated ? 'as the provider said' : 'then it is tried again'
-  return `until ${until}, ${who} (${code}, by ${run_request_id}): ${safe(message)}`
 }
 
 const drain: BatchCommand = {

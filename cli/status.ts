@@ -7,6 +7,7 @@ import type { Client } from '../engine/client.ts'
 import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
 import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
+import { awayIn, placesText } from './limits.ts'
 import { ALL, list } from './lists.ts'
 import { safe } from './print.ts'
 import { counted, roundedSize } from './units.ts'
@@ -127,11 +128,14 @@ function fleetOf(runners: readonly Document[]): NonNullable<Standing['runners']>
   }
 }
 
-function ledgerOf({ running_count, max_running, waiting_count, waiting, unreadable }: Document): Document {
+function ledgerOf(pacing: Document): Document {
+  const { running_count, max_running, waiting_count, waiting, unreadable } = pacing
+  const away = awayIn(pacing)
   const [oldest] = [...waiting].sort((a: Document, b: Document) => (a.since < b.since ? -1 : 1))
   const { id, since, reason } = oldest ?? {}
   return {
     running: running_count,
+    ...(away === 0 ? {} : { waiting_for_provider: away }),
     max_running,
     waiting: waiting_count,
     held: waiting.filter(({ state }: Document) => state === 'held').length,
@@ -187,12 +191,12 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
 }
 
 function fleetText({ online, draining, limited, gone, never_seen: unseen }: NonNullable<Standing['runners']>): string {
-  const resting = limited > 0 ? ` (${limited} limited by the provider)` : ''
+  const resting = limited > 0 ? ` (${limited} limited: intendant runner list)` : ''
   return `${online} online${resting}, ${draining} draining, ${gone} offline${unseen > 0 ? `, ${unseen} never seen` : ''}`
 }
 
-function ledgerText({ running, max_running: max, waiting, held }: Document): string {
-  return `${running} of ${max} running or handed out, ${waiting} waiting${held > 0 ? ` (${held} held)` : ''}`
+function ledgerText({ running, max_running: max, waiting_for_provider: away = 0, waiting, held }: Document): string {
+  return `${placesText(running, max, away)}, ${waiting} waiting${held > 0 ? ` (${held} held)` : ''}`
 }
 
 function attentionText(attention: Readonly<Record<string, number>>): string {

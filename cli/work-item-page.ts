@@ -126,6 +126,7 @@ export function adviceFor(item: Document): string[] {
       return [`intendant queue release ${id}`]
     case 'queued':
       if (why?.code === 'runner_removed') return [`intendant queue cancel ${id}`]
+      if (why?.code === 'limited') return ['intendant runner unlimit ID, if its provider is back']
       // A runner that is drained or offline does not help; the list shows that.
       return why?.code === 'no_runner'
         ? ['intendant runner list', takerFor(item, { code: 'no_runner_registered' })!.command]

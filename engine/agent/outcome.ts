@@ -1,6 +1,6 @@
 /** The outcome of a task as `task_run_completed` (SPEC 6.7). */
 import type { taskRunCompleted } from '../../machines/events/task.ts'
-import { NOT_BEGUN, PROVIDER_UNAVAILABLE, STOPPED, saysOutage } from '../../machines/run-request/failure.ts'
+import { AGENT_MISSING, NOT_BEGUN, STOPPED, saysOutage } from '../../machines/run-request/failure.ts'
 import type { Static } from '../../machines/schema.ts'
 import { dispatcherOf, type Failure } from '../result.ts'
 import type { Run } from './run.ts'
@@ -23,9 +23,9 @@ export type TaskResult = Static<typeof taskRunCompleted> & {
 /** Empty for a run that was stopped before its work was judged. */
 export type Outcome = Partial<TaskResult>
 
-/** Nothing was done, and the next task would not find the agent either: the runner then takes no work for a while. */
+/** Nothing was done, and the next task would not find the agent either: another runner may have it. */
 export function notThere(message: string): Failure {
-  return { class: NOT_BEGUN, code: PROVIDER_UNAVAILABLE, message }
+  return { class: NOT_BEGUN, code: AGENT_MISSING, message }
 }
 
 /** The outcome of an agent session that failed. `isKept`: the agent had changed something. */
@@ -44,7 +44,7 @@ export function failedBy({ isThere, limit, how, text, complaint }: SessionEnd, i
   }
   const detail = [how, endOf(text) || complaint].filter(Boolean).join(': ')
   const said = { verdict: 'runner_error', summary: how, detail } as const
-  return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: PROVIDER_UNAVAILABLE }
+  return isThere || isKept ? said : { ...said, failure_class: NOT_BEGUN, failure_code: AGENT_MISSING }
 }
 
 /**

@@ -28,6 +28,7 @@ import type { SentinelContext } from '../../machines/sentinel/context.ts'
 import type { WorkItemContext } from '../../machines/work-item/context.ts'
 import type { Principal } from '../../runtime/access/principals.ts'
 import type { SnapshotOf } from '../../runtime/api.ts'
+import { requirementsOf } from '../../runtime/dispatch/eligibility.ts'
 import { lapseOfBrief } from '../../runtime/entities/brief-runs.ts'
 import { failureOf } from '../../runtime/entities/failing-sentinels.ts'
 import { maySee } from '../access.ts'
@@ -127,7 +128,7 @@ const REASONS = {
     kind: 'project',
     called: 'stalled_project',
     advice:
-      'its work waits only for a runner, and none that may take it has called for minutes, or an agent’s provider has been unavailable for an hour (`limited`): see to those named in `because`, or register another',
+      'its work waits only for a runner, and those that may take it have not called for minutes, or are `limited` for an hour already or for want of an agent: see to those named in `because`, or register another',
     projects: ({ context }: SnapshotOf<any>) => [context.key],
     since: (_: SnapshotOf<any>, moment?: Moment) => moment!.since,
     find: ({ scheduler }: ServiceContext, sees: (project: string) => boolean) => stalledProjects(scheduler, sees),
@@ -141,7 +142,7 @@ const REASONS = {
       rows: dispatcher.waiting.stranded(sees),
     }),
     because: ({ dispatcher }: ServiceContext, { context }: SnapshotOf<RunRequestContext>, reader: Principal) =>
-      dispatcher.waitingBecause(context.id, reader.projects),
+      dispatcher.waiting.strandedBecause(requirementsOf(context), reader.projects),
   },
   no_runner_item: {
     ...openItem,

@@ -81,7 +81,7 @@ const retryPolicy = Type.Object(
       maxItems: FAILURE_CLASSES.length,
       uniqueItems: true,
       description:
-        'Failure classes after which it runs again, except with code `provider_unavailable` or `usage_limit`: see `wait_for_provider`.',
+        'Failure classes after which it runs again, except with code `provider_unavailable`, `usage_limit` or `agent_missing`: see `wait_for_provider`.',
     }),
     backoff_seconds: Type.Number({
       minimum: 0,
@@ -91,7 +91,7 @@ const retryPolicy = Type.Object(
     wait_for_provider: Type.Optional(
       Type.Boolean({
         description:
-          'After a run that failed with code `provider_unavailable` or `usage_limit` it is queued again for when `retry_after` of the Run Result says, else after a pause of a minute, doubled each time up to half an hour. Such runs do not count as attempts; the hundredth fails it. Default false.',
+          'After a run that failed with code `provider_unavailable` or `usage_limit` it is queued again for when `retry_after` of the Run Result says, else after a pause of a minute, doubled each time up to half an hour; after `agent_missing`, at once. Such runs do not count as attempts; the hundredth fails it. Default false.',
       }),
     ),
   },

@@ -34,7 +34,7 @@ const settable = {
 
 const limited = Type.Object(
   {
-    code: Type.String({ description: '`usage_limit` or `provider_unavailable`.' }),
+    code: Type.String({ description: '`usage_limit`, `provider_unavailable` or `agent_missing`.' }),
     message: Type.String({ description: 'What the run reported.' }),
     since: time('When a run first reported it; through all pauses that the service chose, until a run completes.'),
     until: time('When it is offered work again.'),

@@ -92,6 +92,7 @@ const WAITING_CODES = [
   'dependency',
   'lane_paused',
   'no_runner',
+  'limited',
   'runner_removed',
   'next',
   'handed_out',

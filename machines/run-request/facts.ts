@@ -6,6 +6,7 @@
 import type { PreparedEvent } from '../events/envelope.ts'
 import type { OwnFact, RecordedFact } from '../machine.ts'
 import type { Of, RunRequestContext, RunRequestMessage } from './context.ts'
+import { AGENT_MISSING } from './failure.ts'
 import { lossOf } from './item.ts'
 import { retry } from './moves.ts'
 import { failureOf, isOutage } from './rules.ts'
@@ -100,9 +101,7 @@ export const facts = {
         attempt,
         ...failureOf(c, message),
         not_before,
-        reason: isOutage(message)
-          ? 'its provider is unavailable: it is queued again for when that is back'
-          : 'it failed, and its retry policy requeues it',
+        reason: retryReason(message),
         run_request_id: c.id,
         state: 'queued',
       },
@@ -157,4 +156,11 @@ function reasonOf(message: RunRequestMessage): string {
 /** An event stated by a runner, recorded unchanged. */
 export function recorded(prepared: PreparedEvent): RecordedFact {
   return { type: prepared.event_type, recorded: prepared }
+}
+
+function retryReason(message: RunRequestMessage): string {
+  if (!isOutage(message)) return 'it failed, and its retry policy requeues it'
+  return message.code === AGENT_MISSING
+    ? 'its runner has no agent: it is queued again for another'
+    : 'its provider is unavailable: it is queued again for when that is back'
 }

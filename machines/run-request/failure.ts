@@ -7,8 +7,10 @@ export const NOT_BEGUN: FailureClass = 'dispatch'
 export const STOPPED: FailureClass = 'cancelled'
 /** The failure code if the ref that the run was to start from does not exist. */
 export const UNKNOWN_BASE = 'unknown_base'
-/** The failure code if the agent is missing, or no provider answers it. */
+/** The failure code if no provider answers the agent. */
 export const PROVIDER_UNAVAILABLE = 'provider_unavailable'
+/** The failure code if the agent's program does not exist on the runner's machine: other runners may have it. */
+export const AGENT_MISSING = 'agent_missing'
 
 /**
  * Whether the run could not begin: nothing was done, and the work is unchanged. `failureClass` is as the runner stated
@@ -21,10 +23,10 @@ export function saysNotBegun(failureClass: unknown): boolean {
 /** The failure code if a limit of the agent's account is reached. */
 export const USAGE_LIMIT = 'usage_limit'
 
-/** Codes for an unavailable provider: nothing is wrong with the work, and retrying at once is pointless. */
-const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, USAGE_LIMIT])
+/** Codes for an agent that cannot work now: nothing is wrong with the work, and its runner need not try at once. */
+const OUTAGE_CODES: ReadonlySet<string> = new Set([PROVIDER_UNAVAILABLE, USAGE_LIMIT, AGENT_MISSING])
 
-/** Whether the failure is that a provider gave no answer, so that waiting is what helps. */
+/** Whether the failure is that the runner has no agent that works, so that waiting or another runner helps. */
 export function saysOutage(code: unknown): boolean {
   return typeof code === 'string' && OUTAGE_CODES.has(code)
 }

@@ -15,7 +15,7 @@ import {
   type RunRequestMessage,
   UNACCEPTED_OFFERS_MAX,
 } from './context.ts'
-import { outageEndMs, saysOutage } from './failure.ts'
+import { AGENT_MISSING, outageEndMs, saysOutage } from './failure.ts'
 import { isHeld, isLeased, isSettledRun } from './states.ts'
 
 const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'completed', 'failed', 'release'])
@@ -175,12 +175,14 @@ export function isWaitingForProvider({ internal, not_before }: RunRequestContext
 }
 
 /**
- * When a failed run's next attempt may begin: when its provider is expected back, or by the retry policy. The backoff
- * doubles: retrying at the same pace does not help.
+ * When a failed run's next attempt may begin: when its provider is expected back, at once if only its runner lacks the
+ * agent, or by the retry policy. The backoff doubles: retrying at the same pace does not help.
  */
 export function retryMs(context: RunRequestContext, message: RunRequestMessage): number {
   const { asked, internal } = context
   const { atMs } = message
+  // Another runner may have the agent, and this one is limited.
+  if (isOutage(message) && message.code === AGENT_MISSING) return atMs
   if (isOutage(message)) return outageEndMs(message.result?.retry_after, internal.outage?.count ?? 0, atMs)
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))

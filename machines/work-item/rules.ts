@@ -219,6 +219,9 @@ function runRepeat(value: string, context: WorkItemContext, message: WorkItemMes
   return value !== 'running' && (message.type === 'run_lost' || message.type === 'run_requeued') ? 'waits' : undefined
 }
 
+/** What to do instead of holding an item that had begun: its run is queued again, and its work goes on from there. */
+const WAITS_AGAIN = ', and its run waits to go on. Pause its lane to keep it waiting, or cancel it'
+
 /** Why a message was refused, if there is more to say than that the state does not allow it. */
 export function refusal(
   { value, context }: SnapshotOf<WorkItemContext>,
@@ -229,7 +232,7 @@ export function refusal(
     case 'create':
       return creationRefusal(context.internal.creation, message, { what: 'work item', isIdFromKey: true })
     case 'hold':
-      return illegal(`only queued items can be held: it is ${value}`)
+      return illegal(`only queued items can be held: it is ${value}${context.run?.waits === true ? WAITS_AGAIN : ''}`)
     case 'release':
       if (value === 'needs_decision') return illegal('it has already started: close it, or submit new work')
       return illegal(`only held items, and those blocked by a dependency, can be released: it is ${value}`)

@@ -47,8 +47,8 @@ export interface DispatchCounts {
 export type Visible = '*' | ReadonlySet<string>
 
 /**
- * For work that some runners may take: none of them has been heard for a while, or those that have are limited by their
- * providers, for an hour at least and nobody knows until when.
+ * For work that some runners may take: none of them has been heard for a while, or those that have are limited and nobody
+ * knows until when: for an hour at least, or because they lack the agent.
  */
 export interface Absence {
   /** When the last of them was heard or, if none ever was, registered; when the last of them was limited (RFC 3339). */
@@ -60,9 +60,11 @@ export interface Absence {
 export interface Stranding {
   /** Why no runner may take such work; undefined if one may. The reader sees `visible`, by default all. */
   strandedBecause(requirements: RunnerRequirements, visible?: Visible): WaitingBecause | undefined
+  /** Why no runner takes such work now, online or not; undefined if one that is online does, busy or not. */
+  withoutTaker(requirements: RunnerRequirements, visible?: Visible): WaitingBecause | undefined
   /**
-   * Finds the queued run requests that lack nothing but a runner and that no runner may take, in projects whose key
-   * `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
+   * Finds the queued run requests that lack nothing but a runner, and perhaps their repository, and that no runner may
+   * take, in projects whose key `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
   /** Undefined unless some runners may take such work and all of them are away or limited, and have been for a while. */

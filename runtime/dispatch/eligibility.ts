@@ -65,11 +65,15 @@ export type Criteria = Pick<Demand, 'throttle' | 'access' | 'labels' | 'furtherP
 }
 
 /** What a run request asks of a runner, whether or not it is queued. */
-export function criteriaOfRequest(context: RunRequestContext): Criteria {
-  const { project: key, throttle, asked } = context
+export function requirementsOf(context: RunRequestContext): RunnerRequirements {
+  const { project, throttle, asked } = context
   const { access, entry_event: entryEvent, runner_id: pin } = asked
   const labels = requiredLabels(context)
-  return { project: { key }, throttle, access, labels, furtherProjects: furtherProjects(context), pin, entryEvent }
+  return { project, throttle, access, labels, furtherProjects: furtherProjects(context), pin, entryEvent }
+}
+
+export function criteriaOfRequest(context: RunRequestContext): Criteria {
+  return criteriaOf(requirementsOf(context))
 }
 
 export function criteriaOf({ project, ...requirements }: RunnerRequirements): Criteria {

@@ -12,6 +12,7 @@ import type { Holdings } from './holdings.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 import type { Suspensions } from './suspensions.ts'
+import { NO_TRIALS, type Trials } from './trials.ts'
 
 /** Looks up capability manifests: whether this runner's engine serves the entry event at this throttle. */
 export type Capable = (
@@ -54,9 +55,9 @@ export class Matching {
     }
   }
 
-  /** Whether any online runner that takes work may take such work, busy or not. */
-  hasTaker(criteria: Criteria): boolean {
-    return this.isAny(criteria, (runner) => runner.takesWork)
+  /** Whether any online runner that takes work may take such work, busy or not; `trials`: runners that do not count. */
+  hasTaker(criteria: Criteria, trials: Trials = NO_TRIALS): boolean {
+    return this.isAny(criteria, (runner) => runner.takesWork && !trials.has(runner))
   }
 
   hasRunnerFor(key: string, isMeant: (runnerId: string) => boolean): boolean {

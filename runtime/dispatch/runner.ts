@@ -72,6 +72,8 @@ export class Runner extends WheelEntry {
   offer: Held | undefined = undefined
   /** Its provider is unavailable. */
   limit: LimitedRunner | undefined = undefined
+  /** The limit, also once its time is over, until a run has shown that the provider is back. */
+  outage: LimitedRunner | undefined = undefined
   /** A run of it has reported that, and its own record does not say so yet. */
   isAboutToBeLimited = false
   /** Its provider was unavailable, and no run of it has completed since. */

@@ -2,11 +2,12 @@
  * Why a queued run request is not with a runner yet: the first reason that holds, in the order in which a person
  * would have to remove them, naming what stands in the way. Worked out when somebody reads it.
  */
-import { reasonOf } from '../../machines/clipped.ts'
+import { clipped, reasonOf } from '../../machines/clipped.ts'
 import type { WaitingBecause } from '../../machines/documents/waiting-because.ts'
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import { AGENT_MISSING } from '../../machines/run-request/failure.ts'
 import { isWaitingForProvider } from '../../machines/run-request/rules.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
@@ -19,6 +20,7 @@ import {
   type Criteria,
   carriesLabels,
   criteriaOf,
+  criteriaOfRequest,
   type Demand,
   isAllowed,
   isGranted,
@@ -30,6 +32,7 @@ import type { Matching } from './matching.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 import type { Suspensions } from './suspensions.ts'
+import { NO_TRIALS, type Trials, trialsOf } from './trials.ts'
 
 interface DispatchState {
   readonly fleet: Fleet
@@ -47,8 +50,8 @@ const PASSED_OVER: WaitingBecause = {
 
 /** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
 export const absenceMsMin = 300_000
-/** So long may a provider be unavailable that does not say until when: then perhaps the agent is not installed. */
-const outageMsMin = 3_600_000
+/** So long may a provider be unavailable that does not say until when: then perhaps its account has run out. */
+const providerMsMin = 3_600_000
 
 export class WaitingReasons implements Stranding {
   private readonly runtime: Runtime
@@ -106,18 +109,27 @@ export class WaitingReasons implements Stranding {
   }
 
   strandedBecause(requirements: RunnerRequirements, visible: Visible = '*'): WaitingBecause | undefined {
-    const criteria = criteriaOf(requirements)
-    const furthest = furthestOf(criteria, { ...this.now, visible })
-    if (furthest.depth >= DEPTH.capable) return undefined
-    return this.removed(criteria, furthest, visible) ?? withoutTaker(criteria, furthest)
+    return this.shortOf(DEPTH.capable, requirements, visible)
   }
 
-  /** The requests for which `because` gives the same reason as `strandedBecause`. */
+  withoutTaker(requirements: RunnerRequirements, visible: Visible = '*'): WaitingBecause | undefined {
+    return this.shortOf(DEPTH.silent, requirements, visible)
+  }
+
+  /** The reason if no runner passes that many rules. */
+  private shortOf(depth: Depth, requirements: RunnerRequirements, visible: Visible): WaitingBecause | undefined {
+    const criteria = criteriaOf(requirements)
+    const furthest = furthestOf(criteria, { ...this.now, visible })
+    if (furthest.depth >= depth) return undefined
+    return this.removed(criteria, furthest, visible) ?? withoutRunner(criteria, furthest)
+  }
+
+  /** A repository that is busy becomes free by itself: it does not hide that no runner may take them then. */
   stranded(sees: (project: string) => boolean): FindRows {
     const { queue, now } = this
     const demands = new Set<Demand>()
     for (const demand of queue.allDemands()) {
-      if (demand.queued === 0 || !sees(demand.project.key) || now.matching.isBlocked(demand)) continue
+      if (demand.queued === 0 || !sees(demand.project.key) || now.suspensions.why(demand) !== undefined) continue
       if (now.matching.isStranded(demand)) demands.add(demand)
     }
     if (demands.size === 0) return () => ({ rows: [] })
@@ -125,18 +137,25 @@ export class WaitingReasons implements Stranding {
   }
 
   absence(requirements: RunnerRequirements): Absence | undefined {
-    return this.absenceFor(criteriaOf(requirements))
+    return this.absenceFor(criteriaOf(requirements), trialsOf(this.runtime, this.now.fleet))
   }
 
   absences(sees: (project: string) => boolean): Map<string, Absence> {
     const found = new Map<string, Absence>()
     const retried = this.retriedDemands()
+    const trials = trialsOf(this.runtime, this.now.fleet)
     for (const demand of this.queue.allDemands()) {
       const { key } = demand.project
       if (demand.ready.size === 0 && !retried.has(demand)) continue
       if (found.has(key) || !sees(key) || this.now.matching.isBlocked(demand)) continue
-      const absence = this.absenceFor(demand)
+      const absence = this.absenceFor(demand, trials)
       if (absence !== undefined) found.set(key, absence)
+    }
+    for (const context of trials.values()) {
+      const { project } = context
+      const absence =
+        found.has(project) || !sees(project) ? undefined : this.absenceFor(criteriaOfRequest(context), trials)
+      if (absence !== undefined) found.set(project, absence)
     }
     return found
   }
@@ -151,28 +170,33 @@ export class WaitingReasons implements Stranding {
     return demands
   }
 
-  private absenceFor(criteria: Criteria): Absence | undefined {
+  private absenceFor(criteria: Criteria, trials: Trials): Absence | undefined {
     const { fleet, matching } = this.now
-    if (matching.hasTaker(criteria)) return undefined
-    const now: Registry = { fleet, matching, visible: '*' }
+    if (matching.hasTaker(criteria, trials)) return undefined
+    const now: Registry = { fleet, matching, visible: '*', trials }
     const furthest = furthestOf(criteria, now)
     const isLimited = furthest.depth === DEPTH.limited
     if (!isLimited && furthest.depth !== DEPTH.capable) return undefined
+    const nowMs = this.runtime.platform.wallMs()
     let since = ''
     for (const runner of candidates(criteria, fleet)) {
       if (depthOf(runner, criteria, now) < furthest.depth) continue
       const at = isLimited ? outageSince(runner) : fleet.heardAt(runner)
-      if (at === undefined) return undefined
+      if (at === undefined || nowMs - instantMs(at) < (isLimited ? outageMsMin(runner) : absenceMsMin)) return undefined
       if (at > since) since = at
     }
-    const isLong = this.runtime.platform.wallMs() - instantMs(since) >= (isLimited ? outageMsMin : absenceMsMin)
-    return isLong ? { since, because: withoutRunner(criteria, furthest) } : undefined
+    return { since, because: withoutRunner(criteria, furthest) }
   }
 }
 
 /** Since when its provider is unavailable; undefined if that ends by itself, as the provider said, or is only about to begin. */
-function outageSince({ limit }: Runner): string | undefined {
-  return limit === undefined || limit.is_stated ? undefined : limit.since
+function outageSince({ outage }: Runner): string | undefined {
+  return outage === undefined || outage.is_stated ? undefined : outage.since
+}
+
+/** For how long before a person is called. An agent that is not there does not come by itself. */
+function outageMsMin({ outage }: Runner): number {
+  return outage?.code === AGENT_MISSING ? 0 : providerMsMin
 }
 
 /**
@@ -233,6 +257,8 @@ function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: 
 
 /** Most runners named in a sentence. */
 const NAMED_MAX = 3
+/** How much of a provider's message is repeated for each, characters. */
+const LIMIT_CHARS_MAX = 140
 
 /** How many rules, in order, a runner passes. One that may take the work but cannot now reaches at least `capable`. */
 const DEPTH = {
@@ -250,7 +276,10 @@ const DEPTH = {
 } as const
 type Depth = (typeof DEPTH)[keyof typeof DEPTH]
 
-type Registry = Pick<DispatchState, 'fleet' | 'matching' | 'visible'>
+type Registry = Pick<DispatchState, 'fleet' | 'matching' | 'visible'> & {
+  /** Runners that count as limited; default: none. */
+  readonly trials?: Trials
+}
 
 /** The runners that pass most rules. */
 interface Furthest {
@@ -268,7 +297,7 @@ function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
     case DEPTH.online:
       return { code: 'draining', detail: `Draining: ${who}.` }
     case DEPTH.limited:
-      return { code: 'limited', detail: `Limited by the provider: ${names(furthest, withLimit)}.` }
+      return { code: 'limited', detail: `Limited: ${names(furthest, withLimit)}.` }
     case DEPTH.silent:
       return { code: 'next', detail: `Goes to the next poll of ${who}, which is not polling now.` }
     case DEPTH.taking:
@@ -320,7 +349,11 @@ function candidates({ pin }: Criteria, fleet: Fleet): Iterable<Runner> {
   return pinned === undefined ? [] : [pinned]
 }
 
-function depthOf(runner: Runner, criteria: Criteria, { fleet, matching, visible }: Registry): Depth {
+function depthOf(
+  runner: Runner,
+  criteria: Criteria,
+  { fleet, matching, visible, trials = NO_TRIALS }: Registry,
+): Depth {
   const { supply } = runner
   if (supply === undefined || !isSeen(supply, criteria, visible)) return DEPTH.nowhere
   if (!isAllowed(supply, criteria)) return isGranted(supply, criteria) ? DEPTH.granted : DEPTH.seen
@@ -328,7 +361,7 @@ function depthOf(runner: Runner, criteria: Criteria, { fleet, matching, visible 
   if (!matching.isCapable(runner, criteria)) return DEPTH.labelled
   if (!runner.isOnline) return DEPTH.capable
   if (runner.state !== 'registered') return DEPTH.online
-  if (!runner.isGiven) return DEPTH.limited
+  if (!runner.isGiven || trials.has(runner)) return DEPTH.limited
   if (!runner.hasRoom) return DEPTH.taking
   return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
 }
@@ -352,8 +385,11 @@ function noneAllowed({ pin, project, furtherProjects }: Criteria, furthest: Furt
   return `Work with full access at throttle full needs a trusted runner; not trusted: ${names(furthest)}.`
 }
 
-function withLimit({ id, limit }: Runner): string {
-  return limit === undefined ? id : `${id} until ${limit.until}`
+function withLimit({ id, limit, outage }: Runner): string {
+  if (outage === undefined) return id
+  const { until, code, message } = outage
+  const when = limit === undefined ? ', being tried again' : ` until ${until}`
+  return `${id}${when} (${code}: ${clipped(reasonOf(message), LIMIT_CHARS_MAX)})`
 }
 
 /** Names a few, so that the sentence stays short. */

@@ -38,8 +38,8 @@ export interface Scheduler {
 /** Queued items that are not handed out, for views. Each call walks the lines they wait in. */
 export interface WaitingItems {
   /**
-   * Finds the items that lack nothing but a runner and that no registered runner, online or not, may take, in projects
-   * whose key `sees` admits.
+   * Finds the items that lack nothing but a runner, and perhaps their repository, and that no registered runner, online
+   * or not, may take, in projects whose key `sees` admits.
    */
   stranded(sees: (project: string) => boolean): FindRows
   /**

@@ -80,7 +80,7 @@ export function isLineHeld(item: WaitingItem, now: SchedulingView): boolean {
 }
 
 /** The same without the runner rule. */
-function isLineStopped(item: WaitingItem, now: SchedulingView): boolean {
+export function isLineStopped(item: WaitingItem, now: SchedulingView): boolean {
   return now.isArchived(item) || busyRepository(item, now) !== undefined || now.isLanePaused(item.lane)
 }
 
@@ -121,7 +121,7 @@ function noRunner(item: WaitingItem, now: SchedulingView): Rule | undefined {
 
 /** An item that waits for a runner to begin its run. `why`: the run's own reason. */
 export function handedOut(runId: string, why: WaitingBecause | undefined): Rule {
-  const code = why?.code === 'provider_unavailable' ? why.code : 'handed_out'
+  const code = why?.code === 'provider_unavailable' || why?.code === 'limited' ? why.code : 'handed_out'
   return { code, subject: runId, ...(why === undefined ? {} : { detail: why.detail }) }
 }
 
@@ -131,31 +131,36 @@ interface Pinned {
 }
 
 /**
- * The rule, or a final reason if the runner that the item names was removed for good. `stranded`: why no registered
- * runner may take it (dispatch/waiting-reasons.ts).
+ * The rule; if no runner takes the item, the more exact reason that the dispatcher knows: the runner that it names was
+ * removed for good, or those that may take it are limited. `withoutTaker`: the dispatcher's reason.
  */
-export function orRemoved(rule: Rule, { pin }: Pinned, stranded: () => WaitingBecause | undefined): Rule {
-  if (pin === undefined || (rule.code !== 'no_runner' && rule.code !== 'running_cap')) return rule
-  return stranded()?.code === 'runner_removed' ? { code: 'runner_removed', subject: pin } : rule
+export function inDetail(rule: Rule, { pin }: Pinned, withoutTaker: () => WaitingBecause | undefined): Rule {
+  if (rule.code !== 'no_runner' && (rule.code !== 'running_cap' || pin === undefined)) return rule
+  const why = withoutTaker()
+  if (why?.code === 'runner_removed') return { code: why.code, subject: pin! }
+  return why?.code === 'limited' && rule.code === 'no_runner' ? { code: why.code, detail: why.detail } : rule
 }
 
-/** Whether its line lacks nothing but a runner, and no runner that is online may take it. */
+/** Whether no runner that is online may take it, and a person has not stopped its line; its repository may be busy. */
 export function isLineWithoutRunner(item: WaitingItem, now: SchedulingView): boolean {
-  return !isLineStopped(item, now) && !now.hasRunner(item)
+  return !now.isArchived(item) && !now.isLanePaused(item.lane) && !now.hasRunner(item)
 }
 
-/** Whether the item would start if it had a runner and a place. */
+/** Whether the item would start if it had a runner, a place and its repository. */
 export function waitsForRunnerAlone(item: WaitingItem, now: SchedulingView): boolean {
-  return ruleBeforeCap(item, now) === undefined && ruleAfterCap(item, now) === undefined
+  return ruleBeforeRepository(item, now) === undefined && ruleAfterCap(item, now) === undefined
 }
 
 function ruleBeforeCap(item: WaitingItem, now: SchedulingView): Rule | undefined {
+  return ruleBeforeRepository(item, now) ?? busyRepository(item, now)
+}
+
+function ruleBeforeRepository(item: WaitingItem, now: SchedulingView): Rule | undefined {
   const first = deadDependency(item.dependsOn, now) ?? archived(item, now) ?? pausedCampaign(item, now)
   if (first !== undefined) return first
   if (item.takenBack !== undefined) return { code: 'stopping', subject: item.takenBack }
   const other = now.otherReadOnlyRun(item)
-  if (other !== undefined) return { code: 'stopping', subject: other, detail: item.readOnlyOwner! }
-  return busyRepository(item, now)
+  return other === undefined ? undefined : { code: 'stopping', subject: other, detail: item.readOnlyOwner! }
 }
 
 function busyRepository(item: WaitingItem, now: SchedulingView): Rule | undefined {
@@ -249,6 +254,7 @@ function sentence({ code, subject, detail }: Rule, item: WaitingItem, now: Sched
       return 'the scheduler has not looked at it yet'
     case 'passed_over':
       return 'the scheduler failed on this item and will retry; see the service log'
+    case 'limited':
     case 'provider_unavailable':
       return detail!
     case 'handed_out':

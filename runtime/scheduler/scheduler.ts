@@ -24,9 +24,9 @@ import { Repositories } from './repositories.ts'
 import {
   firstRule,
   handedOut,
+  inDetail,
   isLineHeld,
   lastingReason,
-  orRemoved,
   type Rule,
   type SchedulingView,
   unlandable,
@@ -225,11 +225,11 @@ class ItemScheduler implements Scheduler, SchedulingView {
   /** What keeps an item of the ledger from running: its own state, or the first rule. */
   private standing(entry: Entry, visible: Visible | undefined): Rule {
     if (entry.state === 'held') return { code: 'held' }
-    const { id, state, runId, requirements } = entry
+    const { id, state, runId, requirements: asked } = entry
     if (runId === undefined && this.loop.isBackedOff(id)) return { code: 'passed_over' }
     if (state === 'submitted') return { code: 'submitted' }
     if (runId === undefined)
-      return orRemoved(firstRule(entry, this), requirements, () => this.waiting.strandedBecause(id, visible))
+      return inDetail(firstRule(entry, this), asked, () => this.dispatcher.waiting.withoutTaker(asked, visible))
     return handedOut(runId, this.dispatcher.waitingBecause(runId, visible))
   }
 

@@ -1,4 +1,4 @@
-/** Items that lack nothing but a runner and that no registered runner may take: worked out when somebody reads them. */
+/** Items that lack nothing but a runner, and perhaps their repository, and that no registered runner may take: worked out when somebody reads them. */
 import type { ListRow } from '../api.ts'
 import { type FindRows, newestFirst } from '../collections/newest.ts'
 import type { Entry } from './ledger.ts'
@@ -12,7 +12,7 @@ export const strandedScanMax = 2_000
 
 /** Questions about an entry. */
 interface Standing {
-  /** Whether the entry's line lacks nothing but a runner and no registered runner may take it. */
+  /** Whether no registered runner may take the entry's line, and nobody has stopped it. */
   isLineStranded(entry: Entry): boolean
   /** Whether nothing specific to the entry keeps it from starting either. */
   waitsForRunnerAlone(entry: Entry): boolean

@@ -8,7 +8,7 @@ import type { Absence, RunnerRequirements, Stranding, Visible } from '../dispatc
 import type { QueuedOfProject } from '../dispatch/queue.ts'
 import type { WaitingItems } from './api.ts'
 import type { Entry, Ledger } from './ledger.ts'
-import { isLineWithoutRunner, type SchedulingView, waitsForRunnerAlone } from './rules.ts'
+import { isLineStopped, isLineWithoutRunner, type SchedulingView, waitsForRunnerAlone } from './rules.ts'
 import { strandedItems, strandedScanMax } from './stranded.ts'
 
 interface WaitingItemsParts {
@@ -51,7 +51,7 @@ export class LedgerWaitingItems implements WaitingItems {
     const isOpen = (entry: Entry): boolean =>
       sees(entry.project) &&
       !found.has(entry.project) &&
-      shown(entry, () => isLineWithoutRunner(entry, now)) === true &&
+      shown(entry, () => isLineStopped(entry, now)) === false &&
       absenceOf(entry) !== undefined
     let looks = 0
     for (const entry of ledger.queued.open(isOpen)) {

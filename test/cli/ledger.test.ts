@@ -45,7 +45,7 @@ const CALLING = [...LISTS.preserved!, ...LISTS.failed!].map((open) => call(open)
 const ledger = (asked: { url: string }): readonly [number, unknown] => {
   const url = new URL(asked.url, 'http://x')
   if (url.pathname === '/api/pacing')
-    return [200, { max_running: 4, running_count: 2, waiting_count: 3, paused: ['campaign'] }]
+    return [200, { max_running: 4, running: [], running_count: 2, waiting_count: 3, paused: ['campaign'] }]
   if (url.pathname === '/api/attention') return [200, { items: CALLING }]
   if (url.pathname !== '/api/work-items') return [200, { items: [] }]
   return [
@@ -104,7 +104,8 @@ t.test('queue counts everything that attention lists, and the runs outside the l
   ]
   const { env } = await service(t, ({ url }) => {
     const { pathname, searchParams } = new URL(url, 'http://x')
-    if (pathname === '/api/pacing') return [200, { max_running: 4, running_count: 0, waiting_count: 0, paused: [] }]
+    if (pathname === '/api/pacing')
+      return [200, { max_running: 4, running: [], running_count: 0, waiting_count: 0, paused: [] }]
     if (pathname === '/api/attention') return [200, { items: searchParams.get('project') === 'till' ? [] : items }]
     if (pathname === '/api/run-requests' && searchParams.get('project') !== 'till')
       return [200, { items: runs.filter(({ state }) => searchParams.get('state')!.split(',').includes(state)) }]
@@ -209,7 +210,8 @@ t.test('an item whose run is lost counts as open, and is shown with the commands
     reason_code: 'run_lost',
   })
   const { env } = await service(t, ({ url }) => {
-    if (url.startsWith('/api/pacing')) return [200, { max_running: 4, running_count: 1, waiting_count: 0, paused: [] }]
+    if (url.startsWith('/api/pacing'))
+      return [200, { max_running: 4, running: [], running_count: 1, waiting_count: 0, paused: [] }]
     if (url.startsWith('/api/work-items/')) return [200, lost]
     if (url.startsWith('/api/attention')) {
       const run = { id: 'runreq_1', work_item_id: lost.id }

@@ -57,7 +57,10 @@ const answering = (
     if (pathname === '/api/runners') return [200, { items: runners }]
     if (pathname === '/api/attention') return [200, { items: calls }]
     if (pathname === '/api/pacing')
-      return [200, { running_count: 0, max_running: 0, waiting_count: 0, waiting: [], paused: [], ...pacing }]
+      return [
+        200,
+        { running_count: 0, running: [], max_running: 0, waiting_count: 0, waiting: [], paused: [], ...pacing },
+      ]
     return [404, { status: 404, code: 'not_found' }]
   })
 const READY = { status: 'ready', quarantined: 0, set_aside: 0, passed_over: 0 }

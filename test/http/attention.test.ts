@@ -89,6 +89,20 @@ t.test('a run request that no registered runner may take needs attention until o
   t.same(await stranded(s, { token: await s.token('else', { roles: ['viewer'], projects: ['till'] }) }), [])
 })
 
+t.test('work with a label that nobody carries is listed although its repository is busy', async (t) => {
+  const s = await startTestService(t)
+  const runner = await fleet(s, 'shop')
+  await submit(s, {})
+  await begin(s, runner)
+  const { id } = await submit(s, { objective: 'Train it', labels: ['gpu'] })
+  await until(reading(s, id), waits('repository_busy'))
+  const run = await s.request('shop', { throttle: 'full', labels: ['gpu'] })
+  await s.expect(200, 'POST', `/api/run-requests/${run.id}/approve`, {})
+  t.same(await stranded(s), [`${run.id} no_runner_with_labels`, `${id} no_runner_with_labels`])
+  await s.expect(200, 'PATCH', '/api/runners/r1', { labels: ['gpu'] })
+  t.same(await stranded(s), [])
+})
+
 t.test('work that waits for something other than a runner is not listed as lacking one', async (t) => {
   const s = await startTestService(t)
   for (const key of ['shop', 'till', 'lane']) await s.project(key)

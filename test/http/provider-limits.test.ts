@@ -108,7 +108,9 @@ t.test('a limited runner is offered nothing, says until when, and takes work aga
     is_stated: true,
     run_request_id: first.request_id,
   })
-  t.match(await until(reading(s, other.id), waits('no_runner')), { state: 'queued' })
+  const shown = await until(reading(s, other.id), waits('limited'))
+  t.match(shown, { state: 'queued', reason: shown.waiting_because.detail })
+  t.equal(shown.waiting_because.detail, `Limited: r1 until ${until_at} (usage_limit: ${WORDS}).`)
   t.equal(await metric(s, 'intendant_runners_limited'), 1)
   t.match(await eventsOf(s, 'runner_limited'), [{ payload: { runner_id: 'r1', limited: { until: until_at } } }])
   const greet = { entry_event: 'greet_requested', payload: { name: 'Ada' } }
@@ -307,8 +309,78 @@ t.test('a person is called once nobody has known for an hour when the provider i
   t.match(call, { kind: 'stalled_project', project: 'shop', because: { code: 'limited', detail: /r1 until/ } })
   t.ok(Date.parse(call.since) - sinceMs < 60_000, 'since the first run that said so')
   t.same(others, [])
+  // Its time is over, and the run tries again: whether the provider is back is not known yet.
+  const { limited } = await runnerOf(s)()
+  platform.advance(Date.parse(limited.until) - platform.wallMs() + 1_000)
+  await until(runnerOf(s), (one) => one.limited === undefined)
+  const ofTry = { since: call.since, because: { code: 'limited', detail: /r1, being tried again \(usage_limit/ } }
+  t.match(await called(), [ofTry], 'queued')
+  const { request_id } = await begin(s, runner)
+  t.match(await called(), [ofTry], 'begun')
+  await limit(s, runner, request_id)
+  await until(runnerOf(s), (one) => one.limited !== undefined)
+  t.match(await called(), [{ since: call.since, because: { detail: /r1 until/ } }])
   await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
   t.same(await called(), [])
+})
+
+t.test('a run that goes on for ten minutes shows that its provider is back', async (t) => {
+  const { s, runner, platform } = await started(t)
+  const called = async (): Promise<any[]> =>
+    (await s.expect(200, 'GET', '/api/attention?reason=no_runner_online')).body.items
+  await submit(s)
+  const first = await begin(s, runner)
+  await limit(s, runner, first.request_id, { retry_after: HOUR_MS / 1_000 })
+  const again = async () => {
+    await until(runnerOf(s), ({ limited }) => limited !== undefined)
+    platform.advance(HOUR_MS + 1_000)
+    await until(runnerOf(s), ({ limited }) => limited === undefined)
+    return await begin(s, runner)
+  }
+  const second = await again()
+  t.same(await called(), [], 'the provider had said until when')
+  await limit(s, runner, second.request_id)
+  const third = await again()
+  t.equal((await called()).length, 1)
+  const { attempt } = third
+  for (let minutes = 0; minutes < 10; minutes++) {
+    t.equal((await called()).length, 1)
+    platform.advance(60_000)
+    await s.expect(200, 'POST', `/api/run-requests/${third.request_id}/heartbeat`, { attempt }, runner)
+  }
+  t.same(await called(), [])
+})
+
+t.test('work whose agent is missing on one runner goes to another at once', async (t) => {
+  const { s, runner, platform } = await started(t)
+  const called = async (): Promise<any[]> =>
+    (await s.expect(200, 'GET', '/api/attention?reason=no_runner_online')).body.items
+  const { id } = await submit(s)
+  const { request_id, attempt } = await begin(s, runner)
+  const missing = { class: 'dispatch', code: 'agent_missing', message: 'sh: 1: claude: not found' }
+  await s.expect(200, 'POST', `/api/run-requests/${request_id}/failed`, { attempt, ...missing }, runner)
+  platform.advance(1_000)
+  const waiting = await until(reading(s, id), waits('limited'))
+  t.match(waiting, {
+    state: 'running',
+    waiting_because: { detail: /^Limited: r1 until .* \(agent_missing: sh: 1: cl/ },
+  })
+  t.match(await called(), [{ project: 'shop', because: { code: 'limited' } }], 'it does not come by itself')
+  t.equal((await poll(s, runner)).status, 204)
+  const other = { token: await s.runner('r2', { trusted: true }) }
+  const again = await s.expect(200, 'GET', '/api/runners/r2/run-requests/next?wait=5', undefined, other)
+  t.match(again.body, { request_id, attempt: 2 })
+  t.same(await called(), [])
+})
+
+t.test('an item that waits for its provider cannot be held, and the answer says what helps', async (t) => {
+  const { s, runner } = await started(t)
+  const { id } = await submit(s)
+  const { request_id } = await begin(s, runner)
+  t.notMatch((await s.expect(409, 'POST', `/api/work-items/${id}/hold`)).body.detail, /lane/)
+  await limit(s, runner, request_id, { retry_after: 3600 })
+  await until(reading(s, id), waits('provider_unavailable'))
+  t.match((await s.expect(409, 'POST', `/api/work-items/${id}/hold`)).body.detail, /Pause its lane .* or cancel it/)
 })
 
 t.test('nobody is called for a limit whose end the provider has stated', async (t) => {

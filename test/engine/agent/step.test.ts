@@ -131,7 +131,7 @@ t.test(
     const absent = run(at, formation, { AGENT: 'no-such-agent' })
     t.equal(absent.code, 1)
     t.match(concluded(t, absent), {
-      failure: { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ },
+      failure: { class: 'dispatch', code: 'agent_missing', message: /no-such-agent/ },
     })
     assertTidy(t, at)
   },

@@ -85,10 +85,10 @@ t.test(
     t.equal(absent.code, 1)
     t.match(said(t, absent, 'agent_session_ended'), [{ status: 'unavailable', error: /no-such-agent/ }])
     // The next task would not find the agent either, so the runner pauses for a while.
-    const failure = { class: 'dispatch', code: 'provider_unavailable', message: /no-such-agent/ }
+    const failure = { class: 'dispatch', code: 'agent_missing', message: /no-such-agent/ }
     t.match(absent.lines.at(-1), { failure })
     t.match(said(t, absent, 'task_run_completed'), [
-      { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'provider_unavailable' },
+      { verdict: 'runner_error', failure_class: 'dispatch', failure_code: 'agent_missing' },
     ])
     const within = run(at, { ...task(), attempt: 3 }, { AGENT: 'echo x > y; no-such-tool' })
     const [changed] = said(t, within, 'task_run_completed')
@@ -283,9 +283,9 @@ t.test('a task whose agent is missing has the dispatch failure in its result and
   const at = place(t)
   const absent = run(at, task(), { AGENT: 'no-such-agent' })
   t.equal(absent.code, 1)
-  const failed = { failure_class: 'dispatch', failure_code: 'provider_unavailable', detail: /no-such-agent/ }
+  const failed = { failure_class: 'dispatch', failure_code: 'agent_missing', detail: /no-such-agent/ }
   t.match(said(t, absent, 'task_run_completed'), [{ verdict: 'runner_error', ...failed }])
-  t.match(absent.lines.at(-1), { failure: { class: 'dispatch', code: 'provider_unavailable' } })
+  t.match(absent.lines.at(-1), { failure: { class: 'dispatch', code: 'agent_missing' } })
   const broken = run(at, task(), { AGENT: 'exit 9' })
   t.match(said(t, broken, 'task_run_completed'), [{ verdict: 'runner_error', failure_code: undefined }])
 })

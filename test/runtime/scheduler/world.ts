@@ -89,6 +89,7 @@ export class World {
       leaveOut: () => {},
       setPausedLanes: (lanes: Iterable<string>) => this.setPausedLanes(lanes),
       waitingBecause: () => this.waitingBecause(),
+      waiting: { withoutTaker: () => undefined },
     } as unknown as Dispatcher
     return createScheduler(mistaken(runtime, this), dispatcher, log)
   }

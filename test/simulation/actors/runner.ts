@@ -230,7 +230,7 @@ export class Runner extends Client {
     if (!isOutage) return failed
     // An adviser's campaign waits for its owner if nobody says how long.
     const isTold = advice === undefined && this.chance.chance(0.5)
-    const code = this.chance.pick(['provider_unavailable', 'usage_limit'])
+    const code = this.chance.pick(['provider_unavailable', 'usage_limit', 'agent_missing'])
     return { ...failed, code, ...(isTold ? { result: { retry_after: this.chance.int(1, 90) } } : {}) }
   }
 

@@ -9,7 +9,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'cycles are counted once'
-const COULD_NOT_BEGIN = /^run failed \((?:dispatch|\w+, (?:provider_unavailable|usage_limit))\)/
+const COULD_NOT_BEGIN = /^run failed \((?:dispatch|\w+, (?:provider_unavailable|usage_limit|agent_missing))\)/
 const ADDED = /, with (\d+) more cycles$/
 
 /** What tells of the end of a campaign. */

@@ -9,7 +9,7 @@ import { Violation } from '../violation.ts'
 import type { MakeInvariant } from './invariant.ts'
 
 const NAME = 'the ledger keeps its rules'
-const OUTAGE = /provider_unavailable|usage_limit/
+const OUTAGE = /provider_unavailable|usage_limit|agent_missing/
 /** A decision is made in one turn and committed in the next. */
 const TURN_MS = 1
 

@@ -1,0 +1,35 @@
+/**
+ * Runners whose limit is over by its time alone: until the run that met it has gone on for a while, or has ended, nobody
+ * knows whether the provider is back. A person who was called is not told that all is well only to be called again.
+ */
+import { instantMs } from '../../machines/instant.ts'
+import type { RunRequestContext } from '../../machines/run-request/context.ts'
+import type { Runtime, SnapshotOf } from '../api.ts'
+import { committed } from '../control/committed.ts'
+import type { Fleet } from './fleet.ts'
+import type { Runner } from './runner.ts'
+
+/** A run that goes on for this long has an answer of its provider, milliseconds: agents give up sooner. */
+const trialMsMax = 600_000
+
+/** The runners being tried, each with the run that tries it. */
+export type Trials = ReadonlyMap<Runner, RunRequestContext>
+export const NO_TRIALS: Trials = new Map()
+
+export function trialsOf(runtime: Runtime, fleet: Fleet): Trials {
+  const trials = new Map<Runner, RunRequestContext>()
+  for (const runner of fleet.all()) {
+    const { outage, limit } = runner
+    if (outage === undefined || outage.is_stated || limit !== undefined) continue
+    const run = committed<RunRequestContext>(runtime, { kind: 'run_request', id: outage.run_request_id })
+    if (run !== undefined && runtime.platform.wallMs() - begunMs(run, outage.until) < trialMsMax)
+      trials.set(runner, run.context)
+  }
+  return trials
+}
+
+/** When the run began to try, milliseconds since the epoch: when the limit was over, until a runner starts it. */
+function begunMs({ value, context }: SnapshotOf<RunRequestContext>, until: string): number {
+  if (value === 'started') return instantMs(context.times.started_at!)
+  return value === 'queued' || value === 'offered' || value === 'accepted' ? instantMs(until) : Number.NEGATIVE_INFINITY
+}
