@@ -3,7 +3,7 @@
  * to do.
  */
 import { CommanderError } from 'commander'
-import { Redirected, ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
+import { Redirected, rootOf, ServiceRefused, ServiceUnreachable } from '../engine/errors.ts'
 import { mayHelp } from '../engine/retry.ts'
 
 export const EXIT = {
@@ -100,7 +100,7 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
   if (error instanceof CommanderError) return { ...found(usageText(error), EXIT.usage), text: '' }
   if (error instanceof Redirected) return found(`${error.message}.`, EXIT.unreachable)
   if (error instanceof ServiceUnreachable) {
-    const hint = 'Is the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.'
+    const hint = certificateHint(rootOf(error).code) ?? NOBODY_HINT
     return found(`${error.message}\n${hint}`, EXIT.unreachable)
   }
   if (error instanceof Error && error.name === 'TemporaryFolderFailed') return found(error.message, EXIT.usage)
@@ -108,6 +108,25 @@ export function explain(error: unknown, tokenFrom?: string): Failure {
   if (isSentence) return found(sentenceOf(error), EXIT.failed)
   const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
   return found(`an internal error of intendant: ${text}`, EXIT.failed)
+}
+
+const NOBODY_HINT = 'Is the service running there (intendant serve)? Set ENGINE_URL or --url if it is elsewhere.'
+
+/** OpenSSL's names for a chain that ends in a certificate that this machine does not trust. */
+const UNTRUSTED: ReadonlySet<unknown> = new Set([
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+])
+
+/** What to do about a service whose certificate is refused; undefined if it is not that. */
+function certificateHint(code: unknown): string | undefined {
+  if (UNTRUSTED.has(code))
+    return 'If the certificate is of an authority of your own, name that in a file (PEM): NODE_EXTRA_CA_CERTS=FILE.'
+  if (code === 'CERT_HAS_EXPIRED') return 'Renew its certificate, and restart the service.'
+  return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? 'Use a name of the certificate in ENGINE_URL or --url.' : undefined
 }
 
 /** The error's message, with the code by which OPERATIONS.md lists why a home is refused. */

@@ -111,25 +111,36 @@ export async function withWholeIds(
   operands: readonly any[],
   options: Record<string, any>,
 ): Promise<readonly any[]> {
+  const lists: Lists = new Map()
   for (const option of command.options) {
     const name = option.attributeName()
-    if (option instanceof IdOption) options[name] = await whole(client, option.kinds, options[name])
+    if (option instanceof IdOption) options[name] = await whole(client, option.kinds, options[name], lists)
   }
   const found: any[] = []
   for (const [n, operand] of operands.entries()) {
     const argument = command.registeredArguments[n]
-    found.push(argument instanceof IdArgument ? await whole(client, argument.kinds, operand) : operand)
+    found.push(argument instanceof IdArgument ? await whole(client, argument.kinds, operand, lists) : operand)
   }
   return found
 }
 
-async function whole(client: () => Client, kinds: readonly Kind[], given: any): Promise<any> {
-  if (Array.isArray(given)) return await Promise.all(given.map((one) => whole(client, kinds, one)))
+/** The ids of each kind, read once for all abbreviations of a command. */
+type Lists = Map<Kind, Promise<readonly string[]>>
+
+async function whole(client: () => Client, kinds: readonly Kind[], given: any, lists: Lists): Promise<any> {
+  if (Array.isArray(given)) return await Promise.all(given.map((one) => whole(client, kinds, one, lists)))
   if (given === undefined) return given
   const kind = kinds.find(({ prefix }) => prefix !== undefined && given.startsWith(prefix))
   if (kind === undefined) assertNoOther(kinds, given)
   if (kind === undefined || !SHORT.test(given.slice(kind.prefix!.length))) return given
-  return onlyOne(given, await beginningWith(client(), kind, given)) ?? given
+  const listed = lists.get(kind) ?? idsOf(client(), kind)
+  lists.set(kind, listed)
+  return (
+    onlyOne(
+      given,
+      (await listed).filter((id) => id.startsWith(given)),
+    ) ?? given
+  )
 }
 
 /** Adds to a refusal that the id was too short to be searched as an abbreviation. */
@@ -176,7 +187,7 @@ export async function withWholeNames(
     if (kind.prefix !== undefined || given.length < CHARS_MIN) continue
     const path = `${kind.path}/${encodeURIComponent(given)}`
     if (error.path !== path && !error.path.startsWith(`${path}/`)) continue
-    const names = await beginningWith(client(), kind, given)
+    const names = (await idsOf(client(), kind)).filter((name) => name.startsWith(given))
     if (names.length > 0 && command.options.some(({ flags }) => flags === ORIGIN[0])) {
       const detail = `${error.message} ${given} is the beginning of ${shown(names)}: a change needs the whole name.`
       throw new ServiceRefused(error.method, error.path, { ...error.problem, detail })
@@ -197,13 +208,13 @@ function shown(found: readonly string[]): string {
   return `${found.slice(0, CANDIDATES_SHOWN).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
 }
 
-async function beginningWith(client: Client, kind: Kind, given: string): Promise<string[]> {
+async function idsOf(client: Client, kind: Kind): Promise<readonly string[]> {
   const { path, perProject, member = 'id' } = kind
   const paths = perProject === true ? await ofProjects(client, path) : [path]
   const found = new Set<string>()
   for (const one of paths) {
     const { items } = await list(client, one, LOOKED_AT_MAX)
-    for (const { [member]: id } of items) if (typeof id === 'string' && id.startsWith(given)) found.add(id)
+    for (const { [member]: id } of items) if (typeof id === 'string') found.add(id)
   }
   return [...found]
 }

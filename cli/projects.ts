@@ -23,17 +23,15 @@ export function addProjects(program: Command, act: Act): void {
   project
     .command('add')
     .description('Create a project.')
-    .requiredOption('--name <name>', 'Its display name.')
-    .option(
-      '--key <key>',
-      'Its name in every event: lower-case letters, digits, - and _. Default: derived from the name.',
-    )
+    .argument('[key]', 'Its name in every event: lower-case letters, digits, - and _. Default: derived from the name.')
+    .option('--name <name>', 'Its display name. Default: as the key.')
+    .option('--key <key>', 'The key, as an option.')
     .option('--repository <path>', 'Where its code lives: a URL or a path that its runners understand.')
     .option(...MAX_WRITERS)
     .option(...ORIGIN)
     .addHelpText(
       'after',
-      '\nExample:\n  intendant project add --name "Web shop" --key shop --repository git@example.com:shop.git',
+      '\nExample:\n  intendant project add shop --name "Web shop" --repository git@example.com:shop.git',
     )
     .action(act(add))
 
@@ -72,8 +70,18 @@ async function setArchived({ client, json, print }: Cli, id: string, archived: b
   else print.line(`Project ${body.key} is ${print.state(body.state)}.`)
 }
 
-async function add({ client, json, print }: Cli, _: readonly any[], options: any): Promise<void> {
-  const { key, name, repository, maxWriters: max_writers } = options
+/** A word that is no key, such as `Web Shop`, is a name: the key is derived from it. */
+function namesOf(word: string | undefined, { key, name }: any): { readonly key?: string; readonly name: string } {
+  if (word !== undefined && key !== undefined && name !== undefined)
+    throw new CliFailure(`The project has the key "${key}", and "${safe(word)}" besides: give one of them.`)
+  const called = name ?? word ?? key
+  if (called === undefined) throw new CliFailure('Name the project: intendant project add KEY, or --name NAME.')
+  return { key: key ?? (name === undefined ? undefined : word), name: called }
+}
+
+async function add({ client, json, print }: Cli, [word]: readonly any[], options: any): Promise<void> {
+  const { repository, maxWriters: max_writers } = options
+  const { key, name } = namesOf(word, options)
   const { body } = await client.request('POST', '/api/projects', { body: { key, name, repository, max_writers } })
   if (json) print.json(body)
   else print.line(`Project ${body.key} created (${body.id}).`)
@@ -97,11 +105,7 @@ async function listProjects({ client, json, print }: Cli, _: readonly any[], { l
   const { items, more } = await list(client, '/api/projects', limit)
   if (json) return print.json(items)
   const rows = items.map((item) => [item.key, print.state(item.state), print.age(item.created_at), safe(item.name)])
-  print.table(
-    ['KEY', 'STATE', 'AGE', 'NAME'],
-    rows,
-    'No projects yet. Create one with: intendant project add --name NAME',
-  )
+  print.table(['KEY', 'STATE', 'AGE', 'NAME'], rows, 'No projects yet. Create one with: intendant project add KEY')
   print.rest(items.length, more)
 }
 

@@ -63,6 +63,8 @@ interface Standing {
   >
   readonly ledger?: Document
   readonly disk?: Readonly<Record<'free_bytes' | 'reserve_bytes', number>>
+  /** When the TLS certificate expires; absent without TLS. */
+  readonly certificate_expires_at?: string
   readonly paused?: readonly string[]
   /** How many of each reason need a person. */
   readonly attention?: Readonly<Record<string, number>>
@@ -88,6 +90,7 @@ async function readStanding(client: Client): Promise<Standing> {
   ])
   const startedAt = metrics('process_start_time_seconds')
   const freeBytes = metrics('intendant_disk_free_bytes')
+  const expiresAt = metrics('intendant_certificate_expiry_timestamp_seconds')
   return {
     version: version.body.version,
     ...(startedAt === undefined ? {} : { started_at: new Date(startedAt * 1000).toISOString() }),
@@ -96,6 +99,7 @@ async function readStanding(client: Client): Promise<Standing> {
     ...(freeBytes === undefined
       ? {}
       : { disk: { free_bytes: freeBytes, reserve_bytes: version.body.settings.disk_reserve_bytes } }),
+    ...(expiresAt === undefined ? {} : { certificate_expires_at: new Date(expiresAt * 1000).toISOString() }),
     paused: pacing.body.paused,
     attention: countsOf(attention.items),
   }
@@ -151,6 +155,16 @@ function countsOf(rows: readonly Document[]): Record<string, number> {
   return counts
 }
 
+/** A renewal that runs by itself comes earlier than this. */
+const CERTIFICATE_DAYS_SOON = 14
+/** So near to its end somebody must see to it today or tomorrow. */
+const CERTIFICATE_DAYS_MIN = 3
+const DAY_MS = 86_400_000
+
+function daysLeft(end: string | undefined): number {
+  return end === undefined ? Number.POSITIVE_INFINITY : (Date.parse(end) - Date.now()) / DAY_MS
+}
+
 /** What `/readyz` counts that is wrong, in words. */
 const WRONG = [
   ['quarantined', 'entity cannot be read', 'entities cannot be read'],
@@ -158,19 +172,24 @@ const WRONG = [
   ['passed_over', 'entity is passed over', 'entities are passed over'],
 ] as const
 
-function criticalIn({ runners, ledger }: Standing, { counts, problem }: Readiness): string[] {
+function criticalIn(
+  { runners, ledger, certificate_expires_at: end }: Standing,
+  { counts, problem }: Readiness,
+): string[] {
   const found: string[] = []
   if (problem !== undefined) found.push(`it is not ready: ${problem.detail ?? problem.title} (${problem.code})`)
   for (const [name, one, many] of WRONG)
     if (counts[name] > 0) found.push(`${counted(counts[name], one, many)}: see the log`)
   if (ledger?.pauses_unreadable) found.push('the pause state cannot be read: every lane is paused')
+  if (daysLeft(end) < CERTIFICATE_DAYS_MIN)
+    found.push(`its TLS certificate expires at ${end}: renew it, and restart the service`)
   if (runners !== undefined && runners.gone > 0 && runners.online + runners.draining === 0)
     found.push('no runner is online: intendant runner list')
   return found
 }
 
 function show({ print }: Cli, page: Standing & Document, { problem }: Readiness, critical: readonly string[]): void {
-  const { version, started_at: start, runners, ledger, disk, paused, attention } = page
+  const { version, started_at: start, runners, ledger, disk, paused, attention, certificate_expires_at: end } = page
   print.fields([
     ['service', `${page.url}${version === undefined ? '' : `, version ${version}`}`],
     ['since', start === undefined ? undefined : `${start} (${print.age(start)})`],
@@ -183,6 +202,7 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
       ledger?.oldest && `${ledger.oldest.id} for ${print.age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`,
     ],
     ['disk', disk && `${roundedSize(disk.free_bytes)} free, ${roundedSize(disk.reserve_bytes)} reserved`],
+    ['certificate', end && `expires at ${daysLeft(end) < CERTIFICATE_DAYS_SOON ? print.tint(end, 'warn') : end}`],
     ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
     ['needs you', attention && attentionText(attention)],
   ])

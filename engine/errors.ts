@@ -85,12 +85,18 @@ export class TokenUnsendable extends Error {
 }
 
 /** The innermost reason of a failed fetch, whose own message is always `fetch failed`. */
-function reasonOf(error: unknown): string {
+function reasonOf(given: unknown): string {
+  if (!(given instanceof Error)) return String(given)
+  const error = rootOf(given)
   if (!(error instanceof Error)) return String(error)
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0])
-  if (error.cause !== undefined) return reasonOf(error.cause)
-  const code = (error as NodeJS.ErrnoException).code
+  const { code } = error
   return code !== undefined && !error.message.includes(code) ? `${error.message} (${code})` : error.message
+}
+
+/** What caused it in the first place: of several attempts, that of the first. */
+export function rootOf(error: Error): NodeJS.ErrnoException {
+  if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
+  return error.cause === undefined ? error : rootOf(error.cause as Error)
 }
 
 /** A refusal for a log: its code, and the faults that the service found. */

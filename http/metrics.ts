@@ -2,8 +2,6 @@
  * What `/metrics` prints, in the Prometheus format. A request updates nothing but one counter per answer; everything
  * else is read from the parts when the metrics are scraped.
  */
-import { X509Certificate } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import { SENTINEL_STATES, SKIP_CODES } from '../machines/documents/sentinel.ts'
 import { WORK_ITEM_STATES } from '../machines/documents/work-item.ts'
@@ -12,9 +10,9 @@ import { RUN_REQUEST_STATES } from '../machines/run-request/states.ts'
 import type { SentinelContext } from '../machines/sentinel/context.ts'
 import type { SnapshotOf } from '../runtime/api.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
-import type { Settings } from '../runtime/settings.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
+import { certificateEndMs } from './certificate-notice.ts'
 import { measureOpenFiles, measureStore } from './file-metrics.ts'
 import { backlog, counter, gauge, inStates } from './meters.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
@@ -122,7 +120,7 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'When the next active token expires, not counting runners’ tokens; +Inf if none does.',
     () => principals.nextExpiryMs / 1_000,
   )
-  const certificateEnd = certificateEndMs(runtime.settings) / 1_000
+  const certificateEnd = certificateEndMs(runtime.settings.tls?.certFile) / 1_000
   gauge(
     registry,
     'intendant_certificate_expiry_timestamp_seconds',
@@ -160,12 +158,6 @@ function measureCaretakers({ registry }: Metrics, service: ServiceContext): void
       for (const [by, { health }] of background) this.inc({ by }, health.ticksFailed)
     },
   })
-}
-
-/** Expiry of the certificate as loaded at the start: a renewed file counts from the next start. */
-function certificateEndMs({ tls }: Settings): number {
-  if (tls === undefined) return Number.POSITIVE_INFINITY
-  return Date.parse(new X509Certificate(readFileSync(tls.certFile)).validTo)
 }
 
 /** Work items by state, and those that the scheduler is concerned with. */

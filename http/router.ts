@@ -104,20 +104,17 @@ function declaredHeaders(route: Route, request: UwsRequest): readonly string[] |
   return route.headers?.map((name) => declaredHeader(name, request))
 }
 
-/** Reads the percent-decoded path parameters. Returns false if a problem was answered. */
-function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
+/** Reads the percent-decoded path parameters. Returns the one that cannot be decoded, if there is one. */
+function readParams(gate: Gate, exchange: Exchange, request: UwsRequest): string | undefined {
   const params: string[] = []
   for (let i = 0; i < gate.paramCount; i++) {
     const raw = request.getParameter(i)
     const param = raw.includes('%') ? decoded(raw) : raw
-    if (param === undefined) {
-      exchange.problem('malformed_path', `${raw.slice(0, 60)} is not percent-encoded UTF-8.`)
-      return false
-    }
+    if (param === undefined) return raw
     params.push(param)
   }
   exchange.params = params
-  return true
+  return undefined
 }
 
 /** Stands in for requests that no route takes, so that 404 and 405 are counted and logged like other answers. */
@@ -195,6 +192,8 @@ export class Router {
   #enter(gate: Gate, exchange: Exchange, request: UwsRequest): boolean {
     const { route } = gate
     const { authorization, protocols, version } = incoming
+    // First, since every problem names the path.
+    const malformed = gate.paramCount > 0 ? readParams(gate, exchange, request) : undefined
     // Storage is about to close, so only routes that read nothing are still served.
     if (route.readsNothing !== true && refusedAtEnd(this.#options, exchange)) return false
     if (incoming.bytes > this.#options.headerBytesMax) {
@@ -216,7 +215,10 @@ export class Router {
       exchange.problem('invalid_header', 'The request has two Host headers.')
       return false
     }
-    if (gate.paramCount > 0 && !readParams(gate, exchange, request)) return false
+    if (malformed !== undefined) {
+      exchange.problem('malformed_path', `${malformed.slice(0, 60)} is not percent-encoded UTF-8.`)
+      return false
+    }
     if (version !== '' && version !== '1') {
       exchange.problem(
         'unsupported_api_version',

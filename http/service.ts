@@ -3,7 +3,7 @@
  * listens only once everything acknowledged before can be read, and a graceful stop loses nothing that it acknowledged.
  */
 import { randomUUID } from 'node:crypto'
-import { type Logger, pino } from 'pino'
+import { type Logger, type LoggerOptions, pino } from 'pino'
 import { modules } from '../machines/index.ts'
 import { createPrincipals, type Principals } from '../runtime/access/principals.ts'
 import type { Platform, Runtime } from '../runtime/api.ts'
@@ -23,6 +23,8 @@ import { AccessCheck } from './access.ts'
 import { ensureAdminToken } from './admin-token.ts'
 import { Admission } from './admission.ts'
 import { BodyReader } from './bodies/body.ts'
+import { certificateEndMs, tellOfCertificate } from './certificate-notice.ts'
+import { errorFields } from './error-fields.ts'
 import { KeyedMutex } from './keyed-mutex.ts'
 import { createMetrics, type Metrics, measureRoutes, measureService } from './metrics.ts'
 import { tellOfOpenFiles } from './open-files.ts'
@@ -83,10 +85,14 @@ const ROOM: Readonly<Record<string, string>> = {
 /** Lets the last log lines and answers out before the process exits. */
 const FATAL_EXIT_MS = 200
 
+function logOptions({ logLevel: level }: Settings): LoggerOptions {
+  return { level, base: { instance: randomUUID() }, serializers: { err: errorFields } }
+}
+
 /** Opens everything and listens. Throws HomeRefused, ServerFailure, and what the journal throws. */
 export async function startService(settings: Settings, options: ServiceOptions): Promise<Service> {
   // Not pino.destination: if it cannot write (full disk, closed terminal), it keeps the process from ever exiting.
-  const log = options.log ?? pino({ level: settings.logLevel, base: { instance: randomUUID() } }, process.stderr)
+  const log = options.log ?? pino(logOptions(settings), process.stderr)
   const platform = failingQuietly(options.platform ?? systemPlatform)
   const onFatal = once(options.onFatal ?? ((failure: Error) => endProcess(log, failure)))
   const onRepeat = (err: Error) => log.warn({ err }, 'LMDB aborted a commit without an error of its own; retrying')
@@ -213,6 +219,7 @@ async function listen(
   const stopTelling = tellOfRefusals(runtime, log, hasFailed)
   const stopCounting = tellOfOpenFiles(runtime.platform, log, settings.home)
   tellOfSlowCommits(runtime, log)
+  const stopWarning = tellOfCertificate(runtime.platform, log, certificateEndMs(tls?.certFile))
   let stopped: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')
@@ -220,6 +227,7 @@ async function listen(
     stopNoting()
     stopTelling()
     stopCounting()
+    stopWarning()
     server.stopListening()
     for (const callback of closing) callback()
     await answered(router, runtime.platform)

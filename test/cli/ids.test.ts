@@ -187,3 +187,11 @@ t.test('a command that changes something needs the full name, and suggests it', 
   })
   t.same(requests, ['POST /api/campaigns/checko/cancel', 'GET /api/campaigns'])
 })
+
+t.test('many abbreviations of one kind read its list once', async (t) => {
+  const { run, asked } = await world(t)
+  await run('queue', 'hold', WI[0].slice(0, 9), WI[1], WI[2])
+  t.equal(asked.filter(({ method, url }) => method === 'GET' && url.startsWith('/api/work-items?')).length, 1)
+  await run('queue', 'hold', WI[0].slice(0, 9), WI[2].slice(0, 11), WI[0].slice(0, 10))
+  t.equal(asked.filter(({ method, url }) => method === 'GET' && url.startsWith('/api/work-items?')).length, 1)
+})

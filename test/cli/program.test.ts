@@ -811,3 +811,30 @@ t.test('create --wait suggests registering a runner if none may take the run', a
   t.equal(code, 6)
   t.match(err, /intendant runner add ID --project demo --save-token/)
 })
+
+t.test(
+  'project add takes the key as its operand, as runner add takes the id, or a name from which it is derived',
+  async (t) => {
+    const { env, asked } = await service(t, () => [201, { id: 'proj_1', key: 'shop' }])
+    const cases = [
+      [['shop'], { name: 'shop' }],
+      [['Web Shop'], { name: 'Web Shop' }],
+      [['shop', '--name', 'Web shop'], { key: 'shop', name: 'Web shop' }],
+      [['--name', 'Web shop'], { name: 'Web shop' }],
+      [['--key', 'shop'], { key: 'shop', name: 'shop' }],
+      [['Web Shop', '--key', 'shop'], { key: 'shop', name: 'Web Shop' }],
+    ] as const
+    for (const [given, sent] of cases) {
+      asked.length = 0
+      t.equal((await cli(env, 'project', 'add', ...given)).code, 0)
+      const { origin: _, ...body } = asked[0]!.body
+      t.same(body, sent, given.join(' '))
+    }
+    asked.length = 0
+    const both = await cli(env, 'project', 'add', 'a', '--key', 'b', '--name', 'c')
+    t.equal(both.code, 2)
+    t.match(both.err, /the key "b", and "a" besides: give one of them/)
+    t.match((await cli(env, 'project', 'add')).err, /intendant project add KEY, or --name NAME/)
+    t.same(asked, [])
+  },
+)

@@ -98,6 +98,9 @@ t.test('the local runner of a TLS service accepts its certificate, whatever name
   const served = await serve(t, `${folder}/home`, ...tls, ...local)
   const other = createClient({ url: served.url, token: () => 'x', userAgent: 'test', certificate: OTHER })
   await t.rejects(other.request('GET', '/healthz'), { name: 'ServiceUnreachable' })
+  const untrusting = await served.cli('project', 'list')
+  t.equal(untrusting.code, 4)
+  t.match(untrusting.err, /self-signed[\s\S]*NODE_EXTRA_CA_CERTS=FILE/)
   const env = {
     ...served.env,
     ENGINE_URL: served.url.replace('127.0.0.1', 'intendant.test'),

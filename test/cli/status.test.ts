@@ -47,13 +47,18 @@ const NOT_READY = { status: 503, code: 'disk_reserve', title: 'The disk is nearl
 const answering = (
   test: Test,
   readyz: readonly [number, unknown],
-  { runners = [], calls = [], pacing = {} }: { runners?: object[]; calls?: object[]; pacing?: object } = {},
+  {
+    runners = [],
+    calls = [],
+    pacing = {},
+    metrics = '',
+  }: { runners?: object[]; calls?: object[]; pacing?: object; metrics?: string } = {},
 ) =>
   service(test, ({ url }) => {
     const { pathname } = new URL(url, 'http://x')
     if (pathname === '/readyz') return readyz
     if (pathname === '/api/version') return [200, { version: '1.2.3' }]
-    if (pathname === '/metrics') return [200, 'process_start_time_seconds 1893456000.5\n']
+    if (pathname === '/metrics') return [200, `process_start_time_seconds 1893456000.5\n${metrics}`]
     if (pathname === '/api/runners') return [200, { items: runners }]
     if (pathname === '/api/attention') return [200, { items: calls }]
     if (pathname === '/api/pacing')
@@ -109,4 +114,18 @@ t.test('status ends with 4 where nobody answers, and with 3 where the token is n
   t.equal((await cli(proxy.env, 'status')).code, 4, 'what stands before it says nothing of the service')
   const s = await startTestService(t)
   t.equal((await cli({ ENGINE_URL: s.service.url, ENGINE_TOKEN: 'none' }, 'status')).code, 3)
+})
+
+const EXPIRY = 'intendant_certificate_expiry_timestamp_seconds'
+
+t.test('status tells when the certificate expires, and is critical three days before', async (t) => {
+  const at = (days: number): string => `${EXPIRY} ${Date.now() / 1_000 + days * 86_400}\n`
+  const look = async (metrics: string) => await cli((await answering(t, [200, READY], { metrics })).env, 'status')
+  t.notMatch((await look(`${EXPIRY} +Inf\n`)).out, /certificate/)
+  const later = await look(at(10))
+  t.equal(later.code, 0)
+  t.match(later.out, /^certificate +expires at \d{4}-/m)
+  const soon = await look(at(2.9))
+  t.equal(soon.code, 1)
+  t.match(soon.out, /^critical: its TLS certificate expires at \S+Z: renew it, and restart the service$/m)
 })

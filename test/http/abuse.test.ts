@@ -159,6 +159,11 @@ t.test('malformed, truncated or noisy bytes on a connection do not disturb the s
   )
   const large = `X-Large: ${'a'.repeat(17_000)}\r\n`
   t.match(await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large}\r\n`]), /^HTTP\/1.1 431/)
+  t.match(
+    await raw(port, [`GET /api/projects/sh%6Fp HTTP/1.1\r\nHost: x\r\n${large}\r\n`]),
+    /"instance":"\/api\/projects\/shop"/,
+    'a problem that comes before the checks names the path, too, and not the route',
+  )
   await raw(port, [`GET /healthz HTTP/1.1\r\nHost: x\r\n${large.slice(0, 9_000)}`, 'a'.repeat(9_000), '\r\n\r\n'])
   for (const noise of [
     '\0\0\0\0',
