@@ -6,6 +6,8 @@ import { isSettledRun, RUN_REQUEST_STATES } from '../machines/run-request/states
 import { DISCARD_WORK, integer } from './arguments.ts'
 import type { Done } from './batch.ts'
 import { type BatchCommand, batchCommand } from './batch-command.ts'
+import type { Document } from './document.ts'
+import { CliFailure, EXIT } from './exit.ts'
 import { RUNS } from './filters.ts'
 import type { Act, Cli } from './world.ts'
 
@@ -31,7 +33,10 @@ const cancel: BatchCommand = {
   states: [UNSETTLED, ['queued']],
   options: (command) => command.option('--reason <text>', 'Why; the runner is told.').option(...DISCARD_WORK),
   takes: ({ state }) => !isSettledRun(state),
-  perform: (cli, { id }, { reason, discardWork }) => move(cli, id, 'cancel', { reason, discard_work: discardWork }),
+  async perform(cli, { id, found }, { reason, discardWork }) {
+    if (found !== undefined && !hasBegun(found)) await assertNotBegun(cli, id)
+    return await move(cli, id, 'cancel', { reason, discard_work: discardWork })
+  },
 }
 
 const requeue: BatchCommand = {
@@ -68,6 +73,18 @@ const release: BatchCommand = {
     command.option('--attempt <n>', 'Only this attempt. Default: the current one.', integer(1, 1_000_000_000)),
   takes: ({ state }) => TAKEN.includes(state),
   perform: (cli, { id }, { attempt }) => move(cli, id, 'release', { attempt }),
+}
+
+function hasBegun({ state }: Document): boolean {
+  return state === 'started' || state === 'cancelling'
+}
+
+/** A filter has listed it as waiting. Many may be cancelled before it, so it is read again right before its turn. */
+async function assertNotBegun({ client }: Cli, id: string): Promise<void> {
+  const { body } = await client.request('GET', `/api/run-requests/${encodeURIComponent(id)}`)
+  if (!hasBegun(body)) return
+  const { offered_to: runner } = body
+  throw new CliFailure(`it has begun on ${runner} since it was listed: name it to stop it`, EXIT.refused)
 }
 
 export function addRunMoves(group: Command, act: Act): void {

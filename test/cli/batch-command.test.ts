@@ -240,3 +240,23 @@ t.test('runners are drained by their label', async (t) => {
   t.match(await any('runner', 'undrain', 'r2', 'r3'), { code: 0, out: /Runner r3 takes work again\./ })
   t.same(await states(), ['registered', 'registered', 'registered'])
 })
+
+t.test('a run that has begun since a filter listed it as queued is left alone, and named it is stopped', async (t) => {
+  const [begun, waits] = ['runreq_00000000000000000000000a', 'runreq_00000000000000000000000b'] as const
+  const of = (id: string, state = 'queued') => ({ id, project: 'shop', state, created_at: '2026-01-31T12:00:00Z' })
+  const { env, asked } = await service(t, ({ method, url }) => {
+    const { pathname } = new URL(url, 'http://x')
+    if (pathname === '/api/run-requests') return [200, { items: [of(waits), of(begun)] }]
+    const id = pathname.split('/')[3]!
+    if (method === 'GET') return [200, id === begun ? { ...of(id, 'started'), offered_to: 'desk' } : of(id)]
+    return [200, of(id, 'cancelled')]
+  })
+  const cancelled = () => asked.flatMap(({ method, url }) => (method === 'POST' ? [url.split('/')[3]] : []))
+  const { code, err } = await cliOn({}, env, 'run-request', 'cancel', '--project', 'shop', '--yes')
+  t.equal(code, 3)
+  t.match(err, `${begun} is not cancelled: it has begun on desk since it was listed: name it to stop it`)
+  t.same(cancelled(), [waits])
+  asked.length = 0
+  t.equal((await cliOn({}, env, 'run-request', 'cancel', begun)).code, 0)
+  t.same(cancelled(), [begun])
+})
