@@ -260,3 +260,18 @@ t.test('a run that has begun since a filter listed it as queued is left alone, a
   t.equal((await cliOn({}, env, 'run-request', 'cancel', begun)).code, 0)
   t.same(cancelled(), [begun])
 })
+
+t.test('a filter without a state looks in those in which the command usually helps', async (t) => {
+  const { env, asked } = await service(t, () => [200, { items: [] }])
+  const statesFor = async (...argv: string[]): Promise<string[]> => {
+    asked.length = 0
+    await cliOn({}, env, ...argv, '--project', 'shop', '--dry-run')
+    return asked.flatMap(({ url }) =>
+      new URL(url, 'http://x').searchParams.getAll('state').flatMap((one) => one.split(',')),
+    )
+  }
+  t.same(await statesFor('run-request', 'cancel'), ['queued'])
+  t.same(await statesFor('run-request', 'requeue'), ['lost'])
+  t.same((await statesFor('run-request', 'release')).sort(), ['accepted', 'offered'])
+  t.same(await statesFor('run-request', 'cancel', '--state', 'started'), ['started'])
+})
