@@ -1,16 +1,17 @@
 /**
- * Runs test files concurrently, each as `node FILE`, and prints a line for each that passed; for each that failed its
- * output without the passed checks, so that a truncated log still shows the failure; and the sum of all checks as the
- * last line. Tap's own runner loads coverage hooks into every process, and by NODE_OPTIONS into every process that a
- * test starts: half a second of CPU each, and a service that differs from the one that users start. `npx tap FILE` runs
- * one file with them, and shows a failure in the sources.
+ * Runs test files concurrently, and prints a line for each that passed; for each that failed its output without the
+ * passed checks, so that a truncated log still shows the failure; and the sum of all checks as the last line. A file
+ * runs as `node FILE` would run it, several short ones in one process (`in-turn.ts`). Tap's own runner loads coverage
+ * hooks into every process, and by NODE_OPTIONS into every process that a test starts: half a second of CPU each, and a
+ * service that differs from the one that users start. `npx tap FILE` runs one file with them, and shows a failure in the
+ * sources.
  *
  *   node dist/test/run.js [FILE ...]     without files: all of them
  */
 import { spawn } from 'node:child_process'
-import { readdirSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { relative } from 'node:path'
+import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
@@ -31,8 +32,21 @@ const LONG = ['simulation', 'crash', 'hostile', 'cli', 'upgrade', 'storage']
 
 const SHIPPED = ['cli', 'engine', 'http', 'runtime', 'storage', 'machines']
 
-const PASSED = /^ *ok \d/
+/** Folders whose files share processes: short tests that start few processes of their own. */
+const SHARING = ['bench', 'http', 'machines', 'runtime']
+/** Files in one process: enough to spread the cost of its start, few enough to keep every core busy at the end. */
+const SHARED_MAX = 6
+/**
+ * What a file may not do in a process that others use too: set something for all tests of the process, change the
+ * process, measure it, or compare with a snapshot, which tap finds by the file that the process was started with.
+ */
+const NEEDS_A_PROCESS =
+  /^t\.(?!test\()|process\.(chdir|memoryUsage|on)\b|process\.env\.\w+ = |syncBuiltinESMExports|[sS]napshot\(/m
+
 const SUM = /^# \{ total: .*\}$/gm
+/** How `in-turn.ts` ends a file: its path, its counts as JSON, its seconds. */
+const FILE_END = /^# file (\S+): (\{.*\}), ([\d.]+) s$/gm
+const PASSED = /^ *ok \d/
 const COUNTS = ['total', 'pass', 'fail', 'skip', 'todo'] as const
 type Counts = Record<(typeof COUNTS)[number], number>
 
@@ -41,7 +55,7 @@ interface Result {
   readonly output: string
   readonly counts: Counts
   readonly hasPassed: boolean
-  readonly seconds: number
+  readonly seconds: string
 }
 
 function testFiles(): string[] {
@@ -53,10 +67,32 @@ function testFiles(): string[] {
   return found.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1)).map((name) => root + name)
 }
 
-function run(file: string): Promise<Result> {
-  const from = performance.now()
+/** The files by process, in their order. */
+function byProcess(files: readonly string[]): string[][] {
+  const processes: string[][] = []
+  const open = new Map<string, string[]>()
+  for (const file of files) {
+    const folder = relative(root, dirname(file)).split('/')[0]!
+    if (!SHARING.includes(folder) || NEEDS_A_PROCESS.test(readFileSync(file, 'utf8'))) {
+      processes.push([file])
+      continue
+    }
+    const shared = open.get(folder)
+    if (shared !== undefined && shared.length < SHARED_MAX) {
+      shared.push(file)
+      continue
+    }
+    const begun = [file]
+    open.set(folder, begun)
+    processes.push(begun)
+  }
+  return processes
+}
+
+/** Runs the files in one process; resolves to their results. */
+function run(files: readonly string[]): Promise<Result[]> {
   return new Promise((resolve) => {
-    const child = spawn(process.execPath, [...NODE_OPTIONS, file], {
+    const child = spawn(process.execPath, [...NODE_OPTIONS, `${root}in-turn.js`, ...files], {
       env: { ...process.env, TAP_TIMEOUT: String(TEST_SECONDS_MAX) },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -81,21 +117,44 @@ function run(file: string): Promise<Result> {
       clearTimeout(left)
       if (hasLeft) output += '\nthe test has left a process behind, which holds its output\n'
       if (signal !== null) output += `\nthe test ended by ${signal}\n`
-      const counts = countsIn(output)
-      const isWhole = code === 0 && counts.fail === 0 && counts.total > 0 && !hasLeft
-      // A file that ended in the middle of its checks has failed, whatever it had counted until then.
-      if (!isWhole && counts.fail === 0) counts.fail = 1
-      const seconds = (performance.now() - from) / 1_000
-      resolve({ file: relative(process.cwd(), file), output, counts, hasPassed: isWhole, seconds })
+      resolve(resultsIn(output, files, code === 0 && !hasLeft))
     })
   })
 }
 
-/** The last counts that the file printed. */
-function countsIn(output: string): Counts {
-  const sum = [...output.matchAll(SUM)].at(-1)?.[0] ?? ''
-  const count = (name: string): number => Number(new RegExp(` ${name}: (\\d+)`).exec(sum)?.[1] ?? 0)
-  return Object.fromEntries(COUNTS.map((name) => [name, count(name)])) as Counts
+/**
+ * What the files of one process came to. A file that ended in the middle of its checks has failed, whatever it had
+ * counted until then, and so have those after it. If all passed, but the process did not end well, the last has failed.
+ */
+function resultsIn(output: string, files: readonly string[], hasEndedWell: boolean): Result[] {
+  const ends = [...output.matchAll(FILE_END)]
+  let from = 0
+  const results = files.map((name, i) => {
+    const end = ends[i]
+    const isLast = i === files.length - 1
+    const told = JSON.parse(end?.[2] ?? '{}')
+    const counts = Object.fromEntries(COUNTS.map((count) => [count, told[count] ?? 0])) as Counts
+    const own = output.slice(from, isLast ? undefined : end?.index)
+    from = end === undefined ? output.length : end.index + end[0].length
+    const hasPassed = told.tests > 0 && counts.fail === 0
+    return { file: relative(process.cwd(), name), output: own, counts, hasPassed, seconds: end?.[3] ?? '?' }
+  })
+  // What tap had not counted yet when the last file was over.
+  const sum = [...output.matchAll(SUM)].at(-1)?.[0]
+  const { counts } = results.at(-1)!
+  if (sum !== undefined)
+    for (const name of COUNTS) {
+      const all = Number(new RegExp(` ${name}: (\\d+)`).exec(sum)?.[1] ?? 0)
+      counts[name] += all - results.reduce((counted, result) => counted + result.counts[name], 0)
+    }
+  const hasFault = results.some((result) => !result.hasPassed)
+  return results.map((result, i) => {
+    const { counts } = result
+    const hasEnded = hasEndedWell || hasFault || i < files.length - 1
+    const hasPassed = result.hasPassed && counts.fail === 0 && hasEnded
+    if (!hasPassed && counts.fail === 0) counts.fail = 1
+    return { ...result, hasPassed }
+  })
 }
 
 /** Tests of whole processes start the bundle, which must be newer than the compiled code. */
@@ -115,22 +174,23 @@ function modulesUnder(folder: string): string[] {
 
 requireBundle()
 const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
+const processes = byProcess(files)
 const sum: Counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 const failed: string[] = []
 let next = 0
 const from = performance.now()
 
+function report({ file, output, counts, hasPassed, seconds }: Result): void {
+  for (const name of COUNTS) sum[name] += counts[name]
+  console.log(`${hasPassed ? 'ok' : 'not ok'} ${file} # ${counts.pass} of ${counts.total}, ${seconds} s`)
+  if (hasPassed) return
+  failed.push(file)
+  const lines = output.split('\n')
+  console.log(lines.filter((line) => !PASSED.test(line)).join('\n'))
+}
+
 async function work(): Promise<void> {
-  while (next < files.length) {
-    const { file, output, counts, hasPassed, seconds } = await run(files[next++]!)
-    for (const name of COUNTS) sum[name] += counts[name]
-    const word = hasPassed ? 'ok' : 'not ok'
-    console.log(`${word} ${file} # ${counts.pass} of ${counts.total}, ${seconds.toFixed(1)} s`)
-    if (hasPassed) continue
-    failed.push(file)
-    const lines = output.split('\n')
-    console.log(lines.filter((line) => !PASSED.test(line)).join('\n'))
-  }
+  while (next < processes.length) for (const result of await run(processes[next++]!)) report(result)
 }
 
 await Promise.all(Array.from({ length: JOBS }, work))
