@@ -17,6 +17,11 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('.', import.meta.url))
 /** One more than cores, because many tests wait for processes, disks and deadlines. */
 const JOBS = availableParallelism() + 1
+/**
+ * Its files mostly wait for graces and deadlines of the processes that they start (`stopping.test` uses 5 s of CPU in a
+ * minute): one of them runs beside the others until there are none.
+ */
+const WAITING = 'engine/agent/'
 /** A crash test takes up to a minute on two idle cores, and CI machines are not idle. */
 const TEST_SECONDS_MAX = 600
 /** Tap ends a test that takes too long and names it; this ends a file that does not react to that. */
@@ -175,9 +180,11 @@ function modulesUnder(folder: string): string[] {
 requireBundle()
 const files = process.argv.length > 2 ? process.argv.slice(2) : testFiles()
 const processes = byProcess(files)
+const isWaiting = ([file]: string[]): boolean => relative(root, file!).startsWith(WAITING)
+const waiting = processes.filter(isWaiting)
+const working = processes.filter((files) => !isWaiting(files))
 const sum: Counts = { total: 0, pass: 0, fail: 0, skip: 0, todo: 0 }
 const failed: string[] = []
-let next = 0
 const from = performance.now()
 
 function report({ file, output, counts, hasPassed, seconds }: Result): void {
@@ -189,12 +196,17 @@ function report({ file, output, counts, hasPassed, seconds }: Result): void {
   console.log(lines.filter((line) => !PASSED.test(line)).join('\n'))
 }
 
-async function work(): Promise<void> {
-  while (next < processes.length) for (const result of await run(processes[next++]!)) report(result)
+async function work(take: () => string[] | undefined): Promise<void> {
+  for (let files = take(); files !== undefined; files = take()) for (const result of await run(files)) report(result)
 }
 
-await Promise.all(Array.from({ length: JOBS }, work))
-console.log(`# ${files.length} files in ${((performance.now() - from) / 1_000).toFixed(0)} s, ${JOBS} at a time`)
+await Promise.all([
+  work(() => waiting.shift()),
+  ...Array.from({ length: JOBS }, () => work(() => working.shift() ?? waiting.shift())),
+])
+console.log(
+  `# ${files.length} files in ${((performance.now() - from) / 1_000).toFixed(0)} s, ${JOBS} at a time, and ${WAITING} beside them`,
+)
 for (const file of failed) console.log(`# failed: ${file}`)
 console.log(
   `# { ${COUNTS.filter((name) => sum[name] > 0)
