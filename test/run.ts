@@ -43,10 +43,11 @@ const SHARING = ['bench', 'http', 'machines', 'runtime']
 const SHARED_MAX = 6
 /**
  * What a file may not do in a process that others use too: set something for all tests of the process, change the
- * process, measure it, or compare with a snapshot, which tap finds by the file that the process was started with.
+ * process, measure it or what it has loaded, or compare with a snapshot, which tap finds by the file that the process
+ * was started with.
  */
 const NEEDS_A_PROCESS =
-  /^t\.(?!test\()|process\.(chdir|memoryUsage|on)\b|process\.env\.\w+ = |syncBuiltinESMExports|[sS]napshot\(/m
+  /^t\.(?!test\()|process\.(chdir|memoryUsage|on)\b|process\.env\.\w+ = |syncBuiltinESMExports|createRequire|[sS]napshot\(/m
 
 const SUM = /^# \{ total: .*\}$/gm
 /** How `in-turn.ts` ends a file: its path, its counts as JSON, its seconds. */
