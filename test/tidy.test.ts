@@ -86,6 +86,8 @@ const started = new Set([
   ...namedIn(Object.values(scripts), /dist\/((?:test|bench)\/[\w/-]+)\.js/g).map((path) => `${path}.ts`),
   // Started by hand, as test/hostile/README.md says.
   'test/hostile/timing.ts',
+  // Started by test/run.ts.
+  'test/in-turn.ts',
   // Started by test/simulation/crew.ts, which it imports.
   'test/simulation/worker.ts',
   // Named in bench/child.ts and others of bench.
