@@ -1,12 +1,14 @@
 /** What came of the times at which a sentinel fell due or was fired, for people. Imported by the console: no schemas. */
-import type { Failing, SkipCode } from '../documents/sentinel.ts'
 
 /** The part of a sentinel's document that tells it. */
 interface Told {
   readonly time_zone?: string
   readonly skipping?: { readonly times: number }
-  readonly failing?: Failing
-  readonly last?: { readonly item_id?: string; readonly skipped?: SkipCode }
+  readonly failing?: { readonly items?: readonly { item_id: string; state: string; reason?: string }[] }
+  readonly last?: {
+    readonly item_id?: string
+    readonly skipped?: 'duplicate' | 'missed' | 'project_archived' | 'unknown_time_zone'
+  }
 }
 
 /** A few words to which the sentinel is the subject: `submitted wi_0a1b...`. */
