@@ -80,7 +80,8 @@ t.test('every page is for everybody', { skip }, async (t) => {
   const pages = await filled(s)
   const browser = await Browser.open(t, s.service.url)
   await isSound(t, browser, 'signing in')
-  await browser.value(`sessionStorage.setItem('intendant.token', '${s.admin}'); location.reload()`)
+  await browser.value(`sessionStorage.setItem('intendant.token', '${s.admin}')`)
+  await browser.reload()
   await browser.shows('Sign out')
   for (const page of pages) {
     await browser.go(page)
@@ -104,7 +105,7 @@ t.test(
     const browser = await Browser.open(t, s.service.url, s.admin)
     await browser.view({ width: 1300, scheme: 'light' })
     await browser.go(`#/items/${item.id}`)
-    await browser.value('location.reload()')
+    await browser.reload()
     await browser.shows('Hold')
     await browser.press('Tab')
     t.equal(await browser.value(HERE), 'Skip to the content')

@@ -112,6 +112,13 @@ export class Browser {
     await this.is(`document.querySelector('main h1') !== null && !document.body.innerText.includes('Loading …')`)
   }
 
+  /** Loads the page anew: what it shows afterwards is not what it showed before. */
+  async reload(): Promise<void> {
+    await this.value('window.isOld = true')
+    await this.send('Page.reload')
+    await this.is('window.isOld === undefined && document.body !== null')
+  }
+
   async view({ width, scheme }: View): Promise<void> {
     const size = { width, height: 900, deviceScaleFactor: 1, mobile: false }
     await this.send('Emulation.setDeviceMetricsOverride', size)

@@ -3,6 +3,9 @@ import { JSDOM, VirtualConsole } from 'jsdom'
 import type { Test } from 'tap'
 import { until } from '../until.ts'
 
+/** What is done with an answer that has been heard is done by then, milliseconds. */
+const SETTLED_MS = 20
+
 export class Page {
   readonly #window: any
   /** Errors that scripts of the page have thrown. */
@@ -128,11 +131,24 @@ interface World {
   readonly aheadMs?: number
 }
 
-/** Answers that are still to come find a page that renders nothing any more: in a closed window that would throw. */
+/** In a closed window whatever the page still does would throw: it renders nothing any more, and hears no answer. */
 async function closed(window: any): Promise<void> {
   window.queueMicrotask = () => {}
-  await new Promise(setImmediate)
+  window.isDeaf = true
+  await new Promise((resolve) => setTimeout(resolve, SETTLED_MS))
   window.close()
+}
+
+/** The answer with its whole body; never, once the page is about to be closed. */
+async function heard(window: any, answering: Promise<Response>): Promise<Response> {
+  try {
+    const answer = await answering
+    const body = answer.body === null ? null : await answer.arrayBuffer()
+    if (!window.isDeaf) return new Response(body, answer)
+  } catch (error) {
+    if (!window.isDeaf) throw error
+  }
+  return await new Promise(() => {})
 }
 
 async function changed(answer: Response, path: string, changes: World['changes']): Promise<Response> {
@@ -148,7 +164,11 @@ function complete(window: any, requests: string[], frames: string[], { loses, ch
   window.fetch = (url: URL, { signal, ...init }: RequestInit) => {
     const path = `${url.pathname}${url.search}`
     requests.push(path)
-    if (loses?.(path) !== true) return fetch(String(url), init).then((answer) => changed(answer, path, changes))
+    if (loses?.(path) !== true)
+      return heard(
+        window,
+        fetch(String(url), init).then((answer) => changed(answer, path, changes)),
+      )
     return new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
   }
   const { WebSocket, HTMLDialogElement, Event } = window

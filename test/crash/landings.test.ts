@@ -15,7 +15,7 @@ const seed = Date.now() % 1_000_000
 
 t.test(
   `each landing that was acknowledged is on trunk once, after ${KILLS} kills (seed ${seed})`,
-  { timeout: 300_000 },
+  { timeout: 540_000 },
   async (t) => {
     const folder = t.testdir()
     const { faults, ...report } = await landAgainAndAgain({

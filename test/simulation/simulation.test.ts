@@ -22,7 +22,7 @@ t.test('the same seed gives the same history, byte for byte, in any process', as
   }
 })
 
-t.test('none of the first 150 seeds breaks a promise', { timeout: 300_000 }, async (t) => {
+t.test('none of the first 150 seeds breaks a promise', { timeout: 540_000 }, async (t) => {
   const seen: number[] = []
   await runSeeds({ from: FIRST_SEED, until: FIRST_SEED + SEEDS }, WORKERS, ({ seed, fault }) => {
     seen.push(seed)
@@ -38,7 +38,7 @@ t.test('none of the first 150 seeds breaks a promise', { timeout: 300_000 }, asy
   )
 })
 
-t.test('no later seed that finds a planted fault breaks a promise', { timeout: 300_000 }, async (t) => {
+t.test('no later seed that finds a planted fault breaks a promise', { timeout: 540_000 }, async (t) => {
   const table = readFileSync('test/simulation/README.md', 'utf8').matchAll(/^\| .+ \| (\d+) \| .+ \|$/gm)
   const finders = new Set([...table].map(([, seed]) => Number(seed)))
   t.ok(finders.size > 10, 'the table is read')
