@@ -64,7 +64,8 @@ export interface Stranding {
   withoutTaker(requirements: RunnerRequirements, visible?: Visible): WaitingBecause | undefined
   /**
    * Finds the queued run requests that lack nothing but a runner, and perhaps their repository, and that no runner may
-   * take, in projects whose key `sees` admits. Costs the number of demands and, if there are such requests, a walk over the queue.
+   * take, in projects whose key `sees` admits. Costs the number of demands and, if there are such requests, a walk over
+   * the queue.
    */
   stranded(sees: (project: string) => boolean): FindRows
   /** Undefined unless some runners may take such work and all of them are away or limited, and have been for a while. */

@@ -7,7 +7,6 @@ import type { WaitingBecause } from '../../machines/documents/waiting-because.ts
 import { goesBeyond } from '../../machines/formation-brief/approvals.ts'
 import { instantMs } from '../../machines/instant.ts'
 import type { RunRequestContext } from '../../machines/run-request/context.ts'
-import { AGENT_MISSING } from '../../machines/run-request/failure.ts'
 import { isWaitingForProvider } from '../../machines/run-request/rules.ts'
 import type { ActorRef, Runtime } from '../api.ts'
 import type { FindRows } from '../collections/newest.ts'
@@ -20,7 +19,6 @@ import {
   type Criteria,
   carriesLabels,
   criteriaOf,
-  criteriaOfRequest,
   type Demand,
   isAllowed,
   isGranted,
@@ -32,7 +30,7 @@ import type { Matching } from './matching.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 import type { Suspensions } from './suspensions.ts'
-import { NO_TRIALS, type Trials, trialsOf } from './trials.ts'
+import { NO_TRIALS, outageMsMin, outageSince, type Trials, trialsOf, triedFor } from './trials.ts'
 
 interface DispatchState {
   readonly fleet: Fleet
@@ -50,16 +48,16 @@ const PASSED_OVER: WaitingBecause = {
 
 /** Silence that needs attention, milliseconds: a runner or host that is restarted or updated is back sooner. */
 export const absenceMsMin = 300_000
-/** So long may a provider be unavailable that does not say until when: then perhaps its account has run out. */
-const providerMsMin = 3_600_000
 
 export class WaitingReasons implements Stranding {
   private readonly runtime: Runtime
   private readonly queue: Queue
   private readonly now: Omit<DispatchState, 'visible'>
   private readonly guard: Guard
-  /** Furthest runners by demand, found in this turn: a page of a list, or a burst of creates, asks for the same one. */
-  private readonly known = new Map<Demand, { readonly visible: Visible; readonly furthest: Furthest }>()
+  /** Furthest runners by who asks, found in this turn: a page of a list, or a burst of creates, asks for the same one. */
+  private readonly known = new Map<object, { readonly visible: Visible; readonly furthest: Furthest }>()
+  /** Found in this turn, too. */
+  private trials: Trials | undefined
 
   constructor(runtime: Runtime, queue: Queue, now: Omit<DispatchState, 'visible'>, guard: Guard) {
     this.runtime = runtime
@@ -86,10 +84,11 @@ export class WaitingReasons implements Stranding {
   /** Something was committed: forget what was found. */
   changed(): void {
     this.known.clear()
+    this.trials = undefined
   }
 
   private afterRunners(demand: Demand, visible: Visible): WaitingBecause {
-    const furthest = this.furthestFor(demand, visible)
+    const furthest = this.furthestFor(demand, demand, visible)
     return this.removed(demand, furthest, visible) ?? withoutRunner(demand, furthest)
   }
 
@@ -99,13 +98,24 @@ export class WaitingReasons implements Stranding {
     return { code: 'runner_removed', detail: `Runner ${pin}, which it names, was removed.` }
   }
 
-  private furthestFor(demand: Demand, visible: Visible): Furthest {
-    const known = this.known.get(demand)
+  /** `asked`: what has these criteria. */
+  private furthestFor(asked: Demand | RunnerRequirements, criteria: Criteria, visible: Visible): Furthest {
+    const known = this.known.get(asked)
     if (known !== undefined && known.visible === visible) return known.furthest
-    const furthest = furthestOf(demand, { ...this.now, visible })
-    if (this.known.size === 0) this.runtime.platform.nextTurn(() => this.changed())
-    this.known.set(demand, { visible, furthest })
+    const furthest = furthestOf(criteria, { ...this.now, visible })
+    this.forgetSoon()
+    this.known.set(asked, { visible, furthest })
     return furthest
+  }
+
+  private trialsNow(): Trials {
+    if (this.trials === undefined) this.forgetSoon()
+    this.trials ??= trialsOf(this.runtime, this.now.fleet)
+    return this.trials
+  }
+
+  private forgetSoon(): void {
+    if (this.known.size === 0 && this.trials === undefined) this.runtime.platform.nextTurn(() => this.changed())
   }
 
   strandedBecause(requirements: RunnerRequirements, visible: Visible = '*'): WaitingBecause | undefined {
@@ -119,7 +129,7 @@ export class WaitingReasons implements Stranding {
   /** The reason if no runner passes that many rules. */
   private shortOf(depth: Depth, requirements: RunnerRequirements, visible: Visible): WaitingBecause | undefined {
     const criteria = criteriaOf(requirements)
-    const furthest = furthestOf(criteria, { ...this.now, visible })
+    const furthest = this.furthestFor(requirements, criteria, visible)
     if (furthest.depth >= depth) return undefined
     return this.removed(criteria, furthest, visible) ?? withoutRunner(criteria, furthest)
   }
@@ -137,13 +147,13 @@ export class WaitingReasons implements Stranding {
   }
 
   absence(requirements: RunnerRequirements): Absence | undefined {
-    return this.absenceFor(criteriaOf(requirements), trialsOf(this.runtime, this.now.fleet))
+    return this.absenceFor(criteriaOf(requirements), this.trialsNow())
   }
 
   absences(sees: (project: string) => boolean): Map<string, Absence> {
     const found = new Map<string, Absence>()
     const retried = this.retriedDemands()
-    const trials = trialsOf(this.runtime, this.now.fleet)
+    const trials = this.trialsNow()
     for (const demand of this.queue.allDemands()) {
       const { key } = demand.project
       if (demand.ready.size === 0 && !retried.has(demand)) continue
@@ -151,10 +161,10 @@ export class WaitingReasons implements Stranding {
       const absence = this.absenceFor(demand, trials)
       if (absence !== undefined) found.set(key, absence)
     }
-    for (const context of trials.values()) {
-      const { project } = context
-      const absence =
-        found.has(project) || !sees(project) ? undefined : this.absenceFor(criteriaOfRequest(context), trials)
+    for (const requirements of triedFor(trials)) {
+      const { project } = requirements
+      if (found.has(project) || !sees(project)) continue
+      const absence = this.absenceFor(criteriaOf(requirements), trials)
       if (absence !== undefined) found.set(project, absence)
     }
     return found
@@ -187,16 +197,6 @@ export class WaitingReasons implements Stranding {
     }
     return { since, because: withoutRunner(criteria, furthest) }
   }
-}
-
-/** Since when its provider is unavailable; undefined if that ends by itself, as the provider said, or is only about to begin. */
-function outageSince({ outage }: Runner): string | undefined {
-  return outage === undefined || outage.is_stated ? undefined : outage.since
-}
-
-/** For how long before a person is called. An agent that is not there does not come by itself. */
-function outageMsMin({ outage }: Runner): number {
-  return outage?.code === AGENT_MISSING ? 0 : providerMsMin
 }
 
 /**
@@ -305,12 +305,12 @@ function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
     case DEPTH.free:
       return { code: 'next', detail: `Goes to the next poll of ${who} when its turn comes.` }
     default:
-      return withoutTaker(criteria, furthest)
+      return whyStranded(criteria, furthest)
   }
 }
 
 /** Why no registered runner, online or not, may take such work. */
-function withoutTaker(criteria: Criteria, furthest: Furthest): WaitingBecause {
+function whyStranded(criteria: Criteria, furthest: Furthest): WaitingBecause {
   const { depth } = furthest
   if (depth === DEPTH.nowhere) return { code: 'no_runner_registered', detail: noneRegistered(criteria) }
   if (depth <= DEPTH.granted) return { code: 'no_runner_allowed', detail: noneAllowed(criteria, furthest) }

@@ -1,4 +1,7 @@
-/** Items that lack nothing but a runner, and perhaps their repository, and that no registered runner may take: worked out when somebody reads them. */
+/**
+ * Items that lack nothing but a runner, and perhaps their repository, and that no registered runner may take: worked
+ * out when somebody reads them.
+ */
 import type { ListRow } from '../api.ts'
 import { type FindRows, newestFirst } from '../collections/newest.ts'
 import type { Entry } from './ledger.ts'

@@ -121,3 +121,16 @@ t.test('reasons name at most three runners', async (t) => {
   fake.run()
   t.equal(dispatcher.waitingBecause(id)?.detail, 'Offline: a, b, c and 2 more.')
 })
+
+t.test('however many items ask for the same, the fleet is asked once a turn', async (t) => {
+  const { fake, dispatcher } = world({ r1: {} })
+  let looks = 0
+  dispatcher.setCapable(() => ++looks === 0)
+  const common = { project: 'alpha', throttle: 'dry_run', access: 'full', labels: [], furtherProjects: [] } as const
+  const asked = { ...common, pin: undefined, entryEvent: 'execution_requested' }
+  for (let items = 0; items < 3; items++) t.match(dispatcher.waiting.withoutTaker(asked), { code: 'no_capable_engine' })
+  t.equal(looks, 1)
+  fake.run()
+  dispatcher.waiting.withoutTaker(asked)
+  t.equal(looks, 2)
+})
