@@ -13,6 +13,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { COUNTS, type Counts, type Result, resultsIn } from './results.ts'
 
 const root = fileURLToPath(new URL('.', import.meta.url))
 /** One more than cores, because many tests wait for processes, disks and deadlines. */
@@ -49,20 +50,7 @@ const SHARED_MAX = 6
 const NEEDS_A_PROCESS =
   /^t\.(?!test\()|process\.(chdir|memoryUsage|on)\b|process\.env\.\w+ = |syncBuiltinESMExports|createRequire|[sS]napshot\(/m
 
-const SUM = /^# \{ total: .*\}$/gm
-/** How `in-turn.ts` ends a file: its path, its counts as JSON, its seconds. */
-const FILE_END = /^# file (\S+): (\{.*\}), ([\d.]+) s$/gm
 const PASSED = /^ *ok \d/
-const COUNTS = ['total', 'pass', 'fail', 'skip', 'todo'] as const
-type Counts = Record<(typeof COUNTS)[number], number>
-
-interface Result {
-  readonly file: string
-  readonly output: string
-  readonly counts: Counts
-  readonly hasPassed: boolean
-  readonly seconds: string
-}
 
 function testFiles(): string[] {
   const found = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.test.js'))
@@ -125,41 +113,6 @@ function run(files: readonly string[]): Promise<Result[]> {
       if (signal !== null) output += `\nthe test ended by ${signal}\n`
       resolve(resultsIn(output, files, code === 0 && !hasLeft))
     })
-  })
-}
-
-/**
- * What the files of one process came to. A file that ended in the middle of its checks has failed, whatever it had
- * counted until then, and so have those after it. If all passed, but the process did not end well, the last has failed.
- */
-function resultsIn(output: string, files: readonly string[], hasEndedWell: boolean): Result[] {
-  const ends = [...output.matchAll(FILE_END)]
-  let from = 0
-  const results = files.map((name, i) => {
-    const end = ends[i]
-    const isLast = i === files.length - 1
-    const told = JSON.parse(end?.[2] ?? '{}')
-    const counts = Object.fromEntries(COUNTS.map((count) => [count, told[count] ?? 0])) as Counts
-    const own = output.slice(from, isLast ? undefined : end?.index)
-    from = end === undefined ? output.length : end.index + end[0].length
-    const hasPassed = told.tests > 0 && counts.fail === 0
-    return { file: relative(process.cwd(), name), output: own, counts, hasPassed, seconds: end?.[3] ?? '?' }
-  })
-  // What tap had not counted yet when the last file was over.
-  const sum = [...output.matchAll(SUM)].at(-1)?.[0]
-  const { counts } = results.at(-1)!
-  if (sum !== undefined)
-    for (const name of COUNTS) {
-      const all = Number(new RegExp(` ${name}: (\\d+)`).exec(sum)?.[1] ?? 0)
-      counts[name] += all - results.reduce((counted, result) => counted + result.counts[name], 0)
-    }
-  const hasFault = results.some((result) => !result.hasPassed)
-  return results.map((result, i) => {
-    const { counts } = result
-    const hasEnded = hasEndedWell || hasFault || i < files.length - 1
-    const hasPassed = result.hasPassed && counts.fail === 0 && hasEnded
-    if (!hasPassed && counts.fail === 0) counts.fail = 1
-    return { ...result, hasPassed }
   })
 }
 
