@@ -14,7 +14,7 @@ export interface SentinelContext {
   readonly by: By
   readonly created_at: string
   readonly updated_at?: string | undefined
-  /** Undefined unless it is active. */
+  /** Undefined unless it is active and its time zone is known. */
   readonly next_at?: string | undefined
   readonly last?: LastFiring | undefined
   readonly skipping?: Skipping | undefined
@@ -30,7 +30,7 @@ export interface SentinelContext {
 
 /** Why nothing is to be submitted now, although the service runs. */
 export interface WhyNot {
-  readonly code: Exclude<SkipCode, 'missed'>
+  readonly code: Exclude<SkipCode, 'missed' | 'unknown_time_zone'>
   /** The unsettled item that asks for the same; absent while that is on its way. */
   readonly item_id?: string
 }

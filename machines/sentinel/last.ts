@@ -12,7 +12,7 @@ interface Told {
 }
 
 /** A few words to which the sentinel is the subject: `submitted wi_0a1b...`. */
-export function lastOf({ last, ...of }: Told): string {
+export function lastOf({ last }: Pick<Told, 'last'>): string {
   if (last === undefined) return 'has not fallen due yet'
   switch (last.skipped) {
     case undefined:
@@ -22,7 +22,8 @@ export function lastOf({ last, ...of }: Told): string {
     case 'missed':
       return 'submitted nothing: the service was not running then'
     case 'unknown_time_zone':
-      return `submitted nothing: ${unscheduledOf(of)}`
+      // Not which: it may have another by now.
+      return 'submitted nothing: the Node.js of the service did not know its time zone'
     default:
       return 'submitted nothing: its project is archived'
   }

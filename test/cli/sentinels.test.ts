@@ -49,7 +49,7 @@ t.test('sentinel list and show tell when each falls due and what came of the las
     [{ at: NIGHTLY.next_at, item_id: ITEM, skipped: 'duplicate' }, 'asks for the same and has not settled'],
     [{ at: NIGHTLY.next_at, skipped: 'missed' }, 'the service was not running then'],
     [{ at: NIGHTLY.next_at, skipped: 'project_archived' }, 'its project is archived'],
-    [{ at: NIGHTLY.next_at, skipped: 'unknown_time_zone' }, 'the service does not know the time zone UTC'],
+    [{ at: NIGHTLY.next_at, skipped: 'unknown_time_zone' }, 'the service did not know its time zone'],
   ] as const
   for (const [last, words] of lasts) {
     const one = { ...NIGHTLY, ...(last === undefined ? {} : { last }) }
