@@ -1,6 +1,7 @@
 /** `intendant project`: the projects whose work is handed out. */
 import { Argument, type Command } from 'commander'
 import { WRITERS_MAX } from '../machines/bounds.ts'
+import { PROJECT_KEY_PATTERN } from '../machines/documents/fields.ts'
 import { integer, LIMIT, ORIGIN } from './arguments.ts'
 import { addCharter } from './charter.ts'
 import { CliFailure } from './exit.ts'
@@ -70,13 +71,16 @@ async function setArchived({ client, json, print }: Cli, id: string, archived: b
   else print.line(`Project ${body.key} is ${print.state(body.state)}.`)
 }
 
+const KEY = new RegExp(PROJECT_KEY_PATTERN)
+
 /** A word that is no key, such as `Web Shop`, is a name: the key is derived from it. */
 function namesOf(word: string | undefined, { key, name }: any): { readonly key?: string; readonly name: string } {
   if (word !== undefined && key !== undefined && name !== undefined)
     throw new CliFailure(`The project has the key "${key}", and "${safe(word)}" besides: give one of them.`)
   const called = name ?? word ?? key
   if (called === undefined) throw new CliFailure('Name the project: intendant project add KEY, or --name NAME.')
-  return { key: key ?? (name === undefined ? undefined : word), name: called }
+  const isName = name === undefined && word !== undefined && !KEY.test(word)
+  return { key: key ?? (isName ? undefined : word), name: called }
 }
 
 async function add({ client, json, print }: Cli, [word]: readonly any[], options: any): Promise<void> {

@@ -817,7 +817,8 @@ t.test(
   async (t) => {
     const { env, asked } = await service(t, () => [201, { id: 'proj_1', key: 'shop' }])
     const cases = [
-      [['shop'], { name: 'shop' }],
+      [['shop'], { key: 'shop', name: 'shop' }],
+      [['web--shop'], { key: 'web--shop', name: 'web--shop' }],
       [['Web Shop'], { name: 'Web Shop' }],
       [['shop', '--name', 'Web shop'], { key: 'shop', name: 'Web shop' }],
       [['--name', 'Web shop'], { name: 'Web shop' }],
