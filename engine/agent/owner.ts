@@ -53,8 +53,9 @@ export function leftIn(gitFolder: string): Unsaved | undefined | null {
   return branch === undefined || from === undefined ? undefined : { branch, from, isLanding: stage === LANDING }
 }
 
-/** Whether a process works in the folder, such as an agent that has outlived its run. */
+/** Whether a process works in the folder, such as an agent that has outlived its run; true where nothing says so. */
 export function isWorkedIn(folder: string): boolean {
+  if (statusOf(process.pid) === undefined) return true
   const within = realpathSync(folder)
   return readdirSync('/proc').some((entry) => {
     const place = /^\d+$/.test(entry) ? folderOf(entry) : undefined
