@@ -96,7 +96,7 @@ function reasonOf(given: unknown): string {
 /** What caused it in the first place: of several attempts, that of the first. */
 export function rootOf(error: Error): NodeJS.ErrnoException {
   if (error instanceof AggregateError && error.errors.length > 0) return rootOf(error.errors[0])
-  return error.cause === undefined ? error : rootOf(error.cause as Error)
+  return error.cause instanceof Error ? rootOf(error.cause) : error
 }
 
 /** A refusal for a log: its code, and the faults that the service found. */

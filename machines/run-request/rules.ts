@@ -151,6 +151,8 @@ export function failureOf(context: RunRequestContext, message: RunRequestMessage
 
 /** The doubling backoff stops growing here, milliseconds: an hour. A longer first backoff is kept as it is. */
 const GROWN_PAUSE_MS_MAX = 3_600_000
+/** So many outages may have been before one that is no outage of a provider, but of its runner, is retried at once. */
+const AGENTLESS_MAX = 10
 
 /** Whether its runner reports that the provider of the agent is unavailable: nothing is wrong with the work. */
 export function isOutage(message: RunRequestMessage): message is Of<'failed'> {
@@ -176,14 +178,16 @@ export function isWaitingForProvider({ internal, not_before }: RunRequestContext
 
 /**
  * When a failed run's next attempt may begin: when its provider is expected back, at once if only its runner lacks the
- * agent, or by the retry policy. The backoff doubles: retrying at the same pace does not help.
+ * agent (but not that of each runner of a large fleet in turn), or by the retry policy. The backoff doubles: retrying at
+ * the same pace does not help.
  */
 export function retryMs(context: RunRequestContext, message: RunRequestMessage): number {
   const { asked, internal } = context
   const { atMs } = message
+  const outages = internal.outage?.count ?? 0
   // Another runner may have the agent, and this one is limited.
-  if (isOutage(message) && message.code === AGENT_MISSING) return atMs
-  if (isOutage(message)) return outageEndMs(message.result?.retry_after, internal.outage?.count ?? 0, atMs)
+  if (isOutage(message) && message.code === AGENT_MISSING && outages < AGENTLESS_MAX) return atMs
+  if (isOutage(message)) return outageEndMs(message.result?.retry_after, outages, atMs)
   const firstMs = Math.round((asked.retry?.backoff_seconds ?? 0) * 1000)
   return atMs + Math.min(firstMs * 2 ** internal.retries, Math.max(firstMs, GROWN_PAUSE_MS_MAX))
 }

@@ -626,3 +626,18 @@ t.test(
     t.end()
   },
 )
+
+t.test('a request whose runner has no agent is for another at once, but does not try a whole fleet at once', (t) => {
+  const retry = { max_attempts: 1, on: ['execution'] as const, backoff_seconds: 0, wait_for_provider: true }
+  let snapshot = run(at(0, { ...CREATE, retry }))
+  for (let times = 0; times <= 10; times++) {
+    const held = { runner_id: RUNNER, attempt: snapshot.context.attempt }
+    const offered = step(module, snapshot, at(times, { type: 'offer', runner_id: RUNNER })).snapshot
+    const failed = at(times, { ...M.failed, ...held, code: 'agent_missing', result: {}, digest: `d-${times}` })
+    const { snapshot: queued, scheduled } = step(module, offered, failed)
+    const pauses = scheduled.map(({ dueMs }) => dueMs - failed.atMs)
+    t.strictSame(pauses, times < 10 ? [0] : [30 * 60_000], `after ${times + 1}`)
+    snapshot = step(module, queued, at(times, { type: 'not_before_reached' })).snapshot
+  }
+  t.end()
+})
