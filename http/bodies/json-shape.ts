@@ -67,18 +67,23 @@ export function shapeOf(bytes: Uint8Array, valuesMax = Number.POSITIVE_INFINITY)
 }
 
 /**
- * Names are told apart by this many bits of a hash (in the manner of FNV). Its factor is different in each process, so
- * that nobody can choose names which it takes for the same.
+ * Names are told apart by this many bits of a hash. Its factor is different in each process, so that nobody can choose
+ * names which it takes for the same.
  */
 const HASH_BITS = 20
-const HASH_FACTOR = randomInt(2 ** 31, 2 ** 32) | 1
+const HASH_FACTOR = hashFactor()
+
+/** An odd number of 32 bits. */
+export function hashFactor(): number {
+  return randomInt(2 ** 31, 2 ** 32) | 1
+}
 
 /**
  * Offset in the bytes of the member with which there are more than `namesMax` different names; undefined if there are
  * not so many. Of some thousands of names a hundredth is not counted, and none is counted twice. Takes text that may not
  * be JSON. One walk over the bytes.
  */
-export function crowdedNameAt(bytes: Uint8Array, namesMax: number): number | undefined {
+export function crowdedNameAt(bytes: Uint8Array, namesMax: number, factor = HASH_FACTOR): number | undefined {
   const seen = new Uint8Array(2 ** HASH_BITS)
   let names = 0
   let hash = 0
@@ -91,10 +96,12 @@ export function crowdedNameAt(bytes: Uint8Array, namesMax: number): number | und
         continue
       }
       if (byte === BACKSLASH) byte = bytes[++i] ?? 0
-      hash = Math.imul(hash ^ byte, HASH_FACTOR)
+      hash = Math.imul(hash ^ byte, factor)
+      // A product alone takes many names that differ in a digit or two for the same, with one factor in sixty.
+      hash ^= hash >>> 15
     } else if (byte === QUOTE) {
       inString = true
-      hash = HASH_FACTOR
+      hash = factor
     } else if (byte === COLON) {
       const slot = hash >>> (32 - HASH_BITS)
       if (seen[slot] === 0 && ++names > namesMax) return i

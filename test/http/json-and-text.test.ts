@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import t from 'tap'
 import { isJsonType } from '../../http/bodies/body.ts'
 import { jsonBreaksAt } from '../../http/bodies/json-position.ts'
-import { crowdedNameAt, doubledMember, membersOf, shapeOf } from '../../http/bodies/json-shape.ts'
+import { crowdedNameAt, doubledMember, hashFactor, membersOf, shapeOf } from '../../http/bodies/json-shape.ts'
 import { decodeListCursor, encodeListCursor } from '../../http/lists.ts'
 import { QueryParser } from '../../http/query.ts'
 import { slugOf } from '../../http/resources/slug.ts'
@@ -91,6 +91,16 @@ t.test('members and elements outside strings are counted, and the walk ends wher
   t.equal(crowdedNameAt(names, 4), undefined)
   t.equal(crowdedNameAt(names, 3), names.lastIndexOf(':'))
   t.equal(crowdedNameAt(names, 1), names.indexOf(':{'))
+  t.end()
+})
+
+t.test('names are told apart whatever the factor of the process, also if they differ in a digit alone', (t) => {
+  const body = (name: (i: number) => string): Buffer =>
+    Buffer.from(`{${Array.from({ length: 11_000 }, (_, i) => `"${name(i)}":0`).join()}}`)
+  const bodies = [body((i) => `k${i}`), body((i) => `x${String(i).padStart(8, '0')}`)]
+  const factors = Array.from({ length: 300 }, hashFactor)
+  const isWeak = (factor: number): boolean => bodies.some((bytes) => crowdedNameAt(bytes, 10_800, factor) === undefined)
+  t.strictSame(factors.filter(isWeak), [], 'with no factor many are taken for the same')
   t.end()
 })
 
