@@ -135,12 +135,8 @@ async function whole(client: () => Client, kinds: readonly Kind[], given: any, l
   if (kind === undefined || !SHORT.test(given.slice(kind.prefix!.length))) return given
   const listed = lists.get(kind) ?? idsOf(client(), kind)
   lists.set(kind, listed)
-  return (
-    onlyOne(
-      given,
-      (await listed).filter((id) => id.startsWith(given)),
-    ) ?? given
-  )
+  const found = (await listed).filter((id) => id.startsWith(given))
+  return onlyOne(given, found) ?? given
 }
 
 /** Adds to a refusal that the id was too short to be searched as an abbreviation. */

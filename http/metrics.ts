@@ -12,7 +12,6 @@ import type { SnapshotOf } from '../runtime/api.ts'
 import type { DispatchCounts } from '../runtime/dispatch/api.ts'
 import type { Admission } from './admission.ts'
 import type { BodyReader } from './bodies/body.ts'
-import { certificateEndMs } from './certificate-notice.ts'
 import { measureOpenFiles, measureStore } from './file-metrics.ts'
 import { backlog, counter, gauge, inStates } from './meters.ts'
 import { PROBLEM_CODES, problemTable } from './problems.ts'
@@ -90,8 +89,8 @@ export function measureRoutes(
   )
 }
 
-/** The log, run requests by state, the dispatcher, the tokens. */
-export function measureService(metrics: Metrics, service: ServiceContext): void {
+/** The log, run requests by state, the dispatcher, the tokens, and when the certificate that is served expires. */
+export function measureService(metrics: Metrics, service: ServiceContext, certificateEndMs: number): void {
   const { registry } = metrics
   const { runtime, principals } = service
   const { journal } = runtime
@@ -120,12 +119,11 @@ export function measureService(metrics: Metrics, service: ServiceContext): void 
     'When the next active token expires, not counting runners’ tokens; +Inf if none does.',
     () => principals.nextExpiryMs / 1_000,
   )
-  const certificateEnd = certificateEndMs(runtime.settings.tls?.certFile) / 1_000
   gauge(
     registry,
     'intendant_certificate_expiry_timestamp_seconds',
     'When the served certificate expires; +Inf without TLS.',
-    () => certificateEnd,
+    () => certificateEndMs / 1_000,
   )
   inStates(registry, runtime, 'run_request', RUN_REQUEST_STATES, ['intendant_run_requests', 'Run requests, by state.'])
   measureLedger(metrics, service)

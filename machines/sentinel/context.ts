@@ -3,13 +3,17 @@ import type { LastFiring, SentinelCreate, SkipCode, Skipping } from '../document
 import type { By, MessageBody } from '../machine.ts'
 import type { CreateBody, CreationRecord } from '../repeated-create.ts'
 
-export interface SentinelContext {
+/** What it is, as somebody has asked for it. */
+interface Asked {
   readonly name: string
   readonly project: string
   readonly project_id: string
   readonly cron: string
   readonly time_zone: string
   readonly item: SentinelCreate['item']
+}
+
+export interface SentinelContext extends Asked {
   /** Who added it or has changed it last: its items are submitted in that name. */
   readonly by: By
   readonly created_at: string
@@ -35,21 +39,11 @@ export interface WhyNot {
   readonly item_id?: string
 }
 
-interface CreateSentinel extends CreateBody {
-  readonly name: string
-  readonly project: string
-  readonly project_id: string
-  readonly cron: string
-  readonly time_zone: string
-  readonly item: SentinelCreate['item']
-}
+type CreateSentinel = CreateBody & Asked
 
 /** Omitted members stay as they are. */
-interface UpdateSentinel extends MessageBody {
+interface UpdateSentinel extends MessageBody, Partial<Pick<Asked, 'cron' | 'time_zone' | 'item'>> {
   readonly type: 'update'
-  readonly cron?: string
-  readonly time_zone?: string
-  readonly item?: SentinelCreate['item']
 }
 
 /** From its timer. The runtime adds `why_not`. */

@@ -7,6 +7,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { BINARY } from '../binary.ts'
+import { locksIn } from '../locks-in.ts'
 import { Random } from '../random.ts'
 import { ask, type Heard } from './client.ts'
 import { ServiceProcess } from './service-process.ts'
@@ -355,8 +356,7 @@ class Landings {
       const path = this.#path(`${project}-${clone}`)
       const trees = this.#git(path, 'worktree', 'list').split('\n').slice(1)
       if (trees.length > 0) this.#fault(`worktrees are left in ${project}-${clone}: ${trees.join(', ')}`)
-      const within = readdirSync(join(path, '.git'), { recursive: true, encoding: 'utf8' })
-      const locks = within.filter((name) => /\.lock(\.|$)/.test(name))
+      const locks = locksIn(path)
       if (locks.length > 0) this.#fault(`locks are left in ${project}-${clone}: ${locks.join(', ')}`)
       if (this.#git(path, 'status', '--porcelain') !== '')
         this.#fault(`the checkout of ${project}-${clone} has changed`)

@@ -2,9 +2,10 @@
  * `intendant agent` may be killed before or after any git command of a landing: the next attempt lands the work once,
  * and nothing is left over. A few of those moments, chosen by a seed; `POINTS=all` tries each (some minutes).
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { locksIn } from '../../locks-in.ts'
 import { Random } from '../../random.ts'
 import { assertTidy, BRANCH, elsewhere, git, landing, type Place, run, said, task } from './place.ts'
 
@@ -68,8 +69,7 @@ function assertLandsAfter(t: Test, call: number, when: When): void {
   t.equal(added.split('\n').filter(Boolean).length, 1, 'its work is on trunk once')
   t.equal(git(remote, 'show', 'main:z'), 'theirs', 'beside that of others')
   assertTidy(t, at)
-  const within = readdirSync(join(at.repository, '.git'), { recursive: true, encoding: 'utf8' })
-  const locks = within.filter((name) => /\.lock(\.|$)/.test(name) && name !== TRUNK_LOCK)
+  const locks = locksIn(at.repository).filter((name) => name !== TRUNK_LOCK)
   t.strictSame(locks, [], 'no lock is left')
   const branches = git(remote, 'branch', '--format=%(refname:short)').split('\n')
   const others = branches.filter((name) => name !== 'main' && name !== BRANCH)
