@@ -31,7 +31,8 @@ export const ENDS_HELP = `
 Exit codes:
   0  done; with --wait: the run completed; task, queue wait: the item landed
   1  done, but the outcome is bad: the run failed, the item did not land, the log is damaged, status
-       found something critical; serve could not start or continue; the command of watch failed
+       found something critical; serve could not start or continue; the command of watch failed; the
+       collector refused the spans of otel
   2  the command line or a setting is wrong
   3  the service refused the request
   4  the service cannot be reached, or cannot answer now
@@ -40,8 +41,8 @@ Exit codes:
   7  verify did not examine it: a service is running on that home, a newer version has written it,
        or this machine cannot read it (another user's files, too few open files, too little memory)
   130  stopped before all of many were tried; ended at once by a repeated signal: the second to serve
-       and to a command upon many, the fourth to runner, watch and attention; with runner --once:
-       stopped before it had a run
+       and to a command upon many, the fourth to runner, watch, attention and otel; with runner
+       --once: stopped before it had a run
   141  with --wait, --follow or --exec: the reader of the output went away before the outcome was
        known
 

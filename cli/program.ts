@@ -21,6 +21,7 @@ import { addHypotheses } from './hypotheses.ts'
 import { withWholeIds, withWholeNames } from './ids.ts'
 import { addInitiatives } from './initiatives.ts'
 import { addIntents } from './intents.ts'
+import { addOtel } from './otel.ts'
 import { addPacing } from './pacing.ts'
 import { harmless, jsonText } from './print.ts'
 import { addProjects } from './projects.ts'
@@ -180,6 +181,7 @@ function makeProgram(world: World, act: Act): Command {
     addEvents,
     addEmit,
     addTrace,
+    addOtel,
     addAttention,
     addStatus,
     addTokens,

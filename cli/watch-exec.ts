@@ -3,16 +3,15 @@
  * succeeded, so a crash between the two repeats one event at most, and none is left out.
  */
 import type { QueryValue } from '../engine/client.ts'
-import { ServiceRefused } from '../engine/errors.ts'
 import { type Backoff, mayHelpInTime, retrying } from '../engine/retry.ts'
 import { watch } from '../engine/watch.ts'
+import { CursorFile } from './cursor-file.ts'
 import type { Document } from './document.ts'
 import { detailOf } from './event-line.ts'
 import { CliFailure, EXIT } from './exit.ts'
 import { type Facts, Hook, HookFailed, stopOn } from './hook.ts'
-import { keep, keptIn } from './kept-file.ts'
 import { cursorAfter } from './lists.ts'
-import { isPlaceLost, streamBreaks } from './stream-breaks.ts'
+import { streamBreaks } from './stream-breaks.ts'
 import type { Cli } from './world.ts'
 
 /** How often the command is run for one event before that counts as failed. */
@@ -39,45 +38,37 @@ interface Consumer {
 /** Until it is stopped. Throws CliFailure for an event that fails, and what `watch` throws. */
 export async function consume(cli: Cli, consumer: Consumer, backoff: Backoff = BACKOFF): Promise<void> {
   const { client, world, note } = cli
-  const { cursorFile, filters, count = Number.POSITIVE_INFINITY } = consumer
+  const { filters, count = Number.POSITIVE_INFINITY } = consumer
   world.owesOutcome()
   const hook = new Hook(cli, consumer.exec, consumer.execLimit)
   const { signal } = stopOn(world, hook)
   const patience = { signal, mayHelp: mayHelpInTime }
   const taking: Taking = { consumer, hook, signal, backoff }
   const breaks = streamBreaks(note)
-  let cursor = (cursorFile === undefined ? undefined : cursorIn(cursorFile)) ?? consumer.since
-  const goOnFrom = (next: string): void => {
-    if (cursorFile !== undefined) keep(cursorFile, `${next}\n`)
-    cursor = next
-  }
+  const place = new CursorFile(consumer.cursorFile, consumer.since)
   let done = 0
   try {
-    for await (const frame of watch({ client, since: cursor, filters, signal, onBreak: breaks.broke })) {
+    for await (const frame of watch({ client, since: place.cursor, filters, signal, onBreak: breaks.broke })) {
       breaks.heard()
       const events = frame.type === 'events' ? frame.events : []
       for (const [n, event] of events.entries()) {
         const isLast = n === events.length - 1
         // Before the command runs: afterwards the service may be away.
-        const next = isLast ? frame.cursor : await retrying(() => cursorAfter(client, cursor, 1, filters), patience)
+        const next = isLast
+          ? frame.cursor
+          : await retrying(() => cursorAfter(client, place.cursor, 1, filters), patience)
         await handle(cli, event, taking)
-        goOnFrom(next ?? cursor)
+        place.keep(next ?? place.cursor)
         done += 1
         if (done >= count || signal.aborted) return
       }
       // The first one shows that the file can be written, before anything is done; the others keep the cursor young.
-      if (events.length === 0 && (frame.type === 'hello' || frame.cursor !== cursor)) goOnFrom(frame.cursor)
+      if (events.length === 0 && (frame.type === 'hello' || frame.cursor !== place.cursor)) place.keep(frame.cursor)
     }
   } catch (error) {
     if (signal.aborted && !(error instanceof CliFailure)) return
-    throw cursorFile !== undefined && isPlaceLost(error) ? placeLost(error, cursorFile) : error
+    throw place.explain(error)
   }
-}
-
-function cursorIn(file: string): string | undefined {
-  const cursor = keptIn(file)?.trim()
-  if (cursor === '') throw new CliFailure(`${file} holds no cursor. Remove it to begin at --since.`)
-  return cursor
 }
 
 interface Taking {
@@ -121,9 +112,4 @@ function factsOf(event: Document): Facts {
     occurred_at,
     what: detailOf(payload),
   }
-}
-
-function placeLost({ method, path, problem, message }: ServiceRefused, file: string): ServiceRefused {
-  const way = `The cursor is that in ${file}. To go on all the same, remove the file, and begin with --since earliest or latest.`
-  return new ServiceRefused(method, path, { ...problem, detail: `${message} ${way}` })
 }

@@ -221,11 +221,16 @@ function redirection(asked: URL, { status, headers }: Response): string | undefi
 }
 
 function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {
-  const after = Number(response.headers.get('retry-after'))
-  const retryAfterSeconds = Number.isFinite(after) && after > 0 ? after : undefined
+  const retryAfterSeconds = retryAfterSecondsOf(response.headers)
   const problem = problemIn(response.status, text)
   if (problem !== undefined) return new ServiceRefused(method, path, problem, retryAfterSeconds)
   return new ForeignRefusal(method, path, problemMadeUp(response.status, text), retryAfterSeconds)
+}
+
+/** Seconds from `Retry-After`; undefined if there is none, or it is a date. */
+export function retryAfterSecondsOf(headers: Headers): number | undefined {
+  const after = Number(headers.get('retry-after'))
+  return Number.isFinite(after) && after > 0 ? after : undefined
 }
 
 /** The problem in an answer's body, if it is one of the service's. */
