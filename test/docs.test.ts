@@ -66,6 +66,21 @@ t.test('OPERATIONS.md names every metric of the program and no others', async (t
   t.same([...told].sort(), [...there].sort())
 })
 
+t.test('the alerts of packaging/prometheus are those that OPERATIONS.md tells of, and no others', (t) => {
+  const [, table = ''] = page('OPERATIONS.md')
+    .split('\n### What to be woken by\n')[1]!
+    .split(/\n\n(?=\|)/)
+  const names = (text: string): string[] => [...new Set(text.match(/\b(?:intendant|process)_\w+|\bup\b/g))].sort()
+  // The last line is about what another exporter tells.
+  const told = [...table.split('\n\n')[0]!.matchAll(/^\| (`.*?) \| /gm)].map(([, when]) => when).join('\n')
+  const rules = [...page('packaging/prometheus/intendant.rules.yml').matchAll(/^ +expr: '(.+)'$/gm)].map(
+    ([, expr]) => expr,
+  )
+  t.ok(rules.length > 20)
+  t.same(names(rules.join('\n')), names(told))
+  t.end()
+})
+
 t.test('docs/RUNNERS.md lists every variable of `intendant agent` and no others', (t) => {
   const [, section = ''] = page('docs/RUNNERS.md').split('\n### A coding agent as its command\n')
   const told = [...section.matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name)
