@@ -80,10 +80,10 @@ function readHeader(name: string, value: string): void {
 /** Headers that only some routes read, and that may occur more than once. */
 function readDeclared(name: string, value: string): void {
   if (name === PREFER_HEADER) incoming.prefer = listed(incoming.prefer, value)
-  else if (name === 'if-match') incoming.ifMatch = listed(incoming.ifMatch, value)
+  else if (name === 'if-match') incoming.ifMatch = listed(incoming.ifMatch, value === '' ? EMPTY : value)
   // With two keys parsers disagree on which one counts, so neither does.
   else if (name === 'idempotency-key')
-    incoming.idempotencyKey = incoming.idempotencyKey !== undefined ? TWO_KEYS : value === '' ? EMPTY_KEY : value
+    incoming.idempotencyKey = incoming.idempotencyKey !== undefined ? TWO_KEYS : value === '' ? EMPTY : value
 }
 
 /** Joins the values of a repeated list header (RFC 9110 section 5.3). */
@@ -120,7 +120,7 @@ export function fence(exchange: Exchange): void {
 /** No header value can equal these. */
 export const TWO_KEYS = '\0'
 /** The header was sent but is empty. uWebSockets.js treats non-ASCII bytes at either end of a value as white space. */
-const EMPTY_KEY = '\u0001'
+const EMPTY = '\u0001'
 
 /** Not of the form `Bearer <token>`, so it admits nobody. */
 export const TWO_AUTHORIZATIONS = 'two'
