@@ -17,7 +17,7 @@ import {
   startedBody,
 } from '../../machines/documents/run-request.ts'
 import type { By } from '../../machines/machine.ts'
-import { holds } from '../../machines/run-request/rules.ts'
+import { holds, NOBODY } from '../../machines/run-request/rules.ts'
 import { isLeased } from '../../machines/run-request/states.ts'
 import type { TSchema } from '../../machines/schema.ts'
 import type { MessageBody, Taken } from '../../runtime/api.ts'
@@ -176,7 +176,7 @@ function tell(
   if (principal.runnerId !== undefined) service.dispatcher.touch(principal.runnerId)
   message.by = exchange.by
   // A person's release names the current holder; the machine refuses it if that has changed meanwhile.
-  message.runner_id = principal.runnerId ?? context.offered_to ?? ''
+  message.runner_id = principal.runnerId ?? context.offered_to ?? NOBODY
   if (principal.runnerId === undefined) message.attempt ??= context.attempt
   const ref = { kind: 'run_request', id: context.id } as const
   const reply = onAccepted(service, exchange, (answer) => {

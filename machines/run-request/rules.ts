@@ -22,6 +22,9 @@ const RUNNER_POSTS = new Set(['accepted', 'started', 'heartbeat', 'events', 'com
 /** The states that a requeue aims at: in these, a repeated requeue has nothing left to do. */
 const UNDER_WAY = new Set(['queued', 'offered', 'accepted', 'started'])
 
+/** Stands for the holder where a person posts in the holder's name, and there is none. No runner has this id. */
+export const NOBODY = ''
+
 interface Post {
   readonly runner_id: string
   readonly attempt?: number
@@ -292,6 +295,8 @@ export function refusal(
 
 function fenced(context: RunRequestContext, post: Post, type: string): Refusal | undefined {
   const { attempt, offered_to } = context
+  // The state says why: it has no holder.
+  if (post.runner_id === NOBODY) return undefined
   if (post.runner_id !== offered_to) {
     return { code: 'stale_attempt', detail: `runner ${post.runner_id} does not hold this request` }
   }

@@ -385,6 +385,8 @@ t.test('an operator releases and cancels a run, and an illegal move lists the mo
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
   const released = await s.expect(200, 'POST', `/api/run-requests/${made.id}/release`)
   t.match(released.body.run_request, { state: 'queued', attempt: 2 })
+  const unheld = await s.expect(409, 'POST', `/api/run-requests/${made.id}/release`)
+  t.match(unheld.body, { code: 'illegal_move', state: 'queued', detail: /in state queued does not allow release/ })
   await s.expect(200, 'GET', '/api/runners/r1/run-requests/next', undefined, runner)
   t.equal(
     (await s.expect(422, 'POST', `/api/run-requests/${made.id}/accepted`, {}, runner)).body.code,
