@@ -26,7 +26,12 @@ const INTENT_REFS = (kind: string): string =>
 
 const mission = Type.Object(
   {
-    objective: Type.String({ minLength: 1, maxLength: LONG_TEXT_LENGTH_MAX, description: 'What to achieve.' }),
+    objective: Type.String({
+      minLength: 1,
+      maxLength: LONG_TEXT_LENGTH_MAX,
+      pattern: '\\S',
+      description: 'What to achieve.',
+    }),
     definition_of_done: Type.Optional(strings('Conditions that are true when it is done.')),
     stop_conditions: Type.Optional(strings('Conditions that end the work early.')),
     product_intent_refs: Type.Optional(strings(INTENT_REFS('Product'))),

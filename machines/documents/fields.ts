@@ -56,9 +56,12 @@ export function name(description: string) {
  */
 const ONE_LINE_PATTERN = '^(?!.*[\\u0000-\\u001f\\u007f-\\u009f]).*$'
 
-/** One line of text: it can neither control a terminal nor break a line of a log. */
+/** The same, and not blank. */
+const SHOWN_LINE_PATTERN = ONE_LINE_PATTERN.replace('.*$', '.*\\S.*$')
+
+/** One line of text: it can neither control a terminal nor break a line of a log, and there is something to see. */
 export function oneLine(description: string, maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, pattern: ONE_LINE_PATTERN, description })
+  return Type.String({ minLength: 1, maxLength, pattern: SHOWN_LINE_PATTERN, description })
 }
 
 /** Longest ref that a run may state: longer than any that git makes, or a path to a bundle. */

@@ -66,6 +66,15 @@ t.test('a brief goes from draft to a compiled artifact, and each move is recorde
   ])
 })
 
+t.test('a brief has an objective that is not blank', async (t) => {
+  const s = await startTestService(t)
+  await s.project('shop')
+  for (const objective of ['', ' ', '\n']) {
+    const { body } = await s.expect(422, 'POST', '/formation-briefs', { project: 'shop', mission: { objective } })
+    t.match(body.errors, [{ pointer: '/mission/objective' }])
+  }
+})
+
 t.test('briefs are listed by state, and reviewable ones need attention', async (t) => {
   const { s, sections } = await start(t)
   const draft = await briefIn(s, 'draft', 'shop', sections)

@@ -245,21 +245,21 @@ t.test(
   },
 )
 
-t.test('a name must be a single line without control characters', async (t) => {
+t.test('a name must be a single line without control characters, and not blank', async (t) => {
   const s = await startTestService(t)
   const bodies = (name: string): [string, object][] => [
     ['/api/projects', { name, key: 'named' }],
     ['/api/tokens', { name, roles: ['viewer'] }],
     ['/api/runners', { id: 'r9', name }],
   ]
-  for (const name of ['a\nb', 'a\u001b[2Jb', 'a\u009bb', 'a\u2028b']) {
+  for (const name of ['a\nb', 'a\u001b[2Jb', 'a\u009bb', 'a\u2028b', ' ', '\u3000']) {
     for (const [path, body] of bodies(name))
       t.match((await s.expect(422, 'POST', path, body)).body.errors, [{ pointer: '/name' }], path)
   }
   for (const [path, body] of bodies('Ångström 中文 💡')) await s.expect(201, 'POST', path, body)
 })
 
-t.test('a project that does not exist is 404 in a path or filter, and 422 with a pointer in a body', async (t) => {
+t.test('an unknown project is 404 in a path or filter, 422 in a body, and other filters match nothing', async (t) => {
   const s = await startTestService(t)
   await s.project('shop')
   await s.project('bank')
@@ -285,4 +285,12 @@ t.test('a project that does not exist is 404 in a path or filter, and 422 with a
     }
   for (const path of ['/api/projects/nowhere', '/api/projects/nowhere/drift', '/api/work-items?project=nowhere'])
     t.equal((await s.expect(404, 'GET', path)).body.code, 'not_found', path)
+  for (const path of [
+    '/api/run-requests?runner=nobody',
+    '/api/run-requests?label=none',
+    '/api/work-items?source=campaign:none',
+    '/api/agent-sessions?campaign=none',
+    '/api/events?project=nowhere',
+  ])
+    t.strictSame((await s.expect(200, 'GET', path)).body.items, [], path)
 })
