@@ -280,7 +280,12 @@ function shown(data: unknown): string {
   if (Array.isArray(data)) return 'an array'
   if (typeof data === 'object' && data !== null) return 'an object'
   if (typeof data !== 'string') return String(data)
-  return data.length <= 60 ? JSON.stringify(data) : `a string of ${data.length} characters`
+  return data.length <= 60 ? JSON.stringify(data) : `a string of ${charactersOf(data)} characters`
+}
+
+/** As `maxLength` counts them: a surrogate pair is one. */
+function charactersOf(text: string): number {
+  return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0)
 }
 
 /** The description of the schema that refused the value. */

@@ -54,6 +54,9 @@ t.test('every fault is listed with a pointer and a sentence that says what was e
   t.strictSame(refused(person, { name: '' }), ['/name must NOT have fewer than 1 characters, got ""'])
   t.strictSame(refused(Type.Array(Type.Integer(), { minItems: 1 }), []), [' must have 1 or more entries, got 0'])
   t.strictSame(refused(Type.Array(Type.Integer(), { maxItems: 2 }), [1, 2, 3]), [' must have at most 2 entries, got 3'])
+  const long = ['/name must NOT have more than 70 characters, got a string of 71 characters']
+  const named = closedObject({ name: Type.String({ maxLength: 70 }) })
+  t.strictSame(refused(named, { name: '💡'.repeat(71) }), long, 'a surrogate pair counts as one')
   const patch = { ...closedObject({ a: Type.Optional(count()), b: Type.Optional(count()) }), minProperties: 1 }
   t.strictSame(refused(patch, {}), [' must have 1 or more members, got 0; known members: a, b'])
   t.strictSame(refused(person, { name: ['x'.repeat(100)] }), ['/name must be a string, got an array'])
