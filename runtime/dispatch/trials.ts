@@ -10,6 +10,8 @@ import { committed } from '../control/committed.ts'
 import type { RunnerRequirements } from './api.ts'
 import { requirementsOf } from './eligibility.ts'
 import type { Fleet } from './fleet.ts'
+import type { Holdings } from './holdings.ts'
+import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 
 /** A run that goes on for this long has an answer of its provider, milliseconds: agents give up sooner. */
@@ -21,12 +23,23 @@ const providerMsMin = 3_600_000
 export type Trials = ReadonlyMap<Runner, RunRequestContext>
 export const NO_TRIALS: Trials = new Map()
 
-export function trialsOf(runtime: Runtime, fleet: Fleet): Trials {
+interface Reading {
+  readonly fleet: Fleet
+  readonly queue: Queue
+  readonly holdings: Holdings
+}
+
+/**
+ * Reads the runs that still go on, and no others: after an outage, thousands of idle runners may name one that has ended.
+ */
+export function trialsOf(runtime: Runtime, { fleet, queue, holdings }: Reading): Trials {
   const trials = new Map<Runner, RunRequestContext>()
   const nowMs = runtime.platform.wallMs()
   for (const runner of fleet.all()) {
     const { outage, limit } = runner
     if (outage === undefined || outage.is_stated || limit !== undefined) continue
+    if (queue.demandOfRequest(outage.run_request_id) === undefined && holdings.get(outage.run_request_id) === undefined)
+      continue
     const run = committed<RunRequestContext>(runtime, { kind: 'run_request', id: outage.run_request_id })
     if (run !== undefined && nowMs - begunMs(run, outage.until) < trialMsMax) trials.set(runner, run.context)
   }

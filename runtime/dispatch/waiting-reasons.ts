@@ -110,7 +110,7 @@ export class WaitingReasons implements Stranding {
 
   private trialsNow(): Trials {
     if (this.trials === undefined) this.forgetSoon()
-    this.trials ??= trialsOf(this.runtime, this.now.fleet)
+    this.trials ??= trialsOf(this.runtime, { ...this.now, queue: this.queue })
     return this.trials
   }
 

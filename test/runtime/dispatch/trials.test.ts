@@ -6,7 +6,7 @@ const NOW_MS = Date.UTC(2026, 0, 1)
 const at = (minutesAgo: number): string => new Date(NOW_MS - minutesAgo * MINUTE_MS).toISOString()
 
 /** How many runs are read, and the runners that count as being tried, of those that the given limits are over for. */
-function tried(...outages: { over: number; run?: object; is_stated?: boolean }[]) {
+function tried(...outages: { over: number; run?: object; is_stated?: boolean; has?: 'queue' | 'runner' | 'nobody' }[]) {
   let reads = 0
   const read = ({ id }: { id: string }) => {
     reads++
@@ -17,7 +17,10 @@ function tried(...outages: { over: number; run?: object; is_stated?: boolean }[]
     id,
     outage: { until: at(over), run_request_id: String(id), is_stated },
   }))
-  const found = trialsOf(runtime, { all: () => runners } as any)
+  const has = (id: string, who: string) => (outages[Number(id)]!.has ?? 'queue') === who || undefined
+  const queue = { demandOfRequest: (id: string) => has(id, 'queue') }
+  const holdings = { get: (id: string) => has(id, 'runner') }
+  const found = trialsOf(runtime, { fleet: { all: () => runners }, queue, holdings } as any)
   return { reads, ids: [...found.keys()].map(({ id }) => Number(id)) }
 }
 
@@ -33,6 +36,15 @@ t.test('a runner is being tried for ten minutes from the end of its limit, and f
 
 t.test('no run is read of a runner whose provider had said until when', (t) => {
   t.same(tried({ over: 1, run: queued, is_stated: true }), { reads: 0, ids: [] })
+  t.end()
+})
+
+t.test('no run is read that neither waits nor is held, since it tries nothing', (t) => {
+  const had: Parameters<typeof tried> = [
+    { over: 1, run: queued, has: 'nobody' },
+    { over: 1, run: started(1), has: 'runner' },
+  ]
+  t.same(tried(...had), { reads: 1, ids: [1] })
   t.end()
 })
 
