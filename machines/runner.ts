@@ -26,7 +26,7 @@ import {
   type Terms,
 } from './runner/context.ts'
 import { rotated } from './runner/credentials.ts'
-import { LIMIT_TIMER, limitedBy, limitTimer, outagesOver, UNLIMITED } from './runner/limit.ts'
+import { LIMIT_TIMER, limitedBy, limitOver, limitTimer, outagesOver } from './runner/limit.ts'
 import { runnerTestimony } from './runner/testimony.ts'
 
 /** The members that the message really changes. */
@@ -110,7 +110,7 @@ const machineSetup = setup({
     }),
     change: assign(({ context, event }) => ({ ...changeOf(context, event as Of<'update'>), updated_at: event.at })),
     limit: assign(({ context, event }) => limitedBy(context, event as Of<'limit'>)),
-    endLimit: assign(UNLIMITED),
+    endLimit: assign(({ context }) => limitOver(context)),
     noteProvider: assign(({ context }) => outagesOver(context)),
     lift: assign(({ context, event }) => (lifts(context, event as Of<'update'>) ? outagesOver(context) : {})),
     emitLimitEnded: enqueueActions(({ context, event, enqueue }, { state }: { state: string }) => {
@@ -334,11 +334,16 @@ function document({ value, context }: SnapshotOf<RunnerContext>): Runner {
 
 export const runnerModule: MachineModule<RunnerContext, RunnerBody> = {
   kind: 'runner',
-  version: 4,
+  version: 5,
   machine: runnerMachine,
-  // 2: a runner may be draining from the start; 3: a process may report its end; 4: its provider may be unavailable.
-  // Stored snapshots are unchanged.
-  migrations: { 1: (snapshot) => snapshot, 2: (snapshot) => snapshot, 3: (snapshot) => snapshot },
+  // 2: a runner may be draining from the start; 3: a process may report its end; 4: its provider may be unavailable;
+  // 5: keeps a limit whose time is over. Stored snapshots are unchanged.
+  migrations: {
+    1: (snapshot) => snapshot,
+    2: (snapshot) => snapshot,
+    3: (snapshot) => snapshot,
+    4: (snapshot) => snapshot,
+  },
   internal: ['limit', 'limit_over', 'provider_answered', 'came_online', 'went_offline'],
   repeats,
   refusal,

@@ -28,6 +28,8 @@ export interface RunnerContext {
     readonly outages?: number | undefined
     /** When the first of them was reported whose end nobody has stated. */
     readonly outages_since?: string | undefined
+    /** The limit that ended last, by its time alone: whether its provider is back is not known yet. */
+    readonly outage?: LimitedRunner | undefined
   }
 }
 

@@ -27,16 +27,21 @@ export function limitedBy({ limited, internal }: RunnerContext, message: Of<'lim
   const since = is_stated ? at : outages_since
   return {
     limited: { code, message: words, since, until: end, is_stated, run_request_id },
-    internal: { ...internal, outages: outages + 1, ...(is_stated ? {} : { outages_since }) },
+    internal: { ...internal, outages: outages + 1, outage: undefined, ...(is_stated ? {} : { outages_since }) },
   }
 }
 
-/** Its time is over. The provider may still be away: the next pause is longer. */
-export const UNLIMITED: Change = { limited: undefined }
+/** Its time is over. The provider may still be away: what it was is kept, and the next pause is longer. */
+export function limitOver({ limited, internal }: RunnerContext): Change {
+  return { limited: undefined, internal: { ...internal, outage: limited } }
+}
 
 /** The provider answers, or an operator says so: the next pause is as short as the first. */
 export function outagesOver({ internal }: RunnerContext): Change {
-  return { ...UNLIMITED, internal: { ...internal, outages: undefined, outages_since: undefined } }
+  return {
+    limited: undefined,
+    internal: { ...internal, outages: undefined, outages_since: undefined, outage: undefined },
+  }
 }
 
 export function limitTimer({ until }: LimitedRunner): ScheduleParams {

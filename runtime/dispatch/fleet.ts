@@ -104,7 +104,7 @@ export class Fleet {
     runner.limit = context.limited
     runner.isAboutToBeLimited = false
     runner.hadOutages = context.internal.outages !== undefined
-    runner.outage = context.limited ?? (runner.hadOutages ? runner.outage : undefined)
+    runner.outage = context.limited ?? context.internal.outage
     runner.registeredAt = context.created_at
     runner.seenAt = laterOf(context.internal.seen_at, context.session?.started_at)
     this.changeSupply(runner, state === 'removed' ? undefined : context)

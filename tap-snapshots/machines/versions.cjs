@@ -78,7 +78,7 @@ run_request version 7: 96956edef10700c3
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > runner 1`] = `
-runner version 4: 86307a65c34ae216
+runner version 5: 86307a65c34ae216
 `
 
 exports[`dist/test/machines/versions.test.js > TAP > a machine whose structure changes has a new version > sentinel 1`] = `

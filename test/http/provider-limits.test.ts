@@ -1,5 +1,6 @@
 /** An unavailable provider over HTTP: runs wait for it, runners rest, and all of it ends by itself. */
 import t, { type Test } from 'tap'
+import { openDiskJournal } from '../../storage/open-journal.ts'
 import { AdvanceablePlatform } from '../platforms/advanceable.ts'
 import { until } from '../until.ts'
 import {
@@ -322,6 +323,31 @@ t.test('a person is called once nobody has known for an hour when the provider i
   t.match(await called(), [{ since: call.since, because: { detail: /r1 until/ } }])
   await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
   t.same(await called(), [])
+})
+
+t.test('who was called while a run tries the provider is not told after a restart that it is back', async (t) => {
+  const platform = new AdvanceablePlatform()
+  const home = t.testdir()
+  const openJournal = (onFailure: (failure: Error) => void) => openDiskJournal({ home, onFailure } as never)
+  const start = () => startTestService(t, { home }, { openJournal, platform })
+  const s = await start()
+  const runner = await fleet(s, 'shop')
+  await submit(s)
+  for (let times = 0; times < 7; times++) {
+    const { request_id } = await begin(s, runner)
+    await limit(s, runner, request_id)
+    const { limited } = await until(runnerOf(s), (one) => one.limited !== undefined)
+    platform.advance(Date.parse(limited.until) - platform.wallMs() + 1_000)
+    await until(runnerOf(s), (one) => one.limited === undefined)
+    await poll(s, runner)
+  }
+  await begin(s, runner)
+  const called = async (s: TestService): Promise<any[]> =>
+    (await s.expect(200, 'GET', '/api/attention?reason=no_runner_online')).body.items
+  const before = await called(s)
+  t.match(before, [{ because: { code: 'limited', detail: /r1, being tried again \(usage_limit/ } }])
+  await s.service.close()
+  t.strictSame(await called(await start()), before)
 })
 
 t.test('a run that goes on for ten minutes shows that its provider is back', async (t) => {

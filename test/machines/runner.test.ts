@@ -131,7 +131,9 @@ t.test(
     }
     t.strictSame(pauses, [1, 2, 4, 8, 16, 30, 30])
     t.equal(step(module, snapshot, M.limit_over).repeat, 'not_its_limit')
+    t.match(snapshot.context, { limited: undefined, internal: { outage: { ...OUTAGE, type: undefined } } }, 'is kept')
     const answered = step(module, snapshot, M.provider_answered).snapshot
+    t.equal(answered.context.internal.outage, undefined)
     t.equal(Date.parse(ends(answered, at(9, OUTAGE))[1]) - at(9, OUTAGE).atMs, 60_000, 'from the beginning')
     t.end()
   },
