@@ -54,7 +54,6 @@ export interface Supply {
   readonly isTrusted: boolean
   /** Slots of the runners that could take an offer now, the one that polled last on top. */
   readonly available: IndexHeap
-  members: number
   /** The demands they may take, except those pinned to one runner. */
   demands: Demand[]
 }

@@ -24,6 +24,7 @@ export class Fleet {
   /** A slot number is used once: that of a removed runner stays empty. */
   private readonly bySlot: (Runner | undefined)[] = []
   private readonly supplies = new Map<string, Supply>()
+  private readonly members = new Map<Supply, Set<Runner>>()
   private readonly positions: Positions = { of: new Int32Array(16).fill(-1) }
   private readonly polledLater = (a: number, b: number) => this.bySlot[a]!.pollOrder > this.bySlot[b]!.pollOrder
   private readonly anywherePositions: Positions = { of: new Int32Array(16).fill(-1) }
@@ -66,6 +67,11 @@ export class Fleet {
 
   allSupplies(): Iterable<Supply> {
     return this.supplies.values()
+  }
+
+  /** The registered runners, online or not, in groups that may take the same requests. */
+  bySupply(): Iterable<readonly [Supply, ReadonlySet<Runner>]> {
+    return this.members
   }
 
   /**
@@ -287,11 +293,15 @@ export class Fleet {
     const supply = context === undefined ? undefined : this.supplyFor(context)
     const before = runner.supply
     if (before === supply) return
-    if (supply !== undefined) supply.members++
+    if (supply !== undefined) this.members.get(supply)!.add(runner)
     runner.supply = supply
-    if (before === undefined || --before.members > 0) return
+    if (before === undefined) return
+    const left = this.members.get(before)!
+    left.delete(runner)
+    if (left.size > 0) return
     unpairSupply(before)
     this.supplies.delete(before.signature)
+    this.members.delete(before)
   }
 
   private supplyFor(context: RunnerContext): Supply {
@@ -306,10 +316,10 @@ export class Fleet {
       labels: new Set(labels),
       isTrusted: context.trusted,
       available: new IndexHeap(this.positions, this.polledLater),
-      members: 0,
       demands: [],
     }
     this.supplies.set(signature, supply)
+    this.members.set(supply, new Set())
     for (const demand of this.demands()) pair(supply, demand)
     return supply
   }

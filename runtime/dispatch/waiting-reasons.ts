@@ -15,30 +15,17 @@ import type { Guard } from '../control/guard.ts'
 import { isRemovedRunner } from '../entities/removed-runners.ts'
 import { namesOf } from '../writers.ts'
 import type { Absence, RunnerRequirements, Stranding, Visible } from './api.ts'
-import {
-  type Criteria,
-  carriesLabels,
-  criteriaOf,
-  type Demand,
-  isAllowed,
-  isGranted,
-  type Supply,
-} from './eligibility.ts'
-import type { Fleet } from './fleet.ts'
+import { type Criteria, criteriaOf, type Demand } from './eligibility.ts'
+import { DEPTH, type Depth, depthOf, type Furthest, furthestOf, labelled, type Registry } from './furthest.ts'
 import type { Holdings } from './holdings.ts'
-import type { Matching } from './matching.ts'
 import type { Queue } from './queue.ts'
 import type { Runner } from './runner.ts'
 import type { Suspensions } from './suspensions.ts'
-import { NO_TRIALS, outageMsMin, outageSince, type Trials, trialsOf, triedFor } from './trials.ts'
+import { outageMsMin, outageSince, type Trials, trialsOf, triedFor } from './trials.ts'
 
-interface DispatchState {
-  readonly fleet: Fleet
+interface DispatchState extends Registry {
   readonly holdings: Holdings
-  readonly matching: Matching
   readonly suspensions: Suspensions
-  /** Projects the reader may see: nothing is told of others, not even that they have runners. */
-  readonly visible: Visible
 }
 
 const PASSED_OVER: WaitingBecause = {
@@ -189,7 +176,7 @@ export class WaitingReasons implements Stranding {
     if (!isLimited && furthest.depth !== DEPTH.capable) return undefined
     const nowMs = this.runtime.platform.wallMs()
     let since = ''
-    for (const runner of candidates(criteria, fleet)) {
+    for (const runner of labelled(criteria, now)) {
       if (depthOf(runner, criteria, now) < furthest.depth) continue
       const at = isLimited ? outageSince(runner) : fleet.heardAt(runner)
       if (at === undefined || nowMs - instantMs(at) < (isLimited ? outageMsMin(runner) : absenceMsMin)) return undefined
@@ -255,39 +242,8 @@ function whichApproval({ asked: { brief, retry, again }, made: { elsewhere } }: 
   return `of its own: an approval of its brief does not cover ${what.join(' or ')}`
 }
 
-/** Most runners named in a sentence. */
-const NAMED_MAX = 3
 /** How much of a provider's message is repeated for each, characters. */
 const LIMIT_CHARS_MAX = 140
-
-/** How many rules, in order, a runner passes. One that may take the work but cannot now reaches at least `capable`. */
-const DEPTH = {
-  nowhere: 0,
-  seen: 1,
-  granted: 2,
-  allowed: 3,
-  labelled: 4,
-  capable: 5,
-  online: 6,
-  limited: 7,
-  silent: 8,
-  taking: 9,
-  free: 10,
-} as const
-type Depth = (typeof DEPTH)[keyof typeof DEPTH]
-
-type Registry = Pick<DispatchState, 'fleet' | 'matching' | 'visible'> & {
-  /** Runners that count as limited; default: none. */
-  readonly trials?: Trials
-}
-
-/** The runners that pass most rules. */
-interface Furthest {
-  readonly depth: Depth
-  readonly count: number
-  /** The first of them, as many as are named. */
-  readonly runners: readonly Runner[]
-}
 
 function withoutRunner(criteria: Criteria, furthest: Furthest): WaitingBecause {
   const who = names(furthest)
@@ -323,54 +279,6 @@ function whyStranded(criteria: Criteria, furthest: Furthest): WaitingBecause {
   }
   const work = `${criteria.entryEvent} at throttle ${criteria.throttle}`
   return { code: 'no_capable_engine', detail: `The manifests of ${names(furthest)} do not support ${work}.` }
-}
-
-/** One pass, since each create pays for it: some 20 us with a thousand runners, where a list for each rule took 70. */
-function furthestOf(criteria: Criteria, now: Registry): Furthest {
-  let furthest: Depth = DEPTH.nowhere
-  let count = 0
-  let runners: Runner[] = []
-  for (const runner of candidates(criteria, now.fleet)) {
-    const depth = depthOf(runner, criteria, now)
-    if (depth < furthest || depth === DEPTH.nowhere) continue
-    if (depth > furthest) {
-      furthest = depth
-      count = 0
-      runners = []
-    }
-    if (++count <= NAMED_MAX) runners.push(runner)
-  }
-  return { depth: furthest, count, runners }
-}
-
-function candidates({ pin }: Criteria, fleet: Fleet): Iterable<Runner> {
-  if (pin === undefined) return fleet.all()
-  const pinned = fleet.find(pin)
-  return pinned === undefined ? [] : [pinned]
-}
-
-function depthOf(
-  runner: Runner,
-  criteria: Criteria,
-  { fleet, matching, visible, trials = NO_TRIALS }: Registry,
-): Depth {
-  const { supply } = runner
-  if (supply === undefined || !isSeen(supply, criteria, visible)) return DEPTH.nowhere
-  if (!isAllowed(supply, criteria)) return isGranted(supply, criteria) ? DEPTH.granted : DEPTH.seen
-  if (!carriesLabels(supply, criteria)) return DEPTH.allowed
-  if (!matching.isCapable(runner, criteria)) return DEPTH.labelled
-  if (!runner.isOnline) return DEPTH.capable
-  if (runner.state !== 'registered') return DEPTH.online
-  if (!runner.isGiven || trials.has(runner)) return DEPTH.limited
-  if (!runner.hasRoom) return DEPTH.taking
-  return fleet.isExpected(runner) ? DEPTH.free : DEPTH.silent
-}
-
-/** Whether the runners exist for the reader: they may work for a project it sees, or for all projects of the work. */
-function isSeen(supply: Supply, criteria: Criteria, visible: Visible): boolean {
-  if (visible === '*' || isGranted(supply, criteria)) return true
-  for (const project of supply.projects!) if (visible.has(project)) return true
-  return false
 }
 
 function noneRegistered({ pin }: Criteria): string {

@@ -193,7 +193,6 @@ t.test('a demand that is forgotten is taken from its supplies and its repository
     labels: new Set(),
     isTrusted: true,
     available: new IndexHeap({ of: new Int32Array(0) }, () => false),
-    members: 1,
     demands: [],
   }
   const queue = new Queue(new ManualPlatform(), () => [supply])
