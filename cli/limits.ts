@@ -6,9 +6,14 @@ import { counted } from './units.ts'
 /** Why such an item waits. */
 const AWAY = ['provider_unavailable', 'limited']
 
+/** Whether an item or a run waits since the runners that may take it are limited, or until its provider is back. */
+export function isWaitingForLimited({ waiting_because: why }: Document): boolean {
+  return AWAY.includes(why?.code)
+}
+
 /** Of `GET /api/pacing`: the items that wait for their provider. They count as running, but take no place. */
 export function awayIn({ running }: Document): number {
-  return running.filter(({ waiting_because: why }: Document) => AWAY.includes(why?.code)).length
+  return running.filter(isWaitingForLimited).length
 }
 
 /** `away`: how many of the running ones wait for their provider. */

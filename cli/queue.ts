@@ -11,7 +11,7 @@ import type { Document } from './document.ts'
 import { printEvents } from './event-line.ts'
 import { IDS, ITEMS, listFiltered, stateOption } from './filters.ts'
 import { IdArgument, WORK_ITEM } from './ids.ts'
-import { awayIn, limitedText, placesText } from './limits.ts'
+import { awayIn, isWaitingForLimited, limitedText, placesText } from './limits.ts'
 import { ALL, inStates, list } from './lists.ts'
 import { COLOUR, safe } from './print.ts'
 import { counted } from './units.ts'
@@ -141,8 +141,8 @@ async function overview(cli: Cli, _: readonly any[], options: any): Promise<void
   if (json) return print.json({ ...lists, outside: runs, attention })
   const called = new Set(attention.map(({ work_item }) => work_item?.id))
   const needing = lists.open.filter(({ id }) => called.has(id))
-  // Nothing can run: perhaps since the providers of those that could are away.
-  const limited = pacing.max_running === 0 ? (await list(client, '/api/runners', ALL)).items : []
+  const isAway = pacing.max_running === 0 || [...running, ...waiting, ...runs].some(isWaitingForLimited)
+  const limited = isAway ? (await list(client, '/api/runners', ALL)).items : []
   const parts = summary({ runs, attention, needing, limited }, pacing, cli)
   for (const line of inRoom(parts, print.columns)) print.line(line)
   printItems(print, 'Running', lists.running, (item) => item.started_at)

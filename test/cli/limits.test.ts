@@ -19,12 +19,13 @@ t.test('a limit is told with its end and the provider’s words, and outlives a 
   const say = at(first.env)
   await say('project', 'add', '--name', 'Shop')
   await say('runner', 'add', 'desk', '--project', 'shop', '--trusted', '--save-token')
-  const token = readFileSync(`${home}/runner-desk.token`, 'utf8').trim()
-  const call = async (method: string, path: string, body?: object) => {
+  const ask = (runner: string, url: string, method: string, body?: object) => {
+    const token = readFileSync(`${home}/runner-${runner}.token`, 'utf8').trim()
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
-    const answer = await fetch(first.url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) })
-    return (await answer.json()) as any
+    return fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) })
   }
+  const call = async (method: string, path: string, body?: object) =>
+    (await (await ask('desk', first.url + path, method, body)).json()) as any
   const poll = call('GET', '/api/runners/desk/run-requests/next?wait=10')
   await say('task', 'shop', 'Fix the footer', '--no-wait')
   const { request_id } = await poll
@@ -47,5 +48,14 @@ t.test('a limit is told with its end and the provider’s words, and outlives a 
   await looks(say)
   await first.end('SIGKILL')
   const second = await serve(t, home)
-  await looks(at(second.env))
+  const later = at(second.env)
+  await looks(later)
+  // The work of another project has a runner: the service as a whole may run something.
+  await later('project', 'add', '--name', 'Blog')
+  await later('runner', 'add', 'lap', '--project', 'blog', '--trusted', '--save-token')
+  t.equal((await ask('lap', `${second.url}/api/runners/lap/run-requests/next`, 'GET')).status, 204)
+  const queue = await later('queue')
+  t.match(queue, /^0 of 1 running/)
+  t.match(queue, `limited: desk until ${until} (usage_limit)`)
+  t.notMatch(await later('queue', '--project', 'blog'), 'limited:', 'nothing of it waits for that')
 })
