@@ -1,4 +1,5 @@
 /** What needs a person, for people: what it is called, what it asks, and the commands that help. */
+import { RENEW_CERTIFICATE } from '../machines/certificate.ts'
 import { failingOf, skippingOf, unscheduledOf } from '../machines/sentinel/last.ts'
 import { adviceFor as campaignAdvice } from './campaign-page.ts'
 import type { Document } from './document.ts'
@@ -48,6 +49,7 @@ function aboutOf(item: Document): string {
   const { formation_brief: brief, governed_by, hypothesis, drift, initiative, campaign, sentinel } = item
   const { work_item, run_request } = item
   if (item.stalled_project !== undefined) return `work of ${safe(item.stalled_project.name)} waits for a runner`
+  if (item.certificate !== undefined) return `TLS certificate until ${item.certificate.expires_at}`
   const { entry_event, payload } = run_request ?? {}
   const whose = payload?.campaign ?? payload?.initiative
   if (hypothesis !== undefined) return called(hypothesis)
@@ -93,6 +95,8 @@ export function adviceFor(item: Document, id: string): string {
       return `intendant sentinel edit ${id} --time-zone ZONE, or start the service with a newer Node.js: then it goes on by itself`
     case 'skipping':
       return skippingAdvice(item.sentinel)
+    case 'certificate_expiring':
+      return RENEW_CERTIFICATE
     case 'hypothesis':
       return `intendant hypothesis accept ${id}, or reject ${id} --reason TEXT`
     case 'drift':

@@ -5,6 +5,7 @@
 import type { Command } from 'commander'
 import type { Client } from '../engine/client.ts'
 import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
+import { CERTIFICATE_SOON_MS, CERTIFICATE_URGENT_MS, RENEW_CERTIFICATE } from '../machines/certificate.ts'
 import type { Document } from './document.ts'
 import { EXIT, explain } from './exit.ts'
 import { awayIn, placesText } from './limits.ts'
@@ -155,14 +156,8 @@ function countsOf(rows: readonly Document[]): Record<string, number> {
   return counts
 }
 
-/** A renewal that runs by itself comes earlier than this. */
-const CERTIFICATE_DAYS_SOON = 14
-/** So near to its end somebody must see to it today or tomorrow. */
-const CERTIFICATE_DAYS_MIN = 3
-const DAY_MS = 86_400_000
-
-function daysLeft(end: string | undefined): number {
-  return end === undefined ? Number.POSITIVE_INFINITY : (Date.parse(end) - Date.now()) / DAY_MS
+function msLeft(end: string | undefined): number {
+  return end === undefined ? Number.POSITIVE_INFINITY : Date.parse(end) - Date.now()
 }
 
 /** What `/readyz` counts that is wrong, in words. */
@@ -181,8 +176,7 @@ function criticalIn(
   for (const [name, one, many] of WRONG)
     if (counts[name] > 0) found.push(`${counted(counts[name], one, many)}: see the log`)
   if (ledger?.pauses_unreadable) found.push('the pause state cannot be read: every lane is paused')
-  if (daysLeft(end) < CERTIFICATE_DAYS_MIN)
-    found.push(`its TLS certificate expires at ${end}: renew it, and restart the service`)
+  if (msLeft(end) < CERTIFICATE_URGENT_MS) found.push(`its TLS certificate expires at ${end}: ${RENEW_CERTIFICATE}`)
   if (runners !== undefined && runners.gone > 0 && runners.online + runners.draining === 0)
     found.push('no runner is online: intendant runner list')
   return found
@@ -202,7 +196,7 @@ function show({ print }: Cli, page: Standing & Document, { problem }: Readiness,
       ledger?.oldest && `${ledger.oldest.id} for ${print.age(ledger.oldest.since)}: ${safe(ledger.oldest.reason)}`,
     ],
     ['disk', disk && `${roundedSize(disk.free_bytes)} free, ${roundedSize(disk.reserve_bytes)} reserved`],
-    ['certificate', end && `expires at ${daysLeft(end) < CERTIFICATE_DAYS_SOON ? print.tint(end, 'warn') : end}`],
+    ['certificate', end && `expires at ${msLeft(end) < CERTIFICATE_SOON_MS ? print.tint(end, 'warn') : end}`],
     ['paused', paused && paused.length > 0 ? print.tint(paused.join(', '), 'warn') : undefined],
     ['needs you', attention && attentionText(attention)],
   ])

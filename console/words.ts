@@ -163,7 +163,7 @@ const TONES: Readonly<Record<Tone, readonly string[]>> = {
   warn: [
     ...['held', 'paused', 'preserved', 'cancelling', 'draining', 'stopping', 'proposed', 'reviewable', 'unapproved'],
     ...['close_proposed', 'stale', 'threatened', 'drifted', 'lapsed', 'hypothesis', 'drift', 'asked', 'staged'],
-    ...['skipping', 'limited'],
+    ...['skipping', 'limited', 'certificate_expiring'],
   ],
   bad: [
     ...['failed', 'lost', 'needs_decision', 'escalated', 'agent_failed', 'unavailable', 'interrupted', 'contradicted'],

@@ -1,12 +1,11 @@
 /** When the served certificate expires, and a word in the log before it does: clients then refuse the service. */
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { CERTIFICATE_SOON_MS, RENEW_CERTIFICATE } from '../machines/certificate.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Platform } from '../storage/platform.ts'
 
 const DAY_MS = 86_400_000
-/** A certificate that is renewed automatically is replaced earlier than this. */
-const SOON_MS = 14 * DAY_MS
 
 /**
  * Milliseconds since the epoch, of the file as it is now; Infinity without TLS. A renewed file is served from the next
@@ -23,8 +22,8 @@ export function tellOfCertificate(platform: Platform, log: Pick<Logger, 'warn'>,
   const look = (): void => {
     const leftMs = endMs - platform.wallMs()
     const words = leftMs > 0 ? 'the TLS certificate expires soon' : 'the TLS certificate has expired'
-    if (leftMs < SOON_MS)
-      log.warn({ expires_at: new Date(endMs).toISOString() }, `${words}: renew it, and restart the service`)
+    if (leftMs < CERTIFICATE_SOON_MS)
+      log.warn({ expires_at: new Date(endMs).toISOString() }, `${words}: ${RENEW_CERTIFICATE}`)
     timer = platform.setTimer(look, DAY_MS)
   }
   let timer: ReturnType<Platform['setTimer']>

@@ -90,7 +90,7 @@ export function measureRoutes(
 }
 
 /** The log, run requests by state, the dispatcher, the tokens, and when the certificate that is served expires. */
-export function measureService(metrics: Metrics, service: ServiceContext, certificateEndMs: number): void {
+export function measureService(metrics: Metrics, service: ServiceContext): void {
   const { registry } = metrics
   const { runtime, principals } = service
   const { journal } = runtime
@@ -123,7 +123,7 @@ export function measureService(metrics: Metrics, service: ServiceContext, certif
     registry,
     'intendant_certificate_expiry_timestamp_seconds',
     'When the served certificate expires; +Inf without TLS.',
-    () => certificateEndMs / 1_000,
+    () => service.certificateEndMs / 1_000,
   )
   inStates(registry, runtime, 'run_request', RUN_REQUEST_STATES, ['intendant_run_requests', 'Run requests, by state.'])
   measureLedger(metrics, service)

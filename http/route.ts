@@ -185,6 +185,8 @@ export interface ServiceContext {
   readonly metrics: Metrics
   /** True once the journal has failed: the process is about to end, and its state may be wrong. */
   readonly hasFailed: () => boolean
+  /** When the served certificate expires, milliseconds since the epoch; Infinity without TLS. */
+  readonly certificateEndMs: number
   /** Registers a callback for the start of a graceful stop: end streams, answer parked polls. Called once. */
   onClosing(callback: () => void): void
   /** Absent if the journal cannot be copied while it runs. */

@@ -25,7 +25,7 @@ import { markCursor } from './replies.ts'
 import type { ServiceContext } from './route.ts'
 import type { Exchange } from './wire/exchange.ts'
 
-export type Section = IndexSection | MemorySection
+export type Section = IndexSection | MemorySection | GivenSection
 
 interface Named {
   /** Names the section in the cursor: without `|`, unique in the list. */
@@ -49,6 +49,13 @@ export interface IndexSection extends Named {
  */
 interface MemorySection extends Named {
   readonly find: FindRows
+}
+
+/** A few items that belong to no entity: all of them are on one page. */
+export interface GivenSection {
+  /** As of the other sections. */
+  readonly name: string
+  readonly items: readonly object[]
 }
 
 /** The sections of a list at a moment (UTC, milliseconds). */
@@ -135,6 +142,10 @@ async function read(
   { section, after }: Place,
   items: Items,
 ): Promise<Found> {
+  if ('items' in section) {
+    for (const item of section.items) items.add(item)
+    return { sequence: service.runtime.journal.lastSequence }
+  }
   if ('find' in section) return readRows(service, section, items, after)
   const { kind, index, value, below, downTo, matches } = section
   const from = after ?? (below === undefined ? undefined : { order: below, id: '' })

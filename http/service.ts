@@ -193,6 +193,7 @@ async function listen(
     log,
     metrics,
     hasFailed,
+    certificateEndMs: certificateEndMs(settings.tls?.certFile),
     onClosing: (callback) => closing.push(callback),
     ...(backups === undefined ? {} : { backups }),
   }
@@ -211,8 +212,7 @@ async function listen(
   const parts = { access, bodies, admission, pendingEntities }
   const router = new Router({ routes, server, ...parts, headerBytesMax, unsentBytesMax, log, ...ending })
   measureRoutes(metrics, router, bodies, admission)
-  const certificateMs = certificateEndMs(tls?.certFile)
-  measureService(metrics, context, certificateMs)
+  measureService(metrics, context)
   port = await server.listen(settings.host, settings.port)
   const stopNoting = noteUses(runtime, principals)
   const url = `${tls === undefined ? 'http' : 'https'}://${settings.host.includes(':') ? `[${settings.host}]` : settings.host}:${port}`
@@ -220,7 +220,7 @@ async function listen(
   const stopTelling = tellOfRefusals(runtime, log, hasFailed)
   const stopCounting = tellOfOpenFiles(runtime.platform, log, settings.home)
   tellOfSlowCommits(runtime, log)
-  const stopWarning = tellOfCertificate(runtime.platform, log, certificateMs)
+  const stopWarning = tellOfCertificate(runtime.platform, log, context.certificateEndMs)
   let stopped: Promise<void> | undefined
   const close = async (): Promise<void> => {
     log.info('stopping')

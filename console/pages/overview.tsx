@@ -1,6 +1,7 @@
 /** The first page: how the service is, what needs a person, what runs, and what waits and why. */
 import type { JSX } from 'preact'
 import { UNFINISHED_STATUSES } from '../../machines/campaign/states.ts'
+import { RENEW_CERTIFICATE } from '../../machines/certificate.ts'
 import { LANES } from '../../machines/run-request/lanes.ts'
 import { isSettledRun, RUN_REQUEST_STATES } from '../../machines/run-request/states.ts'
 import { failingOf, skippingOf, unscheduledOf } from '../../machines/sentinel/last.ts'
@@ -212,7 +213,8 @@ const ATTENTION: readonly Column[] = [
 /** What it is, in the first words of its own text. */
 function aboutOf(entry: Document): string {
   const { title, mission, outcome, objective, payload, entry_event, name, key, intent_record } = subjectOf(entry)
-  const { governed_by: brief } = entry
+  const { governed_by: brief, certificate } = entry
+  if (certificate !== undefined) return 'TLS certificate of the service'
   const said = [brief?.title, brief?.objective, title, intent_record?.title, mission?.objective, mission, outcome]
   return [...said, objective, payload?.objective, entry_event, name, key].find((text) => typeof text === 'string') ?? ''
 }
@@ -220,6 +222,7 @@ function aboutOf(entry: Document): string {
 /** What it asks, or why it is stuck. */
 function saysOf(entry: Document): string {
   const { reason, questions, close_proposals, waiting_because, lapsed, because, disposition } = subjectOf(entry)
+  if (entry.certificate !== undefined) return `expires at ${entry.certificate.expires_at}: ${RENEW_CERTIFICATE}`
   const asked = questions?.[0]?.text ?? close_proposals?.[0]?.reason ?? lapsed?.detail ?? ofSentinel(entry)
   const why = Array.isArray(because) ? because[0]?.detail : undefined
   return withKept(asked ?? entry.because?.detail ?? waiting_because?.detail ?? why ?? reason ?? '', disposition)

@@ -2,11 +2,12 @@
  * What needs a person: lost and unapproved run requests; work that no runner may take, or whose runners are all away;
  * open work items, and staged ones; campaigns that escalated, or that their provider paused for good; questions of
  * initiatives; sentinels whose items fail, or that submit none; briefs to review, or whose approvals no longer hold;
- * drift; hypotheses.
+ * drift; hypotheses; the service's own certificate, if it expires soon.
  */
 import type { CampaignContext } from '../../machines/campaign/context.ts'
 import { calledFor, needIn } from '../../machines/campaign/needs.ts'
 import { campaignDocument } from '../../machines/documents/campaign.ts'
+import { certificateDocument } from '../../machines/documents/certificate.ts'
 import { driftDocument } from '../../machines/documents/drift.ts'
 import { type BriefLapse, formationBriefDocument } from '../../machines/documents/formation-brief.ts'
 import { hypothesisDocument } from '../../machines/documents/hypothesis.ts'
@@ -36,6 +37,7 @@ import { utcNow } from '../clock.ts'
 import { isAmong, listAnswer, listQuery, namedProject, projectFilter, stateFilter } from '../lists.ts'
 import type { Moment, Reason } from '../resources/attention-reason.ts'
 import { campaignDocumentOf } from '../resources/campaign-answers.ts'
+import { CERTIFICATE_ADVICE, CERTIFICATE_REASON, withCertificate } from '../resources/expiring-certificate.ts'
 import { briefDocument } from '../resources/formation-briefs.ts'
 import { governedBy, governingBrief } from '../resources/governing-brief.ts'
 import { maySeeInitiative, redactAssessment } from '../resources/initiative-visibility.ts'
@@ -211,7 +213,7 @@ const REASONS = {
 
 type SectionName = keyof typeof REASONS
 const SECTIONS = Object.keys(REASONS) as readonly SectionName[]
-const NAMES = [...new Set(SECTIONS.map(reasonOf))]
+const NAMES = [...new Set(SECTIONS.map(reasonOf)), CERTIFICATE_REASON]
 
 /** The document schema of each kind, by its name. */
 const DOCUMENTS: Readonly<Record<string, TSchema>> = {
@@ -236,28 +238,37 @@ function calledOf({ kind, called = kind }: Reason): string {
   return called
 }
 
-const told = {
-  project: Type.String({ description: 'Key of the project; of an initiative, its first.' }),
-  since: Type.String({ format: 'date-time', description: 'Since when it needs attention.' }),
+/** What all calls of a kind have; `advice`: what to do, by reason. */
+function callOf(kind: string, advice: Readonly<Record<string, string>>): Record<string, TSchema> {
+  const said = Object.entries(advice).map(([reason, text]) => `\`${reason}\`: ${text}`)
+  return {
+    kind: Type.Literal(kind),
+    reason: stringEnum(Object.keys(advice), { description: `Why: ${said.join('; ')}.` }),
+    project: Type.String({ description: 'Key of the project; of an initiative, its first; `system` for the service.' }),
+    since: Type.String({ format: 'date-time', description: 'Since when it needs attention.' }),
+  }
 }
 
 /** One schema for each kind, so that `kind` determines which document the item holds. */
 const attentionItem = Type.Unsafe({
   title: 'AttentionItem',
   description: 'What needs a person; its document is under the name of its kind.',
-  oneOf: Object.entries(DOCUMENTS).map(([kind, schema]) => {
-    const reasons = reasonsFor(kind)
-    const advice = reasons.map((reason) => `\`${reason}\`: ${REASONS[reason as SectionName].advice}`).join('; ')
-    return Type.Object({
-      kind: Type.Literal(kind),
-      reason: stringEnum(reasons, { description: `Why: ${advice}.` }),
-      ...told,
-      // Why no registered runner, or none that is online, may take it.
-      ...(reasons.some((reason) => reason.startsWith('no_runner')) ? { because: Type.Optional(waitingBecause) } : {}),
-      ...(kind === 'run_request' ? { governed_by: Type.Optional(governedBy) } : {}),
-      [kind]: schema,
-    })
-  }),
+  oneOf: [
+    ...Object.entries(DOCUMENTS).map(([kind, schema]) => {
+      const reasons = reasonsFor(kind)
+      return Type.Object({
+        ...callOf(kind, Object.fromEntries(reasons.map((name) => [name, REASONS[name as SectionName].advice]))),
+        // Why no registered runner, or none that is online, may take it.
+        ...(reasons.some((reason) => reason.startsWith('no_runner')) ? { because: Type.Optional(waitingBecause) } : {}),
+        ...(kind === 'run_request' ? { governed_by: Type.Optional(governedBy) } : {}),
+        [kind]: schema,
+      })
+    }),
+    Type.Object({
+      ...callOf('certificate', { [CERTIFICATE_REASON]: CERTIFICATE_ADVICE }),
+      certificate: certificateDocument,
+    }),
+  ],
 })
 
 export function attentionRoutes(service: ServiceContext): readonly Route[] {
@@ -286,9 +297,11 @@ export function attentionRoutes(service: ServiceContext): readonly Route[] {
         const named = namedProject(service, exchange, exchange.query.project)
         if (named === undefined) return
         const names = SECTIONS.filter((name) => isAmong(asked, reasonOf(name)))
-        answerSections(service, exchange, (at) =>
-          names.map((name) => sectionOf(service, exchange, { name, at, of: named.key })),
-        )
+        answerSections(service, exchange, (at) => {
+          const sections = names.map((name) => sectionOf(service, exchange, { name, at, of: named.key }))
+          const isOwn = named.key === undefined && isAmong(asked, CERTIFICATE_REASON)
+          return isOwn ? withCertificate(service, exchange.principal, at, sections) : sections
+        })
       },
     },
   ]

@@ -566,6 +566,13 @@ t.test(
       told('skipping'),
       { ...told('skipping'), sentinel: missed },
       { ...told('unscheduled'), sentinel: { ...sentinel, time_zone: 'Mars/Olympus' } },
+      {
+        kind: 'certificate',
+        reason: 'certificate_expiring',
+        project: 'system',
+        since: at(1),
+        certificate: { expires_at: at(9) },
+      },
     ]
     const { env } = await service(t, ({ url }) => [200, { items: url.startsWith('/api/attention') ? items : [] }])
     const lines = (await cli(env, 'attention')).out.split('\n')
@@ -584,6 +591,10 @@ t.test(
     t.match(
       lines[4],
       /^unscheduled +nightly .* does not know the time zone Mars\/Olympus +intendant sentinel edit nightly --time-zone ZONE, or start/,
+    )
+    t.match(
+      lines[5],
+      /^certificate_expiring +system .* TLS certificate until 20\S+ +renew it, and restart the service$/,
     )
   },
 )
