@@ -25,12 +25,10 @@ const REQUEST = ['run-request', 'create', '--project', 'demo', '--entry-event', 
 /** A process of its own takes a second of CPU; these commands do the same in this one. */
 const command = (...argv: string[]) => cli({}, ...argv)
 
-const client = ({ env }: Served, ...argv: string[]) => cli(env as Record<string, string>, ...argv)
-
 async function demo(test: Test, home: string): Promise<Served> {
   const service = await serve(test, home)
-  await client(service, 'project', 'add', '--name', 'Demo', '--key', 'demo')
-  await client(service, 'runner', 'add', 'r1', '--project', 'demo', '--save-token')
+  await service.cli('project', 'add', '--name', 'Demo', '--key', 'demo')
+  await service.cli('runner', 'add', 'r1', '--project', 'demo', '--save-token')
   return service
 }
 
@@ -54,7 +52,7 @@ async function used(test: Test): Promise<Used> {
 async function make(home: string): Promise<Used> {
   const service = await demo(t, home)
   const runner = service.start('runner', '--id', 'r1', '--exec', 'echo hello', '--once')
-  t.equal((await client(service, ...REQUEST, '--wait')).code, 0)
+  t.equal((await service.cli(...REQUEST, '--wait')).code, 0)
   t.equal(await runner.ended, 0)
   const answer = await fetch(`${service.url}/api/projects`, {
     headers: { authorization: `Bearer ${readFileSync(`${home}/admin.token`, 'utf8').trim()}` },
@@ -180,7 +178,7 @@ t.test('a home in use by a service refuses an import but allows an export', asyn
 
 t.test('a backup can still be verified and restored after an export from it', async (t) => {
   const service = await demo(t, `${t.testdir()}/home`)
-  t.equal((await client(service, 'backup', '--name', 'today')).code, 0)
+  t.equal((await service.cli('backup', '--name', 'today')).code, 0)
   await service.end('SIGKILL')
   const backup = `${service.home}/backups/today`
   t.equal((await command('export', `${t.testdirName}/events`, '--home', backup)).code, 0)
@@ -209,7 +207,7 @@ t.test('export reports events that cannot be read, and exports all others', asyn
 t.test('restore lists the credentials that are valid in the restored home, and no expired ones', async (t) => {
   const home = `${t.testdir()}/home`
   const service = await demo(t, home)
-  const token = (...more: string[]) => client(service, 'token', 'create', '--role', 'viewer', '--name', ...more)
+  const token = (...more: string[]) => service.cli('token', 'create', '--role', 'viewer', '--name', ...more)
   t.equal((await token('over', '--expires', '1s')).code, 0)
   const overMs = Date.now() + 1_000
   t.equal((await token('later', '--expires', '1d')).code, 0)
@@ -237,14 +235,14 @@ t.test('a restored home has the content of its backup and a new admin token, and
   t.match(out, /runner +r1/)
   t.equal(statSync(`${restored}/admin.token`).mode & 0o777, 0o600)
   const service = await serve(t, restored)
-  t.match((await client(service, 'run-request', 'list')).out, /completed/)
-  const watched = await client(service, 'watch', '--since', cursor)
+  t.match((await service.cli('run-request', 'list')).out, /completed/)
+  const watched = await service.cli('watch', '--since', cursor)
   t.equal(watched.code, 3)
   t.match(watched.err, /cursor_of_another_log/)
   const keyed = [...REQUEST, '--idempotency-key', 'k', '--json']
-  const { id } = JSON.parse((await client(service, ...keyed)).out)
+  const { id } = JSON.parse((await service.cli(...keyed)).out)
   t.not(id, runRequestIdOf(projectIdOf('demo'), 'k', 0), 'the lost service may have given out that id')
-  t.equal(JSON.parse((await client(service, ...keyed)).out).id, id, 'repeated: the same')
+  t.equal(JSON.parse((await service.cli(...keyed)).out).id, id, 'repeated: the same')
 })
 
 t.test('restore raises the attempt of every unsettled run, and marks started ones as lost', async (t) => {
@@ -253,7 +251,7 @@ t.test('restore raises the attempt of every unsettled run, and marks started one
   const held = service.start('runner', '--id', 'r1', '--exec', 'echo up; sleep 20')
   const waiting = service.start(...REQUEST, '--wait')
   await waiting.until((out) => out.includes('| up'))
-  await client(service, ...REQUEST, '--payload', '{"name":"second"}')
+  await service.cli(...REQUEST, '--payload', '{"name":"second"}')
   await service.end('SIGKILL')
   held.child.kill('SIGKILL')
   const restored = `${t.testdirName}/restored`
@@ -261,7 +259,7 @@ t.test('restore raises the attempt of every unsettled run, and marks started one
   t.equal(code, 0, err)
   t.match(JSON.parse(out), { fenced: 2, lost: [/^runreq_/] })
   const again = await serve(t, restored)
-  const items = JSON.parse((await client(again, 'run-request', 'list', '--json')).out)
+  const items = JSON.parse((await again.cli('run-request', 'list', '--json')).out)
   t.same(items.map((item: any) => [item.state, item.attempt]).sort(), [
     ['lost', 1_001],
     ['queued', 1_001],

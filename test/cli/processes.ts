@@ -1,8 +1,12 @@
-/** Runs the built binary as processes: a service with a home of its own, and command lines against it. */
+/**
+ * Runs the built binary as processes: a service with a home of its own, and command lines against it. A command as a
+ * process takes half a second of CPU, nearly all of it its start, so that most of them run in the test's process.
+ */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import type { Test } from 'tap'
 import { BINARY } from '../binary.ts'
 import { NOWHERE } from '../nowhere.ts'
+import { cli } from './in-process.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -17,8 +21,10 @@ export interface Served {
   readonly env: NodeJS.ProcessEnv
   /** Standard error so far. */
   log(): string
-  /** Runs a command line against this service. */
+  /** Runs a command line against this service, in this process. */
   cli(...argv: string[]): Promise<Ended>
+  /** The same in a process of its own: what its exit code is, and what it writes there. */
+  asProcess(...argv: string[]): Promise<Ended>
   /** Starts a command line that keeps running. */
   start(...argv: string[]): Running
   /** Stops the service with the signal, and resolves with its exit code. */
@@ -104,7 +110,8 @@ export async function serve(test: Test, home: string, ...argv: string[]): Promis
     child: running.child,
     env,
     log: running.err,
-    cli: (...args) => runCommand(args, env),
+    cli: (...args) => cli(env as Record<string, string>, ...args),
+    asProcess: (...args) => runCommand(args, env),
     start: (...args) => start(test, env, ...args),
     end(signal) {
       running.child.kill(signal)

@@ -37,7 +37,7 @@ t.test('serve prints its URL in its first line and writes an admin token that co
   const service = await serve(t, home)
   t.match(service.url, /^http:\/\/127\.0\.0\.1:\d+$/)
   t.equal(statSync(`${home}/admin.token`).mode & 0o777, 0o600)
-  const { code, out } = await service.cli('project', 'list')
+  const { code, out } = await service.asProcess('project', 'list')
   t.equal(code, 0)
   t.match(out, /No projects yet/)
   t.equal(await service.end('SIGTERM'), 0)
@@ -47,7 +47,7 @@ t.test('create --wait ends with the outcome of a run by a real runner, and watch
   const service = await demo(t)
   const watching = service.start('watch', '--since', 'earliest', '--json')
   const runner = service.start('runner', '--id', 'r1', '--exec', GREET)
-  const { code, out, err } = await service.cli(...REQUEST, '--wait')
+  const { code, out, err } = await service.asProcess(...REQUEST, '--wait')
   t.equal(code, 0, err)
   t.match(out, /greeting_composed/)
   t.match(out, /runreq_[0-9a-f]{24} completed\n$/)
@@ -85,7 +85,7 @@ t.test('run-request show gives the reason for waiting, and create --wait of a fa
   const listed = await service.cli('run-request', 'list', '--state', 'queued', '--state', 'lost,started')
   t.match(listed.out, created.id)
   service.start('runner', '--id', 'r1', '--exec', 'echo no luck >&2; exit 7')
-  const { code, err } = await service.cli(...REQUEST, '--wait')
+  const { code, err } = await service.asProcess(...REQUEST, '--wait')
   t.equal(code, 1)
   t.match(err, /execution, exit_7: .*no luck/)
 })
@@ -105,7 +105,7 @@ t.test('run-request log prints all output of a run, and --follow ends with its o
   t.equal(await following.ended, 1)
   t.match(following.err(), /failed: execution, exit_7: .*over/)
   t.equal(following.out(), `${soFar}over`)
-  const again = await service.cli('run-request', 'log', created.id, '--follow')
+  const again = await service.asProcess('run-request', 'log', created.id, '--follow')
   t.same([again.code, again.out], [1, `${soFar}over`])
 })
 
@@ -269,7 +269,7 @@ t.test('an emit repeated with the same time creates one run request', async (t) 
 
 t.test('the runner refuses an admin token', async (t) => {
   const service = await demo(t)
-  const { code, err } = await service.cli(
+  const { code, err } = await service.asProcess(
     'runner',
     '--id',
     'r1',
