@@ -2,7 +2,7 @@
  * The clock of the service, which may differ from this machine's: by it ages count, and durations where a time is
  * expected, such as `--expires 30d`.
  */
-import type { Client } from '../engine/client.ts'
+import type { Answer, Client } from '../engine/client.ts'
 import { aheadMs, utcOf } from '../machines/instant.ts'
 
 export class ServiceClock {
@@ -10,8 +10,8 @@ export class ServiceClock {
   #aheadMs = 0
 
   /** Takes the time from an answer of the service: this machine's if that may be right, or if none is told. */
-  heard(headers: Headers): void {
-    this.#aheadMs = aheadMs(headers.get('date'), Date.now()) ?? this.#aheadMs
+  heard(headers: Answer['headers']): void {
+    this.#aheadMs = aheadMs(headers.get('date') ?? null, Date.now()) ?? this.#aheadMs
   }
 
   readonly nowMs = (): number => Date.now() + this.#aheadMs

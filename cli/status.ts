@@ -3,6 +3,7 @@
  * critical is what OPERATIONS.md says to be woken by, as far as a single look can tell.
  */
 import type { Command } from 'commander'
+import { textOf } from '../engine/body.ts'
 import type { Client } from '../engine/client.ts'
 import { ForeignRefusal, type Problem, ServiceRefused } from '../engine/errors.ts'
 import { CERTIFICATE_SOON_MS, CERTIFICATE_URGENT_MS, RENEW_CERTIFICATE } from '../machines/certificate.ts'
@@ -108,9 +109,8 @@ async function readStanding(client: Client): Promise<Standing> {
 
 /** Looks up the value of a metric without labels; undefined if the service does not know it. */
 async function metricsOf(client: Client): Promise<(name: string) => number | undefined> {
-  const headers = { accept: 'text/plain' }
-  const response = await client.stream('/metrics', { headers, signal: AbortSignal.timeout(METRICS_MS) })
-  const text = await response.text()
+  const signal = AbortSignal.timeout(METRICS_MS)
+  const text = await textOf(await client.stream('/metrics', { headers: { accept: 'text/plain' }, signal }), signal)
   return (name) => {
     const value = Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
     return Number.isNaN(value) ? undefined : value

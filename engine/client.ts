@@ -2,6 +2,7 @@
  * How the command line and the runner talk to the service: only over HTTP. A call returns a 2xx answer or throws
  * ServiceRefused or ServiceUnreachable; it never retries (retry.ts does).
  */
+import { Readable } from 'node:stream'
 import { textOf } from './body.ts'
 import {
   AnswerTimeout,
@@ -12,15 +13,14 @@ import {
   ServiceUnreachable,
   TokenUnsendable,
 } from './errors.ts'
-import { type Fetch, fetchThrough, isProxied, type Proxies } from './proxy.ts'
+import { isProxied, type Proxies, throughProxies } from './proxy.ts'
+import { direct, type Incoming, type Transport } from './transport.ts'
 
 /** The version of the HTTP interface that this client was written for. */
 const API_VERSION = '1'
 /** Default time for an answer to begin, in milliseconds. */
 export const ANSWER_MS_DEFAULT = 30_000
 const DOTS_ALONE = /(^|\/)(\.|%2e){1,2}(\/|$)/i
-/** How long Node.js waits for an answer to begin, whatever it is told, in milliseconds. */
-const NODE_WAITS_MS = 300_000
 
 interface ClientOptions {
   /** The service's address: `http://HOST:PORT`. A path in it is put before each request's path. */
@@ -36,7 +36,7 @@ interface ClientOptions {
   /** The only certificate to accept from the service (PEM). Absent: any that names it and has a trusted issuer. */
   readonly certificate?: string
   /** Called with the headers of each answer of the service that is no refusal. */
-  readonly heard?: (headers: Headers) => void
+  readonly heard?: (headers: Answer['headers']) => void
 }
 
 /** A list is sent separated by commas. */
@@ -54,7 +54,8 @@ interface RequestOptions {
 
 export interface Answer {
   readonly status: number
-  readonly headers: Headers
+  /** By their names in lower case. */
+  readonly headers: ReadonlyMap<string, string>
   /** The parsed JSON body; undefined if there is none. */
   readonly body: any
 }
@@ -67,12 +68,12 @@ export interface Client {
    */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>
   /** Like `request`, but returns the body as a stream; the caller must read it to its end or abort `signal`. */
-  stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Response>
+  stream(path: string, options: RequestOptions & { readonly signal: AbortSignal }): Promise<Readable>
 }
 
 export function createClient(options: ClientOptions): Client {
   const base = options.url.replace(/\/+$/, '')
-  const fetchOf = fetches(new URL(base), options.proxies, options.certificate)
+  const transportOf = transports(new URL(base), options.proxies, options.certificate)
 
   async function send(
     method: string,
@@ -80,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     request: RequestOptions,
     token: string | undefined,
     signal: AbortSignal,
-  ): Promise<Response> {
+  ): Promise<Incoming> {
     const url = urlOf(method, path)
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (value !== undefined) url.searchParams.set(name, String(value))
@@ -93,22 +94,19 @@ export function createClient(options: ClientOptions): Client {
       ...request.headers,
     }
     if (token !== undefined) headers.authorization = `Bearer ${token}`
-    const init: RequestInit = { method, headers, signal, redirect: 'manual' }
-    if (isStreamed(body)) Object.assign(init, { body, duplex: 'half' })
-    else if (body !== undefined) init.body = typeof body === 'string' ? body : JSON.stringify(body)
     if (body !== undefined) headers['content-type'] ??= 'application/json'
-    const send = await fetchOf((request.answerMs ?? 0) >= NODE_WAITS_MS)
-    const response = await send(url, init)
-    if (response.ok) {
-      options.heard?.(response.headers)
-      return response
+    const transport = await transportOf()
+    const answer = await transport(url, { method, headers, body: sendable(body), signal })
+    if (answer.status >= 200 && answer.status < 300) {
+      options.heard?.(answer.headers)
+      return answer
     }
-    const place = redirection(url, response)
+    const place = redirection(url, answer)
     if (place !== undefined) {
-      await response.body?.cancel()
+      answer.body.destroy()
       throw new Redirected(base, place)
     }
-    throw refusal(method, path, response, await textOf(response, signal))
+    throw refusal(method, path, answer, await textOf(answer.body, signal))
   }
 
   /** A path segment of dots alone would lead elsewhere, and no id looks like that. */
@@ -140,10 +138,10 @@ export function createClient(options: ClientOptions): Client {
       const fromMs = performance.now()
       try {
         request.signal?.throwIfAborted()
-        const response = await send(method, path, request, token, limit.signal)
+        const { status, headers, body } = await send(method, path, request, token, limit.signal)
         // Each chunk restarts the timer: a large page may take long on a slow line.
-        const text = await textOf(response, limit.signal, () => timer.refresh())
-        return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+        const text = await textOf(body, limit.signal, () => timer.refresh())
+        return { status, headers, body: text === '' ? undefined : JSON.parse(text) }
       } catch (error) {
         if (error instanceof ServiceRefused || error instanceof Redirected) throw error
         if (request.signal?.aborted) throw request.signal.reason
@@ -160,7 +158,7 @@ export function createClient(options: ClientOptions): Client {
     async stream(path, request) {
       const token = sendableToken(options.token())
       try {
-        return await send('GET', path, request, token, request.signal)
+        return (await send('GET', path, request, token, request.signal)).body
       } catch (error) {
         if (error instanceof ServiceRefused || error instanceof Redirected) throw error
         if (request.signal.aborted) throw request.signal.reason
@@ -170,25 +168,14 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/**
- * Returns what sends requests, created on first use: one for ordinary answers, one (`isLong`) for answers that may take
- * hours.
- */
-function fetches(
-  url: URL,
-  proxies: Proxies | undefined,
-  certificate: string | undefined,
-): (isLong: boolean) => Promise<Fetch> {
-  const through = proxies !== undefined && isProxied(url, proxies) ? proxies : undefined
-  const made = new Map<boolean, Promise<Fetch>>()
-  return (isLong) => {
-    let one = made.get(isLong)
-    if (one !== undefined) return one
-    const isPlain = through === undefined && certificate === undefined && !isLong
-    // Global `fetch` is looked up at each request, since tests and tools replace it.
-    one = isPlain ? Promise.resolve((at, init) => fetch(at, init)) : fetchThrough(through, isLong, certificate)
-    made.set(isLong, one)
-    return one
+/** Returns what sends requests, made on first use. */
+function transports(url: URL, proxies: Proxies | undefined, certificate: string | undefined): () => Promise<Transport> {
+  let made: Promise<Transport> | undefined
+  const make = () =>
+    proxies !== undefined && isProxied(url, proxies) ? throughProxies(proxies, certificate) : direct(url, certificate)
+  return () => {
+    made ??= make()
+    return made
   }
 }
 
@@ -203,32 +190,37 @@ export function isToken(text: string): boolean {
   return /^[!-~]+$/.test(text)
 }
 
-function isStreamed(body: unknown): boolean {
+function isStreamed(body: unknown): body is AsyncIterable<Uint8Array> {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body
+}
+
+function sendable(body: unknown): string | Readable | undefined {
+  if (isStreamed(body)) return Readable.from(body)
+  return body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
 }
 
 /** A longer address is cut in messages. */
 const PLACE_CHARS_MAX = 200
 
 /** The address to which a redirect points, without the requested path. */
-function redirection(asked: URL, { status, headers }: Response): string | undefined {
+function redirection(asked: URL, { status, headers }: Incoming): string | undefined {
   const location = headers.get('location')
-  if (status < 300 || status > 399 || location === null || !URL.canParse(location, asked.href)) return undefined
+  if (status < 300 || status > 399 || location === undefined || !URL.canParse(location, asked.href)) return undefined
   const { origin, pathname, search } = new URL(location, asked)
   const place = `${origin}${pathname}${search}`
   const rest = asked.pathname + asked.search
   return (place.endsWith(rest) ? place.slice(0, -rest.length) : place).slice(0, PLACE_CHARS_MAX)
 }
 
-function refusal(method: string, path: string, response: Response, text: string): ServiceRefused {
-  const retryAfterSeconds = retryAfterSecondsOf(response.headers)
-  const problem = problemIn(response.status, text)
+function refusal(method: string, path: string, { status, headers }: Incoming, text: string): ServiceRefused {
+  const retryAfterSeconds = retryAfterSecondsOf(headers)
+  const problem = problemIn(status, text)
   if (problem !== undefined) return new ServiceRefused(method, path, problem, retryAfterSeconds)
-  return new ForeignRefusal(method, path, problemMadeUp(response.status, text), retryAfterSeconds)
+  return new ForeignRefusal(method, path, problemMadeUp(status, text), retryAfterSeconds)
 }
 
 /** Seconds from `Retry-After`; undefined if there is none, or it is a date. */
-export function retryAfterSecondsOf(headers: Headers): number | undefined {
+export function retryAfterSecondsOf(headers: Incoming['headers']): number | undefined {
   const after = Number(headers.get('retry-after'))
   return Number.isFinite(after) && after > 0 ? after : undefined
 }

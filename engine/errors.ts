@@ -59,6 +59,15 @@ export class ServiceUnreachable extends Error {
   }
 }
 
+/** An answer that had begun did not arrive completely. */
+export class AnswerBroken extends Error {
+  override readonly name = 'AnswerBroken'
+
+  constructor(cause: unknown) {
+    super('the answer broke off', { cause })
+  }
+}
+
 /** No answer in time: the line may be too slow for the request, or the service is not there. */
 export class AnswerTimeout extends ServiceUnreachable {}
 
@@ -84,7 +93,7 @@ export class TokenUnsendable extends Error {
   }
 }
 
-/** The innermost reason of a failed fetch, whose own message is always `fetch failed`. */
+/** The innermost reason: that of an answer which broke off says more than its own message. */
 function reasonOf(given: unknown): string {
   if (!(given instanceof Error)) return String(given)
   const error = rootOf(given)

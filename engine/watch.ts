@@ -4,7 +4,7 @@
  */
 import { chunksOf } from './body.ts'
 import type { Client, QueryValue } from './client.ts'
-import { type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
+import { AnswerBroken, type Problem, ServiceRefused, ServiceUnreachable } from './errors.ts'
 import { type Backoff, DEFAULT_BACKOFF, mayHelp, mayHelpInTime, pause, pauseAfter } from './retry.ts'
 
 /** Milliseconds without a frame; bookmarks come every 10 s. */
@@ -74,14 +74,14 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
     connection.abort(new Error(`nothing received for ${silenceMs / 1000} s`))
   }
   try {
-    const response = await client.stream('/api/watch', {
+    const body = await client.stream('/api/watch', {
       query: { ...filters, since },
       headers: { accept: 'text/event-stream' },
       signal: connection.signal,
     })
     const frames = new SseFrames()
     const decoder = new TextDecoder()
-    for await (const chunk of chunksOf(response, connection.signal)) {
+    for await (const chunk of chunksOf(body, connection.signal)) {
       clearTimeout(silence)
       for (const data of frames.push(decoder.decode(chunk, { stream: true }))) yield JSON.parse(data) as WatchFrame
       // Not restarted earlier: the time that the caller takes is no silence of the service.
@@ -90,7 +90,7 @@ async function* watchOnce(options: WatchOptions, since: string): AsyncGenerator<
   } catch (error) {
     if (signal.aborted) return
     // The service's own errors are passed on; a broken or silent connection counts as unreachable.
-    if (error instanceof TypeError || connection.signal.aborted) throw new ServiceUnreachable(client.url, error)
+    if (error instanceof AnswerBroken || connection.signal.aborted) throw new ServiceUnreachable(client.url, error)
     throw error
   } finally {
     clearTimeout(silence)

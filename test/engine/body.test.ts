@@ -107,12 +107,8 @@ t.test('a request with a long answer time outlives the default timeout of Node.j
   })
   // The default of 300 s would be too long for a test.
   agents[name] = new agent.constructor({ headersTimeout: 500 })
-  const [short, long] = await Promise.allSettled([
-    client.request('GET', '/'),
-    client.request('GET', '/', { answerMs: 6 * 3_600_000 }),
-  ])
-  t.match(short, { status: 'rejected', reason: { message: /Headers Timeout/ } })
-  t.match(long, { status: 'fulfilled', value: { status: 200 } })
+  await t.rejects(fetch(url), { cause: { message: /Headers Timeout/ } })
+  t.match(await client.request('GET', '/', { answerMs: 6 * 3_600_000 }), { status: 200 })
 })
 
 t.test('an answer that stops halfway ends at its time limit or on an abort', async (t) => {

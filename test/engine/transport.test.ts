@@ -1,0 +1,69 @@
+import { createServer, type RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t, { type Test } from 'tap'
+import { createClient } from '../../engine/client.ts'
+import { until } from '../until.ts'
+
+/** A client of a service that answers with `answer`, and how many connections it has made. */
+async function asking(test: Test, answer: RequestListener) {
+  let connections = 0
+  const server = createServer(answer).on('connection', () => {
+    connections += 1
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  test.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { client: createClient({ url, token: () => 'x', userAgent: 'test' }), connections: () => connections }
+}
+
+t.test('an upload that is refused before its end is not continued', async (t) => {
+  const problem = { code: 'body_too_large', detail: 'too much' }
+  const { client } = await asking(t, (_, response) => response.writeHead(413).end(JSON.stringify(problem)))
+  let isEnded = false
+  async function* endless() {
+    try {
+      for (;;) {
+        yield Buffer.alloc(65_536)
+        await new Promise(setImmediate)
+      }
+    } finally {
+      isEnded = true
+    }
+  }
+  await t.rejects(client.request('POST', '/', { body: endless() }), { name: 'ServiceRefused', problem })
+  t.ok(
+    await until(
+      async () => isEnded,
+      (ended) => ended,
+    ),
+  )
+})
+
+t.test('an upload whose source fails ends with the reason', async (t) => {
+  const { client } = await asking(t, (request) => request.resume())
+  async function* failing() {
+    yield Buffer.from('some')
+    throw new Error('the disk is gone')
+  }
+  await t.rejects(client.request('POST', '/', { body: failing() }), {
+    name: 'ServiceUnreachable',
+    message: /the disk is gone/,
+  })
+})
+
+t.test('an answer that is cut off in its middle is no answer', async (t) => {
+  const { client } = await asking(t, (_, response) => {
+    response.writeHead(200, { 'content-length': 100 }).write('{"items":')
+    setImmediate(() => response.destroy())
+  })
+  await t.rejects(client.request('GET', '/'), { name: 'ServiceUnreachable', message: /no answer from .*: aborted/ })
+})
+
+t.test('requests one after the other use one connection', async (t) => {
+  const { client, connections } = await asking(t, (_, response) => response.end('{}'))
+  for (let n = 0; n < 3; n += 1) t.equal((await client.request('POST', '/', { body: { n } })).status, 200)
+  t.equal(connections(), 1)
+})
