@@ -2,10 +2,11 @@
  * Where a runner's token is stored on its machine: a file in the home folder, readable by its owner only. The service
  * shows a token once, so the file is prepared before the token is requested.
  */
-import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { describeError } from '../engine/errors.ts'
 import { writeOwnerOnly } from '../storage/files/flush.ts'
+import { makeFolder } from '../storage/files/make-folder.ts'
 import { FILE_MODE, FOLDER_MODE } from '../storage/files/modes.ts'
 import type { Document } from './document.ts'
 import { CliFailure, EXIT } from './exit.ts'
@@ -62,7 +63,7 @@ export async function askAndSave(
 function makePlace(home: string, id: string): boolean {
   const file = runnerTokenFile(home, id)
   try {
-    mkdirSync(home, { recursive: true, mode: FOLDER_MODE })
+    makeFolder(home, FOLDER_MODE)
     return opens(file, 'ax') || !opens(file, 'a')
   } catch (error) {
     const message = `the token of runner ${id} cannot be written to ${file} (${describeError(error)})`
