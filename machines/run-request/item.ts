@@ -34,13 +34,15 @@ const telling = (news: (context: RunRequestContext, message: RunRequestMessage) 
 })
 export const tellStarted = telling((c) => ({ type: 'run_started', runner_id: c.offered_to! }))
 export const tellLost = telling((_, message) => ({ type: 'run_lost', reason: lossOf(message) }))
-export const tellRequeued = telling(({ not_before }, message) => {
+export const tellRequeued = telling(({ not_before, internal }, message) => {
   const { by } = message
   if (message.type !== 'failed')
     return { type: 'run_requeued', ...(by === undefined ? {} : { reason: `requeued by ${by.name}` }) }
   const { class: failureClass, code, message: words } = message
   const failure = { class: failureClass, ...(code === undefined ? {} : { code }), message: words }
-  return { type: 'run_requeued', reason: `not before ${not_before}, since it failed: ${words}`, failure }
+  const kept = internal.outage?.preservation_ref
+  const preserved = kept === undefined ? {} : { preservation_ref: kept }
+  return { type: 'run_requeued', reason: `not before ${not_before}, since it failed: ${words}`, failure, ...preserved }
 })
 export const tellEnded = (outcome: 'completed' | 'failed' | 'cancelled') =>
   telling((c) => ({ type: 'run_ended', outcome, ...endOf(c, outcome) }))

@@ -213,6 +213,8 @@ interface RunRequeued extends OfRun {
   readonly reason?: string
   /** The failure of the previous attempt, if the retry policy queued the run again. */
   readonly failure?: Failure
+  /** Where the work is that attempts have kept whose provider was away: the next one begins there. */
+  readonly preservation_ref?: string
 }
 
 /** An event that the runner stated, of a type that the ledger listens to. */

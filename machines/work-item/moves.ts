@@ -191,8 +191,8 @@ export function lose({ internal, run }: WorkItemContext, message: Of<'run_lost'>
 /** Failures of earlier attempts that are remembered: a provider may be away a hundred times. */
 const FAILURES_MAX = 20
 
-export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_requeued'>): Change {
-  const { attempt, failure, reason } = message
+export function waitAgain({ internal, run, disposition }: WorkItemContext, message: Of<'run_requeued'>): Change {
+  const { attempt, failure, reason, preservation_ref } = message
   const why = reason === undefined ? '' : `: ${reason}`
   const known = run!.failures ?? []
   const failures = failure === undefined ? {} : { failures: [...known, failure].slice(-FAILURES_MAX) }
@@ -202,6 +202,7 @@ export function waitAgain({ internal, run }: WorkItemContext, message: Of<'run_r
       : { reason: reasonOf(`its run is waiting for a runner again (attempt ${attempt})${why}`) }),
     // The next attempt may find the provider back, and the checkout in order.
     run: { ...run!, attempt, waits: true, outage: undefined, sync_failure: undefined, result: undefined, ...failures },
+    ...(preservation_ref === undefined ? {} : { disposition: { ...disposition, preservation_ref } }),
   }
 }
 
@@ -214,15 +215,22 @@ export function settlementBy(
 }
 
 export function settleByEvent(context: WorkItemContext, { event, at }: Pick<Of<'run_event'>, 'event' | 'at'>): Change {
-  const { reason, disposition } = settlementBy(context, { event })!
-  return { reason: reasonOf(reason), settled_at: at, ...(disposition === undefined ? {} : { disposition }) }
+  const settlement = settlementBy(context, { event })!
+  return { reason: reasonOf(settlement.reason), settled_at: at, ...keeping(context, settlement) }
+}
+
+/** A runner that has failed and names no place has not taken away what earlier attempts have kept. */
+function keeping({ disposition: before }: WorkItemContext, { state, disposition }: Settlement): Change {
+  if (disposition === undefined) return {}
+  const ref = state === 'failed' ? before?.preservation_ref : undefined
+  return { disposition: ref === undefined ? disposition : { preservation_ref: ref, ...disposition } }
 }
 
 /** Keeps the result that settles the item when its run is over. Where the work is stays recorded in any case. */
 export function awaitEnd(context: WorkItemContext, { event }: Of<'run_event'>): Change {
-  const { reason, disposition } = settlementBy(context, { event })!
-  const words = reasonOf(`${reason} (its run has not ended)`)
-  return { reason: words, disposition, run: { ...context.run!, result: event } }
+  const settlement = settlementBy(context, { event })!
+  const words = reasonOf(`${settlement.reason} (its run has not ended)`)
+  return { reason: words, ...keeping(context, settlement), run: { ...context.run!, result: event } }
 }
 
 export function settleByAwaited(context: WorkItemContext, { at }: Of<'run_ended' | 'run_lost'>): Change {
@@ -231,8 +239,7 @@ export function settleByAwaited(context: WorkItemContext, { at }: Of<'run_ended'
 
 /** The result of a run that is being stopped: records where the work is. */
 export function noteResult(context: WorkItemContext, message: Of<'run_event'>): Change {
-  const { disposition } = settlementBy(context, message)!
-  return disposition === undefined ? {} : { disposition }
+  return keeping(context, settlementBy(context, message)!)
 }
 
 /** The run has ended, and the item's owner decides what came of it. */

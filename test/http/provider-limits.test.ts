@@ -213,6 +213,48 @@ t.test('an item that waits for its provider can be cancelled', async (t) => {
   t.match(await inState(s, id, 'cancelled'), { reason: /cancelled by admin/ })
 })
 
+t.test('where the work is that a limited run has kept stays with its item, whatever ends it', async (t) => {
+  const { s, runner } = await started(t)
+  const interrupted = async (): Promise<{ readonly id: string; readonly request: string }> => {
+    const { id } = await submit(s)
+    const { request_id } = await begin(s, runner)
+    await limit(s, runner, request_id, { retry_after: 3600, preservation_ref: 'intendant/x' })
+    t.match(await until(reading(s, id), waits('provider_unavailable')), {
+      disposition: { preservation_ref: 'intendant/x' },
+    })
+    await s.expect(200, 'PATCH', '/api/runners/r1', { limited: false })
+    return { id, request: request_id }
+  }
+  const goesOn = async (): Promise<{ readonly id: string; readonly request: string; readonly attempt: number }> => {
+    const { id, request } = await interrupted()
+    await s.expect(200, 'POST', `/api/run-requests/${request}/requeue`)
+    const { attempt } = await begin(s, runner)
+    return { id, request, attempt }
+  }
+  const kept = { disposition: { preservation_ref: 'intendant/x' } }
+
+  const cancelled = await interrupted()
+  await s.expect(200, 'POST', `/api/work-items/${cancelled.id}/cancel`)
+  t.match(await inState(s, cancelled.id, 'cancelled'), kept)
+
+  const failed = await goesOn()
+  const failure = { attempt: failed.attempt, class: 'execution', message: 'it broke' }
+  await s.expect(200, 'POST', `/api/run-requests/${failed.request}/failed`, failure, runner)
+  t.match(await inState(s, failed.id, 'failed'), kept)
+
+  const { id, request, attempt } = await goesOn()
+  const { preservation_ref: _, ...result } = COMPLETE
+  const payload = { ...result, success: false, landed: false, verdict: 'runner_error', detail: 'it broke' }
+  const event = { event_type: 'task_run_completed', occurred_at: AT, payload }
+  await s.expect(200, 'POST', `/api/run-requests/${request}/events`, { attempt, events: [event] }, runner)
+  t.match(await inState(s, id, 'failed'), { disposition: { verdict: 'runner_error', preservation_ref: 'intendant/x' } })
+  await s.expect(200, 'POST', `/api/run-requests/${request}/completed`, { attempt, result: {} }, runner)
+
+  const discarded = await interrupted()
+  await s.expect(200, 'POST', `/api/work-items/${discarded.id}/cancel`, { discard_work: true })
+  t.notOk((await inState(s, discarded.id, 'cancelled')).disposition?.preservation_ref, 'unless it is to be discarded')
+})
+
 t.test('a waiting item holds no repository', async (t) => {
   const { s, runner } = await started(t)
   const token = await s.runner('r2', { trusted: true })
