@@ -52,6 +52,8 @@ interface News extends WithKnownEvents {
 }
 
 const NO_TERMS: readonly Term[] = []
+/** Refusals for the state: a message that the chart knows but a guard refused is not allowed in it now. */
+const OF_STATE = new Set(['illegal_move', 'project_archived'])
 
 type Stamped = { -readonly [member in keyof Message]: Message[member] }
 
@@ -187,8 +189,7 @@ export class Batch {
       (state === 'absent'
         ? { code: 'not_found', detail: `There is no ${words(module.kind)} ${actor.ref.id}.` }
         : { code: 'illegal_move', detail: `${aWord(module.kind)} in state ${state} does not allow ${message.type}.` })
-    // A message that the chart knows but a guard refused is not allowed in this state now.
-    const isOfState = refusal.code === 'illegal_move' && refusal.isOfContent !== true
+    const isOfState = OF_STATE.has(refusal.code) && refusal.isOfContent !== true
     const allowed = actor.stepper.allowed(snapshot, isOfState ? message.type : undefined)
     const known = state === 'absent' ? {} : message.type === 'create' ? { state } : { state, allowed }
     this.settled.push({ actor, mail, answer: { ok: false, refusal, ...known } })

@@ -30,7 +30,9 @@ t.test('a project is created, read by id or key, changed, archived, restored and
   const blank = { mission: ' ', differentiators: '', out_of_scope: 'Farewells.' }
   t.same((await s.expect(200, 'PUT', '/api/projects/the-greeter/charter', blank)).body, { out_of_scope: 'Farewells.' })
   t.equal((await s.expect(200, 'PATCH', '/api/projects/the-greeter', { archived: true })).body.state, 'archived')
-  t.equal((await s.expect(409, 'PATCH', '/api/projects/the-greeter', { name: 'x' })).body.code, 'project_archived')
+  const renamed = (await s.expect(409, 'PATCH', '/api/projects/the-greeter', { name: 'x' })).body
+  t.match(renamed, { code: 'project_archived', state: 'archived' })
+  t.strictSame(renamed.allowed, ['unarchive'], 'what was refused is not called allowed')
   await s.project('lasting')
   for (const [state, key] of [
     ['archived', 'the-greeter'],
