@@ -136,16 +136,20 @@ function ownersWords({ owner_decisions, owner_actions }: Document, print: Printe
     at: one.at,
     text: `${whoSaid(one)}decided: ${one.decision}${one.applicable_members === undefined ? '' : ` (${one.applicable_members.map(memberText).join(', ')})`}`,
   }))
-  const did = owner_actions.map((one: Document) => {
-    const words = [one.action, one.override, one.lifted === true ? 'lifted' : undefined]
-    const whose = one.member === undefined ? '' : ` ${memberText(one.member)}`
-    return {
-      at: one.at,
-      text: `${whoSaid(one)}${words.filter((word) => word !== undefined).join(' ')}${whose}: ${one.reason}`,
-    }
-  })
+  const did = owner_actions.map((one: Document) => ({
+    at: one.at,
+    text: `${whoSaid(one)}${ownerActionText(one)}: ${one.reason}`,
+  }))
   const all = [...decided, ...did].sort((a, b) => (a.at < b.at ? -1 : 1))
   return all.map(({ at, text }) => `${print.age(at).padStart(4)}  ${safe(text)}`)
+}
+
+/** `hold lifted project:shop`: what an owner's action does, and about whom. */
+export function ownerActionText({ action, override, lifted, member }: Document): string {
+  const words = [action, override, lifted === true ? 'lifted' : undefined]
+  return [...words, member === undefined ? undefined : memberText(member)]
+    .filter((word) => word !== undefined)
+    .join(' ')
 }
 
 function whoSaid({ by }: Document): string {

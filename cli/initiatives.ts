@@ -6,7 +6,7 @@ import { each, integer, LIMIT, ORIGIN } from './arguments.ts'
 import type { Document } from './document.ts'
 import { keyHeaders, keyOption } from './idempotency-key.ts'
 import { IdArgument, INITIATIVE } from './ids.ts'
-import { memberText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
+import { memberText, ownerActionText, printInitiatives, showFindings, showInitiative } from './initiative-page.ts'
 import { list } from './lists.ts'
 import { type Move, movesOf } from './moves.ts'
 import { safe } from './print.ts'
@@ -217,7 +217,7 @@ async function record(
 ): Promise<void> {
   const answer = await client.request('POST', path(name, `/${what}`), { body, headers: keyHeaders(options) })
   if (json) return print.json(answer.body)
-  const { action_id, action, member: whose, finding_id, to } = answer.body
+  const { action_id, finding_id, to } = answer.body
   if (finding_id !== undefined) print.line(`${finding_id} for ${to.map(memberText).join(', ')}`)
-  else print.line(`${action_id} ${action}${whose === undefined ? '' : ` ${memberText(whose)}`}`)
+  else print.line(`${action_id} ${ownerActionText(answer.body)}`)
 }

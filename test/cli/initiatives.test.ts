@@ -109,8 +109,8 @@ t.test('on a narrow terminal initiative output fits its width and loses no text'
 })
 
 t.test('each initiative command posts to its endpoint with its origin', async (t) => {
-  const { env, asked } = await service(t, ({ url }) => {
-    if (url.endsWith('owner-actions')) return [201, { action_id: 'act_1', action: 'hold', member: SHOP }]
+  const { env, asked } = await service(t, ({ url, body }) => {
+    if (url.endsWith('owner-actions')) return [201, { action_id: 'act_1', ...body }]
     return [200, url.endsWith('findings') ? { finding_id: 'find_1', to: [SHOP] } : INITIATIVE]
   })
   const origin = `${hostname().slice(0, 64)} by hand`
@@ -157,6 +157,13 @@ t.test('each initiative command posts to its endpoint with its origin', async (t
     '/invoices/owner-actions',
     { action: 'hold', reason: 'x', member: SHOP, lifted: true },
   ])
+  for (const [options, said] of [
+    [['hold', '--lift'], 'act_1 hold lifted project:shop\n'],
+    [['member_override', '--override', 'exclude'], 'act_1 member_override exclude project:shop\n'],
+  ] as const) {
+    const about = ['--reason', 'x', '--member', 'project:shop']
+    t.equal((await cli(env, 'initiative', 'owner-action', 'invoices', ...options, ...about)).out, said)
+  }
   t.same(await run('finding', 'invoices', 'VAT', '--kind', 'gap', '--to', 'project:shop', '--ref', 'a.md'), [
     '/invoices/findings',
     { text: 'VAT', kind: 'gap', to: [SHOP], refs: ['a.md'] },
